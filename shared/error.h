@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* error.h - the error object that travels beside a negative return value
+ *
+ * Contract: success leaves the object untouched; failure sets it and leaves every output untouched.
+ * Codes are negative errno values, or one of the project's own below -1000 (error_code_http_status
+ * knows the HTTP status of both). Fixed size, never allocates, NULL is accepted everywhere. */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* name, value, HTTP status, text */
+#define EDL_ERROR_MAP(XX)                                                                          \
+    XX(EDL_ESTALE, -1001, 409, "stale incarnation")                                                \
+    XX(EDL_EBADTRANSITION, -1002, 409, "not possible in this state")                               \
+    XX(EDL_EBADSPEC, -1003, 422, "the job document is not valid")                                  \
+    XX(EDL_EUNAUTHENTICATED, -1004, 401, "not authenticated")                                      \
+    XX(EDL_EHTTP, -1005, 502, "the server answered with an error")                                 \
+    XX(EDL_EUNREACHABLE, -1006, 503, "the server cannot be reached")                               \
+    XX(EDL_ECORRUPT, -1007, 500, "stored data is damaged")
+
+enum {
+#define XX(name, value, status, text) name = (value),
+    EDL_ERROR_MAP(XX)
+#undef XX
+};
+
+struct edl_error {
+    int code;          /* the negative return value */
+    char text[400];    /* what is wrong: "trainer.min-instance is 5 but max-instance is 2" */
+    char pointer[160]; /* JSON pointer of the offending key, "" when none:
+                          "/spec/trainer/min-instance" */
+    char remedy[240];  /* what to do next, "" when nothing can be said */
+};
+
+/* edl_error_set - records a failure; returns code, so that `return edl_error_set(...)` is one line
+ */
+int edl_error_set(struct edl_error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* edl_error_errno - as edl_error_set with ": strerror(-code)" appended */
+int edl_error_errno(struct edl_error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* edl_error_at - names the offending key; pointer may be NULL */
+int edl_error_at(struct edl_error *error, int code, const char *pointer, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* edl_error_remedy - adds what to do next to an error already set; returns error's code */
+int edl_error_remedy(struct edl_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* edl_error_prefix - puts context in front of the text: "hosts.conf line 3: " */
+void edl_error_prefix(struct edl_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* error_code_text - static text of a code; never NULL */
+const char *error_code_text(int code);
+
+/* error_code_http_status - HTTP status that reports this code to a client */
+int error_code_http_status(int code);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_client.h - HTTP calls: blocking for commands and trainers, on the event loop for daemons
+ *
+ * libcurl, named in shared/http_*.c only. Base is "http://host:port" or "unix:/path/to/socket". */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+struct edl_error;
+
+/* An answer with any status. json is NULL when the body is none or not JSON; body is
+ * NUL-terminated. Owned by the receiver of the callback only during it. */
+struct http_answer {
+    int failure; /* 0: an HTTP answer came; else a negative code, EDL_EUNREACHABLE or -ETIMEDOUT */
+    unsigned status;
+    json_t *json;
+    char *body;
+    size_t body_size;
+    char text[256]; /* transport failure in words */
+};
+
+struct http_call {
+    const char *method;
+    const char *path;         /* "/jobs?x=1" */
+    const char *bearer_token; /* NULL: none */
+    const char *headers[4];   /* "Name: value", NULL-terminated unless full */
+    const json_t *json;       /* body, or NULL; borrowed for the call */
+    const char *body;         /* raw body instead of json, or NULL */
+    size_t body_size;
+    const char *content_type; /* of body; default application/json */
+    uint64_t timeout_us;      /* 0 = 30 s */
+};
+
+void http_answer_clear(struct http_answer *answer);
+
+/* http_answer_error - turns a transport failure or a problem+json answer (status >= 300) into error
+ * Returns 0 when the answer is a success, else error's code (negative). Pointer and remedy are
+ * carried over. */
+int http_answer_error(const struct http_answer *answer, struct edl_error *error);
+
+/* Blocking client: one connection kept alive. */
+struct http_client;
+int http_client_new(const char *base, struct http_client **ret, struct edl_error *error);
+struct http_client *http_client_free(struct http_client *client);
+
+/* http_client_call - blocks; ret_answer is always valid (clear it). Returns ret_answer->failure. */
+int http_client_call(struct http_client *client, const struct http_call *call,
+                     struct http_answer *ret_answer);
+
+/* Loop client: any number of calls in flight. */
+struct http_async;
+struct http_async_call;
+typedef void (*http_answer_fn)(const struct http_answer *answer, void *userdata);
+int http_async_new(sd_event *event, const char *base, struct http_async **ret,
+                   struct edl_error *error);
+struct http_async *http_async_free(struct http_async *async); /* cancels all, no callbacks */
+
+/* http_async_start - arguments are copied; on_answer is called exactly once unless cancelled */
+int http_async_start(struct http_async *async, const struct http_call *call,
+                     http_answer_fn on_answer, void *userdata, struct http_async_call **ret_call,
+                     struct edl_error *error);
+void http_async_cancel(struct http_async_call *call); /* NULL is accepted */

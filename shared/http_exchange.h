@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_exchange.h - one call through libcurl; shared by http_client.c and http_async.c, nobody else
+ *
+ * http_exchange_init copies what the call lends, http_exchange_finish turns libcurl's verdict into
+ * an answer. The easy handle belongs to the caller. */
+#pragma once
+
+#include "shared/http_client.h"
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+struct http_base {
+    char *url;         /* owned: "http://host:port", no '/' at the end */
+    char *socket_path; /* owned; NULL for TCP */
+};
+
+struct http_exchange {
+    const struct http_base *base; /* borrowed */
+    CURL *easy;                   /* borrowed */
+    struct curl_slist *headers;   /* owned */
+    char *url;                    /* owned */
+    char *request_body;           /* owned; NULL when there is none */
+    char *body;                   /* owned: the answer, NUL-terminated */
+    size_t body_size;
+    size_t body_room;
+    bool too_large;
+    char text[CURL_ERROR_SIZE];
+};
+
+int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error);
+void http_base_clear(struct http_base *base);
+
+/* http_exchange_init - prepares easy for the call; exchange must not move until it is cleared */
+int http_exchange_init(struct http_exchange *exchange, const struct http_base *base, CURL *easy,
+                       const struct http_call *call, struct edl_error *error);
+void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
+                          struct http_answer *ret_answer);
+void http_exchange_clear(struct http_exchange *exchange);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_internal.h - what http_server.c and http_request.c share; nobody else includes it
+ *
+ * Life of a request: http_request_new at the request line, http_request_begin when the headers are
+ * in, http_request_append per piece of body, the route's handler at the end, http_request_done when
+ * the answer is sent or the connection is lost. An answer given early (unknown path, no permission,
+ * body too large) is kept in response while the rest of the body is dropped. */
+#pragma once
+
+#include "shared/http_server.h"
+
+#include <microhttpd.h>
+#include <stdbool.h>
+
+enum {
+    HTTP_PARAMS_MAX = 8,
+    HTTP_REPLY_HEADERS_MAX = 8,
+    HTTP_DEFAULT_BODY_BYTES = 64 * 1024,
+    /* a refused body up to this size is read and dropped, so that the client sees the answer and
+     * the connection lives on; a larger one costs it the connection */
+    HTTP_DRAIN_BYTES = 16 * 1024 * 1024,
+};
+
+struct http_pair {
+    const char *name;
+    const char *value;
+};
+
+struct http_server {
+    sd_event_source *io_source; /* owned */
+    sd_event_source *timer;     /* owned */
+    struct MHD_Daemon *daemon;  /* owned */
+    struct http_server_config config;
+    struct http_request *deferred; /* suspended requests; they belong to their connections */
+    unsigned n_deferred;
+    unsigned n_requests;
+    uint64_t id_prefix;
+    uint64_t id_next;
+    bool running; /* inside MHD_run */
+    bool resumed; /* a connection was resumed since MHD_run began: run it again at once */
+    bool closing;
+};
+
+struct http_request {
+    struct http_server *server;        /* borrowed */
+    struct MHD_Connection *connection; /* borrowed */
+    const struct http_route *route;    /* borrowed; NULL when none matched */
+    char id[40];
+    char method[16];
+    char *target;                             /* owned: as received, "/jobs/a%2Fb?x=1" */
+    char *path;                               /* owned: target without the query, not decoded */
+    char *segments;                           /* owned: path, split and decoded in place */
+    char *query;                              /* owned: query, split and decoded in place */
+    struct http_pair params[HTTP_PARAMS_MAX]; /* names point into the route table's paths */
+    size_t n_params;
+    struct http_pair *arguments; /* owned array, point into query */
+    size_t n_arguments;
+    struct http_pair headers[HTTP_REPLY_HEADERS_MAX]; /* of the answer; owned strings */
+    size_t n_headers;
+    char *body; /* owned, NUL-terminated */
+    size_t body_size;
+    size_t body_room;
+    uint64_t dropped_bytes;
+    struct MHD_Response *response; /* the answer; owned until queued */
+    unsigned status;               /* of the answer; 0 = there is none yet */
+    bool begun;
+    bool handled;
+    bool deferred;
+    bool suspended;
+    void (*on_gone)(struct http_request *, void *);
+    void *gone_userdata;
+    void *data;
+    struct http_request *prev; /* in server->deferred */
+    struct http_request *next;
+};
+
+struct http_request *http_request_new(struct http_server *server, struct MHD_Connection *connection,
+                                      const char *target);
+void http_request_done(struct http_request *request);
+
+/* http_request_begin - finds the route, asks for permission, looks at the announced body */
+void http_request_begin(struct http_request *request, const char *method);
+
+/* http_request_append - takes a piece of body; -EPIPE when the connection has to go */
+int http_request_append(struct http_request *request, const char *data, size_t size);
+
+/* http_request_wants_early - the client waits for "100 Continue", or announced more than we drop */
+bool http_request_wants_early(const struct http_request *request);
+
+/* http_request_detach - takes a suspended request off the list and lets its connection run again */
+void http_request_detach(struct http_request *request);
+
+/* http_parse_target - path segments and query arguments of request->target; -EINVAL with error */
+int http_parse_target(struct http_request *request, struct edl_error *error);
+
+/* http_match_route - fills route and params; -ENOENT: no such path, -EOPNOTSUPP: wrong method */
+int http_match_route(struct http_request *request, struct edl_error *error);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_reply.c - answers: JSON, text, bytes, and problem documents (RFC 9457) */
+#include "shared/http_internal.h"
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+void http_reply_header(struct http_request *request, const char *name, const char *value)
+{
+    if (request->n_headers == HTTP_REPLY_HEADERS_MAX)
+        return;
+    request->headers[request->n_headers++] = (struct http_pair){ xstrdup(name), xstrdup(value) };
+}
+
+/* Stores the answer; on_request queues it, in this turn or once the connection runs again. */
+static void answer(struct http_request *request, unsigned status, const char *content_type,
+                   struct MHD_Response *take_response)
+{
+    if (take_response == NULL)
+        abort();                /* out of memory: the unit restarts, and state is on disk */
+    if (request->status != 0) { /* the first answer counts */
+        MHD_destroy_response(take_response);
+        return;
+    }
+    (void)MHD_add_response_header(take_response, "Content-Type", content_type);
+    (void)MHD_add_response_header(take_response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(take_response, "X-Request-Id", request->id);
+    for (size_t i = 0; i < request->n_headers; i++) /* a name or value with CR or LF is refused */
+        (void)MHD_add_response_header(take_response, request->headers[i].name,
+                                      request->headers[i].value);
+    request->status = status;
+    request->response = take_response;
+    http_request_detach(request);
+}
+
+void http_reply_bytes(struct http_request *request, unsigned status, const char *content_type,
+                      const void *data, size_t size)
+{
+    answer(request, status, content_type,
+           MHD_create_response_from_buffer(size, (void *)(size > 0 ? data : ""),
+                                           MHD_RESPMEM_MUST_COPY));
+}
+
+void http_reply_text(struct http_request *request, unsigned status, const char *content_type,
+                     const char *text)
+{
+    http_reply_bytes(request, status, content_type, text, strlen(text));
+}
+
+static void reply_document(struct http_request *request, unsigned status, const char *content_type,
+                           json_t *take_json)
+{
+    char *text = take_json != NULL ? json_dumps(take_json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+    json_decref(take_json);
+    if (text == NULL)
+        http_reply_bytes(request, status, content_type, "", 0);
+    else
+        answer(request, status, content_type,
+               MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+}
+
+void http_reply_json(struct http_request *request, unsigned status, json_t *take_json)
+{
+    reply_document(request, status, "application/json", take_json);
+}
+
+/* Error texts quote what came in, and are cut at a fixed size: they need not be valid UTF-8. */
+static json_t *safe_string(const char *text)
+{
+    json_t *value = json_string(text);
+    char copy[sizeof((struct edl_error *)0)->text];
+
+    if (value != NULL)
+        return value;
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    for (char *p = copy; *p != '\0'; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    return json_string(copy);
+}
+
+static json_t *problem(const struct edl_error *error, unsigned status)
+{
+    json_t *document = json_object();
+
+    (void)json_object_set_new(document, "type", json_string("about:blank"));
+    (void)json_object_set_new(document, "title", json_string(MHD_get_reason_phrase_for(status)));
+    (void)json_object_set_new(document, "status", json_integer((json_int_t)status));
+    (void)json_object_set_new(document, "detail", safe_string(error->text));
+    if (error->remedy[0] != '\0')
+        (void)json_object_set_new(document, "remedy", safe_string(error->remedy));
+    if (error->pointer[0] != '\0')
+        (void)json_object_set_new(document, "errors",
+                                  json_pack("[{s:o,s:o}]", "pointer", safe_string(error->pointer),
+                                            "detail", safe_string(error->text)));
+    return document;
+}
+
+void http_reply_error(struct http_request *request, const struct edl_error *error)
+{
+    unsigned status = (unsigned)error_code_http_status(error->code);
+
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        http_reply_header(request, "WWW-Authenticate", "Bearer");
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        http_reply_header(request, "Retry-After", "1");
+    reply_document(request, status, "application/problem+json", problem(error, status));
+}

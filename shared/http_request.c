@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_request.c - one request: what came in, its body within bounds, and the answer */
+#include "shared/http_internal.h"
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+
+#include <inttypes.h>
+
+struct http_request *http_request_new(struct http_server *server, struct MHD_Connection *connection,
+                                      const char *target)
+{
+    struct http_request *request = xcalloc(1, sizeof *request);
+
+    request->server = server;
+    request->connection = connection;
+    request->target = xstrdup(target);
+    request->path = xstrdup(target);
+    (void)snprintf(request->id, sizeof request->id, "%016" PRIx64 "-%" PRIx64, server->id_prefix,
+                   ++server->id_next);
+    server->n_requests++;
+    return request;
+}
+
+void http_request_done(struct http_request *request)
+{
+    if (request->deferred && request->status == 0 && request->on_gone != NULL)
+        request->on_gone(request, request->gone_userdata);
+    request->server->n_requests--;
+    if (request->response != NULL)
+        MHD_destroy_response(request->response);
+    for (size_t i = 0; i < request->n_headers; i++) {
+        free((char *)request->headers[i].name);
+        free((char *)request->headers[i].value);
+    }
+    free(request->arguments);
+    free(request->target);
+    free(request->path);
+    free(request->segments);
+    free(request->query);
+    free(request->body);
+    free(request);
+}
+
+static size_t body_cap(const struct http_request *request)
+{
+    size_t cap = request->route != NULL ? request->route->max_body_bytes : 0;
+
+    return cap > 0 ? cap : HTTP_DEFAULT_BODY_BYTES;
+}
+
+/* What the client announced; 0 when it did not (chunked, or no body). */
+static uint64_t announced_bytes(const struct http_request *request)
+{
+    const char *text = http_request_header(request, "Content-Length");
+    uint64_t size = 0;
+
+    if (text != NULL && parse_u64(text, &size) == -ERANGE)
+        return UINT64_MAX;
+    return size;
+}
+
+static int refuse_body(const struct http_request *request, struct edl_error *error)
+{
+    return edl_error_set(error, -E2BIG, "the body is larger than %zu bytes", body_cap(request));
+}
+
+void http_request_begin(struct http_request *request, const char *method)
+{
+    const struct http_server_config *config = &request->server->config;
+    struct edl_error error = { 0 };
+    int r;
+
+    request->begun = true;
+    (void)snprintf(request->method, sizeof request->method, "%s", method);
+    r = http_parse_target(request, &error);
+    if (r >= 0)
+        r = http_match_route(request, &error);
+    /* Before the body, so that nobody unknown fills our memory. */
+    if (r >= 0 && config->authorise != NULL)
+        r = config->authorise(request, request->route, config->userdata, &error);
+    if (r >= 0 && announced_bytes(request) > body_cap(request))
+        r = refuse_body(request, &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+}
+
+bool http_request_wants_early(const struct http_request *request)
+{
+    return http_request_header(request, "Expect") != NULL ||
+           announced_bytes(request) > HTTP_DRAIN_BYTES;
+}
+
+int http_request_append(struct http_request *request, const char *data, size_t size)
+{
+    struct edl_error error = { 0 };
+    size_t cap = body_cap(request);
+
+    if (request->status == 0 && size > cap - request->body_size) {
+        (void)refuse_body(request, &error);
+        http_reply_error(request, &error);
+        free(TAKE_PTR(request->body));
+        request->body_size = 0;
+    }
+    if (request->status != 0) { /* answered already: read on, keep nothing */
+        request->dropped_bytes += size;
+        return request->dropped_bytes > HTTP_DRAIN_BYTES ? -EPIPE : 0;
+    }
+    if (request->body_size + size > request->body_room) {
+        request->body_room = MIN_OF(MAX_OF(request->body_room * 2, request->body_size + size), cap);
+        request->body = xreallocarray(request->body, request->body_room + 1, 1);
+    }
+    memcpy(request->body + request->body_size, data, size);
+    request->body_size += size;
+    request->body[request->body_size] = '\0';
+    return 0;
+}
+
+const char *http_request_method(const struct http_request *request)
+{
+    return request->method;
+}
+
+const char *http_request_path(const struct http_request *request)
+{
+    return request->path;
+}
+
+const char *http_request_target(const struct http_request *request)
+{
+    return request->target;
+}
+
+const char *http_request_id(const struct http_request *request)
+{
+    return request->id;
+}
+
+const char *http_request_param(const struct http_request *request, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < request->n_params; i++)
+        if (strncmp(request->params[i].name, name, length) == 0 &&
+            request->params[i].name[length] == '}')
+            return request->params[i].value;
+    return NULL;
+}
+
+const char *http_request_query(const struct http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->n_arguments; i++)
+        if (streq(request->arguments[i].name, name))
+            return request->arguments[i].value;
+    return NULL;
+}
+
+int http_request_query_u64(const struct http_request *request, const char *name, uint64_t fallback,
+                           uint64_t *ret, struct edl_error *error)
+{
+    const char *text = http_request_query(request, name);
+
+    if (text == NULL) {
+        *ret = fallback;
+        return 0;
+    }
+    if (parse_u64(text, ret) < 0)
+        return edl_error_set(error, -EINVAL, "the query's %s is \"%s\", not a whole number", name,
+                             text);
+    return 0;
+}
+
+const char *http_request_header(const struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *http_request_body(const struct http_request *request, size_t *ret_size)
+{
+    if (ret_size != NULL)
+        *ret_size = request->body_size;
+    return request->body != NULL ? request->body : "";
+}
+
+int http_request_peer_fd(const struct http_request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info != NULL ? info->connect_fd : -EBADF;
+}
+
+void http_request_set_data(struct http_request *request, void *data)
+{
+    request->data = data;
+}
+
+void *http_request_data(const struct http_request *request)
+{
+    return request->data;
+}
+
+int http_request_json(const struct http_request *request, json_t **ret, struct edl_error *error)
+{
+    json_error_t where;
+    json_t *value;
+
+    if (request->body_size == 0)
+        return edl_error_set(error, -EINVAL, "the body is empty; JSON is expected");
+    value = json_loadb(request->body, request->body_size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                       &where);
+    if (value == NULL)
+        return edl_error_set(error, -EINVAL, "the body is not JSON: line %d, column %d: %s",
+                             where.line, where.column, where.text);
+    *ret = value;
+    return 0;
+}
+
+void http_request_defer(struct http_request *request,
+                        void (*on_gone)(struct http_request *, void *), void *userdata)
+{
+    request->deferred = true;
+    request->on_gone = on_gone;
+    request->gone_userdata = userdata;
+}

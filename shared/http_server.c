@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_server.c - HTTP on the caller's event loop: the daemon, its wiring and the life of a request
+ *
+ * libmicrohttpd runs with its own epoll descriptor, which is one source of the loop. That
+ * descriptor is edge-triggered inside, so the timeout it asks for is part of the contract: without
+ * it large bodies and pipelined requests hang. The timeout is read in a prepare hook, once per turn
+ * of the loop, after all other sources had their say; an answer given to a deferred request by any
+ * of them is therefore sent in the next turn, without waiting.
+ *
+ * A deferred request is a suspended connection. Its answer is stored and the connection resumed;
+ * the daemon then asks on_request once more, which queues what is stored. */
+#include "shared/http_internal.h"
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#include <assert.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <utlist.h>
+
+enum {
+    DEFAULT_CONNECTIONS = 1024,
+    DEFAULT_IDLE_S = 60,
+    SPARE_CONNECTIONS = 64, /* so that a full server can still say that it is full */
+    CONNECTION_MEMORY_BYTES = 64 * 1024,
+    CLOSING_TURNS = 32,
+    TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
+};
+
+static void run_daemon(struct http_server *server)
+{
+    assert(!server->running);
+    server->running = true;
+    server->resumed = false;
+    (void)MHD_run(server->daemon);
+    server->running = false;
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)source;
+    (void)fd;
+    (void)events;
+    run_daemon(userdata);
+    return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    (void)source;
+    (void)time_us;
+    run_daemon(userdata);
+    return 0;
+}
+
+static int on_prepare(sd_event_source *source, void *userdata)
+{
+    struct http_server *server = userdata;
+    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+    int r;
+
+    (void)source;
+    /* why resumed: MHD_get_timeout of 0.9.75 does not know of resumed connections */
+    if (!server->resumed && MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
+        return sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
+    if (timeout_ms == 0) /* a time long past: at once, not within the accuracy */
+        r = sd_event_source_set_time(server->timer, 0);
+    else
+        r = sd_event_source_set_time_relative(server->timer, timeout_ms * USEC_PER_MSEC);
+    if (r < 0)
+        return r;
+    return sd_event_source_set_enabled(server->timer, SD_EVENT_ONESHOT);
+}
+
+/* The request line is in: the only moment at which the target is seen undecoded. */
+static void *on_target(void *userdata, const char *target, struct MHD_Connection *connection)
+{
+    return http_request_new(userdata, connection, target);
+}
+
+static void on_completed(void *userdata, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)userdata;
+    (void)connection;
+    (void)code;
+    if (*state != NULL)
+        http_request_done(*state);
+    *state = NULL;
+}
+
+static enum MHD_Result queue_answer(struct http_request *request)
+{
+    struct MHD_Response *response = TAKE_PTR(request->response);
+    enum MHD_Result queued;
+
+    queued = MHD_queue_response(request->connection, request->status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static void handle(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    struct edl_error error = { 0 };
+
+    request->handled = true;
+    /* Refused before the handler has had any effect, so that the client may try again. */
+    if (server->closing || server->n_deferred >= server->config.max_connections) {
+        (void)edl_error_set(&error, -EAGAIN, "the server is %s",
+                            server->closing ? "stopping" : "busy: too many requests wait");
+        http_reply_error(request, &error);
+        return;
+    }
+    request->route->handler(request, server->config.userdata);
+    if (request->response == NULL && !request->deferred) {
+        (void)edl_error_set(&error, -EIO, "%s %s was not answered", request->route->method,
+                            request->route->path);
+        http_reply_error(request, &error);
+    }
+}
+
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection,
+                                  const char *url, const char *method, const char *version,
+                                  const char *upload, size_t *upload_size, void **state)
+{
+    struct http_request *request = *state;
+
+    (void)userdata;
+    (void)connection;
+    (void)url;
+    (void)version;
+    if (!request->begun) { /* headers only */
+        http_request_begin(request, method);
+        if (request->response != NULL && http_request_wants_early(request))
+            return queue_answer(request);
+        return MHD_YES;
+    }
+    if (*upload_size > 0) {
+        size_t size = *upload_size;
+
+        *upload_size = 0;
+        return http_request_append(request, upload, size) < 0 ? MHD_NO : MHD_YES;
+    }
+    if (request->response == NULL && !request->handled)
+        handle(request);
+    if (request->response != NULL)
+        return queue_answer(request);
+    MHD_suspend_connection(connection);
+    request->suspended = true;
+    DL_APPEND(request->server->deferred, request);
+    request->server->n_deferred++;
+    return MHD_YES;
+}
+
+void http_request_detach(struct http_request *request)
+{
+    if (!request->suspended)
+        return;
+    request->suspended = false;
+    DL_DELETE(request->server->deferred, request);
+    request->server->n_deferred--;
+    MHD_resume_connection(request->connection);
+    request->server->resumed = true;
+}
+
+static int start_daemon(struct http_server *server, struct edl_error *error)
+{
+    const struct http_server_config *config = &server->config;
+
+    server->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
+                         server, MHD_OPTION_LISTEN_SOCKET, config->listen_fd,
+                         MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+                         MHD_OPTION_CONNECTION_LIMIT, config->max_connections + SPARE_CONNECTIONS,
+                         MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES,
+                         MHD_OPTION_END);
+    if (server->daemon == NULL)
+        return edl_error_set(error, -EIO, "cannot start the HTTP server");
+    return 0;
+}
+
+static int add_sources(struct http_server *server, sd_event *event, struct edl_error *error)
+{
+    const union MHD_DaemonInfo *info;
+    int r;
+
+    info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info == NULL)
+        return edl_error_set(error, -EIO, "the HTTP server has no epoll descriptor");
+    r = sd_event_add_io(event, &server->io_source, info->epoll_fd, EPOLLIN, on_io, server);
+    if (r >= 0)
+        r = sd_event_add_time(event, &server->timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US,
+                              on_timer, server);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_source_set_prepare(server->io_source, on_prepare);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot put the HTTP server on the event loop");
+    (void)sd_event_source_set_description(server->io_source, "http-server");
+    (void)sd_event_source_set_description(server->timer, "http-server-timeout");
+    return 0;
+}
+
+int http_server_new(sd_event *event, const struct http_server_config *config,
+                    struct http_server **ret, struct edl_error *error)
+{
+    struct http_server *server = xcalloc(1, sizeof *server);
+    int r;
+
+    server->config = *config;
+    if (server->config.max_connections == 0)
+        server->config.max_connections = DEFAULT_CONNECTIONS;
+    if (server->config.idle_timeout_s == 0)
+        server->config.idle_timeout_s = DEFAULT_IDLE_S;
+    if (getrandom(&server->id_prefix, sizeof server->id_prefix, 0) == -1) {
+        r = edl_error_errno(error, -errno, "cannot get random bytes");
+        (void)safe_close(config->listen_fd);
+        (void)http_server_free(server);
+        return r;
+    }
+    r = start_daemon(server, error); /* from here on the daemon owns the descriptor */
+    if (r >= 0)
+        r = add_sources(server, event, error);
+    if (r < 0) {
+        (void)http_server_free(server);
+        return r;
+    }
+    *ret = server;
+    return 0;
+}
+
+static void answer_deferred(struct http_server *server)
+{
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EAGAIN, "the server is stopping");
+    while (server->deferred != NULL) {
+        struct http_request *request = server->deferred;
+
+        if (request->on_gone != NULL)
+            request->on_gone(request, request->gone_userdata);
+        if (request->suspended) /* on_gone must not answer; survive it if it does */
+            http_reply_error(request, &error);
+    }
+}
+
+struct http_server *http_server_free(struct http_server *server)
+{
+    if (server == NULL)
+        return NULL;
+    assert(!server->running); /* not from a handler */
+    server->closing = true;
+    (void)sd_event_source_disable_unref(server->io_source);
+    (void)sd_event_source_disable_unref(server->timer);
+    if (server->daemon != NULL) {
+        (void)safe_close(MHD_quiesce_daemon(server->daemon));
+        answer_deferred(server); /* a suspended connection would be an API violation below */
+        for (int i = 0; i < CLOSING_TURNS && server->n_requests > 0; i++)
+            run_daemon(server); /* never blocks; gives the last answers their chance */
+        MHD_stop_daemon(server->daemon);
+    }
+    free(server);
+    return NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_server.h - HTTP on the caller's event loop: a route table, JSON in and out, answers that may
+ * come later
+ *
+ * libmicrohttpd in external-epoll mode on an sd-event loop; one thread. A handler either answers at
+ * once (http_reply_*) or keeps the request (http_request_defer) and answers later, e.g. after a
+ * commit or when a long poll has news. Errors are application/problem+json (RFC 9457) with
+ * errors[].pointer. libmicrohttpd is named in shared/http_*.c only. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+struct edl_error;
+struct http_request;
+struct http_server;
+
+typedef void (*http_handler_fn)(struct http_request *request, void *userdata);
+
+struct http_route {
+    const char *method;
+    const char *path; /* "/jobs/{job}/processes"; a {name} matches one segment */
+    http_handler_fn handler;
+    uint32_t flags;        /* owner's own meaning (roles); see http_server_config.authorise */
+    size_t max_body_bytes; /* 0 = 64 KiB; more is answered with 413 */
+    const char *summary;
+};
+
+struct http_server_config {
+    int listen_fd; /* listening TCP or Unix socket, taken over (also on failure) */
+    const struct http_route *routes; /* borrowed; the first that matches counts */
+    size_t n_routes;
+    void *userdata; /* for every handler */
+    /* headers are in, the body is not: 0 to go on, or a negative code with error set (401, 403).
+     * May be NULL. */
+    int (*authorise)(struct http_request *request, const struct http_route *route, void *userdata,
+                     struct edl_error *error);
+    unsigned max_connections; /* 0 = 1024 */
+    unsigned idle_timeout_s;  /* 0 = 60 */
+};
+
+int http_server_new(sd_event *event, const struct http_server_config *config,
+                    struct http_server **ret, struct edl_error *error);
+
+/* http_server_free - answers 503 to what is deferred, closes; accepts NULL, returns NULL
+ * Not from inside a handler. */
+struct http_server *http_server_free(struct http_server *server);
+
+/* What came in. All borrowed until the answer. */
+const char *http_request_method(const struct http_request *request);
+const char *http_request_path(const struct http_request *request); /* as received, not decoded */
+const char *
+http_request_target(const struct http_request *request);         /* path and query as received */
+const char *http_request_id(const struct http_request *request); /* what X-Request-Id will say */
+const char *http_request_param(const struct http_request *request,
+                               const char *name); /* path {name}; NULL */
+const char *http_request_query(const struct http_request *request, const char *name);  /* NULL */
+const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
+const char *http_request_body(const struct http_request *request, size_t *ret_size);
+int http_request_peer_fd(const struct http_request *request); /* SO_PEERCRED on a Unix socket */
+void http_request_set_data(struct http_request *request, void *data);
+void *http_request_data(const struct http_request *request);
+
+/* http_request_query_u64 - absent: fallback; malformed: -EINVAL with error */
+int http_request_query_u64(const struct http_request *request, const char *name, uint64_t fallback,
+                           uint64_t *ret, struct edl_error *error);
+
+/* http_request_json - the body as a JSON value (new reference); -EINVAL with line and column */
+int http_request_json(const struct http_request *request, json_t **ret, struct edl_error *error);
+
+/* http_request_defer - the answer comes later from any event source of the loop
+ * on_gone (may be NULL) is called if the request ends without our answer (server closing); request
+ * is invalid afterwards. NB: a peer that left is noticed only when we answer; keep a deadline. */
+void http_request_defer(struct http_request *request,
+                        void (*on_gone)(struct http_request *, void *), void *userdata);
+
+/* Answers; each ends the request (deferred or not). take_json is consumed; NULL is an empty body.
+ */
+void http_reply_json(struct http_request *request, unsigned status, json_t *take_json);
+void http_reply_error(struct http_request *request, const struct edl_error *error);
+void http_reply_text(struct http_request *request, unsigned status, const char *content_type,
+                     const char *text);
+void http_reply_bytes(struct http_request *request, unsigned status, const char *content_type,
+                      const void *data, size_t size); /* data copied */
+/* before the answer: an extra header, copied */
+void http_reply_header(struct http_request *request, const char *name, const char *value);
+
+/* http_listen_tcp / http_listen_unix - listening sockets (CLOEXEC, non-blocking)
+ * tcp: address "127.0.0.1" or "::1", port 0 = any (ret_port tells). unix: path is unlinked first,
+ * mode given. */
+int http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port,
+                    struct edl_error *error);
+int http_listen_unix(const char *path, unsigned mode, struct edl_error *error);

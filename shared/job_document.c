@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_document.c - TrainingJob documents (JSON or YAML) to job_spec
+ *
+ * Two steps: the tables below read the document into a job_draft that only borrows, then finish_job
+ * applies the defaults and the rules that concern more than one key. Two shapes share the tables:
+ * upstream's {apiVersion, kind, metadata, spec} and the flat one, where `name` and the spec's keys
+ * stand at the top. */
+#include "shared/job_document.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shared/cleanup.h"
+#include "shared/document_reader.h"
+#include "shared/error.h"
+#include "shared/job_draft.h"
+#include "shared/macro.h"
+#include "shared/yaml.h"
+
+#define API_VERSION "paddlepaddle.org/v1"
+#define KIND "TrainingJob"
+#define ENV_MAX 512
+#define ENV_VALUE_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one string */
+#define GRACE_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
+#define BACKOFF_MAX_US ((int64_t)(3600 * USEC_PER_SEC))
+#define RESTARTS_FAULT_TOLERANT 10
+#define AT(field) offsetof(struct job_draft, field)
+
+static const struct document_rule metadata_rules[] = {
+    { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
+    { .key = "namespace", .kind = DOCUMENT_IGNORED },
+    { .key = "labels", .kind = DOCUMENT_IGNORED },
+    { .key = "annotations", .kind = DOCUMENT_IGNORED },
+};
+
+static const struct document_rule restart_rules[] = {
+    { .key = "max", .kind = DOCUMENT_INTEGER, .offset = AT(restart_max), .max = 1000000 },
+    { .key = "backoff",
+      .kind = DOCUMENT_TIME,
+      .offset = AT(restart_backoff),
+      .max = BACKOFF_MAX_US },
+};
+
+/* `name` is first, so that the wrapped shape, whose name is in metadata, can leave it out */
+static const struct document_rule spec_rules[] = {
+    { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
+    { .key = "trainer", .kind = DOCUMENT_CALL, .call = role_draft_read },
+    { .key = "pserver", .kind = DOCUMENT_CALL, .call = role_draft_read },
+    { .key = "roles", .kind = DOCUMENT_CALL, .call = role_draft_read_list },
+    { .key = "fault_tolerant", .kind = DOCUMENT_BOOLEAN, .offset = AT(fault_tolerant) },
+    { .key = "passes", .kind = DOCUMENT_INTEGER, .offset = AT(passes), .min = 1, .max = 1000000 },
+    { .key = "port", .kind = DOCUMENT_INTEGER, .offset = AT(port), .min = 1, .max = 65535 },
+    { .key = "ports_num", .kind = DOCUMENT_INTEGER, .offset = AT(ports_num), .max = 1024 },
+    { .key = "ports_num_for_sparse",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(ports_num_for_sparse),
+      .max = 1024 },
+    { .key = "mode", .kind = DOCUMENT_TEXT, .offset = AT(mode) },
+    { .key = "priority",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(priority),
+      .min = -1000000,
+      .max = 1000000 },
+    { .key = "env", .kind = DOCUMENT_OBJECT, .offset = AT(env) },
+    { .key = "grace", .kind = DOCUMENT_TIME, .offset = AT(grace), .max = GRACE_MAX_US },
+    { .key = "restart",
+      .kind = DOCUMENT_NESTED,
+      .nested = restart_rules,
+      .n_nested = ELEMENTS(restart_rules) },
+    { .key = "dataset", .kind = DOCUMENT_TEXT, .offset = AT(dataset) },
+    { .key = "user", .kind = DOCUMENT_IGNORED },
+    { .key = "master", .kind = DOCUMENT_IGNORED }, /* the scheduler is the master */
+    { .key = "image", .kind = DOCUMENT_IGNORED },
+    { .key = "imagePullPolicy", .kind = DOCUMENT_IGNORED },
+    { .key = "imagePullSecrets", .kind = DOCUMENT_IGNORED },
+    { .key = "volumes", .kind = DOCUMENT_IGNORED },
+    { .key = "VolumeMounts", .kind = DOCUMENT_IGNORED },
+    { .key = "volumeMounts", .kind = DOCUMENT_IGNORED },
+    { .key = "nfsmount", .kind = DOCUMENT_IGNORED },
+    { .key = "nfs", .kind = DOCUMENT_IGNORED },
+    { .key = "hostNetwork", .kind = DOCUMENT_IGNORED },
+    { .key = "host_network", .kind = DOCUMENT_IGNORED },
+    { .key = "nodeSelector", .kind = DOCUMENT_IGNORED },
+    { .key = "tolerations", .kind = DOCUMENT_IGNORED },
+    { .key = "deadline", .kind = DOCUMENT_LATER },
+    { .key = "after", .kind = DOCUMENT_LATER },
+    { .key = "on_disconnect", .kind = DOCUMENT_LATER },
+    { .key = "checkpoint", .kind = DOCUMENT_LATER },
+    { .key = "teacher", .kind = DOCUMENT_LATER },
+    { .key = "array", .kind = DOCUMENT_LATER },
+};
+
+static const struct document_rule top_rules[] = {
+    { .key = "apiVersion", .kind = DOCUMENT_TEXT, .offset = AT(api_version) },
+    { .key = "kind", .kind = DOCUMENT_TEXT, .offset = AT(kind) },
+    { .key = "metadata",
+      .kind = DOCUMENT_NESTED,
+      .nested = metadata_rules,
+      .n_nested = ELEMENTS(metadata_rules) },
+    { .key = "spec", .kind = DOCUMENT_OBJECT, .offset = AT(spec) },
+    { .key = "status", .kind = DOCUMENT_IGNORED },
+};
+
+static int parse_json(const char *text, size_t size, json_t **ret, struct edl_error *error)
+{
+    json_error_t problem;
+    json_t *document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+
+    if (document == NULL)
+        return edl_error_set(error, EDL_EBADSPEC, "line %d, column %d: %s", problem.line,
+                             problem.column, problem.text);
+    *ret = document;
+    return 0;
+}
+
+int job_document_parse(const char *text, size_t size, json_t **ret_document,
+                       struct edl_error *error)
+{
+    size_t start = 0;
+
+    if (size > JOB_DOCUMENT_MAX_BYTES)
+        return edl_error_set(error, -E2BIG, "the document has more than %d bytes",
+                             JOB_DOCUMENT_MAX_BYTES);
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
+        text += 3;
+        size -= 3;
+    }
+    while (start < size && strchr(" \t\r\n", text[start]) != NULL && text[start] != '\0')
+        start++;
+    if (start == size) {
+        (void)edl_error_set(error, EDL_EBADSPEC, "the document is empty");
+        (void)edl_error_remedy(error, "send a %s as YAML or JSON", KIND);
+        return EDL_EBADSPEC;
+    }
+    if (text[start] == '{')
+        return parse_json(text, size, ret_document, error);
+    return yaml_to_json(text, size, ret_document, error);
+}
+
+static void draft_init(struct job_draft *draft)
+{
+    *draft = (struct job_draft){
+        .pointer = "",
+        .priority = 0,
+        .passes = -1,
+        .port = 7164,
+        .ports_num = 1,
+        .ports_num_for_sparse = 1,
+        .restart_max = -1,
+        .grace = 30 * USEC_PER_SEC,
+        .restart_backoff = USEC_PER_SEC,
+        .fault_tolerant = 0,
+    };
+}
+
+/* refuse_at - an error at a key of the object that holds the spec's keys */
+static int refuse_at(struct document_reader *reader, const struct job_draft *draft, const char *key,
+                     const char *text)
+{
+    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s%s%s", draft->pointer,
+                   key[0] != '\0' ? "/" : "", key);
+    return document_refuse(reader, "%s", text);
+}
+
+static int expect_word(struct document_reader *reader, const char *pointer, const char *found,
+                       const char *expected)
+{
+    if (found == NULL || streq(found, expected))
+        return 0;
+    (void)edl_error_at(reader->error, EDL_EBADSPEC, pointer, "%s \"%.60s\" is not known",
+                       pointer + 1, found);
+    (void)edl_error_remedy(reader->error, "write %s: %s", pointer + 1, expected);
+    return EDL_EBADSPEC;
+}
+
+static int read_document(struct document_reader *reader, const json_t *document,
+                         struct job_draft *draft)
+{
+    static const char *const wrapped_keys[] = { "spec", "metadata", "kind", "apiVersion" };
+    bool wrapped = false;
+    int r;
+
+    for (size_t i = 0; i < ELEMENTS(wrapped_keys); i++)
+        wrapped |= json_object_get(document, wrapped_keys[i]) != NULL;
+    if (!wrapped)
+        return document_read(reader, document, spec_rules, ELEMENTS(spec_rules), draft);
+    r = document_read(reader, document, top_rules, ELEMENTS(top_rules), draft);
+    if (r < 0)
+        return r;
+    r = expect_word(reader, "/kind", draft->kind, KIND);
+    if (r < 0)
+        return r;
+    r = expect_word(reader, "/apiVersion", draft->api_version, API_VERSION);
+    if (r < 0)
+        return r;
+    draft->pointer = "/spec";
+    if (draft->spec == NULL)
+        return refuse_at(reader, draft, "", "spec is missing");
+    (void)document_enter(reader, "spec");
+    return document_read(reader, draft->spec, spec_rules + 1, ELEMENTS(spec_rules) - 1, draft);
+}
+
+/* suggest_name - the nearest valid name: lower case, '-' for what is not allowed */
+static void suggest_name(const char *name, char *text, size_t size)
+{
+    size_t n = 0;
+
+    for (; *name != '\0' && n + 1 < size; name++) {
+        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+        bool letter = c >= 'a' && c <= 'z';
+
+        if (n == 0 && !letter)
+            continue;
+        text[n++] = letter || (c >= '0' && c <= '9') ? c : '-';
+    }
+    text[n] = '\0';
+}
+
+static int finish_name(struct document_reader *reader, const struct job_draft *draft,
+                       struct job_spec *spec)
+{
+    const char *name = draft->name != NULL ? draft->name : "";
+    const char *pointer = draft->pointer[0] != '\0' ? "/metadata/name" : "/name";
+    char better[JOB_NAME_MAX + 1];
+
+    if (name[0] == '\0')
+        return edl_error_at(reader->error, EDL_EBADSPEC, pointer, "the job's name is missing");
+    if (strlen(name) > JOB_NAME_MAX)
+        return edl_error_at(reader->error, EDL_EBADSPEC, pointer,
+                            "the name has %zu characters, %d are allowed", strlen(name),
+                            JOB_NAME_MAX);
+    if (name[0] >= 'a' && name[0] <= 'z' &&
+        name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0') {
+        (void)snprintf(spec->name, sizeof spec->name, "%s", name);
+        return 0;
+    }
+    suggest_name(name, better, sizeof better);
+    (void)edl_error_at(reader->error, EDL_EBADSPEC, pointer, "\"%s\" cannot name a job", name);
+    (void)edl_error_remedy(reader->error,
+                           "start with a-z, go on with a-z, 0-9 and '-' ('.' and '_' are not "
+                           "allowed)%s%s",
+                           better[0] != '\0' ? ": " : "", better);
+    return EDL_EBADSPEC;
+}
+
+static bool has_role(const struct job_draft *draft, const char *name)
+{
+    for (size_t i = 0; i < draft->n_roles; i++)
+        if (streq(draft->roles[i].name, name))
+            return true;
+    return false;
+}
+
+static int finish_mode(struct document_reader *reader, const struct job_draft *draft,
+                       struct job_spec *spec)
+{
+    bool pserver = has_role(draft, "pserver");
+    int mode = pserver ? JOB_MODE_PSERVER : JOB_MODE_COLLECTIVE;
+
+    if (draft->mode != NULL) {
+        mode = job_mode_from_string(draft->mode);
+        if (mode < 0) {
+            (void)refuse_at(reader, draft, "mode", "this mode is not known");
+            (void)edl_error_remedy(reader->error, "write pserver, collective, mpi or service");
+            return EDL_EBADSPEC;
+        }
+    }
+    spec->mode = (enum job_mode)mode;
+    if (mode == JOB_MODE_PSERVER && !pserver)
+        return refuse_at(reader, draft, "mode", "mode is pserver but no role is a pserver");
+    if (mode != JOB_MODE_PSERVER && pserver)
+        return refuse_at(reader, draft, "mode", "a pserver role needs mode pserver");
+    if (mode == JOB_MODE_PSERVER && !has_role(draft, "trainer"))
+        return refuse_at(reader, draft, "trainer", "a trainer is missing beside the pserver");
+    return 0;
+}
+
+/* finish_passes - upstream's examples put passes under trainer, where upstream ignores it; here it
+ * counts */
+static int finish_passes(struct document_reader *reader, const struct job_draft *draft,
+                         struct job_spec *spec)
+{
+    int64_t passes = draft->passes;
+
+    for (size_t i = 0; i < draft->n_roles; i++) {
+        if (draft->roles[i].passes < 0)
+            continue;
+        if (passes > 0 && passes != draft->roles[i].passes)
+            return refuse_at(reader, draft, "passes", "two different numbers of passes are given");
+        passes = draft->roles[i].passes;
+    }
+    spec->passes = passes > 0 ? (uint32_t)passes : 1;
+    return 0;
+}
+
+static bool is_env_name(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+    return name[0] != '\0' && (name[0] < '0' || name[0] > '9') &&
+           name[strspn(name, first)] == '\0' && strlen(name) <= 255;
+}
+
+static int finish_env(struct document_reader *reader, const struct job_draft *draft,
+                      struct job_spec *spec)
+{
+    const char *name;
+    json_t *value;
+
+    if (json_object_size(draft->env) > ENV_MAX)
+        return refuse_at(reader, draft, "env", "more than 512 variables");
+    spec->env = xcalloc(json_object_size(draft->env), sizeof *spec->env);
+    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/env", draft->pointer);
+    json_object_foreach((json_t *)(uintptr_t)draft->env, name, value)
+    {
+        size_t length = document_enter(reader, name);
+        const char *text = NULL;
+        int r;
+
+        if (!is_env_name(name)) {
+            (void)document_refuse(reader, "\"%.60s\" cannot name a variable", name);
+            (void)edl_error_remedy(reader->error, "use letters, digits and '_', no digit first");
+            return EDL_EBADSPEC;
+        }
+        r = document_text(reader, value, ENV_VALUE_BYTES_MAX, &text);
+        if (r < 0) {
+            if (json_is_number(value) || json_is_boolean(value))
+                (void)edl_error_remedy(reader->error, "put the value in quotes");
+            return r;
+        }
+        spec->env[spec->n_env++] = (struct env_pair){ xstrdup(name), xstrdup(text) };
+        document_leave(reader, length);
+    }
+    return 0;
+}
+
+/* finish_roles - pservers first, the rest as listed: the order they are started in */
+static int finish_roles(struct document_reader *reader, const struct job_draft *draft,
+                        struct job_spec *spec)
+{
+    for (int first = 1; first >= 0; first--)
+        for (size_t i = 0; i < draft->n_roles; i++) {
+            int r;
+
+            if (streq(draft->roles[i].name, "pserver") != first)
+                continue;
+            r = role_draft_finish(reader, &draft->roles[i], spec, &spec->roles[spec->n_roles++]);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+static int finish_job(struct document_reader *reader, const struct job_draft *draft,
+                      struct job_spec *spec)
+{
+    static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
+                                struct job_spec *spec) = {
+        finish_name, finish_mode, finish_passes, finish_env, finish_roles,
+    };
+
+    spec->fault_tolerant = draft->fault_tolerant != 0;
+    spec->priority = (int32_t)draft->priority;
+    spec->port = (uint32_t)draft->port;
+    spec->ports_num = (uint32_t)draft->ports_num;
+    spec->ports_num_for_sparse = (uint32_t)draft->ports_num_for_sparse;
+    spec->grace_us = draft->grace;
+    spec->restart_backoff_us = draft->restart_backoff;
+    spec->restart_max = spec->fault_tolerant ? RESTARTS_FAULT_TOLERANT : 0;
+    if (draft->restart_max >= 0)
+        spec->restart_max = (uint32_t)draft->restart_max;
+    spec->dataset = xstrdup(draft->dataset != NULL ? draft->dataset : "");
+    if (draft->n_roles == 0) {
+        (void)refuse_at(reader, draft, "trainer", "the job has no role");
+        (void)edl_error_remedy(reader->error, "add trainer with an entrypoint, or roles");
+        return EDL_EBADSPEC;
+    }
+    for (size_t i = 0; i < ELEMENTS(steps); i++) {
+        int r = steps[i](reader, draft, spec);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
+                           struct edl_error *error)
+{
+    struct document_reader reader = { .ignored = json_array(), .error = error };
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    struct job_draft draft;
+    int r;
+
+    draft_init(&draft);
+    r = read_document(&reader, document, &draft);
+    if (r == 0)
+        r = finish_job(&reader, &draft, spec);
+    if (r < 0) {
+        json_decref(reader.ignored);
+        (void)job_spec_free(spec);
+        return r;
+    }
+    if (ret_ignored != NULL)
+        *ret_ignored = reader.ignored;
+    else
+        json_decref(reader.ignored);
+    *ret_spec = spec;
+    return 0;
+}

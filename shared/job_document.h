@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_document.h - TrainingJob documents (JSON or YAML) to job_spec and back
+ *
+ * Accepts upstream's TrainingJob shape (apiVersion, kind, metadata, spec{trainer, pserver, master})
+ * and the keys added since. An unknown key is an error that names its path and the nearest known
+ * key; keys that make no sense without containers are collected in `ignored`. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct edl_error;
+struct job_spec;
+
+#define JOB_DOCUMENT_MAX_BYTES (1024 * 1024)
+
+/* job_document_parse - text (JSON when its first non-blank byte is '{', else YAML) to a JSON value
+ * *ret_document: new reference. Errors: -E2BIG over JOB_DOCUMENT_MAX_BYTES, EDL_EBADSPEC with line
+ * and column. */
+int job_document_parse(const char *text, size_t size, json_t **ret_document,
+                       struct edl_error *error);
+
+/* job_spec_from_document - validates, applies the defaults
+ * *ret_spec: new, free with job_spec_free. *ret_ignored (may be NULL): array of JSON pointers that
+ * were ignored. Errors: EDL_EBADSPEC with pointer and remedy. */
+int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
+                           struct edl_error *error);
+
+/* job_spec_to_document - the normalised document ("roles" form) that job_spec_from_document reads
+ * back unchanged */
+json_t *job_spec_to_document(const struct job_spec *spec);

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_document_roles.c - the roles of a job document: upstream's trainer and pserver objects, and
+ * `roles`
+ *
+ * Upstream counts CPU and memory from requests and GPUs from limits; replicas of pserver are its
+ * min-instance whatever max-instance says. Both are kept. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shared/document_reader.h"
+#include "shared/error.h"
+#include "shared/job_draft.h"
+#include "shared/macro.h"
+
+#define CPU_MAX INT64_C(1000000000) /* a million cores */
+#define MEMORY_MAX (INT64_C(1) << 60)
+#define GPUS_MAX 1024
+#define PORTS_MAX 64
+#define PASSES_MAX 1000000
+#define ARGUMENTS_MAX 1024
+#define ARGUMENT_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one argument */
+#define CPU_DEFAULT_MILLICORES 100
+#define AT(field) offsetof(struct role_draft, field)
+
+#define GPU_KEYS(field)                                                                            \
+    { .key = "alpha.kubernetes.io/nvidia-gpu",                                                     \
+      .kind = DOCUMENT_COUNT,                                                                      \
+      .offset = AT(field),                                                                         \
+      .max = GPUS_MAX },                                                                           \
+        { .key = "nvidia.com/gpu", .kind = DOCUMENT_COUNT, .offset = AT(field), .max = GPUS_MAX }, \
+    {                                                                                              \
+        .key = "gpu", .kind = DOCUMENT_COUNT, .offset = AT(field), .max = GPUS_MAX                 \
+    }
+
+static const struct document_rule request_rules[] = {
+    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = CPU_MAX },
+    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = MEMORY_MAX },
+    GPU_KEYS(gpus_requested),
+};
+
+static const struct document_rule limit_rules[] = {
+    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu_limit), .max = CPU_MAX },
+    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory_limit), .max = MEMORY_MAX },
+    GPU_KEYS(gpus),
+};
+
+static const struct document_rule resource_rules[] = {
+    { .key = "requests",
+      .kind = DOCUMENT_NESTED,
+      .nested = request_rules,
+      .n_nested = ELEMENTS(request_rules) },
+    { .key = "limits",
+      .kind = DOCUMENT_NESTED,
+      .nested = limit_rules,
+      .n_nested = ELEMENTS(limit_rules) },
+};
+
+#define COMMAND_KEYS                                                                               \
+    { .key = "entrypoint",                                                                         \
+      .kind = DOCUMENT_TEXT,                                                                       \
+      .offset = AT(entrypoint),                                                                    \
+      .max = ARGUMENT_BYTES_MAX },                                                                 \
+        { .key = "command", .kind = DOCUMENT_ARRAY, .offset = AT(command) },                       \
+    {                                                                                              \
+        .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace)                         \
+    }
+
+static const struct document_rule upstream_rules[] = {
+    COMMAND_KEYS,
+    { .key = "min-instance",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(min),
+      .min = 1,
+      .max = ROLE_INSTANCES_MAX },
+    { .key = "max-instance",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(max),
+      .min = 1,
+      .max = ROLE_INSTANCES_MAX },
+    { .key = "resources",
+      .kind = DOCUMENT_NESTED,
+      .nested = resource_rules,
+      .n_nested = ELEMENTS(resource_rules) },
+    { .key = "passes",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(passes),
+      .min = 1,
+      .max = PASSES_MAX },
+    { .key = "etcd-endpoint", .kind = DOCUMENT_IGNORED },
+};
+
+static const struct document_rule listed_rules[] = {
+    { .key = "role", .kind = DOCUMENT_TEXT, .offset = AT(name) },
+    COMMAND_KEYS,
+    { .key = "min",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(min),
+      .min = 1,
+      .max = ROLE_INSTANCES_MAX },
+    { .key = "max",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(max),
+      .min = 1,
+      .max = ROLE_INSTANCES_MAX },
+    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = CPU_MAX },
+    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = MEMORY_MAX },
+    { .key = "gpus", .kind = DOCUMENT_COUNT, .offset = AT(gpus), .max = GPUS_MAX },
+    { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = PORTS_MAX },
+};
+
+/* add_role - the next free draft with everything absent; NULL (error set) when there are too many
+ */
+static struct role_draft *add_role(struct document_reader *reader, struct job_draft *job,
+                                   const char *name)
+{
+    struct role_draft *role = &job->roles[job->n_roles];
+
+    if (job->n_roles == JOB_ROLES_MAX) {
+        (void)document_refuse(reader, "a job has at most %d roles", JOB_ROLES_MAX);
+        return NULL;
+    }
+    *role = (struct role_draft){
+        .name = name,
+        .min = -1,
+        .max = -1,
+        .gpus = -1,
+        .gpus_requested = -1,
+        .ports = -1,
+        .passes = -1,
+        .cpu = DRAFT_ABSENT,
+        .cpu_limit = DRAFT_ABSENT,
+        .memory = DRAFT_ABSENT,
+        .memory_limit = DRAFT_ABSENT,
+    };
+    (void)snprintf(role->pointer, sizeof role->pointer, "%.*s", (int)sizeof role->pointer - 1,
+                   reader->pointer);
+    job->n_roles++;
+    return role;
+}
+
+static int is_role_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length >= 1 && length <= ROLE_NAME_MAX && name[0] >= 'a' && name[0] <= 'z' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
+}
+
+static int check_name(struct document_reader *reader, const struct job_draft *job)
+{
+    const struct role_draft *role = &job->roles[job->n_roles - 1];
+
+    if (role->name == NULL)
+        return document_refuse(reader, "the role's name is missing (key \"role\")");
+    if (!is_role_name(role->name)) {
+        (void)document_refuse(reader, "\"%.40s\" cannot name a role", role->name);
+        (void)edl_error_remedy(reader->error,
+                               "use a lower-case letter, then up to %d letters, digits and '-'",
+                               ROLE_NAME_MAX - 1);
+        return EDL_EBADSPEC;
+    }
+    for (const struct role_draft *r = job->roles; r < role; r++)
+        if (streq(r->name, role->name))
+            return document_refuse(reader, "role %s is given twice, also as %s", role->name,
+                                   r->pointer);
+    return 0;
+}
+
+int role_draft_read(struct document_reader *reader, const char *key, const json_t *value,
+                    void *target)
+{
+    struct job_draft *job = target;
+    struct role_draft *role = add_role(reader, job, key);
+    int r;
+
+    if (role == NULL)
+        return EDL_EBADSPEC;
+    r = check_name(reader, job);
+    if (r < 0)
+        return r;
+    return document_read(reader, value, upstream_rules, ELEMENTS(upstream_rules), role);
+}
+
+int role_draft_read_list(struct document_reader *reader, const char *key, const json_t *value,
+                         void *target)
+{
+    struct job_draft *job = target;
+
+    (void)key;
+    if (!json_is_array(value))
+        return document_expected(reader, "an array", value);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        size_t length = document_enter_index(reader, i);
+        struct role_draft *role = add_role(reader, job, NULL);
+        int r;
+
+        if (role == NULL)
+            return EDL_EBADSPEC;
+        role->listed = true;
+        r = document_read(reader, json_array_get(value, i), listed_rules, ELEMENTS(listed_rules),
+                          role);
+        if (r < 0)
+            return r;
+        r = check_name(reader, job);
+        if (r < 0)
+            return r;
+        document_leave(reader, length);
+    }
+    return 0;
+}
+
+/* refuse_key - an error at a key of the role */
+static int refuse_key(struct document_reader *reader, const struct role_draft *draft,
+                      const char *key, const char *text)
+{
+    char pointer[160];
+
+    (void)snprintf(pointer, sizeof pointer, "%s/%s", draft->pointer, key);
+    return edl_error_at(reader->error, EDL_EBADSPEC, pointer, "%s", text);
+}
+
+static int finish_command(struct document_reader *reader, const struct role_draft *draft,
+                          struct role_spec *role)
+{
+    size_t n = json_array_size(draft->command), length;
+
+    if (n == 0 || n > ARGUMENTS_MAX)
+        return refuse_key(reader, draft, "command", "1 to 1024 arguments are expected");
+    role->argv = xcalloc(n + 1, sizeof *role->argv);
+    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/command", draft->pointer);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = NULL;
+        int r;
+
+        length = document_enter_index(reader, i);
+        r = document_text(reader, json_array_get(draft->command, i), ARGUMENT_BYTES_MAX, &text);
+        if (r < 0)
+            return r;
+        if (i == 0 && *text == '\0')
+            return document_refuse(reader, "the program's name is empty");
+        role->argv[i] = xstrdup(text);
+        document_leave(reader, length);
+    }
+    return 0;
+}
+
+static int finish_argv(struct document_reader *reader, const struct role_draft *draft,
+                       struct role_spec *role)
+{
+    bool entrypoint = draft->entrypoint != NULL && *draft->entrypoint != '\0';
+
+    if (entrypoint && draft->command != NULL)
+        return refuse_key(reader, draft, "command", "entrypoint and command are both given");
+    if (draft->command != NULL)
+        return finish_command(reader, draft, role);
+    if (!entrypoint && !streq(draft->name, "pserver")) {
+        (void)refuse_key(reader, draft, "entrypoint", "the command to run is missing");
+        (void)edl_error_remedy(reader->error, "add entrypoint: \"COMMAND\" to %s", draft->pointer);
+        return EDL_EBADSPEC;
+    }
+    role->argv = xcalloc(4, sizeof *role->argv);
+    if (!entrypoint) {
+        role->argv[0] = xstrdup("edl-pserver");
+        return 0;
+    }
+    role->argv[0] = xstrdup("/bin/sh");
+    role->argv[1] = xstrdup("-c");
+    role->argv[2] = xstrdup(draft->entrypoint);
+    return 0;
+}
+
+static int finish_instances(struct document_reader *reader, const struct role_draft *draft,
+                            bool fault_tolerant, struct role_spec *role)
+{
+    const char *min_key = draft->listed ? "min" : "min-instance";
+    const char *max_key = draft->listed ? "max" : "max-instance";
+
+    role->min = draft->min > 0 ? (uint32_t)draft->min : 1;
+    role->max = draft->max > 0 ? (uint32_t)draft->max : role->min;
+    if (streq(draft->name, "pserver") && role->max != role->min) {
+        role->max = role->min;
+        (void)snprintf(reader->pointer, sizeof reader->pointer, "%s", draft->pointer);
+        document_ignore(reader, max_key);
+    }
+    if (role->max < role->min) {
+        char text[120];
+
+        (void)snprintf(text, sizeof text, "%s.%s is %" PRIu32 " but %s is %" PRIu32, draft->name,
+                       min_key, role->min, max_key, role->max);
+        (void)refuse_key(reader, draft, max_key, text);
+        (void)edl_error_remedy(reader->error, "make %s at least %" PRIu32, max_key, role->min);
+        return EDL_EBADSPEC;
+    }
+    if (role->max > role->min && !fault_tolerant) {
+        (void)refuse_key(reader, draft, max_key,
+                         "max-instances should equal to min-instances when fault_tolerant is "
+                         "disabled");
+        (void)edl_error_remedy(reader->error,
+                               "set fault_tolerant: true to let %s change size, or %s to %" PRIu32,
+                               draft->name, max_key, role->min);
+        return EDL_EBADSPEC;
+    }
+    return 0;
+}
+
+/* finish_amount - request, else limit, else the default; a limit of its own is reported as ignored
+ */
+static int finish_amount(struct document_reader *reader, const struct role_draft *draft,
+                         const char *name, const uint64_t request_limit_default[3], uint64_t *ret)
+{
+    uint64_t request = request_limit_default[0], limit = request_limit_default[1];
+    char key[48];
+
+    (void)snprintf(key, sizeof key, "resources/limits/%s", name);
+    if (request != DRAFT_ABSENT && limit != DRAFT_ABSENT && limit < request)
+        return refuse_key(reader, draft, key, "the limit is smaller than the request");
+    *ret = request != DRAFT_ABSENT ? request : limit;
+    if (*ret == DRAFT_ABSENT)
+        *ret = request_limit_default[2];
+    if (limit != DRAFT_ABSENT && limit != *ret) {
+        (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/resources/limits",
+                       draft->pointer);
+        document_ignore(reader, name);
+    }
+    return 0;
+}
+
+int role_draft_finish(struct document_reader *reader, const struct role_draft *draft,
+                      const struct job_spec *spec, struct role_spec *role)
+{
+    int64_t gpus = draft->gpus >= 0 ? draft->gpus : draft->gpus_requested;
+    int r;
+
+    (void)snprintf(role->name, sizeof role->name, "%s", draft->name);
+    role->workspace = xstrdup(draft->workspace != NULL ? draft->workspace : "");
+    r = finish_argv(reader, draft, role);
+    if (r < 0)
+        return r;
+    r = finish_instances(reader, draft, spec->fault_tolerant, role);
+    if (r < 0)
+        return r;
+    r = finish_amount(reader, draft, "cpu",
+                      (uint64_t[]){ draft->cpu, draft->cpu_limit, CPU_DEFAULT_MILLICORES },
+                      &role->cpu_millicores);
+    if (r < 0)
+        return r;
+    r = finish_amount(reader, draft, "memory",
+                      (uint64_t[]){ draft->memory, draft->memory_limit, 0 }, &role->memory_bytes);
+    if (r < 0)
+        return r;
+    role->gpus = gpus > 0 ? (uint32_t)gpus : 0;
+    role->n_ports = spec->mode != JOB_MODE_PSERVER || streq(role->name, "pserver") ? 1 : 0;
+    if (draft->ports >= 0)
+        role->n_ports = (uint32_t)draft->ports;
+    return 0;
+}

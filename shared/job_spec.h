@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_spec.h - a job as the scheduler understands it, after defaults and validation
+ *
+ * Plain data, no JSON: the deciding core includes this. shared/job_document.h turns documents into
+ * it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JOB_NAME_MAX 63 /* characters, DNS-label like: [a-z][a-z0-9-]* */
+#define ROLE_NAME_MAX 31
+#define JOB_ROLES_MAX 8
+#define ROLE_INSTANCES_MAX 1024
+
+enum job_mode { JOB_MODE_PSERVER, JOB_MODE_COLLECTIVE, JOB_MODE_MPI, JOB_MODE_SERVICE };
+
+struct env_pair {
+    char *name;
+    char *value;
+};
+
+struct role_spec {
+    char name[ROLE_NAME_MAX + 1]; /* "trainer", "pserver", ... */
+    char **argv;             /* NULL-terminated; an entrypoint string becomes /bin/sh -c STRING */
+    char *workspace;         /* directory, "" = a private one */
+    uint32_t min;            /* instances to start with, >= 1 */
+    uint32_t max;            /* >= min; elastic when greater */
+    uint64_t cpu_millicores; /* request per instance */
+    uint64_t memory_bytes;   /* request per instance */
+    uint32_t gpus;           /* limit per instance, as upstream counts them */
+    uint32_t n_ports;        /* ports allocated per instance */
+};
+
+struct job_spec {
+    char name[JOB_NAME_MAX + 1];
+    enum job_mode mode;
+    int32_t priority;
+    bool fault_tolerant;
+    uint32_t passes;
+    uint32_t port, ports_num,
+        ports_num_for_sparse;    /* upstream's; environment only, real ports are allocated */
+    uint64_t grace_us;           /* SIGTERM to SIGKILL, default 30 s */
+    uint32_t restart_max;        /* failures of one slot before the job fails */
+    uint64_t restart_backoff_us; /* first back-off; doubles to 60 s */
+    char *dataset;               /* glob of RecordIO files, "" = none */
+    struct env_pair *env;        /* n_env pairs, owned */
+    size_t n_env;
+    struct role_spec roles[JOB_ROLES_MAX]; /* pserver before trainer: start order */
+    size_t n_roles;
+};
+
+/* job_spec_free - accepts NULL; returns NULL */
+struct job_spec *job_spec_free(struct job_spec *spec);
+
+/* job_spec_role - index of a role by name, or -ENOENT */
+int job_spec_role(const struct job_spec *spec, const char *name);
+
+/* job_mode_to_string / from_string - "pserver", "collective", "mpi", "service"; -EINVAL when none
+ */
+const char *job_mode_to_string(enum job_mode mode);
+int job_mode_from_string(const char *text);

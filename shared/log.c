@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c - one line per event worth an operator's time */
+#include "shared/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static const char *log_program = "edl";
+static enum log_level log_most = LOG_LEVEL_INFO;
+static int log_to_journal;
+
+static const char *level_name(enum log_level level)
+{
+    switch (level) {
+    case LOG_LEVEL_ERROR:
+        return "error";
+    case LOG_LEVEL_WARNING:
+        return "warning";
+    case LOG_LEVEL_INFO:
+        return "info";
+    case LOG_LEVEL_DEBUG:
+        return "debug";
+    }
+    return "?";
+}
+
+void log_init(const char *program)
+{
+    static const enum log_level levels[] = { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO,
+                                             LOG_LEVEL_DEBUG };
+    const char *wanted = getenv("EDL_LOG_LEVEL");
+
+    log_program = program;
+    log_to_journal = getenv("JOURNAL_STREAM") != NULL;
+    for (size_t i = 0; wanted != NULL && i < ELEMENTS(levels); i++)
+        if (streq(wanted, level_name(levels[i])))
+            log_most = levels[i];
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+    char text[1024];
+    char stamp[40] = "";
+    struct timespec now;
+    struct tm parts;
+    va_list ap;
+
+    if (level > log_most)
+        return;
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (log_to_journal) {
+        (void)fprintf(stderr, "<%d>%s\n", (int)level, text);
+        return;
+    }
+    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && localtime_r(&now.tv_sec, &parts) != NULL)
+        (void)strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
+    (void)fprintf(stderr, "%s.%03ld %s %s: %s\n", stamp, now.tv_nsec / 1000000, level_name(level),
+                  log_program, text);
+}
+
+int log_failure(const struct edl_error *error, const char *format, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    log_error("%s: %s%s%s", text, error->text, error->remedy[0] != '\0' ? "; " : "", error->remedy);
+    return error->code;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_http.c - the HTTP server: routes, bodies, problems, deferred answers, its end */
+#include "tests/unit/http_fixture.h"
+
+#include "shared/cleanup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static void test_headers(void **state)
+{
+    static const char *const wanted[] = { "HTTP/1.1 200 OK\r\n",
+                                          "Content-Type: text/plain\r\n",
+                                          "X-Content-Type-Options: nosniff\r\n",
+                                          "X-Request-Id: ",
+                                          "X-Extra: yes\r\n",
+                                          "\r\n\r\nhello\n" };
+    struct raw raw;
+
+    raw_ask(*state, &raw, "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    for (size_t i = 0; i < ELEMENTS(wanted); i++)
+        assert_non_null(strstr(raw.text, wanted[i]));
+    raw_ask(*state, &raw, "HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_non_null(strstr(raw.text, "Content-Length: 6\r\n"));
+    assert_null(strstr(raw.text, "hello\n"));
+}
+
+static void test_params(void **state)
+{
+    struct result result = { 0 };
+
+    ask(*state, "GET", "/items/a%2Fb%20c/parts/7?q=x%26y+z&other&q=2", &result);
+    assert_int_equal(result.status, 200);
+    assert_string_equal(text_of(&result, "name"), "a/b c");
+    assert_string_equal(text_of(&result, "part"), "7");
+    assert_string_equal(text_of(&result, "q"), "x&y z");
+    assert_string_equal(text_of(&result, "path"), "/items/a%2Fb%20c/parts/7");
+    assert_string_equal(text_of(&result, "target"), "/items/a%2Fb%20c/parts/7?q=x%26y+z&other&q=2");
+    ask(*state, "PUT", "/items/+", &result);
+    assert_string_equal(text_of(&result, "name"), "+");
+    assert_string_equal(text_of(&result, "method"), "PUT");
+    assert_string_equal(text_of(&result, "q"), "(none)");
+    ask(*state, "GET", "/items/self", &result); /* the first route that matches */
+    assert_string_equal(result.body, "hello\n");
+    result_clear(&result);
+}
+
+static void test_paths_that_are_not_there(void **state)
+{
+    static const struct {
+        const char *path;
+        unsigned status;
+    } cases[] = {
+        { "/", 404 },
+        { "/hello/", 404 },
+        { "/hell", 404 },
+        { "/helloo", 404 },
+        { "//hello", 404 },
+        { "/items", 404 },
+        { "/items/", 404 },
+        { "/items/a/parts", 404 },
+        { "/items/a/b", 404 },
+        { "/items/a%00b", 400 },
+        { "/items/%zz", 400 },
+        { "/items/%4", 400 },
+        { "/hello?x=%00", 400 },
+        { "/hello?%", 400 },
+        { "/items/../hello", 404 },
+        { "/h%65llo", 200 },
+    };
+    struct result result = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        ask(*state, "GET", cases[i].path, &result);
+        assert_int_equal(result.status, cases[i].status);
+    }
+    ask(*state, "GET", "/nowhere", &result);
+    assert_int_equal(result.code, -ENOENT);
+    assert_string_equal(text_of(&result, "type"), "about:blank");
+    assert_string_equal(text_of(&result, "title"), "Not Found");
+    assert_int_equal(json_integer_value(json_object_get(result.json, "status")), 404);
+    assert_null(json_object_get(result.json, "remedy"));
+    assert_null(json_object_get(result.json, "errors"));
+    result_clear(&result);
+}
+
+static void test_method_not_allowed(void **state)
+{
+    struct raw raw;
+
+    raw_ask(*state, &raw, "DELETE /items/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_non_null(strstr(raw.text, "HTTP/1.1 405 "));
+    assert_non_null(strstr(raw.text, "Allow: GET, PUT\r\n"));
+    assert_non_null(strstr(raw.text, "Content-Type: application/problem+json\r\n"));
+}
+
+static void test_query_number(void **state)
+{
+    static const char *const bad[] = { "/number?n=x", "/number?n=", "/number?n=-1",
+                                       "/number?n=99999999999999999999" };
+    struct result result = { 0 };
+
+    ask(*state, "GET", "/number", &result);
+    assert_int_equal(json_integer_value(result.json), 42);
+    ask(*state, "GET", "/number?n=7", &result);
+    assert_int_equal(json_integer_value(result.json), 7);
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        ask(*state, "GET", bad[i], &result);
+        assert_int_equal(result.status, 400);
+        assert_int_equal(result.code, -EINVAL);
+    }
+    result_clear(&result);
+}
+
+static void test_json_body(void **state)
+{
+    static const char *const bad[] = { "",           "{",    "{\"a\":1,\"a\":2}",
+                                       "[1,\n2,,3]", "{} x", "\"\xff\"" };
+    struct result result = { 0 };
+    json_t *body = json_pack("{s:[i,i]}", "a", 1, 2);
+
+    ask_call(*state, &(struct http_call){ .method = "POST", .path = "/echo", .json = body },
+             &result);
+    assert_int_equal(result.status, 201);
+    assert_true(json_equal(result.json, body));
+    json_decref(body);
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        ask_call(*state,
+                 &(struct http_call){ .method = "POST",
+                                      .path = "/echo",
+                                      .body = bad[i],
+                                      .body_size = strlen(bad[i]) },
+                 &result);
+        assert_int_equal(result.status, 400);
+        assert_int_equal(result.code, -EINVAL);
+    }
+    ask_call(*state,
+             &(struct http_call){
+                 .method = "POST", .path = "/echo", .body = bad[3], .body_size = strlen(bad[3]) },
+             &result);
+    assert_non_null(strstr(result.error.text, "line 2, column 3"));
+    result_clear(&result);
+}
+
+static void test_problem_is_carried_over(void **state)
+{
+    struct result result = { 0 };
+
+    ask(*state, "GET", "/broken", &result);
+    assert_int_equal(result.status, 422);
+    assert_int_equal(result.code, EDL_EBADSPEC);
+    assert_string_equal(result.error.text, "min ? is 5, max is 2"); /* not UTF-8: replaced */
+    assert_string_equal(result.error.pointer, "/spec/trainer/min-instance");
+    assert_string_equal(result.error.remedy, "lower min-instance");
+    ask(*state, "GET", "/silent", &result);
+    assert_int_equal(result.status, 500);
+    assert_int_equal(result.code, EDL_EHTTP);
+    ask(*state, "DELETE", "/nothing", &result);
+    assert_int_equal(result.status, 204);
+    assert_int_equal(result.code, 0);
+    assert_int_equal(result.body_size, 0);
+    result_clear(&result);
+}
+
+static void test_authorise(void **state)
+{
+    struct http_call call = { .method = "POST", .path = "/secret", .body = "1", .body_size = 1 };
+    struct result result = { 0 };
+
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 401);
+    assert_int_equal(result.code, EDL_EUNAUTHENTICATED);
+    call.bearer_token = "wrong";
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 403);
+    call.bearer_token = "right";
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 201);
+    result_clear(&result);
+}
+
+static void test_body_too_large(void **state)
+{
+    enum { LARGE = 3 * 1024 * 1024 };
+    char *data = xcalloc(LARGE, 1);
+    struct http_call call = { .method = "POST", .path = "/small", .body = data, .body_size = 100 };
+    struct result result = { 0 };
+    struct raw raw;
+
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 200);
+    call.body_size = 101;
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 413);
+    assert_int_equal(result.code, -E2BIG);
+    call.body_size = LARGE; /* libcurl asks first, with Expect */
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 413);
+    call.headers[0] = "Expect:"; /* and now it does not */
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 413);
+    call.headers[0] = "Transfer-Encoding: chunked"; /* size not announced */
+    ask_call(*state, &call, &result);
+    assert_int_equal(result.status, 413);
+    raw_ask(*state, &raw,
+            "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999\r\n\r\nabc");
+    assert_non_null(strstr(raw.text, "HTTP/1.1 413 "));
+    result_clear(&result);
+    free(data);
+}
+
+static void test_large_post(void **state)
+{
+    enum { SIZE = 5 * 1000 * 1000 };
+    char *data = xreallocarray(NULL, SIZE, 1);
+    struct result result = { 0 };
+
+    memset(data, 3, SIZE);
+    for (int i = 0; i < 2; i++) {
+        ask_call(*state,
+                 &(struct http_call){ .method = "POST",
+                                      .path = "/size",
+                                      .body = data,
+                                      .body_size = SIZE,
+                                      .headers = { i == 0 ? "Expect:" : NULL } },
+                 &result);
+        assert_int_equal(json_integer_value(json_object_get(result.json, "size")), SIZE);
+        assert_int_equal(json_integer_value(json_object_get(result.json, "sum")), 3 * SIZE);
+    }
+    ask(*state, "GET", "/bytes?n=7000000", &result);
+    assert_int_equal(result.body_size, 7000000);
+    result_clear(&result);
+    free(data);
+}
+
+static void test_keep_alive_and_pipelining(void **state)
+{
+    struct raw raw;
+    unsigned n = 0;
+
+    raw_ask(*state, &raw,
+            "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
+            "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
+            "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 102\r\n\r\n"
+            "0123456789012345678901234567890123456789012345678901234567890123456789"
+            "01234567890123456789012345678901"
+            "GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n"
+            "GET /number HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    for (const char *p = raw.text; (p = strstr(p, "HTTP/1.1 ")) != NULL; p++)
+        n++;
+    assert_int_equal(n, 5);
+    assert_non_null(strstr(raw.text, "HTTP/1.1 404 "));
+    assert_non_null(strstr(raw.text, "HTTP/1.1 413 "));
+    assert_non_null(strstr(raw.text, "\r\n\r\nnow"));
+    assert_string_equal(raw.text + raw.size - 2, "42");
+}
+
+static void test_deferred_from_a_timer(void **state)
+{
+    struct fixture *f = *state;
+    struct result result = { 0 };
+    uint64_t began_us = clock_read_us(CLOCK_BOOTTIME);
+
+    f->n_wanted = 1;
+    for (int i = 0; i < 3; i++) { /* the second and third on a kept connection */
+        ask(f, "GET", "/together", &result);
+        assert_int_equal(result.status, 200);
+    }
+    /* sent when answered, not at the daemon's next timeout (60 s), nor at its next second */
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us < 3 * USEC_PER_SEC);
+    result_clear(&result);
+}
+
+static void on_counted(const struct http_answer *answer, void *userdata)
+{
+    assert_int_equal(answer->failure, 0);
+    assert_int_equal(answer->status, 200);
+    (*(unsigned *)userdata)++;
+}
+
+static void test_many_deferred(void **state)
+{
+    enum { MANY = 200 };
+    struct http_call call = { .method = "GET", .path = "/together" };
+    struct fixture *f = *state;
+    unsigned n_answers = 0;
+
+    f->n_wanted = MANY;
+    for (int round = 1; round <= 2; round++) {
+        for (int i = 0; i < MANY; i++)
+            assert_int_equal(http_async_start(f->async, &call, on_counted, &n_answers, NULL, NULL),
+                             0);
+        run_until(f, &n_answers, (unsigned)(round * MANY));
+    }
+    assert_int_equal(f->n_held, 0);
+}
+
+static void test_server_free_answers(void **state)
+{
+    struct http_call call = { .method = "GET", .path = "/forever" };
+    struct result results[5] = { 0 };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMENTS(results); i++)
+        assert_int_equal(http_async_start(f->async, &call, on_answer, &results[i], NULL, NULL), 0);
+    wait_held(f, ELEMENTS(results));
+    f->server = http_server_free(f->server);
+    assert_int_equal(f->n_gone, ELEMENTS(results));
+    for (size_t i = 0; i < ELEMENTS(results); i++) {
+        run_until(f, &results[i].n_answers, 1);
+        assert_int_equal(results[i].status, 503);
+        assert_int_equal(results[i].code, -EAGAIN);
+        result_clear(&results[i]);
+    }
+    ask(f, "GET", "/hello", &results[0]); /* nobody listens any more */
+    assert_int_equal(results[0].failure, EDL_EUNREACHABLE);
+    result_clear(&results[0]);
+}
+
+static void test_too_many_deferred(void **state)
+{
+    struct http_call call = { .method = "GET", .path = "/forever" };
+    struct result results[3] = { 0 };
+    struct result extra = { 0 };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMENTS(results); i++)
+        assert_int_equal(http_async_start(f->async, &call, on_answer, &results[i], NULL, NULL), 0);
+    wait_held(f, ELEMENTS(results));
+    ask(f, "GET", "/forever", &extra);
+    assert_int_equal(extra.status, 503);
+    assert_int_equal(f->n_held, 3);
+    (void)answer_held(NULL, 0, f);
+    for (size_t i = 0; i < ELEMENTS(results); i++) {
+        run_until(f, &results[i].n_answers, 1);
+        assert_int_equal(results[i].status, 200);
+        result_clear(&results[i]);
+    }
+    ask(f, "GET", "/hello", &extra);
+    assert_int_equal(extra.status, 200);
+    result_clear(&extra);
+}
+
+/* A peer that leaves while its request waits must not hurt the answer that comes later. */
+
+static void test_peer_leaves(void **state)
+{
+    struct fixture *f = *state;
+    struct result result = { 0 };
+    struct raw raw;
+
+    raw_send(f, &raw, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_held(f, 1);
+    (void)safe_close(raw.fd);
+    ask(f, "GET", "/hello", &result);
+    (void)answer_held(NULL, 0, f);
+    ask(f, "GET", "/hello", &result);
+    assert_int_equal(result.status, 200);
+    result_clear(&result);
+    raw_send(f, &raw, "POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nabc");
+    ask(f, "GET", "/hello", &result);
+    (void)safe_close(raw.fd); /* in the middle of its body */
+    ask(f, "GET", "/hello", &result);
+    result_clear(&result);
+}
+
+static void test_unix_socket(void **state)
+{
+    struct fixture *f = *state;
+    struct result result = { 0 };
+    struct stat st;
+
+    assert_int_equal(stat(f->socket_path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    ask(f, "GET", "/peer", &result);
+    assert_int_equal(json_integer_value(result.json), getpid());
+    result_clear(&result);
+}
+
+static void test_listen_refuses(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    char path[300];
+    int fd;
+
+    assert_int_equal(http_listen_tcp("localhost", 0, NULL, &error), -EINVAL);
+    (void)snprintf(path, sizeof path, "%s/file", f->folder);
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)safe_close(fd);
+    assert_int_equal(http_listen_unix(path, 0600, &error), -EEXIST); /* not a socket: kept */
+    assert_int_equal(unlink(path), 0);
+    memset(path, 'x', sizeof path);
+    path[sizeof path - 1] = '\0';
+    assert_int_equal(http_listen_unix(path, 0600, &error), -EINVAL);
+    fd = http_listen_unix(f->socket_path, 0660, &error); /* a stale socket is replaced */
+    assert_true(fd >= 0);
+    (void)safe_close(fd);
+}
+
+static int on_idle_end(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    (void)source;
+    (void)time_us;
+    (*(unsigned *)userdata)++;
+    return 0;
+}
+
+/* An idle kept connection has a timeout; waiting for it must not turn the loop. */
+static void test_idle_does_not_spin(void **state)
+{
+    struct fixture *f = *state;
+    sd_event_source *end = NULL;
+    struct result result = { 0 };
+    uint64_t before;
+    uint64_t after;
+    unsigned n_ends = 0;
+
+    ask(f, "GET", "/hello", &result);
+    result_clear(&result);
+    assert_true(sd_event_add_time_relative(f->event, &end, CLOCK_MONOTONIC, 300 * USEC_PER_MSEC,
+                                           1000, on_idle_end, &n_ends) >= 0);
+    assert_true(sd_event_get_iteration(f->event, &before) >= 0);
+    run_until(f, &n_ends, 1);
+    assert_true(sd_event_get_iteration(f->event, &after) >= 0);
+    assert_true(after - before < 20);
+    (void)sd_event_source_disable_unref(end);
+}
+
+#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_headers, fixture_setup),
+        TEST(test_params, fixture_setup),
+        TEST(test_paths_that_are_not_there, fixture_setup),
+        TEST(test_method_not_allowed, fixture_setup),
+        TEST(test_query_number, fixture_setup),
+        TEST(test_json_body, fixture_setup),
+        TEST(test_problem_is_carried_over, fixture_setup),
+        TEST(test_authorise, fixture_setup),
+        TEST(test_body_too_large, fixture_setup),
+        TEST(test_large_post, fixture_setup),
+        TEST(test_keep_alive_and_pipelining, fixture_setup),
+        TEST(test_deferred_from_a_timer, fixture_setup),
+        TEST(test_many_deferred, fixture_setup),
+        TEST(test_server_free_answers, fixture_setup),
+        TEST(test_too_many_deferred, fixture_setup_small),
+        TEST(test_peer_leaves, fixture_setup),
+        TEST(test_unix_socket, fixture_setup_unix),
+        TEST(test_listen_refuses, fixture_setup_unix),
+        TEST(test_idle_does_not_spin, fixture_setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_http_client.c - the HTTP clients, on the loop and blocking: failures, cancelling, caps */
+#include "tests/unit/http_fixture.h"
+
+#include "shared/cleanup.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+static void test_answer_cap(void **state)
+{
+    struct result result = { 0 };
+
+    ask(*state, "GET", "/bytes?n=67108865", &result);
+    assert_int_equal(result.code, -E2BIG);
+    result_clear(&result);
+}
+
+static void test_timeout(void **state)
+{
+    struct result result = { 0 };
+
+    ask_call(*state,
+             &(struct http_call){
+                 .method = "GET", .path = "/forever", .timeout_us = 50 * USEC_PER_MSEC },
+             &result);
+    assert_int_equal(result.failure, -ETIMEDOUT);
+    assert_int_equal(result.code, -ETIMEDOUT);
+    result_clear(&result);
+}
+
+static void on_answer_free(const struct http_answer *answer, void *userdata)
+{
+    struct result *result = userdata;
+
+    result->n_answers++;
+    result->status = answer->status;
+    http_async_cancel(result->call); /* its own: nothing to do */
+    result->fixture->async = http_async_free(result->fixture->async);
+}
+
+static void test_cancel_and_free(void **state)
+{
+    struct http_call forever = { .method = "GET", .path = "/forever" };
+    struct http_call hello = { .method = "GET", .path = "/hello" };
+    struct fixture *f = *state;
+    struct result cancelled = { 0 };
+    struct result freeing = { .fixture = f };
+    struct http_async_call *call = NULL;
+
+    http_async_cancel(NULL);
+    assert_int_equal(http_async_start(f->async, &forever, on_answer, &cancelled, &call, NULL), 0);
+    wait_held(f, 1);
+    http_async_cancel(call);
+    assert_int_equal(http_async_start(f->async, &hello, on_answer, &cancelled, &call, NULL), 0);
+    http_async_cancel(call); /* before it began */
+    assert_int_equal(http_async_start(f->async, &forever, on_answer, &cancelled, NULL, NULL), 0);
+    assert_int_equal(http_async_start(f->async, &hello, on_answer_free, &freeing, &freeing.call,
+                                      NULL),
+                     0);
+    run_until(f, &freeing.n_answers, 1);
+    assert_int_equal(freeing.status, 200);
+    assert_null(f->async);
+    assert_int_equal(cancelled.n_answers, 0);
+}
+
+static void on_answer_again(const struct http_answer *answer, void *userdata)
+{
+    struct http_call call = { .method = "GET", .path = "/hello" };
+    struct result *result = userdata;
+
+    assert_int_equal(answer->status, 200);
+    if (++result->n_answers < 50)
+        assert_int_equal(http_async_start(result->fixture->async, &call, on_answer_again, result,
+                                          NULL, NULL),
+                         0);
+}
+
+static void test_start_from_callback(void **state)
+{
+    struct http_call call = { .method = "GET", .path = "/hello" };
+    struct fixture *f = *state;
+    struct result result = { .fixture = f };
+
+    assert_int_equal(http_async_start(f->async, &call, on_answer_again, &result, NULL, NULL), 0);
+    run_until(f, &result.n_answers, 50);
+}
+
+static void test_bad_calls(void **state)
+{
+    static const struct http_call bad[] = {
+        { .method = "GET", .path = "hello" },
+        { .method = "GET", .path = "/a b" },
+        { .method = "GET", .path = "/a\r\nX: y" },
+        { .method = "GET", .path = "/hello", .bearer_token = "a\r\nX: y" },
+        { .method = "GET", .path = "/hello", .headers = { "A: b\nC: d" } },
+    };
+    static const char *const bases[] = { "",        "localhost:1", "https://x:1",
+                                         "http://", "unix:x",      "http://a b" };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct http_client *client = NULL;
+
+    for (size_t i = 0; i < ELEMENTS(bad); i++)
+        assert_int_equal(http_async_start(f->async, &bad[i], on_answer, NULL, NULL, &error),
+                         -EINVAL);
+    for (size_t i = 0; i < ELEMENTS(bases); i++) {
+        assert_int_equal(http_client_new(bases[i], &client, &error), -EINVAL);
+        assert_true(error.text[0] != '\0');
+    }
+    assert_null(client);
+}
+
+/* ---- the blocking client needs a thread of its own here ---- */
+
+struct blocking {
+    const char *base;
+    int done_fd;
+    int failures[4];
+    unsigned statuses[4];
+    unsigned n_done;
+};
+
+static void *call_blocking(void *userdata)
+{
+    static const struct http_call calls[] = {
+        { .method = "GET", .path = "/hello" },
+        { .method = "POST", .path = "/small", .body = "abc", .body_size = 3 },
+        { .method = "GET", .path = "/together" },
+        { .method = "GET", .path = "/forever", .timeout_us = 50 * USEC_PER_MSEC },
+    };
+    struct blocking *blocking = userdata;
+    struct http_client *client = NULL;
+    uint64_t one = 1;
+
+    if (http_client_new(blocking->base, &client, NULL) == 0)
+        for (size_t i = 0; i < ELEMENTS(calls); i++) {
+            struct http_answer answer;
+
+            blocking->failures[i] = http_client_call(client, &calls[i], &answer);
+            blocking->statuses[i] = answer.status;
+            http_answer_clear(&answer);
+        }
+    (void)http_client_free(client);
+    (void)!write(blocking->done_fd, &one, sizeof one);
+    return NULL;
+}
+
+static int on_done(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)fd;
+    (void)events;
+    ((struct blocking *)userdata)->n_done++;
+    return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+static void run_blocking(struct fixture *f)
+{
+    _cleanup_close_ int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct blocking blocking = { .base = f->base, .done_fd = fd };
+    sd_event_source *source = NULL;
+    pthread_t thread;
+
+    f->n_wanted = 1;
+    assert_true(sd_event_add_io(f->event, &source, fd, EPOLLIN, on_done, &blocking) >= 0);
+    assert_int_equal(pthread_create(&thread, NULL, call_blocking, &blocking), 0);
+    run_until(f, &blocking.n_done, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)sd_event_source_disable_unref(source);
+    assert_int_equal(blocking.statuses[0], 200);
+    assert_int_equal(blocking.statuses[1], 200);
+    assert_int_equal(blocking.statuses[2], 200);
+    assert_int_equal(blocking.failures[2], 0);
+    assert_int_equal(blocking.failures[3], -ETIMEDOUT);
+}
+
+static void test_blocking_client(void **state)
+{
+    run_blocking(*state);
+}
+
+static void test_unreachable(void **state)
+{
+    struct fixture *f = *state;
+    struct http_client *client = NULL;
+    struct http_answer answer;
+    struct edl_error error = { 0 };
+
+    f->server = http_server_free(f->server); /* its port is free now */
+    assert_int_equal(http_client_new(f->base, &client, &error), 0);
+    assert_int_equal(http_client_call(client,
+                                      &(struct http_call){ .method = "GET", .path = "/hello" },
+                                      &answer),
+                     EDL_EUNREACHABLE);
+    assert_int_equal(http_answer_error(&answer, &error), EDL_EUNREACHABLE);
+    assert_non_null(strstr(error.text, f->base));
+    http_answer_clear(&answer);
+    client = http_client_free(client);
+    assert_int_equal(http_client_new("unix:/nonexistent/socket", &client, &error), 0);
+    assert_int_equal(http_client_call(client,
+                                      &(struct http_call){ .method = "GET", .path = "/hello" },
+                                      &answer),
+                     EDL_EUNREACHABLE);
+    http_answer_clear(&answer);
+    client = http_client_free(client);
+}
+
+static void test_blocking_client_unix(void **state)
+{
+    run_blocking(*state);
+}
+
+/* A server that comes back is found again, though the kept connection is dead. */
+static void test_server_comes_back(void **state)
+{
+    struct http_server_config config = { .n_routes = 0 };
+    struct edl_error error = { 0 };
+    struct result result = { 0 };
+    struct fixture *f = *state;
+
+    ask(f, "GET", "/hello", &result);
+    assert_int_equal(result.status, 200);
+    f->server = http_server_free(f->server);
+    config.listen_fd = http_listen_tcp("127.0.0.1", f->port, NULL, &error);
+    assert_int_equal(http_server_new(f->event, &config, &f->server, &error), 0);
+    ask(f, "GET", "/hello", &result);
+    assert_int_equal(result.status, 404); /* another server: no routes */
+    result_clear(&result);
+}
+
+#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_answer_cap, fixture_setup),
+        TEST(test_timeout, fixture_setup),
+        TEST(test_cancel_and_free, fixture_setup),
+        TEST(test_start_from_callback, fixture_setup),
+        TEST(test_bad_calls, fixture_setup),
+        TEST(test_blocking_client, fixture_setup),
+        TEST(test_unreachable, fixture_setup),
+        TEST(test_blocking_client_unix, fixture_setup_unix),
+        TEST(test_server_comes_back, fixture_setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_job_document.c - job documents: defaults, every rule broken once, and back again unchanged
+ */
+#include "shared/job_document.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
+
+#ifndef EXAMPLES
+#define EXAMPLES "conf/examples"
+#endif
+
+/* read_spec - text to spec; NULL with error set. *ret_ignored: space-separated pointers */
+static struct job_spec *read_spec(const char *text, size_t size, char *ignored, size_t ignored_size,
+                                  struct edl_error *error)
+{
+    json_t *document = NULL, *list = NULL, *pointer;
+    struct job_spec *spec = NULL;
+    size_t i;
+
+    *error = (struct edl_error){ 0 };
+    ignored[0] = '\0';
+    if (job_document_parse(text, size, &document, error) < 0)
+        return NULL;
+    if (job_spec_from_document(document, &spec, &list, error) == 0) {
+        json_array_foreach(list, i, pointer)
+        {
+            size_t used = strlen(ignored);
+
+            (void)snprintf(ignored + used, ignored_size - used, "%s%s", i > 0 ? " " : "",
+                           json_string_value(pointer));
+        }
+        json_decref(list);
+    }
+    json_decref(document);
+    return spec;
+}
+
+static struct job_spec *read_good(const char *text, char *ignored, size_t ignored_size)
+{
+    struct edl_error error;
+    struct job_spec *spec = read_spec(text, strlen(text), ignored, ignored_size, &error);
+
+    if (spec == NULL)
+        fail_msg("%s: %s (%s)", text, error.text, error.pointer);
+    return spec;
+}
+
+static char *read_example(const char *name)
+{
+    char path[512], *text = xcalloc(1, 8192);
+    _cleanup_fclose_ FILE *file = NULL;
+
+    (void)snprintf(path, sizeof path, "%s/%s", EXAMPLES, name);
+    file = fopen(path, "re");
+    if (file == NULL)
+        fail_msg("cannot open %s", path);
+    assert_true(fread(text, 1, 8191, file) > 0);
+    return text;
+}
+
+/* check_round_trip - writing and reading gives the same, and the second time nothing is ignored */
+static void check_round_trip(const struct job_spec *spec)
+{
+    json_t *first = job_spec_to_document(spec), *second, *ignored = NULL;
+    struct job_spec *back = NULL;
+    struct edl_error error;
+
+    if (job_spec_from_document(first, &back, &ignored, &error) < 0)
+        fail_msg("%s (%s)", error.text, error.pointer);
+    assert_int_equal(json_array_size(ignored), 0);
+    second = job_spec_to_document(back);
+    assert_true(json_equal(first, second));
+    assert_int_equal(back->grace_us, spec->grace_us);
+    assert_int_equal(back->restart_backoff_us, spec->restart_backoff_us);
+    for (size_t i = 0; i < spec->n_roles; i++)
+        assert_string_equal(back->roles[i].name, spec->roles[i].name);
+    json_decref(first);
+    json_decref(second);
+    json_decref(ignored);
+    (void)job_spec_free(back);
+}
+
+static void test_example(void **state)
+{
+    _cleanup_free_ char *text = read_example("example.yaml");
+    char ignored[256];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+    const struct role_spec *pserver = &spec->roles[0], *trainer = &spec->roles[1];
+
+    (void)state;
+    assert_string_equal(ignored, "/spec/image");
+    assert_string_equal(spec->name, "example");
+    assert_int_equal(spec->mode, JOB_MODE_PSERVER);
+    assert_true(spec->fault_tolerant);
+    assert_int_equal(spec->passes, 2); /* from trainer.passes */
+    assert_int_equal(spec->port, 7164);
+    assert_int_equal(spec->grace_us, 30 * USEC_PER_SEC);
+    assert_int_equal(spec->restart_max, 10);
+    assert_int_equal(spec->restart_backoff_us, USEC_PER_SEC);
+    assert_int_equal(spec->n_roles, 2);
+    assert_string_equal(pserver->name, "pserver"); /* listed second, started first */
+    assert_string_equal(pserver->argv[0], "edl-pserver");
+    assert_null(pserver->argv[1]);
+    assert_int_equal(pserver->cpu_millicores, 500);
+    assert_int_equal(pserver->memory_bytes, UINT64_C(600) << 20);
+    assert_int_equal(pserver->n_ports, 1);
+    assert_string_equal(trainer->argv[0], "/bin/sh");
+    assert_string_equal(trainer->argv[1], "-c");
+    assert_string_equal(trainer->argv[2], "edl-trainer");
+    assert_null(trainer->argv[3]);
+    assert_int_equal(trainer->min, 2);
+    assert_int_equal(trainer->max, 10);
+    assert_int_equal(trainer->cpu_millicores, 200);
+    assert_int_equal(trainer->memory_bytes, UINT64_C(200) << 20);
+    assert_int_equal(trainer->n_ports, 0);
+    assert_string_equal(trainer->workspace, "");
+    check_round_trip(spec);
+    (void)job_spec_free(spec);
+}
+
+static void test_flat(void **state)
+{
+    _cleanup_free_ char *text = read_example("hostname.json");
+    char ignored[256];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+
+    (void)state;
+    assert_string_equal(ignored, "");
+    assert_int_equal(spec->mode, JOB_MODE_COLLECTIVE);
+    assert_false(spec->fault_tolerant);
+    assert_int_equal(spec->restart_max, 0);
+    assert_int_equal(spec->passes, 1);
+    assert_string_equal(spec->dataset, "");
+    assert_int_equal(spec->roles[0].min, 2);
+    assert_int_equal(spec->roles[0].max, 2);
+    assert_int_equal(spec->roles[0].n_ports, 1);
+    assert_string_equal(spec->roles[0].argv[0], "hostname");
+    check_round_trip(spec);
+    (void)job_spec_free(spec);
+}
+
+static void test_everything(void **state)
+{
+    static const char text[] =
+        "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
+        "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
+        "spec:\n"
+        "  mode: pserver\n  priority: -5\n  user: somebody\n  grace: 1500001us\n  passes: 3\n"
+        "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
+        "  hostNetwork: true\n  VolumeMounts:\n  master: {resources: {limits: {cpu: 1}}}\n"
+        "  fault_tolerant: true\n"
+        "  trainer:\n    command: [prog, '', a b]\n    etcd-endpoint: x\n    passes: 3\n"
+        "    min-instance: 3\n    max-instance: 4\n"
+        "    resources:\n      limits: {cpu: 2, memory: 1Gi, nvidia.com/gpu: '1'}\n"
+        "      requests: {cpu: 1.5}\n"
+        "  pserver: {min-instance: 2, max-instance: 5}\n"
+        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4096}]\n";
+    char ignored[512];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+    const struct role_spec *trainer = &spec->roles[1];
+
+    (void)state;
+    assert_string_equal(ignored,
+                        "/metadata/namespace /metadata/labels /spec/user /spec/hostNetwork "
+                        "/spec/VolumeMounts /spec/master /spec/trainer/etcd-endpoint "
+                        "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
+    assert_int_equal(spec->priority, -5);
+    assert_int_equal(spec->grace_us, 1500001);
+    assert_int_equal(spec->restart_max, 4);
+    assert_int_equal(spec->restart_backoff_us, 250000);
+    assert_int_equal(spec->passes, 3);
+    assert_int_equal(spec->n_env, 2);
+    assert_string_equal(spec->env[1].name, "_B2");
+    assert_string_equal(spec->env[1].value, "x=y");
+    assert_int_equal(spec->roles[0].max, 2); /* a pserver's max is not looked at */
+    assert_int_equal(spec->roles[0].cpu_millicores, 100);
+    assert_int_equal(trainer->cpu_millicores, 1500);
+    assert_int_equal(trainer->memory_bytes, UINT64_C(1)
+                                                << 30); /* the limit, for want of a request */
+    assert_int_equal(trainer->gpus, 1);
+    assert_string_equal(trainer->argv[1], "");
+    assert_string_equal(trainer->argv[2], "a b");
+    assert_string_equal(spec->roles[2].name, "helper");
+    assert_int_equal(spec->roles[2].n_ports, 3);
+    assert_int_equal(spec->roles[2].gpus, 2);
+    check_round_trip(spec);
+    (void)job_spec_free(spec);
+}
+
+struct refusal {
+    const char *json, *pointer, *text, *remedy; /* text and remedy: part of it */
+};
+
+#define TRAINER(keys) "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"trainer\":{" keys "}}}"
+#define SPEC(keys) "{\"metadata\":{\"name\":\"a\"},\"spec\":{" keys "}}"
+#define FLAT(keys) "{\"name\":\"a\"," keys "}"
+
+static const struct refusal refusals[] = {
+    /* elastic without fault_tolerant, in both forms */
+    { TRAINER("\"entrypoint\":\"x\",\"min-instance\":2,\"max-instance\":3"),
+      "/spec/trainer/max-instance",
+      "max-instances should equal to min-instances when fault_tolerant is disabled",
+      "fault_tolerant: true" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"min\":1,\"max\":2}]"), "/roles/0/max",
+      "max-instances should equal to min-instances when fault_tolerant is disabled", "max to 1" },
+    /* numbers */
+    { TRAINER("\"entrypoint\":\"x\",\"min-instance\":5,\"max-instance\":2"),
+      "/spec/trainer/max-instance", "trainer.min-instance is 5 but max-instance is 2",
+      "at least 5" },
+    { TRAINER("\"min-instance\":0"), "/spec/trainer/min-instance",
+      "min-instance: a whole number from 1 to 1024 is expected, found number 0", "" },
+    { TRAINER("\"max-instance\":1025"), "/spec/trainer/max-instance", "found number 1025", "" },
+    { TRAINER("\"min-instance\":-1"), "/spec/trainer/min-instance", "found number -1", "" },
+    { TRAINER("\"min-instance\":9223372036854775807"), "/spec/trainer/min-instance", "1 to 1024",
+      "" },
+    { TRAINER("\"min-instance\":\"2\""), "/spec/trainer/min-instance", "found text \"2\"", "" },
+    { TRAINER("\"min-instance\":2.5"), "/spec/trainer/min-instance", "found number 2.5", "" },
+    { TRAINER("\"resources\":{\"requests\":{\"cpu\":\"fast\"}}"),
+      "/spec/trainer/resources/requests/cpu", "amount of CPU like 2, 0.5 or 200m", "" },
+    { TRAINER("\"resources\":{\"requests\":{\"cpu\":-1}}"), "/spec/trainer/resources/requests/cpu",
+      "found number -1", "" },
+    { TRAINER("\"resources\":{\"requests\":{\"cpu\":1000001}}"),
+      "/spec/trainer/resources/requests/cpu", "1000001 is outside", "" },
+    { TRAINER("\"resources\":{\"requests\":{\"memory\":\"2Ei\"}}"),
+      "/spec/trainer/resources/requests/memory", "2Ei is outside", "" },
+    { TRAINER("\"resources\":{\"requests\":{\"memory\":true}}"),
+      "/spec/trainer/resources/requests/memory", "found true", "" },
+    { TRAINER("\"resources\":{\"limits\":{\"gpu\":\"-1\"}}"), "/spec/trainer/resources/limits/gpu",
+      "from 0 to 1024", "" },
+    { TRAINER(
+          "\"entrypoint\":\"x\",\"resources\":{\"requests\":{\"cpu\":2},\"limits\":{\"cpu\":1}}"),
+      "/spec/trainer/resources/limits/cpu", "smaller than the request", "" },
+    { SPEC("\"port\":65536"), "/spec/port", "from 1 to 65535", "" },
+    { SPEC("\"passes\":0"), "/spec/passes", "from 1", "" },
+    { SPEC("\"passes\":2,\"trainer\":{\"entrypoint\":\"x\",\"passes\":3}"), "/spec/passes",
+      "two different", "" },
+    { SPEC("\"grace\":\"soon\""), "/spec/grace", "a time like 30s", "" },
+    { SPEC("\"grace\":\"25h\""), "/spec/grace", "25h is outside", "" },
+    { SPEC("\"restart\":{\"max\":-1}"), "/spec/restart/max", "from 0", "" },
+    { SPEC("\"fault_tolerant\":\"yes\""), "/spec/fault_tolerant", "true or false is expected", "" },
+    /* names and keys */
+    { "{\"metadata\":{\"name\":\"my.job_1\"},\"spec\":{\"trainer\":{\"entrypoint\":\"x\"}}}",
+      "/metadata/name", "\"my.job_1\" cannot name a job",
+      "'.' and '_' are not allowed): my-job-1" },
+    { "{\"name\":\"1a\",\"roles\":[{\"role\":\"w\",\"command\":[\"x\"]}]}", "/name", "\"1a\"",
+      ": a" },
+    { "{\"spec\":{\"trainer\":{\"entrypoint\":\"x\"}}}", "/metadata/name", "missing", "" },
+    { "{\"name\":\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg\","
+      "\"roles\":[{\"role\":\"w\",\"command\":[\"x\"]}]}",
+      "/name", "64 characters, 63 are allowed", "" },
+    { TRAINER("\"min_instance\":1"), "/spec/trainer/min_instance", "unknown key \"min_instance\"",
+      "\"min-instance\"" },
+    { SPEC("\"tranier\":{}"), "/spec/tranier", "unknown key", "\"trainer\"" },
+    { SPEC("\"xyz/~\":1"), "/spec/xyz~1~0", "unknown key", "known here: trainer, pserver, roles" },
+    { "{\"kind\":\"TrainingJob\",\"metdata\":{}}", "/metdata", "unknown key", "\"metadata\"" },
+    { "{\"kind\":\"Pod\",\"spec\":{}}", "/kind", "kind \"Pod\" is not known", "TrainingJob" },
+    { "{\"apiVersion\":\"v1\",\"spec\":{}}", "/apiVersion", "\"v1\"", "paddlepaddle.org/v1" },
+    { "{\"kind\":\"TrainingJob\"}", "/spec", "spec is missing", "" },
+    { "{\"metadata\":[],\"spec\":{}}", "/metadata", "an object is expected, found an array", "" },
+    { "{\"name\":\"a\"}", "/trainer", "no role", "add trainer" },
+    { SPEC("\"deadline\":1"), "/spec/deadline", "deadline is not supported by this version",
+      "remove /spec/deadline" },
+    { SPEC("\"array\":3"), "/spec/array", "not supported by this version", "" },
+    { SPEC("\"mode\":\"fast\",\"trainer\":{\"entrypoint\":\"x\"}"), "/spec/mode", "not known",
+      "collective" },
+    { SPEC("\"mode\":\"pserver\",\"trainer\":{\"entrypoint\":\"x\"}"), "/spec/mode",
+      "no role is a pserver", "" },
+    { SPEC("\"mode\":\"collective\",\"trainer\":{\"entrypoint\":\"x\"},\"pserver\":{}"),
+      "/spec/mode", "needs mode pserver", "" },
+    { SPEC("\"pserver\":{}"), "/spec/trainer", "a trainer is missing", "" },
+    /* roles and commands */
+    { TRAINER(""), "/spec/trainer/entrypoint", "command to run is missing", "add entrypoint" },
+    { TRAINER("\"entrypoint\":\"x\",\"command\":[\"y\"]"), "/spec/trainer/command", "both given",
+      "" },
+    { TRAINER("\"command\":[]"), "/spec/trainer/command", "1 to 1024 arguments", "" },
+    { TRAINER("\"command\":[\"\"]"), "/spec/trainer/command/0", "name is empty", "" },
+    { TRAINER("\"command\":[\"a\",1]"), "/spec/trainer/command/1", "text is expected", "" },
+    { TRAINER("\"command\":\"a\""), "/spec/trainer/command", "an array is expected", "" },
+    { FLAT("\"roles\":{}"), "/roles", "an array is expected", "" },
+    { FLAT("\"roles\":[1]"), "/roles/0", "an object is expected", "" },
+    { FLAT("\"roles\":[{\"command\":[\"x\"]}]"), "/roles/0", "role's name is missing", "" },
+    { FLAT("\"roles\":[{\"role\":\"A b\"}]"), "/roles/0", "\"A b\" cannot name a role",
+      "lower-case" },
+    { FLAT("\"trainer\":{},\"roles\":[{\"role\":\"trainer\"}]"), "/roles/0",
+      "given twice, also as /trainer", "" },
+    { FLAT("\"roles\":[{\"role\":\"a\"},{\"role\":\"b\"},{\"role\":\"c\"},{\"role\":\"d\"},{"
+           "\"role\":\"e\"},"
+           "{\"role\":\"f\"},{\"role\":\"g\"},{\"role\":\"h\"},{\"role\":\"i\"}]"),
+      "/roles/8", "at most 8 roles", "" },
+    /* env */
+    { SPEC("\"trainer\":{\"entrypoint\":\"x\"},\"env\":{\"A=B\":\"x\"}"), "/spec/env/A=B",
+      "cannot name a variable", "" },
+    { SPEC("\"trainer\":{\"entrypoint\":\"x\"},\"env\":{\"\":\"x\"}"), "/spec/env/",
+      "cannot name a variable", "" },
+    { SPEC("\"trainer\":{\"entrypoint\":\"x\"},\"env\":{\"A\":1}"), "/spec/env/A",
+      "text is expected, found number 1", "quotes" },
+};
+
+static void test_refused(void **state)
+{
+    char ignored[512];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(refusals); i++) {
+        const struct refusal *row = &refusals[i];
+        struct edl_error error;
+        struct job_spec *spec =
+            read_spec(row->json, strlen(row->json), ignored, sizeof ignored, &error);
+
+        if (spec != NULL)
+            fail_msg("accepted: %s", row->json);
+        if (error.code != EDL_EBADSPEC || !streq(error.pointer, row->pointer) ||
+            strstr(error.text, row->text) == NULL || strstr(error.remedy, row->remedy) == NULL)
+            fail_msg("%s\n%d: %s (%s) %s", row->json, error.code, error.text, error.pointer,
+                     error.remedy);
+    }
+}
+
+static void test_parse(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        { "", "the document is empty" },
+        { " \n\t", "the document is empty" },
+        { "{\"a\":1,\"a\":2}", "line 1, column" },
+        { "{\n\"a\":}", "line 2, column" },
+        { "{\"a\":\"\\u0000\"}", "line 1, column" },
+        { "{\"a\":99999999999999999999}", "line 1, column" },
+        { "a: [", "line 2, column 1" },
+    };
+    char ignored[64], *large = xcalloc(1, JOB_DOCUMENT_MAX_BYTES + 2);
+    struct edl_error error;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        assert_null(read_spec(rows[i].text, strlen(rows[i].text), ignored, sizeof ignored, &error));
+        if (error.code != EDL_EBADSPEC || strstr(error.text, rows[i].expected) != error.text)
+            fail_msg("%s: %s", rows[i].text, error.text);
+    }
+    memset(large, ' ', JOB_DOCUMENT_MAX_BYTES + 1);
+    assert_null(read_spec(large, JOB_DOCUMENT_MAX_BYTES + 1, ignored, sizeof ignored, &error));
+    assert_int_equal(error.code, -E2BIG);
+    free(large);
+    assert_null(read_spec("just text", 9, ignored, sizeof ignored, &error));
+    assert_string_equal(error.text, "document: an object is expected, found text \"just text\"");
+    assert_null(read_spec("\0{}", 3, ignored, sizeof ignored, &error)); /* NUL is not a blank */
+    assert_int_equal(error.code, EDL_EBADSPEC);
+}
+
+/* Values that no parser lets through can still come from a program that builds the document itself.
+ */
+static void test_built_document(void **state)
+{
+    json_t *document = json_pack("{s:s, s:[{s:s, s:[s#]}]}", "name", "a", "roles", "role", "w",
+                                 "command", "x\0y", 3);
+    struct job_spec *spec = NULL;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(job_spec_from_document(document, &spec, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/roles/0/command/0");
+    assert_string_equal(error.text, "text must not contain NUL");
+    json_decref(document);
+}
+
+/* Pointers and names much longer than the error object are cut, not overrun. */
+static void test_long_key(void **state)
+{
+    char text[5000], ignored[64];
+    struct edl_error error;
+
+    (void)state;
+    for (size_t n = 100; n < 4000; n += 37) {
+        (void)snprintf(text, sizeof text, "{\"name\":\"a\",\"%0*d~/\":1}", (int)n, 0);
+        assert_null(read_spec(text, strlen(text), ignored, sizeof ignored, &error));
+        assert_int_equal(error.code, EDL_EBADSPEC);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_example),    cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_everything), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_parse),      cmocka_unit_test(test_built_document),
+        cmocka_unit_test(test_long_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_parse.c - text to numbers, and the nearest known word */
+#include "shared/parse.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "shared/macro.h"
+#include "shared/nearest.h"
+
+struct row {
+    const char *text;
+    int result;
+    uint64_t value;
+};
+
+static void check_rows(int (*parse)(const char *text, uint64_t *ret), const struct row *rows,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value = 4711;
+        int r = parse(rows[i].text, &value);
+
+        if (r != rows[i].result || value != (r < 0 ? 4711 : rows[i].value))
+            fail_msg("\"%s\": %d, %llu", rows[i].text, r, (unsigned long long)value);
+    }
+}
+
+static void test_u64(void **state)
+{
+    static const struct row rows[] = {
+        { "0", 0, 0 },
+        { "007", 0, 7 },
+        { "18446744073709551615", 0, UINT64_MAX },
+        { "18446744073709551616", -ERANGE, 0 },
+        { "99999999999999999999999", -ERANGE, 0 },
+        { "", -EINVAL, 0 },
+        { "-1", -EINVAL, 0 },
+        { "+1", -EINVAL, 0 },
+        { " 1", -EINVAL, 0 },
+        { "1 ", -EINVAL, 0 },
+        { "0x10", -EINVAL, 0 },
+        { "99999999999999999999999x", -EINVAL, 0 },
+    };
+
+    (void)state;
+    check_rows(parse_u64, rows, ELEMENTS(rows));
+}
+
+static void test_cpu(void **state)
+{
+    static const struct row rows[] = {
+        { "2", 0, 2000 },
+        { "0.5", 0, 500 },
+        { "200m", 0, 200 },
+        { "1k", 0, 1000000 },
+        { "0.1", 0, 100 },
+        { "0.0001", 0, 1 }, /* rounded up */
+        { "1.5m", 0, 2 },
+        { "100u", 0, 1 },
+        { ".5", 0, 500 },
+        { "0", 0, 0 },
+        { "1.", -EINVAL, 0 },
+        { ".", -EINVAL, 0 },
+        { "", -EINVAL, 0 },
+        { "m", -EINVAL, 0 },
+        { "-1", -EINVAL, 0 },
+        { "1Mi", -EINVAL, 0 },
+        { "1.2.3", -EINVAL, 0 },
+        { "18446744073709551615", -ERANGE, 0 },
+        { "99999999999999999999999999", -ERANGE, 0 },
+    };
+
+    (void)state;
+    check_rows(parse_cpu, rows, ELEMENTS(rows));
+}
+
+static void test_bytes(void **state)
+{
+    static const struct row rows[] = {
+        { "100", 0, 100 },
+        { "200Mi", 0, UINT64_C(200) << 20 },
+        { "1Gi", 0, UINT64_C(1) << 30 },
+        { "500M", 0, 500000000 },
+        { "2k", 0, 2000 },
+        { "1.5Ki", 0, 1536 },
+        { "0.1Ki", 0, 103 },
+        { "15Ei", 0, UINT64_C(15) << 60 },
+        { "16Ei", -ERANGE, 0 },
+        { "100m", 0, 1 },
+        { "1KB", -EINVAL, 0 },
+        { "1 Gi", -EINVAL, 0 },
+        { "1e3", -EINVAL, 0 },
+    };
+
+    (void)state;
+    check_rows(parse_bytes, rows, ELEMENTS(rows));
+}
+
+static void test_seconds(void **state)
+{
+    static const struct row rows[] = {
+        { "30", 0, 30000000 },
+        { "30s", 0, 30000000 },
+        { "500ms", 0, 500000 },
+        { "2m", 0, 120000000 },
+        { "1h", 0, 3600000000 },
+        { "1d", 0, 86400000000 },
+        { "7us", 0, 7 },
+        { "0.25", 0, 250000 },
+        { "1w", -EINVAL, 0 },
+        { "s", -EINVAL, 0 },
+        { "99999999999999d", -ERANGE, 0 },
+    };
+
+    (void)state;
+    check_rows(parse_seconds, rows, ELEMENTS(rows));
+}
+
+static void test_nearest(void **state)
+{
+    static const char *const known[] = { "trainer", "pserver",      "min-instance",
+                                         NULL,      "max-instance", "env" };
+    static const struct {
+        const char *word, *nearest;
+    } rows[] = {
+        { "trainers", "trainer" },
+        { "trianer", "trainer" },
+        { "pservre", "pserver" },
+        { "min_instance", "min-instance" },
+        { "maxInstance", "max-instance" },
+        { "evn", "env" },
+        { "zebra", NULL },
+        { "", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        const char *nearest = nearest_word(rows[i].word, known, ELEMENTS(known));
+
+        if (rows[i].nearest == NULL)
+            assert_null(nearest);
+        else
+            assert_string_equal(nearest, rows[i].nearest);
+    }
+    assert_int_equal(nearest_distance("abc", "acb"), 1); /* neighbours swapped */
+    assert_int_equal(nearest_distance("", "abc"), 3);
+    assert_int_equal(nearest_distance("A_b", "a-B"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_u64),     cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_bytes),   cmocka_unit_test(test_seconds),
+        cmocka_unit_test(test_nearest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_yaml.c - YAML to JSON: types, and what is refused with which place */
+#include "shared/yaml.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static void test_values(void **state)
+{
+    static const struct {
+        const char *yaml, *json;
+    } rows[] = {
+        { "", "null" },
+        { "~", "null" },
+        { "a: Null\nb: TRUE\nc: yes\nd: 'true'",
+          "{\"a\":null,\"b\":true,\"c\":\"yes\",\"d\":\"true\"}" },
+        { "[0, -17, +5, 0x1F, 0o17, 010]", "[0,-17,5,31,15,10]" },
+        { "[1.5, -.5, 1e3, 1., 1.2.3, 1e, ., +, 0x, 0o8]",
+          "[1.5,-0.5,1000.0,1.0,\"1.2.3\",\"1e\",\".\",\"+\",\"0x\",\"0o8\"]" },
+        { "a:\n- 1\n- {b: c}\n-\n", "{\"a\":[1,{\"b\":\"c\"},null]}" },
+        { "a: |\n  x\n  y\n", "{\"a\":\"x\\ny\\n\"}" },
+        { "a: !!str 12\n", "{\"a\":\"12\"}" },
+        { "1: x\n", "{\"1\":\"x\"}" },
+        { "a: &x 1\n", "{\"a\":1}" },
+        { "{}", "{}" },
+        { "9223372036854775807", "9223372036854775807" },
+        { "# c\n---\na: 1\n...\n", "{\"a\":1}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error = { 0 };
+        json_t *value = NULL;
+        char *text;
+
+        if (yaml_to_json(rows[i].yaml, strlen(rows[i].yaml), &value, &error) < 0)
+            fail_msg("%s: %s", rows[i].yaml, error.text);
+        text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        assert_string_equal(text, rows[i].json);
+        free(text);
+        json_decref(value);
+    }
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *yaml, *text;
+    } rows[] = {
+        { "a: 1\na: 2", "line 2, column 1: this key is given twice: a" },
+        { "a: &x 1\nb: *x", "line 2, column 4: aliases are not supported" },
+        { "<<: {a: 1}", "line 1, column 1: merge keys are not supported" },
+        { "? [a]\n: 1", "line 1, column 3: a key must be a plain word" },
+        { "a: !!int 1", "line 1, column 4: tags are not supported: tag:yaml.org,2002:int" },
+        { "a: !x {}", "line 1, column 4: tags are not supported: !x" },
+        { "a: .inf", "line 1, column 4: a finite number is needed: .inf" },
+        { "a: 1e999", "line 1, column 4: this number is too large: 1e999" },
+        { "a: 9223372036854775808",
+          "line 1, column 4: this number is too large: 9223372036854775808" },
+        { "a: \"x\\0y\"", "line 1, column 4: text must not contain NUL" },
+        { "\"x\\0y\": 1", "line 1, column 1: text must not contain NUL" },
+        { "a\n---\nb", "line 2, column 1: only one document is expected" },
+        { "a: [1\n",
+          "line 2, column 1: did not find expected ',' or ']': while parsing a flow sequence" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error = { 0 };
+        json_t *value = NULL;
+
+        assert_int_equal(yaml_to_json(rows[i].yaml, strlen(rows[i].yaml), &value, &error),
+                         EDL_EBADSPEC);
+        assert_null(value);
+        assert_string_equal(error.text, rows[i].text);
+    }
+}
+
+static void test_depth(void **state)
+{
+    char text[2 * YAML_DEPTH_MAX + 3] = "";
+    struct edl_error error = { 0 };
+    json_t *value = NULL;
+
+    (void)state;
+    memset(text, '[', YAML_DEPTH_MAX);
+    memset(text + YAML_DEPTH_MAX, ']', YAML_DEPTH_MAX);
+    assert_int_equal(yaml_to_json(text, strlen(text), &value, &error), 0);
+    json_decref(value);
+    memset(text, '[', YAML_DEPTH_MAX + 1);
+    memset(text + YAML_DEPTH_MAX + 1, ']', YAML_DEPTH_MAX + 1);
+    assert_int_equal(yaml_to_json(text, strlen(text), &value, &error), EDL_EBADSPEC);
+    assert_string_equal(error.text, "line 1, column 33: more than 32 levels");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_depth),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
