@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster.c - the cluster's life time, look-ups and what time alone brings */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+/* cluster_new - empty; config is copied, its policy borrowed */
+struct cluster *cluster_new(const struct cluster_config *config)
+{
+    struct cluster *cluster = xcalloc(1, sizeof *cluster);
+
+    cluster->config = *config;
+    cluster->next_job_id = 1;
+    cluster->next_backoff_us = NEVER_US;
+    cluster->offers_version = 1;
+    return cluster;
+}
+
+static void job_free(struct job *job)
+{
+    struct process *process;
+    struct process *next;
+
+    DL_FOREACH_SAFE2(job->processes, process, next, job_next)
+    free(process);
+    for (size_t i = 0; i < JOB_ROLES_MAX; i++)
+        free(job->slots[i]);
+    (void)task_queue_free(job->queue);
+    free(job->metrics);
+    (void)job_spec_free(job->spec);
+    free(job);
+}
+
+/* cluster_free - with all that it owns; accepts NULL; returns NULL */
+struct cluster *cluster_free(struct cluster *cluster)
+{
+    struct job *job;
+    struct job *next_job;
+    struct node *node;
+    struct node *next_node;
+
+    if (cluster == NULL)
+        return NULL;
+    HASH_CLEAR(hh_name, cluster->jobs_by_name);
+    HASH_ITER(hh, cluster->jobs, job, next_job)
+    {
+        HASH_DEL(cluster->jobs, job);
+        job_free(job);
+    }
+    HASH_ITER(hh, cluster->nodes, node, next_node)
+    {
+        HASH_DEL(cluster->nodes, node);
+        free(node);
+    }
+    free(cluster->effects);
+    free(cluster);
+    return NULL;
+}
+
+/* cluster_job - by id, or NULL */
+struct job *cluster_job(const struct cluster *cluster, uint64_t id)
+{
+    struct job *job;
+
+    HASH_FIND(hh, cluster->jobs, &id, sizeof id, job);
+    return job;
+}
+
+/* cluster_find_job - by id in digits, or the newest of that name; NULL when there is none */
+struct job *cluster_find_job(const struct cluster *cluster, const char *name_or_id)
+{
+    struct job *job;
+    uint64_t id = 0;
+    const char *p;
+
+    for (p = name_or_id; *p >= '0' && *p <= '9' && p - name_or_id < 19; p++)
+        id = 10 * id + (uint64_t)(*p - '0');
+    if (*p == '\0' && p != name_or_id)
+        return cluster_job(cluster, id);
+    HASH_FIND(hh_name, cluster->jobs_by_name, name_or_id, strlen(name_or_id), job);
+    return job;
+}
+
+/* cluster_node - by name, or NULL */
+struct node *cluster_node(const struct cluster *cluster, const char *name)
+{
+    struct node *node;
+
+    HASH_FIND_STR(cluster->nodes, name, node);
+    return node;
+}
+
+/* job_find_process - that very incarnation, live or not; O(1) for a live one, else linear in the
+ * job's history */
+struct process *job_find_process(const struct job *job, uint32_t role, uint32_t index,
+                                 uint64_t incarnation)
+{
+    struct process *process;
+
+    if (role >= job->spec->n_roles || index >= job->n_slots[role])
+        return NULL;
+    process = job->slots[role][index].live;
+    if (process != NULL && process->incarnation == incarnation)
+        return process;
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        if (process->role == role && process->index == index && process->incarnation == incarnation)
+            return process;
+    }
+    return NULL;
+}
+
+/* job_count - live processes of a role, O(slots) */
+uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && (with_stopping || process->state != PROCESS_STOPPING))
+            n++;
+    }
+    return n;
+}
+
+/* job_count_running - processes of a role that run, O(slots) */
+uint32_t job_count_running(const struct job *job, uint32_t role)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && process->state == PROCESS_RUNNING)
+            n++;
+    }
+    return n;
+}
+
+/* cluster_tick - idempotent; O(1) and one look at each active job's task queue */
+void cluster_tick(struct cluster *cluster, struct instant now)
+{
+    struct job *job;
+
+    while (cluster->leases != NULL && cluster->leases->lease_deadline_us <= now.now_us)
+        node_lost(cluster, cluster->leases, now);
+    if (cluster->next_backoff_us <= now.now_us) {
+        cluster->next_backoff_us = NEVER_US; /* the plan finds the next one */
+        cluster->plan_wanted = true;
+    }
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        if (job->queue != NULL && task_queue_next_deadline_us(job->queue) <= now.now_us &&
+            task_queue_expire(job->queue, now.now_us) > 0) {
+            effect_save_tasks(cluster, job);
+            effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
+        }
+    }
+}
+
+/* cluster_next_deadline_us - when cluster_tick has something to do; linear in active jobs with a
+ * dataset, which are few and ask a heap each */
+uint64_t cluster_next_deadline_us(const struct cluster *cluster)
+{
+    uint64_t next = cluster->next_backoff_us;
+    const struct job *job;
+
+    if (cluster->leases != NULL)
+        next = MIN_OF(next, cluster->leases->lease_deadline_us);
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        if (job->queue != NULL)
+            next = MIN_OF(next, task_queue_next_deadline_us(job->queue));
+    }
+    return next;
+}
+
+/* cluster_utilisation_ppm - CPU granted plus foreign over CPU offered; linear in nodes */
+uint32_t cluster_utilisation_ppm(const struct cluster *cluster)
+{
+    uint64_t used = 0;
+    uint64_t offered = 0;
+    const struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        if (node->state == NODE_LOST)
+            continue;
+        used += MIN_OF(node->cpu_granted_millicores + node->foreign_cpu_millicores,
+                       node->offer.cpu_millicores);
+        offered += node->offer.cpu_millicores;
+    }
+    return offered == 0 ? 0 : (uint32_t)(used * 1000000 / offered);
+}

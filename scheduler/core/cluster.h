@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster.h - the deciding core: nodes, jobs and processes, and what is to be done next
+ *
+ * Pure: no I/O, no clock, no randomness. Events come in as calls with an instant; state changes;
+ * what the world has to do or to remember comes out as effects. The shell writes the effects'
+ * records in one transaction and only then answers and wakes the agents. The simulator drives the
+ * same code.
+ *
+ * Invariants (cluster_check): one live process per slot; incarnations rise; sum granted <= offered
+ * per node; a job runs min..max of each role or is queued with nothing granted (gang); a resource
+ * is free again only when its holder was seen gone (exited) or its node's lease ended. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "scheduler/core/policy.h"
+#include "scheduler/core/task_queue.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
+
+struct edl_error;
+
+#define NODE_NAME_MAX 63
+#define PROCESS_PORTS_MAX 8
+
+enum job_state {
+    JOB_QUEUED,
+    JOB_STARTING,
+    JOB_RUNNING,
+    JOB_RESIZING,
+    JOB_STOPPING,
+    JOB_SUCCEEDED,
+    JOB_FAILED,
+    JOB_KILLED
+};
+enum process_state {
+    PROCESS_ASSIGNED,
+    PROCESS_PREPARING,
+    PROCESS_RUNNING,
+    PROCESS_STOPPING,
+    PROCESS_EXITED,
+    PROCESS_LOST
+};
+enum node_state { NODE_READY, NODE_CORDONED, NODE_DRAINING, NODE_LOST, NODE_QUARANTINED };
+
+const char *job_state_to_string(enum job_state state);
+const char *process_state_to_string(enum process_state state);
+const char *node_state_to_string(enum node_state state);
+int job_state_from_string(const char *text);
+int process_state_from_string(const char *text);
+int node_state_from_string(const char *text);
+static inline bool job_state_is_final(enum job_state s)
+{
+    return s >= JOB_SUCCEEDED;
+}
+static inline bool process_state_is_final(enum process_state s)
+{
+    return s >= PROCESS_EXITED;
+}
+
+/* What a node offers, as its agent reports it. */
+struct node_offer {
+    char address[64]; /* where other nodes reach its processes */
+    uint64_t cpu_millicores;
+    uint64_t memory_bytes;
+    uint32_t gpus;
+    uint16_t port_first, port_last; /* inclusive range for the processes */
+};
+
+struct node {
+    char name[NODE_NAME_MAX + 1];
+    enum node_state state;
+    bool ever_reported;
+    struct node_offer offer;
+    uint64_t cpu_granted_millicores, memory_granted_bytes; /* sum over its live processes */
+    uint32_t gpus_granted;
+    uint64_t foreign_cpu_millicores; /* used by what is not ours, smoothed by the agent */
+    uint64_t foreign_memory_bytes;
+    uint64_t lease_deadline_us; /* silent until then: lost */
+    uint64_t last_report_wall_us;
+    uint64_t orders_version; /* rises whenever its orders change (this run of the scheduler) */
+    char boot_id[40];
+    char credential_hash[65];  /* SHA-256 hex of its bearer credential */
+    uint16_t port_next;        /* ports are handed out round robin */
+    struct process *processes; /* live ones, list by node_next/node_prev */
+    /* the core's own */
+    enum node_state
+        admin_state;   /* ready, cordoned or draining: what it returns to when it was lost */
+    bool offer_shrunk; /* its agent offers less than is granted: nothing new until that ends */
+    uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */
+    uint64_t foreign_planned_cpu,
+        foreign_planned_memory;           /* foreign load that the last plan was asked for */
+    struct room *room;                    /* scratch of a planning pass */
+    struct node *lease_next, *lease_prev; /* cluster->leases */
+    uint32_t effects_pending;
+    UT_hash_handle hh; /* k: name */
+};
+
+struct process {
+    uint64_t incarnation; /* rises within the job; unique per (job, role, index) */
+    struct job *job;      /* borrowed */
+    uint32_t role;        /* index in spec->roles */
+    uint32_t index;       /* dense, unique among the live ones of the role */
+    enum process_state state;
+    struct node *node; /* borrowed; NULL once final (node_name stays) */
+    char node_name[NODE_NAME_MAX + 1];
+    uint16_t ports[PROCESS_PORTS_MAX];
+    uint32_t n_ports;
+    int64_t pid;   /* as reported, display only */
+    int exit_code; /* valid when EXITED and exit_signal == 0; -1 unknown */
+    int exit_signal;
+    bool stop_wanted; /* we asked it to stop: its end is neither success nor failure */
+    char reason[160]; /* why it was stopped, or how it ended */
+    uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
+    uint64_t cpu_used_us, memory_used_bytes; /* last report */
+    bool reported;                           /* the core's own: its agent has spoken of it */
+    bool listed, marked;                     /* scratch of a report, of a planning pass */
+    uint32_t effects_pending;
+    struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
+    struct process *node_next, *node_prev; /* node->processes, live ones */
+};
+
+/* One slot's history: how often its processes failed, and when it may start again. */
+struct slot {
+    uint32_t failures;
+    uint64_t not_before_us; /* back-off */
+    bool finished;          /* a process of it ended by itself with exit code 0 */
+    bool due; /* its process failed or was lost: a new incarnation is wanted (derived at restore) */
+    struct process *live; /* borrowed; NULL when none */
+};
+
+struct job {
+    uint64_t id;
+    struct job_spec *spec; /* owned */
+    enum job_state state;
+    char reason_code[32]; /* why it is in this state: "gang-does-not-fit" */
+    char reason[240];     /* the same as a sentence */
+    char user[64];
+    uint64_t next_incarnation;
+    uint32_t target[JOB_ROLES_MAX];    /* instances wanted now */
+    struct slot *slots[JOB_ROLES_MAX]; /* n_slots[r] of each, at least spec->roles[r].max; owned */
+    uint32_t n_slots[JOB_ROLES_MAX];
+    uint32_t resizes; /* grown or shrunk after the start */
+    bool finishing;   /* some process finished: no more growth */
+    uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    uint64_t submitted_us;
+    struct task_queue *queue; /* NULL without a dataset; owned */
+    char dataset_digest[65];
+    char *metrics;             /* JSON text last reported by the trainers, NULL; owned */
+    struct process *processes; /* owned list */
+    /* the core's own */
+    bool waits_for_room; /* a replacement of its minimum does not fit now */
+    bool fits_ever;      /* its gang fits the nodes of fits_version when they are empty */
+    uint64_t fits_version;
+    uint32_t surplus; /* scratch of a planning pass: instances above the minimum */
+    uint32_t effects_pending;
+    struct job *active_next, *active_prev; /* cluster->active */
+    UT_hash_handle hh_name;                /* k: spec->name, newest of its name only */
+    UT_hash_handle hh;                     /* k: id */
+};
+
+enum effect_kind {
+    EFFECT_SAVE_JOB,     /* job's row */
+    EFFECT_SAVE_PROCESS, /* process' row */
+    EFFECT_SAVE_NODE,    /* node's row */
+    EFFECT_SAVE_TASKS,   /* job's task queue: task_queue_take_changed */
+    EFFECT_SAVE_DATASET, /* job's task queue is new: all its tasks */
+    EFFECT_FORGET_NODE,  /* node was removed: name */
+    EFFECT_EVENT,        /* append to the event log */
+    EFFECT_ORDERS,       /* node's orders changed: wake its long poll */
+};
+
+struct effect {
+    enum effect_kind kind;
+    struct job *job;         /* borrowed; SAVE_JOB, SAVE_TASKS, SAVE_DATASET, EVENT (may be NULL) */
+    struct process *process; /* borrowed; SAVE_PROCESS */
+    struct node *node;       /* borrowed; SAVE_NODE, ORDERS */
+    char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or "" */
+    char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */
+    char text[240]; /* EVENT: a sentence */
+    uint64_t wall_us;
+};
+
+struct cluster_config {
+    const struct policy *policy;
+    uint32_t max_load_permille;
+    uint64_t lease_us;        /* a node's lease; an agent stops its processes before it ends */
+    uint64_t lease_margin_us; /* on top, before a silent node's work is granted again */
+};
+
+struct cluster {
+    struct cluster_config config;
+    struct node *nodes;       /* uthash by name */
+    struct job *jobs;         /* uthash by id; all jobs kept */
+    struct job *jobs_by_name; /* uthash: the newest job of each name */
+    struct job *active;       /* list of the jobs that are not final, in submit order */
+    struct node *leases;      /* list of the nodes with a lease, the first to end first */
+    uint64_t next_job_id;
+    uint64_t next_backoff_us; /* the first back-off that ends; NEVER_US */
+    uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
+    struct effect *effects;
+    size_t n_effects, cap_effects;
+    bool plan_wanted;
+};
+
+struct cluster *cluster_new(const struct cluster_config *config);
+struct cluster *cluster_free(struct cluster *cluster);
+
+/* Look-ups; NULL when absent. cluster_find_job takes an id in digits or a name (the newest job of
+ * that name). */
+struct job *cluster_job(const struct cluster *cluster, uint64_t id);
+struct job *cluster_find_job(const struct cluster *cluster, const char *name_or_id);
+struct node *cluster_node(const struct cluster *cluster, const char *name);
+struct process *job_find_process(const struct job *job, uint32_t role, uint32_t index,
+                                 uint64_t incarnation);
+/* live (not final) processes of a role; stopping ones excluded when !with_stopping */
+uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping);
+uint32_t job_count_running(const struct job *job, uint32_t role);
+
+/* --- events
+ * ------------------------------------------------------------------------------------------ */
+
+/* cluster_submit - take_spec is consumed on success only. -EEXIST when a job of that name is not
+ * final; EDL_EBADSPEC when the gang can never fit a cluster of these nodes is NOT an error: it
+ * queues with a reason. */
+int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                   struct instant now, struct job **ret_job, struct edl_error *error);
+
+/* cluster_kill_job - idempotent for a job that is stopping; EDL_EBADTRANSITION when final */
+int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
+                     struct instant now, struct edl_error *error);
+
+/* cluster_scale_job - new bounds of a role (NULL: "trainer"); -EINVAL with pointer when they make
+ * no sense */
+int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role, uint32_t min,
+                      uint32_t max, struct instant now, struct edl_error *error);
+
+/* cluster_join_node - new or known by name (a known one gets the new credential) */
+int cluster_join_node(struct cluster *cluster, const char *name, const char *credential_hash,
+                      const struct node_offer *offer, struct instant now, struct node **ret_node,
+                      struct edl_error *error);
+
+/* What an agent says of one process. */
+struct process_report {
+    uint64_t job_id;
+    const char *role;
+    uint32_t index;
+    uint64_t incarnation;
+    enum process_state state; /* PREPARING, RUNNING, STOPPING, EXITED */
+    int64_t pid;
+    int exit_code, exit_signal;
+    const char *reason; /* may be NULL */
+    uint64_t cpu_used_us, memory_used_bytes;
+};
+
+struct node_report {
+    const char *boot_id;
+    struct node_offer offer;
+    uint64_t foreign_cpu_millicores, foreign_memory_bytes;
+    const struct process_report *processes;
+    size_t n_processes;
+    bool complete; /* lists everything on the node: a RUNNING process of ours that is missing is
+                      lost */
+};
+
+/* cluster_report - renews the lease; unknown or stale processes in it are ignored (the agent stops
+ * what its orders do not list). A process of ours not mentioned by a complete report that was
+ * PREPARING or later becomes LOST. */
+int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
+                   struct instant now, struct edl_error *error);
+
+/* cluster_set_node_state - NODE_READY, NODE_CORDONED or NODE_DRAINING */
+int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node_state state,
+                           struct instant now, struct edl_error *error);
+/* cluster_remove_node - EDL_EBADTRANSITION while processes of ours live there (drain it first) */
+int cluster_remove_node(struct cluster *cluster, struct node *node, struct instant now,
+                        struct edl_error *error);
+
+/* Task queue events; they keep the effects. holder is the process that calls: EDL_ESTALE when it is
+ * not the live incarnation. */
+int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_queue *take_queue,
+                        const char *digest, struct instant now,
+                        struct edl_error *error); /* -EEXIST other digest; 0 and frees when same */
+int cluster_lease_task(struct cluster *cluster, struct process *holder, const uint32_t *known,
+                       size_t n_known, struct instant now, enum task_lease_result *ret,
+                       struct task **ret_task, bool *ret_save_model,
+                       struct edl_error *error); /* FINISHED: ret_save_model: this one saves */
+int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
+                        uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error);
+int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t task, uint32_t pass,
+                      uint32_t lease, bool returned, struct instant now, struct edl_error *error);
+int cluster_model_saved(struct cluster *cluster, struct process *holder, struct instant now,
+                        struct edl_error *error);
+int cluster_set_metrics(struct cluster *cluster, struct process *holder, const char *json,
+                        struct instant now, struct edl_error *error);
+
+/* cluster_tick - what time alone brings: leases that ended, back-offs that are over, task deadlines
+ */
+void cluster_tick(struct cluster *cluster, struct instant now);
+uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US when none */
+
+/* cluster_plan - if anything changed since the last plan: policy targets, gang starts, growth,
+ * shrinking */
+void cluster_plan(struct cluster *cluster, struct instant now);
+
+/* --- effects
+ * ------------------------------------------------------------------------------------------ */
+/* The array is the cluster's; valid until the next event. SAVE_* are deduplicated. */
+const struct effect *cluster_effects(const struct cluster *cluster, size_t *ret_n);
+void cluster_effects_clear(struct cluster *cluster);
+
+/* --- restart: rebuild from the stored records, then cluster_restored
+ * ---------------------------------- */
+struct job *
+cluster_restore_job(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
+                    enum job_state state); /* caller fills the plain members it stored */
+struct process *cluster_restore_process(struct cluster *cluster, struct job *job, uint32_t role,
+                                        uint32_t index, uint64_t incarnation,
+                                        enum process_state state, const char *node_name);
+struct node *cluster_restore_node(struct cluster *cluster, const char *name, enum node_state state,
+                                  const struct node_offer *offer);
+/* cluster_restored - recomputes sums; every node gets a full lease before it can be called lost */
+void cluster_restored(struct cluster *cluster, struct instant now);
+
+/* cluster_check - the invariants; 0, or EDL_EBADTRANSITION with error naming the first that does
+ * not hold */
+int cluster_check(const struct cluster *cluster, struct edl_error *error);
+
+/* cluster_utilisation_ppm - CPU granted plus foreign over CPU offered by nodes that are not lost */
+uint32_t cluster_utilisation_ppm(const struct cluster *cluster);

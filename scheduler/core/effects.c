@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* effects.c - what the world has to do or to remember, collected as data
+ *
+ * A row that is to be saved is listed once however often it changed; what is listed is marked in
+ * the object itself, so that adding is O(1). Events are listed each time: they are history. */
+#include "scheduler/core/core_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define PENDING(kind) (UINT32_C(1) << (kind))
+
+static struct effect *effect_new(struct cluster *cluster, enum effect_kind kind)
+{
+    struct effect *effect;
+
+    if (cluster->n_effects == cluster->cap_effects) {
+        cluster->cap_effects = cluster->cap_effects ? 2 * cluster->cap_effects : 64;
+        cluster->effects =
+            xreallocarray(cluster->effects, cluster->cap_effects, sizeof *cluster->effects);
+    }
+    effect = &cluster->effects[cluster->n_effects++];
+    *effect = (struct effect){ .kind = kind };
+    return effect;
+}
+
+static bool effect_is_new(uint32_t *pending, enum effect_kind kind)
+{
+    if (*pending & PENDING(kind))
+        return false;
+    *pending |= PENDING(kind);
+    return true;
+}
+
+static void effect_of_job(struct cluster *cluster, struct job *job, enum effect_kind kind)
+{
+    if (effect_is_new(&job->effects_pending, kind))
+        effect_new(cluster, kind)->job = job;
+}
+
+void effect_save_job(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_SAVE_JOB);
+}
+
+void effect_save_tasks(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_SAVE_TASKS);
+}
+
+void effect_save_dataset(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_SAVE_DATASET);
+}
+
+void effect_save_process(struct cluster *cluster, struct process *process)
+{
+    if (effect_is_new(&process->effects_pending, EFFECT_SAVE_PROCESS))
+        effect_new(cluster, EFFECT_SAVE_PROCESS)->process = process;
+}
+
+void effect_save_node(struct cluster *cluster, struct node *node)
+{
+    if (effect_is_new(&node->effects_pending, EFFECT_SAVE_NODE))
+        effect_new(cluster, EFFECT_SAVE_NODE)->node = node;
+}
+
+void effect_orders(struct cluster *cluster, struct node *node)
+{
+    node->orders_version++;
+    if (effect_is_new(&node->effects_pending, EFFECT_ORDERS))
+        effect_new(cluster, EFFECT_ORDERS)->node = node;
+}
+
+void effect_forget_node(struct cluster *cluster, struct node *node)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cluster->n_effects; i++)
+        if (cluster->effects[i].node != node)
+            cluster->effects[kept++] = cluster->effects[i];
+    cluster->n_effects = kept;
+    (void)snprintf(effect_new(cluster, EFFECT_FORGET_NODE)->name, sizeof cluster->effects->name,
+                   "%s", node->name);
+}
+
+void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
+                  const char *event, const char *format, ...)
+{
+    struct effect *effect = effect_new(cluster, EFFECT_EVENT);
+    va_list ap;
+
+    effect->job = job;
+    effect->wall_us = now.wall_us;
+    (void)snprintf(effect->name, sizeof effect->name, "%s", node);
+    (void)snprintf(effect->event, sizeof effect->event, "%s", event);
+    va_start(ap, format);
+    (void)vsnprintf(effect->text, sizeof effect->text, format, ap);
+    va_end(ap);
+}
+
+/* cluster_effects - borrowed; valid until the next event */
+const struct effect *cluster_effects(const struct cluster *cluster, size_t *ret_n)
+{
+    *ret_n = cluster->n_effects;
+    return cluster->effects;
+}
+
+/* cluster_effects_clear - all were carried out */
+void cluster_effects_clear(struct cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->n_effects; i++) {
+        const struct effect *effect = &cluster->effects[i];
+
+        if (effect->job != NULL)
+            effect->job->effects_pending = 0;
+        if (effect->process != NULL)
+            effect->process->effects_pending = 0;
+        if (effect->node != NULL)
+            effect->node->effects_pending = 0;
+    }
+    cluster->n_effects = 0;
+}

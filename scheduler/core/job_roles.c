@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_roles.c - pure questions about a job: which role is elastic, what it lacks, whether its data
+ * is done */
+#include "scheduler/core/core_internal.h"
+
+bool job_role_works(const struct job *job, uint32_t role)
+{
+    return job->spec->n_roles == 1 || !streq(job->spec->roles[role].name, "pserver");
+}
+
+int job_elastic_role(const struct job *job)
+{
+    /* min < max without fault tolerance is held at min: nothing in such a job survives a resize */
+    if (!job->spec->fault_tolerant)
+        return -1;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job->spec->roles[r].min < job->spec->roles[r].max && job_role_works(job, r))
+            return (int)r;
+    return -1;
+}
+
+bool job_is_started(const struct job *job)
+{
+    return job->state == JOB_STARTING || job->state == JOB_RUNNING || job->state == JOB_RESIZING;
+}
+
+bool job_data_complete(const struct job *job)
+{
+    return job->queue == NULL ||
+           (task_queue_is_finished(job->queue) && task_queue_is_model_saved(job->queue));
+}
+
+uint32_t job_count_live(const struct job *job)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        n += job_count(job, r, true);
+    return n;
+}
+
+uint32_t job_count_due(const struct job *job, uint32_t role)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++)
+        n += job->slots[role][i].due && job->slots[role][i].live == NULL;
+    return n;
+}
+
+uint32_t job_count_finished(const struct job *job, uint32_t role)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++)
+        n += job->slots[role][i].finished;
+    return n;
+}
+
+uint32_t job_role_floor(const struct job *job, uint32_t role)
+{
+    uint32_t finished;
+
+    /* once somebody finished, nobody new comes: those that work go on, those that broke down are
+     * repaired */
+    if (job->finishing && job_role_works(job, role))
+        return job_count(job, role, false) + job_count_due(job, role);
+    finished = job_count_finished(job, role);
+    return job->spec->roles[role].min - MIN_OF(finished, job->spec->roles[role].min);
+}
+
+void job_grow_slots(struct job *job, uint32_t role, uint32_t n)
+{
+    uint32_t old = job->n_slots[role];
+
+    if (n <= old)
+        return;
+    job->slots[role] = xreallocarray(job->slots[role], n, sizeof *job->slots[role]);
+    memset(&job->slots[role][old], 0, (n - old) * sizeof *job->slots[role]);
+    job->n_slots[role] = n;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_sm.c - the states of a job
+ *
+ *   queued --> starting --> running <--> resizing
+ *     |           |            |            |
+ *     |           +------------+------------+--> stopping --> succeeded | failed | killed
+ *     +--------------------------------------------------------------------------> killed
+ *
+ * Everything but submit and kill is decided by job_settle, which looks at the processes and moves
+ * the job where it belongs; whoever changes a process calls it. How a stopping job ends is told by
+ * its reason code alone, which the store keeps, so that a restart in the middle ends it the same
+ * way. */
+#include "scheduler/core/core_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#define TO(state) (1U << (state))
+
+static const unsigned allowed[] = {
+    [JOB_QUEUED] = TO(JOB_STARTING) | TO(JOB_KILLED),
+    [JOB_STARTING] = TO(JOB_RUNNING) | TO(JOB_STOPPING),
+    [JOB_RUNNING] = TO(JOB_RESIZING) | TO(JOB_STOPPING),
+    [JOB_RESIZING] = TO(JOB_RUNNING) | TO(JOB_STOPPING),
+    [JOB_STOPPING] = TO(JOB_SUCCEEDED) | TO(JOB_FAILED) | TO(JOB_KILLED),
+    [JOB_SUCCEEDED] = 0,
+    [JOB_FAILED] = 0,
+    [JOB_KILLED] = 0,
+};
+
+static const char *const event_names[] = {
+    [JOB_QUEUED] = "job-queued",     [JOB_STARTING] = "job-starting",
+    [JOB_RUNNING] = "job-running",   [JOB_RESIZING] = "job-resizing",
+    [JOB_STOPPING] = "job-stopping", [JOB_SUCCEEDED] = "job-succeeded",
+    [JOB_FAILED] = "job-failed",     [JOB_KILLED] = "job-killed",
+};
+
+static const struct {
+    const char *reason_code;
+    enum job_state end;
+} ends[] = {
+    { "done", JOB_SUCCEEDED },
+    { "killed", JOB_KILLED },
+};
+
+bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
+{
+    if (!(allowed[job->state] & TO(to)))
+        return false;
+    job->state = to;
+    if (to == JOB_RUNNING && job->started_wall_us == 0)
+        job->started_wall_us = now.wall_us;
+    if (job_state_is_final(to)) {
+        job->ended_wall_us = now.wall_us;
+        DL_DELETE2(cluster->active, job, active_prev, active_next);
+        job->active_prev = NULL;
+    }
+    effect_save_job(cluster, job);
+    effect_event(cluster, now, job, "", event_names[to], "%s", job->reason);
+    /* resizing is what a plan brings about and needs none; complete or ended jobs give others a
+     * chance */
+    if (to != JOB_STARTING && to != JOB_RESIZING)
+        cluster->plan_wanted = true;
+    return true;
+}
+
+static void set_reason(struct cluster *cluster, struct job *job, const char *code,
+                       const char *format, va_list ap)
+{
+    char text[sizeof job->reason];
+
+    (void)vsnprintf(text, sizeof text, format, ap);
+    if (streq(text, job->reason) && streq(code, job->reason_code))
+        return;
+    memcpy(job->reason, text, sizeof text);
+    (void)snprintf(job->reason_code, sizeof job->reason_code, "%s", code);
+    effect_save_job(cluster, job);
+}
+
+void job_set_reason(struct cluster *cluster, struct job *job, const char *code, const char *format,
+                    ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    set_reason(cluster, job, code, format, ap);
+    va_end(ap);
+}
+
+void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uint32_t target,
+                    struct instant now)
+{
+    uint32_t old = job->target[role];
+
+    if (old == target)
+        return;
+    job->target[role] = target;
+    effect_save_job(cluster, job);
+    /* a finishing job's target only follows its processes */
+    if ((job->state != JOB_RUNNING && job->state != JOB_RESIZING) || job->finishing ||
+        job_elastic_role(job) != (int)role)
+        return;
+    job->resizes++;
+    effect_event(cluster, now, job, "", "job-resized", "%s: %u -> %u", job->spec->roles[role].name,
+                 old, target);
+}
+
+/* the gang is complete: what already ended by itself with success counts as well */
+static bool gang_runs(const struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job_count_running(job, r) + job_count_finished(job, r) < job->spec->roles[r].min)
+            return false;
+    return true;
+}
+
+static bool is_settled(const struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        uint32_t live = job_count(job, r, true);
+
+        if (live != job->target[r] || live != job_count_running(job, r))
+            return false;
+    }
+    return true;
+}
+
+/* The data must be worked off by somebody: when all have finished and it is not, one slot starts
+ * again. */
+static bool revive(struct cluster *cluster, struct job *job)
+{
+    if (job_data_complete(job))
+        return false;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; job_role_works(job, r) && i < job->n_slots[r]; i++) {
+            struct slot *slot = &job->slots[r][i];
+
+            if (!slot->finished)
+                continue;
+            slot->finished = false;
+            slot->due = true;
+            effect_save_job(cluster, job);
+            cluster->plan_wanted = true;
+            return true;
+        }
+    return false;
+}
+
+/* Drops repairs that nobody needs: the data is done and some process finished. */
+static void forgive(struct job *job, uint32_t role)
+{
+    for (uint32_t i = 0; i < job->n_slots[role]; i++)
+        job->slots[role][i].due = false;
+}
+
+/* At least one working process finished, none lives, and none is to be started again. */
+static bool is_done(struct cluster *cluster, struct job *job)
+{
+    uint32_t live = 0;
+    uint32_t due = 0;
+    bool forgiving = job->queue != NULL && job_data_complete(job);
+
+    if (!job->finishing)
+        return false;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        if (!job_role_works(job, r))
+            continue;
+        if (forgiving)
+            forgive(job, r);
+        live += job_count(job, r, true);
+        due += job_count_due(job, r);
+    }
+    return live == 0 && due == 0 && !revive(cluster, job);
+}
+
+/* A slot that starts again is the most interesting reason for not being complete. */
+static bool describe_repair(struct cluster *cluster, struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct slot *slot = &job->slots[r][i];
+
+            if (!slot->due || slot->live != NULL)
+                continue;
+            if (job->waits_for_room)
+                job_set_reason(cluster, job, "replacement-does-not-fit",
+                               "%s-%u is to be started again and waits for room on a node",
+                               job->spec->roles[r].name, i);
+            else if (slot->failures > 0)
+                job_set_reason(cluster, job, "restarting",
+                               "%s-%u is started again after failure %u of at most %u",
+                               job->spec->roles[r].name, i, slot->failures, job->spec->restart_max);
+            else
+                job_set_reason(cluster, job, "restarting", "%s-%u is started again on another node",
+                               job->spec->roles[r].name, i);
+            return true;
+        }
+    return false;
+}
+
+static void describe(struct cluster *cluster, struct job *job, enum job_state state)
+{
+    uint32_t running = 0;
+    uint32_t stopping = 0;
+    uint32_t wanted = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        running += job_count_running(job, r);
+        stopping += job_count(job, r, true) - job_count(job, r, false);
+        wanted += job->target[r];
+    }
+    if (state == JOB_RUNNING) {
+        job_set_reason(cluster, job, "running", "all %u processes run", running);
+        return;
+    }
+    if (describe_repair(cluster, job))
+        return;
+    if (job->waits_for_room)
+        job_set_reason(cluster, job, "replacement-does-not-fit",
+                       "%u of %u processes run; the others wait for room on a node", running,
+                       wanted);
+    else if (state == JOB_STARTING)
+        job_set_reason(cluster, job, "starting", "%u of %u processes run", running, wanted);
+    else
+        job_set_reason(cluster, job, "resizing",
+                       "%u processes run, %u are wanted, %u are being stopped", running, wanted,
+                       stopping);
+}
+
+static void end_when_empty(struct cluster *cluster, struct job *job, struct instant now)
+{
+    enum job_state end = JOB_FAILED;
+
+    if (job_count_live(job) > 0)
+        return;
+    for (size_t i = 0; i < ELEMENTS(ends); i++)
+        if (streq(ends[i].reason_code, job->reason_code))
+            end = ends[i].end;
+    (void)job_set_state(cluster, job, end, now);
+}
+
+void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
+              const char *format, ...)
+{
+    va_list ap;
+
+    if (!job_is_started(job))
+        return;
+    va_start(ap, format);
+    set_reason(cluster, job, code, format, ap);
+    va_end(ap);
+    (void)job_set_state(cluster, job, JOB_STOPPING, now);
+    job->waits_for_room = false;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        job->target[r] = 0;
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            job->slots[r][i].due = false;
+            if (job->slots[r][i].live != NULL)
+                process_stop(cluster, job->slots[r][i].live, false, "its job ends", now);
+        }
+    }
+    end_when_empty(cluster, job, now);
+}
+
+void job_settle(struct cluster *cluster, struct job *job, struct instant now)
+{
+    enum job_state to;
+
+    if (job->state == JOB_STOPPING) {
+        end_when_empty(cluster, job, now);
+        return;
+    }
+    if (!job_is_started(job))
+        return;
+    if (is_done(cluster, job)) {
+        job_stop(cluster, job, now, "done", "%s",
+                 job->queue != NULL ? "all passes over the data ended and the model is saved"
+                                    : "all its working processes ended with success");
+        return;
+    }
+    for (uint32_t r = 0; job->finishing && r < job->spec->n_roles; r++)
+        job_set_target(cluster, job, r, job_role_floor(job, r), now);
+    if (job->state == JOB_STARTING && gang_runs(job)) {
+        job_set_reason(cluster, job, "running", "the minimum of every role runs");
+        (void)job_set_state(cluster, job, JOB_RUNNING, now);
+    }
+    to = job->state == JOB_STARTING ? JOB_STARTING : is_settled(job) ? JOB_RUNNING : JOB_RESIZING;
+    describe(cluster, job, to); /* before the move: its event tells the reason */
+    if (to != job->state)
+        (void)job_set_state(cluster, job, to, now);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.c - nodes: join, report, lost, cordoned, drained, removed
+ *
+ *   (join) --> ready <--> cordoned <--> draining
+ *                |            |            |
+ *                +------------+------------+--> lost --(a report)--> what it was before
+ *
+ * A node takes no process before its first report, none while it offers less than is granted, and
+ * none while its agent still runs what it should not (left over from before it was lost): those
+ * hold resources that nobody granted. */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#define CPU_MILLICORES_MAX UINT64_C(100000000)
+#define MEMORY_BYTES_MAX (UINT64_C(1) << 55)
+#define GPUS_MAX 4096U
+
+#define REASON_REBOOTED "its node was started again"
+
+struct node_offer node_offer_bounded(const struct node_offer *offer)
+{
+    struct node_offer bounded = *offer;
+
+    bounded.address[sizeof bounded.address - 1] = '\0';
+    bounded.cpu_millicores = MIN_OF(bounded.cpu_millicores, CPU_MILLICORES_MAX);
+    bounded.memory_bytes = MIN_OF(bounded.memory_bytes, MEMORY_BYTES_MAX);
+    bounded.gpus = MIN_OF(bounded.gpus, GPUS_MAX);
+    return bounded;
+}
+
+struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
+                      const struct node_offer *offer)
+{
+    struct node *node = xcalloc(1, sizeof *node);
+
+    (void)snprintf(node->name, sizeof node->name, "%s", name);
+    node->state = state;
+    node->admin_state = state == NODE_CORDONED || state == NODE_DRAINING ? state : NODE_READY;
+    node->offer = node_offer_bounded(offer);
+    node->port_next = offer->port_first;
+    HASH_ADD_STR(cluster->nodes, name, node);
+    cluster->offers_version++;
+    return node;
+}
+
+/* All leases are equally long, so the renewed one ends last: the list stays sorted. */
+void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now)
+{
+    if (node->lease_prev != NULL)
+        DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
+    node->lease_deadline_us =
+        now.now_us + cluster->config.lease_us + cluster->config.lease_margin_us;
+    DL_APPEND2(cluster->leases, node, lease_prev, lease_next);
+}
+
+static void end_lease(struct cluster *cluster, struct node *node)
+{
+    if (node->lease_prev == NULL)
+        return;
+    DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
+    node->lease_prev = NULL;
+    node->lease_next = NULL;
+}
+
+static bool name_is_valid(const char *name)
+{
+    size_t length =
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+
+    return length > 0 && length <= NODE_NAME_MAX && name[length] == '\0';
+}
+
+static bool offers_same(const struct node_offer *a, const struct node_offer *b)
+{
+    return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
+           a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
+           a->port_first == b->port_first && a->port_last == b->port_last;
+}
+
+static void take_offer(struct cluster *cluster, struct node *node, const struct node_offer *offer)
+{
+    struct node_offer bounded = node_offer_bounded(offer);
+
+    if (!offers_same(&bounded, &node->offer)) {
+        node->offer = bounded;
+        cluster->offers_version++;
+        cluster->plan_wanted = true;
+        effect_save_node(cluster, node);
+    }
+    node->offer_shrunk = node->cpu_granted_millicores > bounded.cpu_millicores ||
+                         node->memory_granted_bytes > bounded.memory_bytes ||
+                         node->gpus_granted > bounded.gpus;
+}
+
+/* cluster_join_node - see cluster.h; -EINVAL for a name that no host has */
+int cluster_join_node(struct cluster *cluster, const char *name, const char *credential_hash,
+                      const struct node_offer *offer, struct instant now, struct node **ret_node,
+                      struct edl_error *error)
+{
+    struct node *node;
+
+    if (!name_is_valid(name))
+        return edl_error_at(error, -EINVAL, "/node",
+                            "a node's name has 1 to %d letters, digits, '.', '-', '_'",
+                            NODE_NAME_MAX);
+    if (strlen(credential_hash) >= sizeof node->credential_hash)
+        return edl_error_set(error, -EINVAL, "the credential's hash is too long");
+    node = cluster_node(cluster, name);
+    if (node == NULL)
+        node = node_new(cluster, name, NODE_READY, offer);
+    else
+        take_offer(cluster, node, offer);
+    (void)snprintf(node->credential_hash, sizeof node->credential_hash, "%s", credential_hash);
+    if (node->state != NODE_LOST)
+        node_renew_lease(cluster, node, now);
+    effect_save_node(cluster, node);
+    effect_event(cluster, now, NULL, name, "node-joined", "%s joined with %llum CPU", name,
+                 (unsigned long long)node->offer.cpu_millicores);
+    cluster->plan_wanted = true;
+    *ret_node = node;
+    return 0;
+}
+
+static void set_state(struct cluster *cluster, struct node *node, enum node_state state,
+                      const char *event, const char *text, struct instant now)
+{
+    node->state = state;
+    effect_save_node(cluster, node);
+    effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
+    cluster->plan_wanted = true;
+}
+
+void node_lost(struct cluster *cluster, struct node *node, struct instant now)
+{
+    end_lease(cluster, node);
+    node->n_stale = 0;
+    node->foreign_cpu_millicores = 0;
+    node->foreign_memory_bytes = 0;
+    set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
+    while (node->processes != NULL)
+        process_lost(cluster, node->processes, "its node was silent for longer than its lease",
+                     now);
+    node->offer_shrunk = false;
+}
+
+/* true: the node was started again since its last report */
+static bool take_boot_id(struct cluster *cluster, struct node *node, const char *boot_id)
+{
+    char id[sizeof node->boot_id] = { 0 };
+    bool again;
+
+    (void)snprintf(id, sizeof id, "%s", boot_id != NULL ? boot_id : "");
+    if (streq(id, node->boot_id))
+        return false;
+    again = *node->boot_id != '\0';
+    memcpy(node->boot_id, id, sizeof id);
+    effect_save_node(cluster, node);
+    return again;
+}
+
+/* A plan is linear in jobs and nodes, so foreign load asks for one only when it moved by 2 % of the
+ * node since. */
+static bool moved(uint64_t planned, uint64_t now, uint64_t offered)
+{
+    return (planned > now ? planned - now : now - planned) > offered / 50;
+}
+
+static void take_foreign(struct cluster *cluster, struct node *node,
+                         const struct node_report *report)
+{
+    node->foreign_cpu_millicores = MIN_OF(report->foreign_cpu_millicores, CPU_MILLICORES_MAX);
+    node->foreign_memory_bytes = MIN_OF(report->foreign_memory_bytes, MEMORY_BYTES_MAX);
+    if (!moved(node->foreign_planned_cpu, node->foreign_cpu_millicores,
+               node->offer.cpu_millicores) &&
+        !moved(node->foreign_planned_memory, node->foreign_memory_bytes, node->offer.memory_bytes))
+        return;
+    node->foreign_planned_cpu = node->foreign_cpu_millicores;
+    node->foreign_planned_memory = node->foreign_memory_bytes;
+    cluster->plan_wanted = true;
+}
+
+/* The live process of ours on this very node that a report speaks of, or NULL. */
+static struct process *reported_process(const struct cluster *cluster, const struct node *node,
+                                        const struct process_report *report)
+{
+    const struct job *job = cluster_job(cluster, report->job_id);
+    struct process *process;
+    int role =
+        job == NULL || report->role == NULL ? -ENOENT : job_spec_role(job->spec, report->role);
+
+    if (role < 0 || report->index >= job->n_slots[role])
+        return NULL;
+    process = job->slots[role][report->index].live;
+    return process != NULL && process->incarnation == report->incarnation && process->node == node
+               ? process
+               : NULL;
+}
+
+static void take_process(struct cluster *cluster, struct process *process,
+                         const struct process_report *report, bool rebooted, struct instant now)
+{
+    process->listed = true;
+    process->reported = true;
+    process->cpu_used_us = report->cpu_used_us;
+    process->memory_used_bytes = report->memory_used_bytes;
+    if (report->pid != 0 && process->pid != report->pid) {
+        process->pid = report->pid;
+        effect_save_process(cluster, process);
+    }
+    if (report->state == PROCESS_EXITED && rebooted && !process->stop_wanted) {
+        process_lost(cluster, process, REASON_REBOOTED, now); /* not its own fault */
+        return;
+    }
+    if (report->state == PROCESS_EXITED) {
+        process_exited(cluster, process, report, now);
+        return;
+    }
+    /* An agent that stops one unasked (it is being stopped itself) is neither its success nor its
+     * failure. */
+    if (report->state == PROCESS_STOPPING)
+        process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
+    else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING)
+        (void)process_set_state(cluster, process, report->state, now);
+    else
+        return;
+    job_settle(cluster, process->job, now);
+}
+
+/* What its agent spoke of before and does not list any more is gone. What it never spoke of may be
+ * an order that it has not seen; after a reboot it carries that out like any other (it may have
+ * read orders before it reports, so what it lists as running with a new boot id does run). */
+static void take_absent(struct cluster *cluster, struct node *node, const char *reason,
+                        struct instant now)
+{
+    struct process *process;
+    struct process *next;
+
+    DL_FOREACH_SAFE2(node->processes, process, next, node_next)
+    if (process->reported && !process->listed)
+        process_lost(cluster, process, reason, now);
+}
+
+/* cluster_report - see cluster.h; linear in the processes of the report and of the node */
+int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
+                   struct instant now, struct edl_error *error)
+{
+    struct process *process;
+    uint32_t n_stale = 0;
+    bool rebooted;
+
+    (void)error;
+    node_renew_lease(cluster, node, now);
+    node->last_report_wall_us = now.wall_us;
+    if (node->state == NODE_LOST)
+        set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
+    if (!node->ever_reported) {
+        node->ever_reported = true;
+        cluster->plan_wanted = true;
+        effect_save_node(cluster, node);
+    }
+    rebooted = take_boot_id(cluster, node, report->boot_id);
+    take_foreign(cluster, node, report);
+    DL_FOREACH2(node->processes, process, node_next)
+    process->listed = false;
+    for (size_t i = 0; i < report->n_processes; i++) {
+        process = reported_process(cluster, node, &report->processes[i]);
+        if (process != NULL)
+            take_process(cluster, process, &report->processes[i], rebooted, now);
+        else if (!process_state_is_final(report->processes[i].state))
+            n_stale++;
+    }
+    if (report->complete || rebooted)
+        take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
+    take_offer(cluster, node, &report->offer);
+    if (report->complete && node->n_stale != n_stale) {
+        node->n_stale = n_stale;
+        cluster->plan_wanted = true;
+    }
+    return 0;
+}
+
+/* cluster_set_node_state - see cluster.h; a lost node takes the new state when it is back.
+ * Idempotent. */
+int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node_state state,
+                           struct instant now, struct edl_error *error)
+{
+    if (state != NODE_READY && state != NODE_CORDONED && state != NODE_DRAINING)
+        return edl_error_at(error, -EINVAL, "/state",
+                            "a node can be set ready, cordoned or draining, not %s",
+                            node_state_to_string(state));
+    node->admin_state = state;
+    if (node->state == NODE_LOST || node->state == state)
+        return 0;
+    set_state(cluster, node, state,
+              state == NODE_READY      ? "node-ready"
+              : state == NODE_CORDONED ? "node-cordoned"
+                                       : "node-draining",
+              state == NODE_READY      ? "takes processes again"
+              : state == NODE_CORDONED ? "takes no new processes"
+                                       : "is being emptied",
+              now);
+    return 0;
+}
+
+/* cluster_remove_node - see cluster.h; node is freed */
+int cluster_remove_node(struct cluster *cluster, struct node *node, struct instant now,
+                        struct edl_error *error)
+{
+    if (node->processes != NULL) {
+        (void)edl_error_set(error, EDL_EBADTRANSITION, "node %s still has processes", node->name);
+        return edl_error_remedy(error, "drain it first and wait until it is empty"),
+               EDL_EBADTRANSITION;
+    }
+    end_lease(cluster, node);
+    effect_forget_node(cluster, node);
+    effect_event(cluster, now, NULL, node->name, "node-removed", "%s was removed", node->name);
+    HASH_DEL(cluster->nodes, node);
+    free(node);
+    cluster->offers_version++;
+    cluster->plan_wanted = true;
+    return 0;
+}

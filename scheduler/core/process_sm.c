@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_sm.c - the states of a process
+ *
+ *   assigned --> preparing --> running --> stopping --> exited     (forward only, steps may be
+ * skipped) |            |            |            |
+ *       +------------+------------+------------+------> exited | lost
+ *
+ * What it was granted is free again when it is exited (its agent saw it gone) or lost (its node's
+ * lease ended, its node was started again, or its agent does not know it). How it ended decides
+ * about its slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
+ * - a failure: due again after a back-off, or the job's end. */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#define TO(state) (1U << (state))
+#define GONE (TO(PROCESS_EXITED) | TO(PROCESS_LOST))
+
+static const unsigned allowed[] = {
+    [PROCESS_ASSIGNED] = TO(PROCESS_PREPARING) | TO(PROCESS_RUNNING) | TO(PROCESS_STOPPING) | GONE,
+    [PROCESS_PREPARING] = TO(PROCESS_RUNNING) | TO(PROCESS_STOPPING) | GONE,
+    [PROCESS_RUNNING] = TO(PROCESS_STOPPING) | GONE,
+    [PROCESS_STOPPING] = GONE,
+    [PROCESS_EXITED] = 0,
+    [PROCESS_LOST] = 0,
+};
+
+static const char *const event_names[] = {
+    [PROCESS_ASSIGNED] = "process-assigned", [PROCESS_PREPARING] = "process-preparing",
+    [PROCESS_RUNNING] = "process-running",   [PROCESS_STOPPING] = "process-stopping",
+    [PROCESS_EXITED] = "process-exited",     [PROCESS_LOST] = "process-lost",
+};
+
+/* What a shell says of a process killed by a signal is the same as the signal itself. */
+static const struct {
+    int exit_code;
+    int exit_signal;
+    const char *text;
+} exit_texts[] = {
+    { 1, 0, "General Error" },
+    { 134, 6, "Program Abort" },
+    { 136, 8, "Error Arithmetic Operation(Floating Point Exception)" },
+    { 139, 11, "Segmentation Fault" },
+};
+
+void process_describe_exit(int exit_code, int exit_signal, char *buffer, size_t size)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < ELEMENTS(exit_texts); i++)
+        if (exit_signal != 0 ? exit_texts[i].exit_signal == exit_signal
+                             : exit_texts[i].exit_code == exit_code)
+            text = exit_texts[i].text;
+    (void)snprintf(buffer, size, "%s %d%s%s%s", exit_signal != 0 ? "signal" : "exit code",
+                   exit_signal != 0 ? exit_signal : exit_code, *text != '\0' ? " (" : "", text,
+                   *text != '\0' ? ")" : "");
+}
+
+void process_name(const struct process *process, char *buffer, size_t size)
+{
+    (void)snprintf(buffer, size, "%s-%u", process->job->spec->roles[process->role].name,
+                   process->index);
+}
+
+struct slot *process_slot(const struct process *process)
+{
+    return &process->job->slots[process->role][process->index];
+}
+
+struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation)
+{
+    struct process *process = xcalloc(1, sizeof *process);
+
+    process->job = job;
+    process->role = role;
+    process->index = index;
+    process->incarnation = incarnation;
+    process->exit_code = -1;
+    DL_APPEND2(job->processes, process, job_prev, job_next);
+    return process;
+}
+
+void process_attach(struct process *process, struct node *node)
+{
+    const struct role_spec *role = &process->job->spec->roles[process->role];
+
+    process->node = node;
+    memcpy(process->node_name, node->name, sizeof process->node_name);
+    node->cpu_granted_millicores += role->cpu_millicores;
+    node->memory_granted_bytes += role->memory_bytes;
+    node->gpus_granted += role->gpus;
+    DL_APPEND2(node->processes, process, node_prev, node_next);
+    process_slot(process)->live = process;
+}
+
+static void detach(struct cluster *cluster, struct process *process)
+{
+    const struct role_spec *role = &process->job->spec->roles[process->role];
+    struct node *node = process->node;
+
+    process_slot(process)->live = NULL;
+    process->node = NULL;
+    if (node == NULL)
+        return;
+    node->cpu_granted_millicores -= role->cpu_millicores;
+    node->memory_granted_bytes -= role->memory_bytes;
+    node->gpus_granted -= role->gpus;
+    DL_DELETE2(node->processes, process, node_prev, node_next);
+    effect_orders(cluster, node);
+}
+
+bool process_set_state(struct cluster *cluster, struct process *process, enum process_state to,
+                       struct instant now)
+{
+    char name[ROLE_NAME_MAX + 16];
+
+    if (!(allowed[process->state] & TO(to)))
+        return false;
+    process->state = to;
+    if (to == PROCESS_RUNNING && process->started_wall_us == 0)
+        process->started_wall_us = now.wall_us;
+    if (process_state_is_final(to))
+        process->ended_wall_us = now.wall_us;
+    effect_save_process(cluster, process);
+    process_name(process, name, sizeof name);
+    effect_event(cluster, now, process->job, process->node_name, event_names[to], "%s%s%s", name,
+                 *process->reason != '\0' ? ": " : "", process->reason);
+    cluster->plan_wanted = true;
+    return true;
+}
+
+bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
+                    struct node *node, struct instant now)
+{
+    struct process *process;
+    uint16_t ports[PROCESS_PORTS_MAX];
+    uint32_t n_ports = job->spec->roles[role].n_ports;
+
+    if (!node_pick_ports(node, n_ports, ports))
+        return false;
+    process = process_new(job, role, index, job->next_incarnation++);
+    process->assigned_wall_us = now.wall_us;
+    process->n_ports = n_ports;
+    memcpy(process->ports, ports, n_ports * sizeof *ports);
+    process_attach(process, node);
+    process_slot(process)->due = false;
+    effect_save_job(cluster, job);
+    effect_save_process(cluster, process);
+    effect_orders(cluster, node);
+    effect_event(cluster, now, job, node->name, event_names[PROCESS_ASSIGNED],
+                 "%s-%u: incarnation %llu", job->spec->roles[role].name, index,
+                 (unsigned long long)process->incarnation);
+    return true;
+}
+
+void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,
+                  struct instant now)
+{
+    if (process->stop_wanted || process_state_is_final(process->state))
+        return;
+    process->stop_wanted = true;
+    process_slot(process)->due = again;
+    (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
+    (void)process_set_state(cluster, process, PROCESS_STOPPING, now);
+    effect_orders(cluster, process->node);
+}
+
+static void release_tasks(struct cluster *cluster, struct process *process, bool failed)
+{
+    struct job *job = process->job;
+
+    if (job->queue == NULL)
+        return;
+    /* after the last pass it may have been the elected saver, which is stored as well */
+    if (task_queue_release_holder(job->queue, process->incarnation, failed) > 0 ||
+        task_queue_is_finished(job->queue))
+        effect_save_tasks(cluster, job);
+}
+
+static uint64_t backoff_us(const struct job *job, uint32_t failures)
+{
+    uint64_t wait = MIN_OF(job->spec->restart_backoff_us, BACKOFF_MAX_US);
+
+    for (uint32_t i = 1; i < failures && wait > 0 && wait < BACKOFF_MAX_US; i++)
+        wait *= 2;
+    return MIN_OF(wait, BACKOFF_MAX_US);
+}
+
+static void failed(struct cluster *cluster, struct process *process, const char *how,
+                   struct instant now)
+{
+    struct job *job = process->job;
+    struct slot *slot = process_slot(process);
+    char name[ROLE_NAME_MAX + 16];
+
+    slot->failures++;
+    effect_save_job(cluster, job);
+    process_name(process, name, sizeof name);
+    if (!job->spec->fault_tolerant) {
+        job_stop(cluster, job, now, "process-failed",
+                 "%s failed and the job is not fault tolerant: %s", name, how);
+    } else if (slot->failures > job->spec->restart_max) {
+        job_stop(cluster, job, now, "process-failed", "%s failed %u times; last: %s", name,
+                 slot->failures, how);
+    } else {
+        slot->due = true;
+        slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
+        cluster->next_backoff_us = MIN_OF(cluster->next_backoff_us, slot->not_before_us);
+    }
+}
+
+/* Success of the last one that could work off the data, with data left: there is nobody to leave it
+ * to. */
+static bool deserts(const struct process *process)
+{
+    const struct job *job = process->job;
+
+    if (job_data_complete(job) || !job_role_works(job, process->role))
+        return false;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job_role_works(job, r) && job_count(job, r, false) + job_count_due(job, r) > 0)
+            return false;
+    return true;
+}
+
+static void ended_by_itself(struct cluster *cluster, struct process *process, struct instant now)
+{
+    struct job *job = process->job;
+
+    if (process->exit_code != 0 || process->exit_signal != 0) {
+        failed(cluster, process, process->reason, now);
+    } else if (deserts(process)) {
+        failed(cluster, process,
+               "exit code 0, but its job's data is not finished or no model was saved", now);
+    } else {
+        process_slot(process)->finished = true;
+        if (job_role_works(job, process->role))
+            job->finishing = true;
+        effect_save_job(cluster, job);
+    }
+}
+
+void process_exited(struct cluster *cluster, struct process *process,
+                    const struct process_report *report, struct instant now)
+{
+    struct job *job = process->job;
+    bool success = report->exit_code == 0 && report->exit_signal == 0;
+    char how[100];
+
+    process->exit_code = report->exit_code;
+    process->exit_signal = report->exit_signal;
+    if (!process->stop_wanted) {
+        process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
+        (void)snprintf(process->reason, sizeof process->reason, "%s%s%s", how,
+                       report->reason != NULL && *report->reason != '\0' ? ": " : "",
+                       report->reason != NULL ? report->reason : "");
+    }
+    detach(cluster, process);
+    (void)process_set_state(cluster, process, PROCESS_EXITED, now);
+    release_tasks(cluster, process, !process->stop_wanted && !success);
+    if (!process->stop_wanted && job_is_started(job))
+        ended_by_itself(cluster, process, now);
+    job_settle(cluster, job, now);
+}
+
+void process_lost(struct cluster *cluster, struct process *process, const char *reason,
+                  struct instant now)
+{
+    struct job *job = process->job;
+
+    if (!process->stop_wanted) {
+        (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
+        process_slot(process)->due = job_is_started(job);
+    }
+    detach(cluster, process);
+    (void)process_set_state(cluster, process, PROCESS_LOST, now);
+    release_tasks(cluster, process, false);
+    job_settle(cluster, job, now);
+}

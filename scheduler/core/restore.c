@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* restore.c - the cluster again, from the records of before a restart
+ *
+ * Rows come in any order; cluster_restored ties them together and derives what no row holds: lists,
+ * sums, which slots are due or finished, the next numbers. Nothing is stopped or started by it:
+ * what runs goes on, agents report within their lease and the first plan finds what is wanted to be
+ * already there. */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+/* cluster_restore_job - takes spec; the caller fills the plain members that it stored */
+struct job *cluster_restore_job(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
+                                enum job_state state)
+{
+    struct job *job = job_new(cluster, id, take_spec);
+
+    job->state = state;
+    return job;
+}
+
+/* cluster_restore_process - role must be one of the job's; the caller fills the plain members */
+struct process *cluster_restore_process(struct cluster *cluster, struct job *job, uint32_t role,
+                                        uint32_t index, uint64_t incarnation,
+                                        enum process_state state, const char *node_name)
+{
+    struct process *process;
+
+    (void)cluster;
+    job_grow_slots(job, role, index + 1);
+    process = process_new(job, role, index, incarnation);
+    process->state = state;
+    (void)snprintf(process->node_name, sizeof process->node_name, "%s",
+                   node_name != NULL ? node_name : "");
+    return process;
+}
+
+/* cluster_restore_node - the caller fills the plain members that it stored */
+struct node *cluster_restore_node(struct cluster *cluster, const char *name, enum node_state state,
+                                  const struct node_offer *offer)
+{
+    return node_new(cluster, name, state, offer);
+}
+
+static int compare_ids(const struct job *a, const struct job *b)
+{
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static int compare_incarnations(const struct process *a, const struct process *b)
+{
+    return a->incarnation < b->incarnation ? -1 : a->incarnation > b->incarnation;
+}
+
+static bool is_moved(const struct process *process)
+{
+    return streq(process->reason, REASON_DRAINED) || streq(process->reason, REASON_AGENT_STOPS);
+}
+
+/* What the end of a slot's process says about the slot; called oldest first, so the last one
+ * decides. */
+static void derive_slot(struct job *job, const struct process *process, uint32_t *failures)
+{
+    struct slot *slot = process_slot(process);
+    bool success =
+        process->state == PROCESS_EXITED && process->exit_code == 0 && process->exit_signal == 0;
+
+    slot->due = job_is_started(job) && (process->stop_wanted ? is_moved(process) : !success);
+    slot->finished = success && !process->stop_wanted;
+    if (process->state == PROCESS_EXITED && !process->stop_wanted && !success)
+        ++*failures;
+    slot->failures = MAX_OF(slot->failures, *failures);
+    if (slot->finished && job_role_works(job, process->role))
+        job->finishing = true;
+}
+
+static void derive_slots(struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        uint32_t *failures = xcalloc(job->n_slots[r], sizeof *failures);
+        const struct process *process;
+
+        DL_FOREACH2(job->processes, process, job_next)
+        {
+            if (process->role != r)
+                continue;
+            if (process_state_is_final(process->state))
+                derive_slot(job, process, &failures[process->index]);
+            else
+                process_slot(process)->due = false;
+        }
+        free(failures);
+    }
+}
+
+static void restore_live(struct cluster *cluster, struct job *job, struct process *process,
+                         struct instant now)
+{
+    struct node *node = cluster_node(cluster, process->node_name);
+    bool owed = job_is_started(job) || job->state == JOB_STOPPING;
+
+    process->reported = process->state == PROCESS_PREPARING || process->state == PROCESS_RUNNING;
+    if (node == NULL || node->state == NODE_LOST || !owed || process_slot(process)->live != NULL) {
+        process_lost(cluster, process, "the records do not let it live", now);
+        return;
+    }
+    process_attach(process, node);
+    process_slot(process)->due = process->stop_wanted && job_is_started(job) && is_moved(process);
+}
+
+static void restore_job(struct cluster *cluster, struct job *job, struct instant now)
+{
+    struct process *process;
+    struct process *next;
+
+    DL_SORT2(job->processes, compare_incarnations, job_prev, job_next);
+    if (job->processes != NULL)
+        job->next_incarnation =
+            MAX_OF(job->next_incarnation, job->processes->job_prev->incarnation + 1);
+    if (!job_state_is_final(job->state))
+        DL_APPEND2(cluster->active, job, active_prev, active_next);
+    derive_slots(job);
+    DL_FOREACH_SAFE2(job->processes, process, next, job_next)
+    {
+        if (!process_state_is_final(process->state))
+            restore_live(cluster, job, process, now);
+    }
+    /* deadlines of another boot mean nothing now; a back-off is never longer than this */
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++)
+            job->slots[r][i].not_before_us =
+                MIN_OF(job->slots[r][i].not_before_us, now.now_us + BACKOFF_MAX_US);
+    if (*job->reason == '\0' && !job_state_is_final(job->state))
+        job_set_reason(cluster, job, "restored", "the scheduler was started again");
+}
+
+/* cluster_restored - see cluster.h; linear in everything stored */
+void cluster_restored(struct cluster *cluster, struct instant now)
+{
+    struct node *node;
+    struct job *job;
+    struct job *next;
+
+    HASH_SRT(hh, cluster->jobs, compare_ids);
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        node->ever_reported =
+            true; /* its offer is known: a plan before its first report must not shrink for it */
+        if (node->state != NODE_LOST)
+            node_renew_lease(cluster, node, now);
+    }
+    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+        restore_job(cluster, job, now);
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        node->offer_shrunk = node->cpu_granted_millicores > node->offer.cpu_millicores ||
+                             node->memory_granted_bytes > node->offer.memory_bytes ||
+                             node->gpus_granted > node->offer.gpus;
+    DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
+    job_settle(cluster, job, now);
+    cluster->plan_wanted = true;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* submit.c - what people do to jobs: submit, kill, scale */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+/* Bounds that keep every sum of requests far from overflow. */
+#define CPU_MILLICORES_MAX UINT64_C(1000000000)
+#define MEMORY_BYTES_MAX (UINT64_C(1) << 50)
+#define GPUS_MAX 1024U
+
+struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec)
+{
+    struct job *job = xcalloc(1, sizeof *job);
+    struct job *older;
+
+    job->id = id;
+    job->spec = take_spec;
+    job->next_incarnation = 1;
+    for (uint32_t r = 0; r < take_spec->n_roles; r++) {
+        job_grow_slots(job, r, take_spec->roles[r].max);
+        job->target[r] = take_spec->roles[r].min;
+    }
+    HASH_ADD(hh, cluster->jobs, id, sizeof job->id, job);
+    HASH_FIND(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name), older);
+    if (older != NULL && older->id < id) {
+        HASH_DELETE(hh_name, cluster->jobs_by_name, older);
+        older = NULL;
+    }
+    if (older == NULL)
+        HASH_ADD_KEYPTR(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name),
+                        job);
+    cluster->next_job_id = MAX_OF(cluster->next_job_id, id + 1);
+    return job;
+}
+
+static int check_spec(const struct job_spec *spec, struct edl_error *error)
+{
+    if (spec->n_roles < 1 || spec->n_roles > JOB_ROLES_MAX)
+        return edl_error_at(error, EDL_EBADSPEC, "/spec/roles", "a job has 1 to %d roles",
+                            JOB_ROLES_MAX);
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role_spec *role = &spec->roles[i];
+        char pointer[ROLE_NAME_MAX + 8];
+
+        (void)snprintf(pointer, sizeof pointer, "/spec/%s", role->name);
+        if (role->min < 1 || role->max < role->min || role->max > ROLE_INSTANCES_MAX)
+            return edl_error_at(error, EDL_EBADSPEC, pointer,
+                                "%s: instances must be 1 <= min <= max <= %d", role->name,
+                                ROLE_INSTANCES_MAX);
+        if (role->n_ports > PROCESS_PORTS_MAX)
+            return edl_error_at(error, EDL_EBADSPEC, pointer, "%s: at most %d ports per process",
+                                role->name, PROCESS_PORTS_MAX);
+        if (role->cpu_millicores > CPU_MILLICORES_MAX || role->memory_bytes > MEMORY_BYTES_MAX ||
+            role->gpus > GPUS_MAX)
+            return edl_error_at(error, EDL_EBADSPEC, pointer,
+                                "%s: the resources of one instance are absurd", role->name);
+    }
+    return 0;
+}
+
+/* cluster_submit - see cluster.h; O(1) */
+int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                   struct instant now, struct job **ret_job, struct edl_error *error)
+{
+    struct job *job = cluster_find_job(cluster, take_spec->name);
+    int r = check_spec(take_spec, error);
+
+    if (r < 0)
+        return r;
+    if (job != NULL && !job_state_is_final(job->state))
+        return edl_error_at(error, -EEXIST, "/metadata/name", "a job named %s (%llu) is %s",
+                            job->spec->name, (unsigned long long)job->id,
+                            job_state_to_string(job->state));
+    job = job_new(cluster, cluster->next_job_id, take_spec);
+    job->state = JOB_QUEUED;
+    job->submitted_us = now.now_us;
+    job->submitted_wall_us = now.wall_us;
+    (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
+    DL_APPEND2(cluster->active, job, active_prev, active_next);
+    job_set_reason(cluster, job, "queued", "waits for its turn to be placed");
+    effect_save_job(cluster, job);
+    effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
+    cluster->plan_wanted = true;
+    if (ret_job != NULL)
+        *ret_job = job;
+    return 0;
+}
+
+/* cluster_kill_job - see cluster.h; what is stopping already goes on ending the way it was to end
+ */
+int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
+                     struct instant now, struct edl_error *error)
+{
+    const char *text = reason != NULL && *reason != '\0' ? reason : "killed on request";
+
+    if (job_state_is_final(job->state))
+        return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s already", job->spec->name,
+                             job_state_to_string(job->state));
+    if (job->state == JOB_QUEUED) {
+        job_set_reason(cluster, job, "killed", "%s", text);
+        for (uint32_t r = 0; r < job->spec->n_roles; r++)
+            job->target[r] = 0;
+        (void)job_set_state(cluster, job, JOB_KILLED, now);
+        return 0;
+    }
+    job_stop(cluster, job, now, "killed", "%s", text);
+    return 0;
+}
+
+static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint32_t max,
+                        struct edl_error *error)
+{
+    int elastic = job_elastic_role(job);
+
+    if (min < 1)
+        return edl_error_at(error, -EINVAL, "/min", "min is %u but a role needs one instance", min);
+    if (max < min)
+        return edl_error_at(error, -EINVAL, "/max", "max is %u but min is %u", max, min);
+    if (max > ROLE_INSTANCES_MAX)
+        return edl_error_at(error, -EINVAL, "/max", "max is %u but a role has at most %d instances",
+                            max, ROLE_INSTANCES_MAX);
+    if (min == max)
+        return 0;
+    if (!job->spec->fault_tolerant)
+        return edl_error_at(error, -EINVAL, "/max",
+                            "max should equal min when fault_tolerant is disabled");
+    if (!job_role_works(job, role) || (elastic >= 0 && elastic != (int)role))
+        return edl_error_at(error, -EINVAL, "/max", "role %s is not elastic: give min equal to max",
+                            job->spec->roles[role].name);
+    return 0;
+}
+
+/* cluster_scale_job - see cluster.h; the plan makes it true */
+int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role, uint32_t min,
+                      uint32_t max, struct instant now, struct edl_error *error)
+{
+    int index = job_spec_role(job->spec, role != NULL ? role : "trainer");
+    struct role_spec *spec;
+    int r;
+
+    if (index < 0)
+        return edl_error_at(error, -EINVAL, "/role", "job %s has no role %s", job->spec->name,
+                            role != NULL ? role : "trainer");
+    if (job_state_is_final(job->state) || job->state == JOB_STOPPING)
+        return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s", job->spec->name,
+                             job_state_to_string(job->state));
+    r = check_bounds(job, (uint32_t)index, min, max, error);
+    if (r < 0)
+        return r;
+    spec = &job->spec->roles[index];
+    effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
+                 spec->max, min, max);
+    spec->min = min;
+    spec->max = max;
+    job->fits_version = 0;
+    job_grow_slots(job, (uint32_t)index, max);
+    if (job->state == JOB_QUEUED)
+        job->target[index] = min;
+    effect_save_job(cluster, job);
+    cluster->plan_wanted = true;
+    return 0;
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task_queue.c - the fault-tolerant master of one job: tasks of a pass, leased, finished, counted
+ *
+ * Happy path: lease (todo -> leased), finish (leased -> done), last one ends the pass: all go back
+ * to todo. Failure modes: a holder dies (release_holder), is too slow (expire) or gives up (fail):
+ * back to todo, or discarded after failures_max + 1 failures. Every end of a task checks for the
+ * end of the pass, so that a pass whose last task is discarded ends as well.
+ *
+ * Lists: todo is a FIFO; leased is in the order of the deadlines, because all leases have one
+ * length; each holder lists what it holds. Lease, finish and fail are O(1) plus the tasks of that
+ * one holder. */
+#include "scheduler/core/task_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+/* A task with its places in the lists. */
+struct entry {
+    struct task task;       /* first: a struct task * handed out is an entry */
+    uint32_t counted_lease; /* the lease whose finish was counted last; 0 none */
+    bool changed;
+    bool leased_before;                      /* in this pass: another lease of it is a retry */
+    struct entry *next, *prev;               /* todo or leased */
+    struct entry *holder_next, *holder_prev; /* holder's list */
+    struct entry *changed_next, *changed_prev;
+};
+
+struct holder {
+    uint64_t incarnation;
+    struct entry *held;
+    UT_hash_handle hh;
+};
+
+struct task_queue {
+    struct task_queue_config config;
+    struct entry **entries; /* by id; owned */
+    size_t n_entries, cap_entries;
+    struct entry *todo, *leased, *changed;
+    struct holder *holders;
+    bool all_changed;
+    bool model_saved;
+    uint64_t saver;
+    uint32_t pass;
+    struct task_queue_counts counts; /* kept up to date, never recounted */
+};
+
+struct task_queue *task_queue_new(const struct task_queue_config *config)
+{
+    struct task_queue *queue = xcalloc(1, sizeof *queue);
+
+    queue->config = *config;
+    return queue;
+}
+
+struct task_queue *task_queue_free(struct task_queue *queue)
+{
+    struct holder *holder, *next;
+
+    if (queue == NULL)
+        return NULL;
+    HASH_ITER(hh, queue->holders, holder, next)
+    {
+        HASH_DEL(queue->holders, holder);
+        free(holder);
+    }
+    for (size_t i = 0; i < queue->n_entries; i++) {
+        struct task *task = &queue->entries[i]->task;
+
+        for (uint32_t c = 0; c < task->n_chunks; c++)
+            free(task->chunks[c].path);
+        free(task->chunks);
+        free(queue->entries[i]);
+    }
+    free(queue->entries);
+    free(queue);
+    return NULL;
+}
+
+static void mark_changed(struct task_queue *queue, struct entry *entry)
+{
+    if (entry->changed || queue->all_changed)
+        return;
+    entry->changed = true;
+    DL_APPEND2(queue->changed, entry, changed_prev, changed_next);
+}
+
+struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,
+                            uint32_t n_chunks)
+{
+    struct entry *entry = xcalloc(1, sizeof *entry);
+
+    if (queue->n_entries == queue->cap_entries) {
+        queue->cap_entries = queue->cap_entries ? 2 * queue->cap_entries : 64;
+        queue->entries = xreallocarray(queue->entries, queue->cap_entries, sizeof(struct entry *));
+    }
+    entry->task.id = (uint32_t)queue->n_entries;
+    entry->task.chunks = take_chunks;
+    entry->task.n_chunks = n_chunks;
+    for (uint32_t i = 0; i < n_chunks; i++)
+        entry->task.n_records += take_chunks[i].n_records;
+    queue->entries[queue->n_entries++] = entry;
+    DL_APPEND(queue->todo, entry);
+    queue->counts.todo++;
+    queue->counts.records_pass += entry->task.n_records;
+    return &entry->task;
+}
+
+/* --- moves between the lists: each keeps the counts
+ * -------------------------------------------------- */
+
+static void leave_holder(struct task_queue *queue, struct entry *entry)
+{
+    struct holder *holder;
+
+    HASH_FIND(hh, queue->holders, &entry->task.holder, sizeof entry->task.holder, holder);
+    if (holder == NULL)
+        return;
+    DL_DELETE2(holder->held, entry, holder_prev, holder_next);
+    if (holder->held == NULL) {
+        HASH_DEL(queue->holders, holder);
+        free(holder);
+    }
+}
+
+static void join_holder(struct task_queue *queue, struct entry *entry, uint64_t incarnation)
+{
+    struct holder *holder;
+
+    HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
+    if (holder == NULL) {
+        holder = xcalloc(1, sizeof *holder);
+        holder->incarnation = incarnation;
+        HASH_ADD(hh, queue->holders, incarnation, sizeof holder->incarnation, holder);
+    }
+    DL_APPEND2(holder->held, entry, holder_prev, holder_next);
+    entry->task.holder = incarnation;
+}
+
+/* take_out - removes an entry from the list that its state names */
+static void take_out(struct task_queue *queue, struct entry *entry)
+{
+    switch (entry->task.state) {
+    case TASK_TODO:
+        DL_DELETE(queue->todo, entry);
+        queue->counts.todo--;
+        break;
+    case TASK_LEASED:
+        DL_DELETE(queue->leased, entry);
+        leave_holder(queue, entry);
+        queue->counts.leased--;
+        break;
+    case TASK_DONE:
+        queue->counts.done--;
+        break;
+    case TASK_DISCARDED:
+        queue->counts.discarded--;
+        break;
+    }
+}
+
+static void put_todo(struct task_queue *queue, struct entry *entry, bool at_head)
+{
+    take_out(queue, entry);
+    entry->task.state = TASK_TODO;
+    entry->task.holder = 0;
+    entry->task.deadline_us = NEVER_US;
+    queue->counts.todo++;
+    if (at_head)
+        DL_PREPEND(queue->todo, entry);
+    else
+        DL_APPEND(queue->todo, entry);
+    mark_changed(queue, entry);
+}
+
+static void put_leased(struct task_queue *queue, struct entry *entry, uint64_t holder,
+                       uint64_t deadline_us)
+{
+    take_out(queue, entry);
+    entry->task.state = TASK_LEASED;
+    entry->task.deadline_us = deadline_us;
+    queue->counts.leased++;
+    DL_APPEND(queue->leased, entry);
+    join_holder(queue, entry, holder);
+    mark_changed(queue, entry);
+}
+
+static void put_ended(struct task_queue *queue, struct entry *entry, enum task_state state)
+{
+    take_out(queue, entry);
+    entry->task.state = state;
+    if (state == TASK_DONE)
+        queue->counts.done++;
+    else
+        queue->counts.discarded++;
+    mark_changed(queue, entry);
+}
+
+/* end_pass_if_over - the roll-over: everything is to do again, in the order of the ids */
+static bool end_pass_if_over(struct task_queue *queue)
+{
+    if (queue->counts.todo + queue->counts.leased > 0 || task_queue_is_finished(queue))
+        return false;
+    queue->pass++;
+    if (task_queue_is_finished(queue))
+        return true; /* the last pass keeps its states and counts for the record */
+    for (size_t i = 0; i < queue->n_entries; i++) {
+        put_todo(queue, queue->entries[i], false);
+        queue->entries[i]->task.failures = 0;
+        queue->entries[i]->leased_before = false;
+    }
+    queue->counts.records_done = 0;
+    queue->all_changed = true;
+    return true;
+}
+
+static void count_failure(struct task_queue *queue, struct entry *entry, bool at_head)
+{
+    entry->task.failures++;
+    if (entry->task.failures > queue->config.failures_max) {
+        put_ended(queue, entry, TASK_DISCARDED);
+        queue->counts.records_discarded_total += entry->task.n_records;
+    } else {
+        put_todo(queue, entry, at_head);
+    }
+    (void)end_pass_if_over(queue);
+}
+
+/* --- events
+ * ------------------------------------------------------------------------------------------ */
+
+void task_queue_restore(struct task_queue *queue, uint32_t pass, uint64_t records_total,
+                        uint64_t records_discarded_total, uint64_t retries_total, bool model_saved)
+{
+    queue->pass = pass;
+    queue->counts.records_total = records_total;
+    queue->counts.records_discarded_total = records_discarded_total;
+    queue->counts.retries_total = retries_total;
+    queue->model_saved = model_saved;
+}
+
+int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
+                            uint32_t lease, uint32_t failures, uint64_t holder, uint64_t now_us)
+{
+    struct entry *entry;
+
+    if (id >= queue->n_entries)
+        return -ENOENT;
+    entry = queue->entries[id];
+    entry->task.lease = lease;
+    entry->task.failures = failures;
+    if (state == TASK_LEASED)
+        put_leased(queue, entry, holder, now_us + queue->config.lease_timeout_us);
+    else if (state != TASK_TODO)
+        put_ended(queue, entry, state);
+    if (state == TASK_DONE) {
+        entry->task.holder = holder;
+        entry->counted_lease = lease;
+        queue->counts.records_done += entry->task.n_records;
+    }
+    if (entry->changed) {
+        entry->changed = false;
+        DL_DELETE2(queue->changed, entry, changed_prev, changed_next);
+    }
+    return 0;
+}
+
+static bool is_known(uint32_t id, const uint32_t *known, size_t n_known)
+{
+    for (size_t i = 0; i < n_known; i++)
+        if (known[i] == id)
+            return true;
+    return false;
+}
+
+/* held_unknown - a task that this holder was given in an answer that it never saw */
+static struct entry *held_unknown(struct task_queue *queue, uint64_t incarnation,
+                                  const uint32_t *known, size_t n_known)
+{
+    struct holder *holder;
+    struct entry *entry;
+
+    HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
+    if (holder == NULL)
+        return NULL;
+    DL_FOREACH2(holder->held, entry, holder_next)
+    {
+        if (!is_known(entry->task.id, known, n_known))
+            return entry;
+    }
+    return NULL;
+}
+
+enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holder,
+                                        const uint32_t *known, size_t n_known, uint64_t now_us,
+                                        struct task **ret_task)
+{
+    struct entry *entry;
+
+    if (task_queue_is_finished(queue))
+        return TASK_LEASE_FINISHED;
+    entry = held_unknown(queue, holder, known, n_known);
+    if (entry == NULL) {
+        entry = queue->todo;
+        if (entry == NULL)
+            return TASK_LEASE_WAIT;
+        entry->task.lease++;
+        queue->counts.retries_total += entry->leased_before;
+        entry->leased_before = true;
+    }
+    put_leased(queue, entry, holder, now_us + queue->config.lease_timeout_us);
+    *ret_task = &entry->task;
+    return TASK_LEASE_GIVEN;
+}
+
+/* check_lease - the entry, if (id, pass, lease, holder) is what is current */
+static int check_lease(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
+                       uint64_t holder, struct entry **ret, struct edl_error *error)
+{
+    struct entry *entry;
+
+    if (id >= queue->n_entries)
+        return edl_error_at(error, -ENOENT, "/task", "there is no task %u, the last is %zu", id,
+                            queue->n_entries - 1);
+    entry = queue->entries[id];
+    *ret = entry;
+    if (entry->task.state == TASK_LEASED && pass == queue->pass && entry->task.lease == lease &&
+        entry->task.holder == holder)
+        return 0;
+    return edl_error_set(
+        error, EDL_ESTALE,
+        "lease %u of task %u in pass %u is not the current one (lease %u, pass %u)", lease, id,
+        pass, entry->task.lease, queue->pass);
+}
+
+int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
+                      uint64_t holder, bool *ret_pass_ended, struct edl_error *error)
+{
+    struct entry *entry = NULL;
+    int r;
+
+    if (ret_pass_ended != NULL)
+        *ret_pass_ended = false;
+    r = check_lease(queue, id, pass, lease, holder, &entry, NULL);
+    if (r == EDL_ESTALE && entry->counted_lease == lease && lease != 0 && pass <= queue->pass)
+        return 0; /* the answer was lost and it asks again: counted already */
+    if (r != 0)
+        return check_lease(queue, id, pass, lease, holder, &entry, error);
+    put_ended(queue, entry, TASK_DONE);
+    entry->task.holder = holder;
+    entry->counted_lease = lease;
+    queue->counts.records_done += entry->task.n_records;
+    queue->counts.records_total += entry->task.n_records;
+    r = end_pass_if_over(queue);
+    if (ret_pass_ended != NULL)
+        *ret_pass_ended = r != 0;
+    return 0;
+}
+
+int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
+                    uint64_t holder, bool returned, struct edl_error *error)
+{
+    struct entry *entry;
+    int r = check_lease(queue, id, pass, lease, holder, &entry, error);
+
+    if (r != 0)
+        return r;
+    if (returned)
+        put_todo(queue, entry, true);
+    else
+        count_failure(queue, entry, false);
+    return 0;
+}
+
+size_t task_queue_release_holder(struct task_queue *queue, uint64_t incarnation, bool failed)
+{
+    struct holder *holder;
+    size_t n = 0;
+
+    if (queue->saver == incarnation && !queue->model_saved)
+        queue->saver = 0;
+    for (;;) {
+        struct entry *entry;
+
+        /* looked up afresh: its record goes with its last task */
+        HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
+        if (holder == NULL)
+            return n;
+        entry = holder->held;
+        if (failed)
+            count_failure(queue, entry, true);
+        else
+            put_todo(queue, entry, true);
+        n++;
+    }
+}
+
+size_t task_queue_expire(struct task_queue *queue, uint64_t now_us)
+{
+    size_t n = 0;
+
+    while (queue->leased != NULL && queue->leased->task.deadline_us <= now_us) {
+        count_failure(queue, queue->leased, false);
+        n++;
+    }
+    return n;
+}
+
+uint64_t task_queue_next_deadline_us(const struct task_queue *queue)
+{
+    return queue->leased != NULL ? queue->leased->task.deadline_us : NEVER_US;
+}
+
+bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)
+{
+    if (!task_queue_is_finished(queue) || queue->model_saved)
+        return false;
+    if (queue->saver == 0)
+        queue->saver = holder;
+    return queue->saver == holder;
+}
+
+int task_queue_model_saved(struct task_queue *queue, uint64_t holder, struct edl_error *error)
+{
+    if (queue->saver != holder)
+        return edl_error_set(error, EDL_ESTALE, "another process was elected to save the model");
+    queue->model_saved = true;
+    return 0;
+}
+
+bool task_queue_is_model_saved(const struct task_queue *queue)
+{
+    return queue->model_saved;
+}
+
+uint64_t task_queue_saver(const struct task_queue *queue)
+{
+    return queue->saver;
+}
+
+void task_queue_restore_saver(struct task_queue *queue, uint64_t holder)
+{
+    queue->saver = holder;
+}
+
+uint32_t task_queue_pass(const struct task_queue *queue)
+{
+    return queue->pass;
+}
+
+uint32_t task_queue_passes(const struct task_queue *queue)
+{
+    return queue->config.passes;
+}
+
+bool task_queue_is_finished(const struct task_queue *queue)
+{
+    return queue->pass >= queue->config.passes;
+}
+
+size_t task_queue_n_tasks(const struct task_queue *queue)
+{
+    return queue->n_entries;
+}
+
+const struct task *task_queue_task(const struct task_queue *queue, uint32_t id)
+{
+    return id < queue->n_entries ? &queue->entries[id]->task : NULL;
+}
+
+struct task_queue_counts task_queue_counts(const struct task_queue *queue)
+{
+    return queue->counts;
+}
+
+void task_queue_take_changed(struct task_queue *queue,
+                             void (*fn)(const struct task *task, void *userdata), void *userdata,
+                             bool *ret_all)
+{
+    struct entry *entry, *next;
+
+    *ret_all = queue->all_changed;
+    DL_FOREACH_SAFE2(queue->changed, entry, next, changed_next)
+    {
+        DL_DELETE2(queue->changed, entry, changed_prev, changed_next);
+        entry->changed = false;
+        if (!queue->all_changed)
+            fn(&entry->task, userdata);
+    }
+    queue->all_changed = false;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task_queue.h - the fault-tolerant master of one job: tasks of a pass, leased, finished, counted
+ *
+ * Pure: no I/O, no clock. Every record of a pass is trained at least once and counted exactly once:
+ * a task is counted by its first accepted finish of the pass. A task that failed more than
+ * failures_max times is discarded for the pass (and counted as such), so a pass always ends; it is
+ * tried afresh in the next pass. Holders are process incarnations: release_holder returns what a
+ * dead one held, at once and without counting a failure (it counts one if it died by itself: see
+ * `failed`). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+
+struct task_chunk {
+    char *path; /* owned */
+    uint64_t offset_bytes;
+    uint32_t n_records;
+};
+
+enum task_state { TASK_TODO, TASK_LEASED, TASK_DONE, TASK_DISCARDED };
+
+struct task {
+    uint32_t id; /* index in the queue */
+    enum task_state state;
+    uint32_t lease;    /* rises with each lease: the task's incarnation; a stale one is refused */
+    uint32_t failures; /* in this pass */
+    uint64_t holder;   /* incarnation of the process that holds it; 0 none */
+    uint64_t deadline_us;
+    struct task_chunk *chunks; /* owned */
+    uint32_t n_chunks;
+    uint64_t n_records;
+};
+
+struct task_queue_counts {
+    uint32_t todo, leased, done, discarded;
+    uint64_t records_done;  /* in this pass */
+    uint64_t records_pass;  /* records of one pass */
+    uint64_t records_total; /* counted over all passes, this one included */
+    uint64_t records_discarded_total;
+    uint64_t retries_total; /* leases beyond the first of a task in a pass */
+};
+
+struct task_queue; /* opaque */
+
+struct task_queue_config {
+    uint32_t passes;
+    uint32_t failures_max;     /* 3: a fourth failure discards */
+    uint64_t lease_timeout_us; /* a leased task not finished by then fails */
+};
+
+enum task_lease_result {
+    TASK_LEASE_GIVEN,    /* *ret_task */
+    TASK_LEASE_WAIT,     /* nothing to hand out now, but the pass has not ended */
+    TASK_LEASE_FINISHED, /* all passes ended */
+};
+
+struct task_queue *task_queue_new(const struct task_queue_config *config);
+struct task_queue *task_queue_free(struct task_queue *queue);
+
+/* task_queue_add - one task at the end (while the queue is built or restored); chunks are taken
+ * over */
+struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,
+                            uint32_t n_chunks);
+
+/* task_queue_restore - pass and totals as stored; then the caller sets the tasks' states through
+ * task_queue_restore_task */
+void task_queue_restore(struct task_queue *queue, uint32_t pass, uint64_t records_total,
+                        uint64_t records_discarded_total, uint64_t retries_total, bool model_saved);
+int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
+                            uint32_t lease, uint32_t failures, uint64_t holder, uint64_t now_us);
+
+/* task_queue_lease - next task for a holder. First any task that this holder already holds and does
+ * not name in `known` (its answer was lost), then the head of todo. O(log n) or better. */
+enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holder,
+                                        const uint32_t *known, size_t n_known, uint64_t now_us,
+                                        struct task **ret_task);
+
+/* task_queue_finish - 0 counted or already counted by the same lease; EDL_ESTALE when the lease is
+ * not the current one; -ENOENT no such task. *ret_pass_ended: this finish ended the pass. */
+int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
+                      uint64_t holder, bool *ret_pass_ended, struct edl_error *error);
+
+/* task_queue_fail - back to the end of todo; counts a failure unless `returned` (the holder was
+ * asked to stop) */
+int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
+                    uint64_t holder, bool returned, struct edl_error *error);
+
+/* task_queue_release_holder - everything that this incarnation held goes back to the head of todo;
+ * returns how many */
+size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder, bool failed);
+
+/* task_queue_expire - leases over their deadline fail; returns how many */
+size_t task_queue_expire(struct task_queue *queue, uint64_t now_us);
+uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_US when none */
+
+/* Model saving: after the last pass one holder is elected, until it reports done or is released. */
+bool task_queue_elect_saver(struct task_queue *queue,
+                            uint64_t holder); /* true: it is this holder */
+int task_queue_model_saved(struct task_queue *queue, uint64_t holder, struct edl_error *error);
+bool task_queue_is_model_saved(const struct task_queue *queue);
+uint64_t task_queue_saver(
+    const struct task_queue *queue); /* the elected one, 0 none; stored with the queue */
+void task_queue_restore_saver(struct task_queue *queue, uint64_t holder);
+
+uint32_t task_queue_pass(const struct task_queue *queue); /* 0-based; == passes when finished */
+uint32_t task_queue_passes(const struct task_queue *queue);
+bool task_queue_is_finished(const struct task_queue *queue);
+size_t task_queue_n_tasks(const struct task_queue *queue);
+const struct task *task_queue_task(const struct task_queue *queue, uint32_t id);
+struct task_queue_counts task_queue_counts(const struct task_queue *queue);
+
+/* Tasks changed since the last call, for the store: calls fn for each, then forgets them. A pass
+ * roll-over changes all; *ret_all is then true and fn is not called (the store writes the new pass
+ * and resets states in one statement). */
+void task_queue_take_changed(struct task_queue *queue,
+                             void (*fn)(const struct task *task, void *userdata), void *userdata,
+                             bool *ret_all);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasks.c - what processes say about their job's data: tasks, the model, metrics
+ *
+ * A caller that is no longer the live incarnation of its slot is refused with EDL_ESTALE, always.
+ */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+
+static int check_holder(const struct process *holder, bool needs_queue, struct edl_error *error)
+{
+    char name[ROLE_NAME_MAX + 16];
+
+    process_name(holder, name, sizeof name);
+    if (process_state_is_final(holder->state))
+        return edl_error_set(error, EDL_ESTALE, "%s: incarnation %llu is %s", name,
+                             (unsigned long long)holder->incarnation,
+                             process_state_to_string(holder->state));
+    if (needs_queue && holder->job->queue == NULL)
+        return edl_error_set(error, -ENOENT, "job %s has no dataset yet", holder->job->spec->name);
+    return 0;
+}
+
+/* cluster_set_dataset - the first wins; the same again is accepted and freed; refused: the caller
+ * keeps the queue */
+int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_queue *take_queue,
+                        const char *digest, struct instant now, struct edl_error *error)
+{
+    if (strlen(digest) >= sizeof job->dataset_digest)
+        return edl_error_at(error, -EINVAL, "/digest", "the digest is too long");
+    if (job_state_is_final(job->state))
+        return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s", job->spec->name,
+                             job_state_to_string(job->state));
+    if (job->queue != NULL) {
+        if (!streq(job->dataset_digest, digest))
+            return edl_error_set(error, -EEXIST, "job %s has another dataset already",
+                                 job->spec->name);
+        (void)task_queue_free(take_queue);
+        return 0;
+    }
+    job->queue = take_queue;
+    (void)snprintf(job->dataset_digest, sizeof job->dataset_digest, "%s", digest);
+    effect_save_job(cluster, job);
+    effect_save_dataset(cluster, job);
+    effect_event(cluster, now, job, "", "dataset-set", "the data has %zu tasks",
+                 task_queue_n_tasks(take_queue));
+    return 0;
+}
+
+/* cluster_lease_task - see cluster.h; one that is asked to stop gets no more work */
+int cluster_lease_task(struct cluster *cluster, struct process *holder, const uint32_t *known,
+                       size_t n_known, struct instant now, enum task_lease_result *ret,
+                       struct task **ret_task, bool *ret_save_model, struct edl_error *error)
+{
+    struct job *job = holder->job;
+    bool save_model = false;
+    int r = check_holder(holder, true, error);
+
+    if (r < 0)
+        return r;
+    if (holder->stop_wanted) {
+        *ret = task_queue_is_finished(job->queue) ? TASK_LEASE_FINISHED : TASK_LEASE_WAIT;
+        *ret_save_model = false;
+        return 0;
+    }
+    *ret = task_queue_lease(job->queue, holder->incarnation, known, n_known, now.now_us, ret_task);
+    if (*ret == TASK_LEASE_FINISHED && !task_queue_is_model_saved(job->queue))
+        save_model = task_queue_elect_saver(job->queue, holder->incarnation);
+    *ret_save_model = save_model;
+    if (*ret == TASK_LEASE_GIVEN || save_model)
+        effect_save_tasks(cluster, job);
+    return 0;
+}
+
+/* cluster_finish_task - see task_queue_finish; EDL_ESTALE also for a dead incarnation */
+int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
+                        uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error)
+{
+    struct job *job = holder->job;
+    bool pass_ended = false;
+    int r = check_holder(holder, true, error);
+
+    if (r >= 0)
+        r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, &pass_ended,
+                              error);
+    if (r < 0)
+        return r;
+    effect_save_tasks(cluster, job);
+    if (pass_ended)
+        effect_event(cluster, now, job, "", "pass-ended", "pass %u of %u ended", pass + 1,
+                     task_queue_passes(job->queue));
+    return 0;
+}
+
+/* cluster_fail_task - see task_queue_fail; EDL_ESTALE also for a dead incarnation */
+int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t task, uint32_t pass,
+                      uint32_t lease, bool returned, struct instant now, struct edl_error *error)
+{
+    int r = check_holder(holder, true, error);
+
+    if (r >= 0)
+        r = task_queue_fail(holder->job->queue, task, pass, lease, holder->incarnation, returned,
+                            error);
+    if (r < 0)
+        return r;
+    effect_save_tasks(cluster, holder->job);
+    if (!returned)
+        effect_event(cluster, now, holder->job, holder->node_name, "task-failed", "task %u failed",
+                     task);
+    return 0;
+}
+
+/* cluster_model_saved - EDL_ESTALE for a dead incarnation; else what task_queue_model_saved says */
+int cluster_model_saved(struct cluster *cluster, struct process *holder, struct instant now,
+                        struct edl_error *error)
+{
+    int r = check_holder(holder, true, error);
+
+    if (r >= 0)
+        r = task_queue_model_saved(holder->job->queue, holder->incarnation, error);
+    if (r < 0)
+        return r;
+    effect_save_tasks(cluster, holder->job);
+    effect_event(cluster, now, holder->job, holder->node_name, "model-saved", "the model is saved");
+    job_settle(cluster, holder->job, now);
+    return 0;
+}
+
+/* cluster_set_metrics - the last word of any live process; json is copied */
+int cluster_set_metrics(struct cluster *cluster, struct process *holder, const char *json,
+                        struct instant now, struct edl_error *error)
+{
+    int r = check_holder(holder, false, error);
+
+    (void)now;
+    if (r < 0)
+        return r;
+    free(holder->job->metrics);
+    holder->job->metrics = xstrdup(json);
+    effect_save_job(cluster, holder->job);
+    return 0;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_world.c - a cluster core with pretended agents around it */
+#include "tests/unit/cluster_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define LEASE_US (20 * USEC_PER_SEC)
+
+static struct cluster_config config(uint32_t load_permille)
+{
+    return (struct cluster_config){ .policy = &policy_fulfilment,
+                                    .max_load_permille = load_permille,
+                                    .lease_us = LEASE_US,
+                                    .lease_margin_us = 5 * USEC_PER_SEC };
+}
+
+struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory_bytes,
+                        uint32_t load_permille)
+{
+    struct world *world = xcalloc(1, sizeof *world);
+    struct cluster_config cfg = config(load_permille);
+
+    world->now =
+        (struct instant){ .now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC };
+    world->cluster = cluster_new(&cfg);
+    world->n_agents = n_nodes;
+    for (size_t i = 0; i < n_nodes; i++) {
+        struct fake_agent *agent = &world->agents[i];
+        struct node *node;
+
+        (void)snprintf(agent->name, sizeof agent->name, "node-%zu", i);
+        agent->offer = (struct node_offer){ .address = "127.0.0.1",
+                                            .cpu_millicores = cpu_millicores,
+                                            .memory_bytes = memory_bytes,
+                                            .port_first = 20000,
+                                            .port_last = 20099 };
+        assert_int_equal(cluster_join_node(world->cluster, agent->name, "hash", &agent->offer,
+                                           world->now, &node, NULL),
+                         0);
+        world_turn(world, i);
+    }
+    return world;
+}
+
+struct world *world_free(struct world *world)
+{
+    for (size_t i = 0; i < world->n_agents; i++)
+        free(world->agents[i].items);
+    (void)cluster_free(world->cluster);
+    free(world);
+    return NULL;
+}
+
+/* xorshift64*; reproducible from the printed seed */
+uint64_t world_random(struct world *world, uint64_t below)
+{
+    world->seed ^= world->seed >> 12;
+    world->seed ^= world->seed << 25;
+    world->seed ^= world->seed >> 27;
+    return (world->seed * UINT64_C(2685821657736338717) >> 11) % below;
+}
+
+static void check_slots(const struct world *world)
+{
+    for (size_t a = 0; a < world->n_agents; a++)
+        for (size_t i = 0; i < world->agents[a].n; i++) {
+            const struct fake_process *p = &world->agents[a].items[i];
+
+            for (size_t b = a; p->state != PROCESS_EXITED && b < world->n_agents; b++)
+                for (size_t j = b == a ? i + 1 : 0; j < world->agents[b].n; j++) {
+                    const struct fake_process *q = &world->agents[b].items[j];
+
+                    if (q->state != PROCESS_EXITED && p->job_id == q->job_id &&
+                        p->index == q->index && streq(p->role, q->role))
+                        fail_msg("two incarnations of job %llu %s-%u can act",
+                                 (unsigned long long)p->job_id, p->role, p->index);
+                }
+        }
+}
+
+void world_check(struct world *world)
+{
+    struct edl_error error = { 0 };
+
+    world->n_checks++;
+    if (cluster_check(world->cluster, &error) < 0)
+        fail_msg("%s", error.text);
+    for (size_t a = 0; a < world->n_agents; a++) {
+        uint64_t held = 0;
+
+        for (size_t i = 0; i < world->agents[a].n; i++)
+            if (world->agents[a].items[i].state != PROCESS_EXITED)
+                held += world->agents[a].items[i].cpu_millicores;
+        if (held > world->agents[a].offer.cpu_millicores)
+            fail_msg("%s holds %llum", world->agents[a].name, (unsigned long long)held);
+    }
+    for (size_t a = 0; a < world->n_agents; a++)
+        if (world->agents[a].keeps)
+            return; /* such an agent breaks the rule by itself */
+    check_slots(world);
+}
+
+void world_plan(struct world *world)
+{
+    size_t n;
+
+    world_check(world);
+    cluster_plan(world->cluster, world->now);
+    world_check(world);
+    (void)cluster_effects(world->cluster, &n);
+    cluster_effects_clear(world->cluster);
+}
+
+static bool is_ordered(const struct process *process, const struct fake_process *fake)
+{
+    return process->job->id == fake->job_id && process->incarnation == fake->incarnation;
+}
+
+static struct fake_process *find_fake(struct fake_agent *agent, const struct process *process)
+{
+    for (size_t i = 0; i < agent->n; i++)
+        if (is_ordered(process, &agent->items[i]))
+            return &agent->items[i];
+    return NULL;
+}
+
+static uint32_t linger(struct world *world)
+{
+    return world->max_linger == 0 ? 0 : (uint32_t)world_random(world, world->max_linger + 1);
+}
+
+static void order(struct world *world, struct fake_agent *agent, const struct process *process)
+{
+    struct fake_process *fake = find_fake(agent, process);
+    const struct role_spec *role = &process->job->spec->roles[process->role];
+
+    if (fake == NULL) {
+        if (agent->n == agent->cap) {
+            agent->cap = agent->cap ? 2 * agent->cap : 16;
+            agent->items = xreallocarray(agent->items, agent->cap, sizeof *agent->items);
+        }
+        fake = &agent->items[agent->n++];
+        *fake = (struct fake_process){ .job_id = process->job->id,
+                                       .incarnation = process->incarnation,
+                                       .role_index = process->role,
+                                       .index = process->index,
+                                       .state = process->stop_wanted ? PROCESS_EXITED
+                                                                     : PROCESS_PREPARING,
+                                       .exit_code = -1,
+                                       .reason = process->stop_wanted ? "never started" : NULL,
+                                       .cpu_millicores = role->cpu_millicores,
+                                       .linger = linger(world) };
+        (void)snprintf(fake->role, sizeof fake->role, "%s", role->name);
+    } else if (process->stop_wanted && fake->state < PROCESS_STOPPING) {
+        fake->state = PROCESS_STOPPING;
+        fake->linger = linger(world);
+    }
+}
+
+static void progress(struct fake_process *fake)
+{
+    if (fake->state == PROCESS_EXITED)
+        return;
+    if (fake->linger > 0) {
+        fake->linger--;
+    } else if (fake->state == PROCESS_PREPARING) {
+        fake->state = PROCESS_RUNNING;
+    } else if (fake->state == PROCESS_STOPPING) {
+        fake->state = PROCESS_EXITED;
+        fake->exit_code = 143;
+    }
+}
+
+/* What orders do not list is stopped, and forgotten once it is gone. */
+static void obey(struct world *world, struct fake_agent *agent)
+{
+    const struct node *node = cluster_node(world->cluster, agent->name);
+    const struct process *process;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < agent->n; i++) {
+        struct fake_process fake = agent->items[i];
+        bool listed = false;
+
+        DL_FOREACH2(node->processes, process, node_next)
+        listed = listed || is_ordered(process, &fake);
+        if (!listed && fake.state == PROCESS_EXITED)
+            continue;
+        if (!listed)
+            fake.state = PROCESS_STOPPING;
+        agent->items[kept++] = fake;
+    }
+    agent->n = kept;
+    DL_FOREACH2(node->processes, process, node_next)
+    order(world, agent, process);
+}
+
+static void report(struct world *world, struct fake_agent *agent)
+{
+    struct process_report *items = xcalloc(agent->n, sizeof *items);
+    struct node_report node_report = { .offer = agent->offer,
+                                       .foreign_cpu_millicores = agent->foreign_cpu_millicores,
+                                       .processes = items,
+                                       .n_processes = agent->n,
+                                       .complete = true };
+    char boot_id[16];
+
+    for (size_t i = 0; i < agent->n; i++) {
+        const struct fake_process *fake = &agent->items[i];
+
+        items[i] = (struct process_report){ .job_id = fake->job_id,
+                                            .role = fake->role,
+                                            .index = fake->index,
+                                            .incarnation = fake->incarnation,
+                                            .state = fake->state,
+                                            .pid = 100 + (int64_t)fake->incarnation,
+                                            .exit_code = fake->exit_code,
+                                            .exit_signal = fake->exit_signal,
+                                            .reason = fake->reason };
+    }
+    (void)snprintf(boot_id, sizeof boot_id, "boot-%u", agent->boot);
+    node_report.boot_id = boot_id;
+    agent->last_contact_us = world->now.now_us;
+    assert_int_equal(cluster_report(world->cluster, cluster_node(world->cluster, agent->name),
+                                    &node_report, world->now, NULL),
+                     0);
+    free(items);
+}
+
+void world_turn(struct world *world, size_t agent)
+{
+    struct fake_agent *a = &world->agents[agent];
+
+    if (a->silent || cluster_node(world->cluster, a->name) == NULL)
+        return;
+    if (a->reports_first) {
+        a->reports_first = false;
+        report(world, a);
+    }
+    obey(world, a);
+    for (size_t i = 0; i < a->n; i++)
+        progress(&a->items[i]);
+    report(world, a);
+    world_plan(world);
+}
+
+void world_run(struct world *world, unsigned n)
+{
+    while (n-- > 0)
+        for (size_t i = 0; i < world->n_agents; i++)
+            world_turn(world, i);
+}
+
+void world_advance(struct world *world, uint64_t us)
+{
+    world->now.now_us += us;
+    world->now.wall_us += us;
+    for (size_t a = 0; a < world->n_agents; a++) {
+        struct fake_agent *agent = &world->agents[a];
+
+        if (agent->keeps || agent->last_contact_us + LEASE_US > world->now.now_us)
+            continue;
+        /* its lease ended: it stopped what it ran */
+        agent->n = 0;
+    }
+    cluster_tick(world->cluster, world->now);
+    world_plan(world);
+}
+
+void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal)
+{
+    for (size_t a = 0; a < world->n_agents; a++) {
+        struct fake_process *fake = find_fake(&world->agents[a], process);
+
+        if (fake == NULL || fake->state == PROCESS_EXITED)
+            continue;
+        fake->state = PROCESS_EXITED;
+        fake->exit_code = exit_code;
+        fake->exit_signal = exit_signal;
+    }
+}
+
+static struct job_spec *copy_spec(const struct job_spec *old)
+{
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+
+    *spec = *old;
+    spec->dataset = xstrdup(old->dataset);
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        spec->roles[i].argv = NULL;
+        spec->roles[i].workspace = NULL;
+    }
+    return spec;
+}
+
+static struct task_queue *copy_queue(const struct task_queue *old, uint64_t now_us)
+{
+    struct task_queue *queue;
+    struct task_queue_counts counts = task_queue_counts(old);
+
+    queue = world_queue((uint32_t)task_queue_n_tasks(old), task_queue_passes(old));
+    task_queue_restore(queue, task_queue_pass(old), counts.records_total,
+                       counts.records_discarded_total, counts.retries_total,
+                       task_queue_is_model_saved(old));
+    for (uint32_t i = 0; i < task_queue_n_tasks(old); i++) {
+        const struct task *task = task_queue_task(old, i);
+
+        assert_int_equal(task_queue_restore_task(queue, i, task->state, task->lease, task->failures,
+                                                 task->holder, now_us),
+                         0);
+    }
+    return queue;
+}
+
+static void copy_job(struct cluster *to, const struct job *old, uint64_t now_us)
+{
+    struct job *job = cluster_restore_job(to, old->id, copy_spec(old->spec), old->state);
+    const struct process *process;
+
+    memcpy(job->reason_code, old->reason_code, sizeof job->reason_code);
+    memcpy(job->reason, old->reason, sizeof job->reason);
+    memcpy(job->target, old->target, sizeof job->target);
+    job->next_incarnation = old->next_incarnation;
+    job->resizes = old->resizes;
+    job->finishing = old->finishing;
+    job->submitted_wall_us = old->submitted_wall_us;
+    job->started_wall_us = old->started_wall_us;
+    job->ended_wall_us = old->ended_wall_us;
+    for (uint32_t r = 0; r < old->spec->n_roles; r++)
+        for (uint32_t i = 0; i < MIN_OF(old->n_slots[r], job->n_slots[r]); i++) {
+            job->slots[r][i].failures = old->slots[r][i].failures;
+            job->slots[r][i].finished = old->slots[r][i].finished;
+        }
+    if (old->queue != NULL)
+        job->queue = copy_queue(old->queue, now_us);
+    DL_FOREACH2(old->processes, process, job_next)
+    {
+        struct process *copy =
+            cluster_restore_process(to, job, process->role, process->index, process->incarnation,
+                                    process->state, process->node_name);
+
+        copy->stop_wanted = process->stop_wanted;
+        copy->exit_code = process->exit_code;
+        copy->exit_signal = process->exit_signal;
+        copy->n_ports = process->n_ports;
+        memcpy(copy->ports, process->ports, sizeof copy->ports);
+        memcpy(copy->reason, process->reason, sizeof copy->reason);
+    }
+}
+
+void world_restart(struct world *world)
+{
+    struct cluster *old = world->cluster;
+    struct cluster *fresh = cluster_new(&old->config);
+    const struct node *node;
+    const struct job *job;
+
+    for (node = old->nodes; node != NULL; node = node->hh.next) {
+        struct node *copy = cluster_restore_node(fresh, node->name, node->state, &node->offer);
+
+        memcpy(copy->boot_id, node->boot_id, sizeof copy->boot_id);
+        memcpy(copy->credential_hash, node->credential_hash, sizeof copy->credential_hash);
+    }
+    for (job = old->jobs; job != NULL; job = job->hh.next)
+        copy_job(fresh, job, world->now.now_us);
+    (void)cluster_free(old);
+    world->cluster = fresh;
+    cluster_restored(fresh, world->now);
+    world_plan(world);
+}
+
+struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64_t cpu,
+                            uint32_t pservers, uint64_t pserver_cpu)
+{
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+
+    (void)snprintf(spec->name, sizeof spec->name, "%s", name);
+    spec->fault_tolerant = true;
+    spec->passes = 1;
+    spec->restart_max = 10;
+    spec->restart_backoff_us = USEC_PER_SEC;
+    spec->dataset = xstrdup("");
+    if (pservers > 0)
+        spec->roles[spec->n_roles++] = (struct role_spec){ .name = "pserver",
+                                                           .min = pservers,
+                                                           .max = pservers,
+                                                           .cpu_millicores = pserver_cpu,
+                                                           .n_ports = 2 };
+    spec->roles[spec->n_roles++] =
+        (struct role_spec){ .name = "trainer", .min = min, .max = max, .cpu_millicores = cpu };
+    return spec;
+}
+
+struct job *world_submit(struct world *world, struct job_spec *spec)
+{
+    struct job *job = NULL;
+
+    assert_int_equal(cluster_submit(world->cluster, spec, "ann", world->now, &job, NULL), 0);
+    world_plan(world);
+    return job;
+}
+
+uint32_t role_of(const struct job *job, const char *role)
+{
+    return (uint32_t)job_spec_role(job->spec, role);
+}
+
+struct process *world_live(const struct job *job, const char *role, uint32_t index)
+{
+    return job->slots[role_of(job, role)][index].live;
+}
+
+struct task_queue *world_queue(uint32_t n_tasks, uint32_t passes)
+{
+    const struct task_queue_config cfg = { .passes = passes,
+                                           .failures_max = 3,
+                                           .lease_timeout_us = 60 * USEC_PER_SEC };
+    struct task_queue *queue = task_queue_new(&cfg);
+
+    for (uint32_t i = 0; i < n_tasks; i++) {
+        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+
+        *chunk =
+            (struct task_chunk){ .path = xstrdup("/data"), .offset_bytes = i, .n_records = 10 };
+        (void)task_queue_add(queue, chunk, 1);
+    }
+    return queue;
+}

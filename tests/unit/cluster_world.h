@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_world.h - a cluster core with pretended agents around it, for the tests of scheduler/core
+ *
+ * The agents do what orders say: start, stop, report. After every step the core's invariants are
+ * checked, and two that only the world can see: no node holds more than it offers, no slot has two
+ * processes that can act. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "scheduler/core/cluster.h"
+
+#define WORLD_NODES 8
+#define GIB (UINT64_C(1) << 30)
+
+struct fake_process {
+    uint64_t job_id, incarnation;
+    char role[ROLE_NAME_MAX + 1];
+    uint32_t role_index, index;
+    enum process_state state;
+    int exit_code, exit_signal;
+    const char *reason;
+    uint64_t cpu_millicores;
+    uint32_t linger; /* steps that it takes to start or stop */
+};
+
+struct fake_agent {
+    char name[NODE_NAME_MAX + 1];
+    bool silent; /* sends nothing */
+    bool keeps;  /* does not stop its processes when its lease ends */
+    uint32_t boot;
+    bool reports_first; /* before it reads orders, once */
+    uint64_t last_contact_us;
+    struct node_offer offer;
+    uint64_t foreign_cpu_millicores;
+    struct fake_process *items; /* owned */
+    size_t n, cap;
+};
+
+struct world {
+    struct cluster *cluster; /* owned */
+    struct instant now;
+    struct fake_agent agents[WORLD_NODES];
+    size_t n_agents;
+    uint64_t seed; /* 0: starts and stops take one step */
+    uint32_t max_linger;
+    uint64_t n_checks;
+};
+
+struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory_bytes,
+                        uint32_t load_permille);
+struct world *world_free(struct world *world);
+uint64_t world_random(struct world *world, uint64_t below);
+
+/* plan, then every invariant; fails the test when one does not hold */
+void world_plan(struct world *world);
+void world_check(struct world *world);
+/* one agent carries out its orders and reports; then plan and check */
+void world_turn(struct world *world, size_t agent);
+/* all agents, n times */
+void world_run(struct world *world, unsigned n);
+void world_advance(struct world *world, uint64_t us);
+/* the process ends by itself; told at its agent's next turn */
+void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal);
+/* a new core from a copy of what the store would hold */
+void world_restart(struct world *world);
+
+struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64_t cpu,
+                            uint32_t pservers, uint64_t pserver_cpu);
+struct job *world_submit(struct world *world, struct job_spec *spec);
+struct process *world_live(const struct job *job, const char *role, uint32_t index);
+struct task_queue *world_queue(uint32_t n_tasks, uint32_t passes);
+uint32_t role_of(const struct job *job, const char *role);

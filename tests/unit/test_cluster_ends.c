@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cluster_ends.c - how processes and jobs end: success, failure, kill, data done, restarts of
+ * the scheduler */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static uint32_t trainers(const struct job *job)
+{
+    return job_count_running(job, role_of(job, "trainer"));
+}
+
+static void assert_code(const struct job *job, const char *code)
+{
+    if (!streq(job->reason_code, code))
+        fail_msg("%s: %s (%s)", job->spec->name, job->reason_code, job->reason);
+}
+
+static void test_exit_0_finishes_slot_then_job_and_stops_pservers(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 4, 200, 1, 500));
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(trainers(job), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        world_exit(w, world_live(job, "trainer", i), 0, 0);
+        world_run(w, 2);
+        assert_true(job->finishing);
+        if (i < 3) {
+            assert_int_equal(job->state, JOB_RUNNING);
+            assert_int_equal(trainers(job), 3 - i);
+        }
+    }
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    assert_int_equal(job->processes->exit_code, 143); /* the pserver was asked to stop */
+    assert_null(cluster_node(w->cluster, "node-0")->processes);
+    world_free(w);
+}
+
+static void test_failure_backs_off_and_counts_to_the_limit(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("one", 2, 3, 200, 1, 500);
+    struct job *job;
+    uint64_t wait = USEC_PER_SEC;
+
+    (void)state;
+    spec->restart_max = 2;
+    job = world_submit(w, spec);
+    world_run(w, 6);
+    for (uint32_t i = 1; i <= 2; i++, wait *= 2) {
+        uint64_t incarnation = world_live(job, "trainer", 1)->incarnation;
+
+        world_exit(w, world_live(job, "trainer", 1), 0, 11);
+        world_run(w, 2);
+        assert_null(world_live(job, "trainer", 1));
+        assert_int_equal(job->state, JOB_RESIZING);
+        assert_code(job, "restarting");
+        assert_int_equal(cluster_next_deadline_us(w->cluster), w->now.now_us + wait);
+        world_advance(w, wait - 1);
+        assert_null(world_live(job, "trainer", 1));
+        world_advance(w, 1);
+        assert_true(world_live(job, "trainer", 1)->incarnation > incarnation);
+        world_run(w, 3);
+        assert_int_equal(job->state, JOB_RUNNING);
+    }
+    world_exit(w, world_live(job, "trainer", 1), 1, 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_string_equal(job->reason, "trainer-1 failed 3 times; last: exit code 1 (General Error)");
+    world_free(w);
+}
+
+static void test_failed_pserver_comes_back_on_the_same_index(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 3, 200, 2, 500));
+
+    (void)state;
+    world_run(w, 6);
+    world_exit(w, world_live(job, "pserver", 0), 139, 0);
+    world_run(w, 1);
+    world_advance(w, USEC_PER_SEC);
+    world_run(w, 3);
+    assert_int_equal(world_live(job, "pserver", 0)->state, PROCESS_RUNNING);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void test_failure_without_fault_tolerance_fails_the_job(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("one", 2, 2, 200, 1, 500);
+    struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    job = world_submit(w, spec);
+    world_run(w, 3);
+    world_exit(w, world_live(job, "trainer", 1), 136, 0);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_non_null(strstr(job->reason, "trainer-1 failed"));
+    assert_non_null(strstr(job->reason, "Floating Point Exception"));
+    world_free(w);
+}
+
+static void test_kill_before_agents_saw_anything_waits_for_their_word(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 3, 200, 0, 0));
+    struct job *again;
+
+    (void)state;
+    assert_int_equal(cluster_kill_job(w->cluster, job, "no", w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(job->state, JOB_STOPPING);
+    again = cluster_find_job(w->cluster, "one");
+    assert_ptr_equal(again, job);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_KILLED);
+    assert_int_equal(job->processes->state, PROCESS_EXITED);
+    again = world_submit(w, world_spec("one", 1, 1, 200, 0, 0));
+    assert_int_equal(again->id, job->id + 1);
+    assert_ptr_equal(cluster_find_job(w->cluster, "one"), again);
+    assert_ptr_equal(cluster_find_job(w->cluster, "1"), job);
+    world_free(w);
+}
+
+/* Every trainer takes and finishes one task, saves the model when asked, and ends when there is
+ * nothing left. */
+static void train(struct world *w, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_slots[role_of(job, "trainer")]; i++) {
+        struct process *process = world_live(job, "trainer", i);
+        enum task_lease_result result;
+        struct task *task = NULL;
+        bool save = false;
+
+        if (process == NULL || process->state != PROCESS_RUNNING)
+            continue;
+        assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task,
+                                            &save, NULL),
+                         0);
+        if (result == TASK_LEASE_GIVEN)
+            assert_int_equal(cluster_finish_task(w->cluster, process, task->id,
+                                                 task_queue_pass(job->queue), task->lease, w->now,
+                                                 NULL),
+                             0);
+        if (save)
+            assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+        if (result == TASK_LEASE_FINISHED)
+            world_exit(w, process, 0, 0);
+    }
+    world_run(w, 1);
+}
+
+static void test_dataset_job_succeeds_only_with_data_done_and_model_saved(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 4, 200, 1, 500));
+    struct task_queue *other;
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 2), "aa", w->now, NULL),
+                     0);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 2), "aa", w->now, NULL),
+                     0);
+    other = world_queue(1, 1);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, other, "bb", w->now, NULL), -EEXIST);
+    (void)task_queue_free(other);
+    train(w, job);
+    for (uint32_t i = 0; i < 4; i++) /* all end too early: the last one has failed */
+        world_exit(w, world_live(job, "trainer", i), 0, 0);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RESIZING);
+    assert_code(job, "restarting");
+    world_advance(w, USEC_PER_SEC);
+    for (int i = 0; i < 200 && !job_state_is_final(job->state); i++)
+        train(w, job);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    assert_int_equal(task_queue_counts(job->queue).records_total, 800);
+    world_free(w);
+}
+
+static void test_restart_after_all_left_their_data_starts_one_again(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 1, 500));
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(4, 1), "aa", w->now, NULL),
+                     0);
+    world_exit(w, world_live(job, "trainer", 0), 0, 0);
+    world_exit(w, world_live(job, "trainer", 1), 0, 0);
+    world_run(w, 1);
+    world_restart(w); /* the rows say that both ended with success, but the data is not done */
+    job = cluster_find_job(w->cluster, "one");
+    assert_int_equal(job->state, JOB_RESIZING);
+    for (int i = 0; i < 20 && !job_state_is_final(job->state); i++) {
+        world_advance(w, USEC_PER_SEC);
+        train(w, job);
+    }
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    assert_int_equal(task_queue_counts(job->queue).records_total, 40);
+    world_free(w);
+}
+
+static void test_lost_while_others_finish_is_still_replaced(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 2, 2, 800, 0, 0));
+    uint32_t where;
+
+    (void)state;
+    world_run(w, 4);
+    where = (uint32_t)(world_live(job, "trainer", 1)->node->name[5] - '0');
+    world_exit(w, world_live(job, "trainer", 0), 0, 0);
+    world_run(w, 1);
+    w->agents[where].silent = true;
+    world_advance(w, 15 * USEC_PER_SEC);
+    world_run(w, 1);
+    world_advance(w, 15 * USEC_PER_SEC);
+    assert_int_equal(cluster_node(w->cluster, w->agents[where].name)->state, NODE_LOST);
+    assert_non_null(world_live(job, "trainer", 1));
+    world_run(w, 2);
+    world_exit(w, world_live(job, "trainer", 1), 0, 0);
+    world_run(w, 1);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    world_free(w);
+}
+
+static void test_dead_incarnation_gets_no_task_and_loses_its_own(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 0, 0));
+    struct process *dead;
+    enum task_lease_result result;
+    struct task *task = NULL;
+    bool save;
+
+    (void)state;
+    world_run(w, 3);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(4, 1), "aa", w->now, NULL),
+                     0);
+    dead = world_live(job, "trainer", 0);
+    assert_int_equal(cluster_lease_task(w->cluster, dead, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(result, TASK_LEASE_GIVEN);
+    world_exit(w, dead, 1, 0);
+    world_run(w, 1);
+    assert_int_equal(task->state, TASK_TODO);
+    assert_int_equal(cluster_finish_task(w->cluster, dead, task->id, 0, task->lease, w->now, NULL),
+                     EDL_ESTALE);
+    assert_int_equal(cluster_lease_task(w->cluster, dead, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     EDL_ESTALE);
+    assert_int_equal(cluster_set_metrics(w->cluster, dead, "{}", w->now, NULL), EDL_ESTALE);
+    assert_int_equal(cluster_set_metrics(w->cluster, world_live(job, "trainer", 1), "{}", w->now,
+                                         NULL),
+                     0);
+    assert_string_equal(job->metrics, "{}");
+    world_free(w);
+}
+
+static void test_restart_changes_nothing_and_goes_on(void **state)
+{
+    struct world *w = world_new(4, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 10, 200, 2, 500));
+    uint64_t incarnation;
+
+    (void)state;
+    world_run(w, 6);
+    (void)world_submit(w, world_spec("giant", 1, 1, 9000, 0, 0));
+    world_exit(w, world_live(job, "trainer", 3), 1, 0);
+    world_run(w, 1);
+    incarnation = world_live(job, "trainer", 9)->incarnation;
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "one");
+    assert_int_equal(job->slots[role_of(job, "trainer")][3].failures, 1);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(trainers(job), 10);
+    assert_int_equal(world_live(job, "trainer", 9)->incarnation, incarnation);
+    assert_code(cluster_find_job(w->cluster, "giant"), "never-fits");
+    assert_int_equal(cluster_kill_job(w->cluster, job, "x", w->now, NULL), 0);
+    world_restart(w); /* in the middle of its end */
+    world_run(w, 3);
+    assert_int_equal(cluster_find_job(w->cluster, "one")->state, JOB_KILLED);
+    assert_int_equal(world_submit(w, world_spec("next", 1, 1, 100, 0, 0))->id, 3);
+    world_free(w);
+}
+
+static void test_crash_after_the_model_is_saved_needs_no_replacement(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 1, 500));
+    struct process *process;
+    enum task_lease_result result = TASK_LEASE_WAIT;
+    struct task *task = NULL;
+    bool save = false;
+
+    (void)state;
+    world_run(w, 4);
+    process = world_live(job, "trainer", 0);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 1), "aa", w->now, NULL),
+                     0);
+    assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(cluster_finish_task(w->cluster, process, task->id, 0, task->lease, w->now,
+                                         NULL),
+                     0);
+    assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(result, TASK_LEASE_FINISHED);
+    assert_true(save);
+    assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+    world_exit(w, process, 0, 0);
+    world_exit(w, world_live(job, "trainer", 1), 0, 11);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exit_0_finishes_slot_then_job_and_stops_pservers),
+        cmocka_unit_test(test_failure_backs_off_and_counts_to_the_limit),
+        cmocka_unit_test(test_failed_pserver_comes_back_on_the_same_index),
+        cmocka_unit_test(test_failure_without_fault_tolerance_fails_the_job),
+        cmocka_unit_test(test_kill_before_agents_saw_anything_waits_for_their_word),
+        cmocka_unit_test(test_dataset_job_succeeds_only_with_data_done_and_model_saved),
+        cmocka_unit_test(test_restart_after_all_left_their_data_starts_one_again),
+        cmocka_unit_test(test_lost_while_others_finish_is_still_replaced),
+        cmocka_unit_test(test_dead_incarnation_gets_no_task_and_loses_its_own),
+        cmocka_unit_test(test_restart_changes_nothing_and_goes_on),
+        cmocka_unit_test(test_crash_after_the_model_is_saved_needs_no_replacement),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

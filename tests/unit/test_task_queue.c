@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_task_queue.c - tasks are leased, finished, failed and counted exactly once; a pass always
+ * ends */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/task_queue.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static struct task_queue *make_queue(uint32_t n_tasks, uint32_t passes, uint32_t failures_max)
+{
+    const struct task_queue_config config = { .passes = passes,
+                                              .failures_max = failures_max,
+                                              .lease_timeout_us = 100 };
+    struct task_queue *queue = task_queue_new(&config);
+
+    for (uint32_t i = 0; i < n_tasks; i++) {
+        struct task_chunk *chunks = xcalloc(1, sizeof *chunks);
+
+        chunks[0] =
+            (struct task_chunk){ .path = xstrdup("/data"), .offset_bytes = i, .n_records = 10 };
+        (void)task_queue_add(queue, chunks, 1);
+    }
+    return queue;
+}
+
+static struct task *lease(struct task_queue *queue, uint64_t holder, uint64_t now_us)
+{
+    uint32_t known[64];
+    size_t n_known = 0;
+    struct task *task = NULL;
+
+    /* a well-behaved holder names all that it has */
+    for (uint32_t i = 0; i < task_queue_n_tasks(queue); i++)
+        if (task_queue_task(queue, i)->state == TASK_LEASED &&
+            task_queue_task(queue, i)->holder == holder)
+            known[n_known++] = i;
+    assert_int_equal(task_queue_lease(queue, holder, known, n_known, now_us, &task),
+                     TASK_LEASE_GIVEN);
+    return task;
+}
+
+static int finish(struct task_queue *queue, const struct task *task)
+{
+    return task_queue_finish(queue, task->id, task_queue_pass(queue), task->lease, task->holder,
+                             NULL, NULL);
+}
+
+static void test_pass_with_two_holders_counts_each_record_once(void **state)
+{
+    struct task_queue *queue = make_queue(3, 2, 3);
+    bool ended = false;
+    struct task *a = lease(queue, 1, 0);
+    struct task *b = lease(queue, 2, 0);
+    struct task *c = lease(queue, 1, 0);
+    struct task *none = NULL;
+    uint32_t known = b->id;
+
+    (void)state;
+    assert_int_equal(a->id, 0);
+    assert_int_equal(b->id, 1);
+    assert_int_equal(c->id, 2);
+    assert_int_equal(task_queue_lease(queue, 2, &known, 1, 0, &none), TASK_LEASE_WAIT);
+    assert_int_equal(finish(queue, a), 0);
+    assert_int_equal(finish(queue, b), 0);
+    assert_int_equal(task_queue_finish(queue, c->id, 0, c->lease, 1, &ended, NULL), 0);
+    assert_true(ended);
+    assert_int_equal(task_queue_pass(queue), 1);
+    assert_int_equal(task_queue_counts(queue).records_total, 30);
+    assert_int_equal(task_queue_counts(queue).records_done, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
+    assert_true(task_queue_is_finished(queue));
+    assert_int_equal(task_queue_counts(queue).records_total, 60);
+    assert_int_equal(task_queue_lease(queue, 1, NULL, 0, 0, &none), TASK_LEASE_FINISHED);
+    task_queue_free(queue);
+}
+
+static void test_finish_repeated_is_counted_once_and_stale_is_refused(void **state)
+{
+    struct task_queue *queue = make_queue(2, 1, 3);
+    struct edl_error error = { 0 };
+    struct task *task = lease(queue, 7, 0);
+    uint32_t old = task->lease;
+
+    (void)state;
+    assert_int_equal(task_queue_release_holder(queue, 7, true), 1);
+    task = lease(queue, 8, 0);
+    assert_int_equal(task->id, 0); /* what a dead holder had comes first */
+    assert_int_equal(task_queue_finish(queue, 0, 0, old, 7, NULL, &error), EDL_ESTALE);
+    assert_non_null(strstr(error.text, "task 0"));
+    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 7, NULL, NULL), EDL_ESTALE);
+    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 8, NULL, NULL), 0);
+    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 8, NULL, NULL), 0);
+    assert_int_equal(task_queue_counts(queue).records_total, 10);
+    assert_int_equal(task_queue_counts(queue).retries_total, 1);
+    assert_int_equal(task_queue_finish(queue, 9, 0, 1, 8, NULL, NULL), -ENOENT);
+    task_queue_free(queue);
+}
+
+static void test_lease_whose_answer_was_lost_is_given_again(void **state)
+{
+    struct task_queue *queue = make_queue(3, 1, 3);
+    struct task *first = NULL, *again = NULL, *next = NULL;
+
+    (void)state;
+    assert_int_equal(task_queue_lease(queue, 1, NULL, 0, 0, &first), TASK_LEASE_GIVEN);
+    assert_int_equal(task_queue_lease(queue, 1, NULL, 0, 0, &again), TASK_LEASE_GIVEN);
+    assert_ptr_equal(first, again);
+    assert_int_equal(first->lease, 1);
+    assert_int_equal(task_queue_lease(queue, 1, &first->id, 1, 0, &next), TASK_LEASE_GIVEN);
+    assert_int_equal(next->id, 1);
+    task_queue_free(queue);
+}
+
+/* B6: with failures_max 3 a task is tried four times; with 1 the second failure discards. */
+static void test_failures_beyond_the_limit_discard_and_end_the_pass(void **state)
+{
+    static const uint32_t limits[] = { 0, 1, 3 };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(limits); i++) {
+        struct task_queue *queue = make_queue(1, 2, limits[i]);
+
+        for (uint32_t k = 0; k <= limits[i]; k++) {
+            struct task *task = lease(queue, 1, 0);
+
+            assert_int_equal(task_queue_pass(queue), 0);
+            assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, false, NULL), 0);
+        }
+        /* the last task of the pass failing starts the next pass, in which it is tried afresh */
+        assert_int_equal(task_queue_pass(queue), 1);
+        assert_int_equal(task_queue_counts(queue).records_discarded_total, 10);
+        assert_int_equal(lease(queue, 1, 0)->failures, 0);
+        task_queue_free(queue);
+    }
+}
+
+static void test_returned_tasks_count_no_failure(void **state)
+{
+    struct task_queue *queue = make_queue(1, 1, 0);
+    struct task *task;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        task = lease(queue, 1, 0);
+        assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, true, NULL), 0);
+        assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, true, NULL), EDL_ESTALE);
+    }
+    (void)lease(queue, 1, 0);
+    assert_int_equal(task_queue_release_holder(queue, 1, false), 1);
+    assert_int_equal(task_queue_release_holder(queue, 1, false), 0);
+    assert_int_equal(finish(queue, lease(queue, 2, 0)), 0);
+    assert_true(task_queue_is_finished(queue));
+    task_queue_free(queue);
+}
+
+static void test_expired_leases_go_to_the_end_in_deadline_order(void **state)
+{
+    struct task_queue *queue = make_queue(3, 1, 3);
+
+    (void)state;
+    (void)lease(queue, 1, 0);
+    (void)lease(queue, 2, 50);
+    assert_int_equal(task_queue_next_deadline_us(queue), 100);
+    assert_int_equal(task_queue_expire(queue, 99), 0);
+    assert_int_equal(task_queue_expire(queue, 100), 1);
+    assert_int_equal(task_queue_next_deadline_us(queue), 150);
+    assert_int_equal(lease(queue, 3, 100)->id, 2);
+    assert_int_equal(lease(queue, 3, 100)->id, 0);
+    assert_int_equal(task_queue_task(queue, 0)->failures, 1);
+    task_queue_free(queue);
+}
+
+static void test_one_saver_until_it_is_gone(void **state)
+{
+    struct task_queue *queue = make_queue(1, 1, 3);
+
+    (void)state;
+    assert_false(task_queue_elect_saver(queue, 1));
+    assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
+    assert_true(task_queue_elect_saver(queue, 1));
+    assert_true(task_queue_elect_saver(queue, 1));
+    assert_false(task_queue_elect_saver(queue, 2));
+    assert_int_equal(task_queue_model_saved(queue, 2, NULL), EDL_ESTALE);
+    (void)task_queue_release_holder(queue, 1, true);
+    assert_true(task_queue_elect_saver(queue, 2));
+    assert_int_equal(task_queue_model_saved(queue, 2, NULL), 0);
+    assert_true(task_queue_is_model_saved(queue));
+    assert_false(task_queue_elect_saver(queue, 3));
+    task_queue_free(queue);
+}
+
+static void count_task(const struct task *task, void *userdata)
+{
+    (void)task;
+    ++*(int *)userdata;
+}
+
+static void test_changed_tasks_are_told_once(void **state)
+{
+    struct task_queue *queue = make_queue(2, 2, 3);
+    bool all = false;
+    int n = 0;
+
+    (void)state;
+    (void)lease(queue, 1, 0);
+    task_queue_take_changed(queue, count_task, &n, &all);
+    assert_int_equal(n, 1);
+    assert_false(all);
+    task_queue_take_changed(queue, count_task, &n, &all);
+    assert_int_equal(n, 1);
+    assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
+    assert_int_equal(finish(queue, task_queue_task(queue, 0)), 0);
+    task_queue_take_changed(queue, count_task, &n, &all);
+    assert_true(all); /* the roll-over */
+    assert_int_equal(n, 1);
+    task_queue_free(queue);
+}
+
+static void test_restore_continues_where_it_was(void **state)
+{
+    struct task_queue *queue = make_queue(3, 2, 3);
+    struct task_queue_counts counts;
+
+    (void)state;
+    task_queue_restore(queue, 1, 40, 0, 2, false);
+    assert_int_equal(task_queue_restore_task(queue, 0, TASK_DONE, 5, 0, 11, 0), 0);
+    assert_int_equal(task_queue_restore_task(queue, 1, TASK_LEASED, 6, 1, 12, 0), 0);
+    assert_int_equal(task_queue_restore_task(queue, 7, TASK_DONE, 5, 0, 11, 0), -ENOENT);
+    counts = task_queue_counts(queue);
+    assert_int_equal(counts.done, 1);
+    assert_int_equal(counts.leased, 1);
+    assert_int_equal(counts.todo, 1);
+    assert_int_equal(counts.records_done, 10);
+    assert_int_equal(task_queue_finish(queue, 0, 1, 5, 11, NULL, NULL), 0); /* asked again */
+    assert_int_equal(task_queue_finish(queue, 1, 1, 6, 12, NULL, NULL), 0);
+    assert_int_equal(task_queue_counts(queue).records_total, 50);
+    assert_int_equal(finish(queue, lease(queue, 12, 0)), 0);
+    assert_true(task_queue_is_finished(queue));
+    task_queue_free(queue);
+}
+
+/* Random events; the truth is kept beside: how often each task's records were counted in each pass.
+ */
+static void test_random_history_counts_exactly(void **state)
+{
+    uint64_t seed = getenv("EDL_SEED") != NULL ? strtoull(getenv("EDL_SEED"), NULL, 10) : 1;
+    enum { TASKS = 13, PASSES = 40, HOLDERS = 5 };
+    struct task_queue *queue = make_queue(TASKS, PASSES, 1);
+    uint64_t now = 0, counted = 0;
+
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int step = 0; step < 200000 && !task_queue_is_finished(queue); step++) {
+        struct task_queue_counts before = task_queue_counts(queue), after;
+        uint32_t random, id, pass = task_queue_pass(queue);
+        const struct task *task;
+
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        random = (uint32_t)(seed >> 33);
+        id = random / 64 % TASKS;
+        task = task_queue_task(queue, id);
+        switch (random % 8) {
+        case 0:
+        case 1:
+        case 2: {
+            struct task *given;
+
+            (void)task_queue_lease(queue, 1 + random / 8 % HOLDERS, NULL, 0, now, &given);
+            break;
+        }
+        case 3:
+        case 4:
+        case 5:
+            if (task->state == TASK_LEASED) {
+                assert_int_equal(finish(queue, task), 0);
+                counted += task->n_records;
+            } else if (task->state == TASK_TODO && task->lease > 0) {
+                (void)task_queue_finish(queue, id, pass, task->lease, 1, NULL, NULL);
+            }
+            break;
+        case 6:
+            if (random / 8 % 4 == 0)
+                (void)task_queue_release_holder(queue, 1 + random / 32 % HOLDERS, random & 1024);
+            break;
+        default:
+            now += 7;
+            (void)task_queue_expire(queue, now);
+            break;
+        }
+        after = task_queue_counts(queue);
+        assert_int_equal(after.records_total, counted);
+        assert_int_equal(after.todo + after.leased + after.done + after.discarded, TASKS);
+        assert_true(task_queue_pass(queue) >= pass);
+        if (task_queue_pass(queue) == pass)
+            assert_true(after.records_done >= before.records_done);
+    }
+    assert_true(task_queue_is_finished(queue));
+    assert_int_equal(counted + task_queue_counts(queue).records_discarded_total,
+                     (uint64_t)TASKS * 10 * PASSES);
+    task_queue_free(queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pass_with_two_holders_counts_each_record_once),
+        cmocka_unit_test(test_finish_repeated_is_counted_once_and_stale_is_refused),
+        cmocka_unit_test(test_lease_whose_answer_was_lost_is_given_again),
+        cmocka_unit_test(test_failures_beyond_the_limit_discard_and_end_the_pass),
+        cmocka_unit_test(test_returned_tasks_count_no_failure),
+        cmocka_unit_test(test_expired_leases_go_to_the_end_in_deadline_order),
+        cmocka_unit_test(test_one_saver_until_it_is_gone),
+        cmocka_unit_test(test_changed_tasks_are_told_once),
+        cmocka_unit_test(test_restore_continues_where_it_was),
+        cmocka_unit_test(test_random_history_counts_exactly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
