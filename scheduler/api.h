@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.h - the handlers of the route table (routes.c), and what they share
+ *
+ * A handler reads at once, or changes the core and answers after the commit. userdata is the
+ * scheduler. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+struct http_request;
+struct http_route;
+struct job;
+struct node;
+struct scheduler;
+
+/* routes - the whole API */
+const struct http_route *routes(size_t *ret_n);
+
+/* api_job - the job that {job} names, or NULL with the request answered (404, and what to type) */
+struct job *api_job(struct scheduler *scheduler, struct http_request *request);
+struct node *api_node(struct scheduler *scheduler, struct http_request *request);
+
+/* api_wait_us - deadline of a long poll: ?wait=S up to POLL_WAIT_MAX_S from now; fallback_s when
+ * absent */
+int api_wait_us(const struct http_request *request, uint64_t fallback_s, uint64_t *ret_deadline_us,
+                struct edl_error *error);
+
+/* api_cluster.c */
+void api_healthz(struct http_request *request, void *userdata);
+void api_version(struct http_request *request, void *userdata);
+void api_cluster(struct http_request *request, void *userdata);
+
+/* api_jobs.c */
+void api_jobs_submit(struct http_request *request, void *userdata);
+void api_jobs_list(struct http_request *request, void *userdata);
+void api_job_show(struct http_request *request, void *userdata);
+void api_job_kill(struct http_request *request, void *userdata);
+void api_job_scale(struct http_request *request, void *userdata);
+void api_job_processes(struct http_request *request, void *userdata);
+void api_job_why(struct http_request *request, void *userdata);
+
+/* api_tasks.c: what processes call */
+void api_job_tasks(struct http_request *request, void *userdata);
+void api_job_hosts(struct http_request *request, void *userdata);
+void api_dataset_put(struct http_request *request, void *userdata);
+void api_dataset_get(struct http_request *request, void *userdata);
+void api_task_lease(struct http_request *request, void *userdata);
+void api_task_finish(struct http_request *request, void *userdata);
+void api_task_fail(struct http_request *request, void *userdata);
+void api_save_model(struct http_request *request, void *userdata);
+void api_metrics(struct http_request *request, void *userdata);
+
+/* api_events.c */
+void api_events(struct http_request *request, void *userdata);
+void api_job_events(struct http_request *request, void *userdata);
+
+/* api_logs.c */
+void api_job_logs(struct http_request *request, void *userdata);
+void api_node_logs(struct http_request *request, void *userdata);
+
+/* api_nodes.c */
+void api_node_join(struct http_request *request, void *userdata);
+void api_node_report(struct http_request *request, void *userdata);
+void api_node_orders(struct http_request *request, void *userdata);
+void api_nodes_list(struct http_request *request, void *userdata);
+void api_node_show(struct http_request *request, void *userdata);
+void api_node_set(struct http_request *request, void *userdata);
+void api_node_remove(struct http_request *request, void *userdata);

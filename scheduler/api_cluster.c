@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_cluster.c - whether it answers, and the cluster in sum */
+#include "scheduler/api.h"
+
+#include "scheduler/scheduler.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+void api_healthz(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    http_reply_json(request, 200, json_pack("{s:s}", "status", "ok"));
+}
+
+void api_version(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    http_reply_json(request, 200, json_pack("{s:s}", "version", EDL_VERSION));
+}
+
+struct sums {
+    uint64_t nodes, ready;
+    uint64_t cpu, cpu_granted, cpu_foreign, memory, memory_granted;
+};
+
+static struct sums sum_nodes(const struct cluster *cluster)
+{
+    struct sums sums = { 0 };
+
+    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        sums.nodes++;
+        sums.ready += node->state == NODE_READY;
+        if (node->state == NODE_LOST)
+            continue; /* what it offers is not there */
+        sums.cpu += node->offer.cpu_millicores;
+        sums.cpu_granted += node->cpu_granted_millicores;
+        sums.cpu_foreign += node->foreign_cpu_millicores;
+        sums.memory += node->offer.memory_bytes;
+        sums.memory_granted += node->memory_granted_bytes;
+    }
+    return sums;
+}
+
+static uint32_t running_trainers(const struct job *job)
+{
+    int role = job_spec_role(job->spec, "trainer");
+
+    return role >= 0 ? job_count_running(job, (uint32_t)role) : 0;
+}
+
+void api_cluster(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const struct cluster *cluster = scheduler->cluster;
+    struct sums sums = sum_nodes(cluster);
+    json_t *jobs = json_array();
+    uint64_t pending = 0;
+
+    /* The hash keeps the order in which jobs came. */
+    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
+        if (job_state_is_final(job->state))
+            continue;
+        pending += job->state == JOB_QUEUED;
+        (void)json_array_append_new(jobs,
+                                    json_pack("{s:s,s:I,s:s,s:I}", "name", job->spec->name, "id",
+                                              (json_int_t)job->id, "state",
+                                              job_state_to_string(job->state), "running_trainers",
+                                              (json_int_t)running_trainers(job)));
+    }
+    http_reply_json(request, 200,
+                    json_pack("{s:s,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:o}", "policy",
+                              cluster->config.policy->name, "max_load",
+                              (double)cluster->config.max_load_permille / 1000.0, "nodes",
+                              (json_int_t)sums.nodes, "nodes_ready", (json_int_t)sums.ready,
+                              "cpu_millicores", (json_int_t)sums.cpu, "cpu_granted_millicores",
+                              (json_int_t)sums.cpu_granted, "foreign_cpu_millicores",
+                              (json_int_t)sums.cpu_foreign, "memory_bytes", (json_int_t)sums.memory,
+                              "memory_granted_bytes", (json_int_t)sums.memory_granted,
+                              "utilisation", (double)cluster_utilisation_ppm(cluster) / 1e6,
+                              "submitted_jobs", (json_int_t)json_array_size(jobs), "pending_jobs",
+                              (json_int_t)pending, "jobs", jobs));
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_jobs.c - jobs: submit, list, show, stop, other bounds */
+#include "scheduler/api.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "scheduler/body.h"
+#include "scheduler/job_json.h"
+#include "scheduler/scheduler.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/job_document.h"
+#include "shared/macro.h"
+
+/* The only one who can call this yet; accounts come with roles. */
+#define SUBMITTER "admin"
+
+static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct job *job = cluster_job(scheduler->cluster, id);
+
+    (void)key;
+    return job != NULL ? job_to_json(job, scheduler->options.policy->name, false) : NULL;
+}
+
+static int read_spec(struct http_request *request, struct job_spec **ret_spec, json_t **ret_ignored,
+                     struct edl_error *error)
+{
+    size_t size;
+    const char *body = http_request_body(request, &size);
+    json_t *document;
+    int r;
+
+    if (size == 0) {
+        (void)edl_error_set(error, -EINVAL, "the body is empty");
+        return edl_error_remedy(error, "send a TrainingJob document, JSON or YAML");
+    }
+    r = job_document_parse(body, size, &document, error);
+    if (r < 0)
+        return r;
+    r = job_spec_from_document(document, ret_spec, ret_ignored, error);
+    json_decref(document);
+    return r;
+}
+
+void api_jobs_submit(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    struct job_spec *spec = NULL;
+    json_t *ignored = NULL;
+    struct job *job;
+    char location[40];
+    int r = read_spec(request, &spec, &ignored, &error);
+
+    if (r == 0)
+        r = cluster_submit(scheduler->cluster, spec, SUBMITTER, clock_instant(), &job, &error);
+    if (r < 0) {
+        (void)job_spec_free(spec);
+        json_decref(ignored);
+        http_reply_error(request, &error);
+        return;
+    }
+    (void)snprintf(location, sizeof location, "/jobs/%" PRIu64, job->id);
+    http_reply_header(request, "Location", location);
+    held_after_commit(scheduler, held_new(request), 201,
+                      json_pack("{s:s,s:I,s:s,s:o}", "job", job->spec->name, "id",
+                                (json_int_t)job->id, "state", job_state_to_string(job->state),
+                                "ignored", ignored != NULL ? ignored : json_array()));
+}
+
+/* ?state=WORD against the two words that are known; the first is the default */
+static int query_state(struct http_request *request, const char *first, const char *second,
+                       bool *ret_second, struct edl_error *error)
+{
+    const char *state = http_request_query(request, "state");
+
+    if (state == NULL || streq(state, first) || streq(state, second)) {
+        *ret_second = state != NULL && streq(state, second);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "state=%s is not known", state);
+    return edl_error_remedy(error, "state=%s or state=%s", first, second);
+}
+
+void api_jobs_list(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    json_t *jobs;
+    bool all;
+
+    if (query_state(request, "active", "all", &all, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    jobs = json_array();
+    for (const struct job *job = scheduler->cluster->jobs; job != NULL; job = job->hh.next)
+        if (all || !job_state_is_final(job->state))
+            (void)json_array_append_new(jobs,
+                                        job_to_json(job, scheduler->options.policy->name, false));
+    http_reply_json(request, 200, json_pack("{s:o}", "jobs", jobs));
+}
+
+void api_job_show(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const struct job *job = api_job(scheduler, request);
+
+    if (job != NULL)
+        http_reply_json(request, 200, job_to_json(job, scheduler->options.policy->name, true));
+}
+
+void api_job_kill(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct job *job = api_job(scheduler, request);
+    struct edl_error error = { 0 };
+    const char *reason = "killed by " SUBMITTER;
+    json_t *body = NULL;
+    struct body_field field = { .at = "" };
+    int r;
+
+    if (job == NULL)
+        return;
+    r = body_object(request, &body, &error);
+    field.object = body;
+    if (r == 0)
+        r = body_string(&field, "reason", 200, &reason, &error);
+    if (r == 0)
+        r = cluster_kill_job(scheduler->cluster, job, reason, clock_instant(), &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+    else
+        held_build_after_commit(scheduler, held_new(request), 202, build_job, NULL, job->id);
+    json_decref(body);
+}
+
+/* Members that are left out keep their value. */
+static int scale(struct scheduler *scheduler, struct job *job, const json_t *body,
+                 struct edl_error *error)
+{
+    struct body_field field = { .object = body, .at = "" };
+    const char *role = "trainer";
+    uint64_t min, max;
+    int r = body_string(&field, "role", ROLE_NAME_MAX, &role, error);
+    int at;
+
+    if (r < 0)
+        return r;
+    at = job_spec_role(job->spec, role);
+    if (at < 0)
+        return edl_error_at(error, -EINVAL, "/role", "job %s has no role \"%s\"", job->spec->name,
+                            role);
+    min = job->spec->roles[at].min;
+    max = job->spec->roles[at].max;
+    r = body_u64(&field, "min", ROLE_INSTANCES_MAX, &min, error);
+    if (r == 0)
+        r = body_u64(&field, "max", ROLE_INSTANCES_MAX, &max, error);
+    return r < 0 ? r
+                 : cluster_scale_job(scheduler->cluster, job, role, (uint32_t)min, (uint32_t)max,
+                                     clock_instant(), error);
+}
+
+void api_job_scale(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct job *job = api_job(scheduler, request);
+    struct edl_error error = { 0 };
+    json_t *body = NULL;
+    int r;
+
+    if (job == NULL)
+        return;
+    r = body_object(request, &body, &error);
+    if (r == 0)
+        r = scale(scheduler, job, body, &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+    else
+        held_build_after_commit(scheduler, held_new(request), 200, build_job, NULL, job->id);
+    json_decref(body);
+}
+
+void api_job_processes(struct http_request *request, void *userdata)
+{
+    const struct job *job = api_job(userdata, request);
+    struct edl_error error = { 0 };
+    const struct process *process;
+    json_t *processes;
+    bool all;
+
+    if (job == NULL)
+        return;
+    if (query_state(request, "live", "all", &all, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    processes = json_array();
+    DL_FOREACH2(job->processes, process, job_next)
+    if (all || !process_state_is_final(process->state))
+        (void)json_array_append_new(processes, process_to_json(process));
+    http_reply_json(request, 200, json_pack("{s:o}", "processes", processes));
+}
+
+void api_job_why(struct http_request *request, void *userdata)
+{
+    const struct job *job = api_job(userdata, request);
+
+    if (job != NULL)
+        http_reply_json(request, 200,
+                        json_pack("{s:s,s:s,s:s}", "state", job_state_to_string(job->state), "code",
+                                  job->reason_code, "reason", job->reason));
+}

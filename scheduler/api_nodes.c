@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_nodes.c - nodes: join, report, orders, and what people ask and change */
+#include "scheduler/api.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "scheduler/auth.h"
+#include "scheduler/body.h"
+#include "scheduler/orders.h"
+#include "scheduler/scheduler.h"
+#include "shared/clock.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+/* --- what an agent says of its node --- */
+
+static int read_offer(const json_t *body, struct node_offer *ret, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    const char *address;
+    uint64_t gpus, first, last;
+    int r = body_string(&must, "address", sizeof ret->address - 1, &address, error);
+
+    if (r == 0)
+        r = body_u64(&must, "cpu_millicores", INT64_MAX / 2, &ret->cpu_millicores, error);
+    if (r == 0)
+        r = body_u64(&must, "memory_bytes", INT64_MAX / 2, &ret->memory_bytes, error);
+    if (r == 0)
+        r = body_u64(&must, "gpus", 1024, &gpus, error);
+    if (r == 0)
+        r = body_u64(&must, "port_first", UINT16_MAX, &first, error);
+    if (r == 0)
+        r = body_u64(&must, "port_last", UINT16_MAX, &last, error);
+    if (r < 0)
+        return r;
+    if (first > last)
+        return edl_error_at(error, -EINVAL, "/port_last", "port_last is below port_first");
+    (void)snprintf(ret->address, sizeof ret->address, "%s", address);
+    ret->gpus = (uint32_t)gpus;
+    ret->port_first = (uint16_t)first;
+    ret->port_last = (uint16_t)last;
+    return 0;
+}
+
+static int check_node_name(const char *name, struct edl_error *error)
+{
+    bool good = isalnum((unsigned char)name[0]) != 0;
+
+    for (const char *p = name; *p != '\0'; p++)
+        good = good && (isalnum((unsigned char)*p) || *p == '-' || *p == '.' || *p == '_');
+    /* "join" would be shadowed by POST /nodes/join; ".." has no place in a path */
+    if (good && !streq(name, "join"))
+        return 0;
+    (void)edl_error_at(error, -EINVAL, "/node", "\"%s\" cannot be a node's name", name);
+    return edl_error_remedy(error, "letters, digits, '-', '.' and '_', a letter or digit first");
+}
+
+static int join(struct scheduler *scheduler, const json_t *body, char *ret_credential,
+                struct node **ret_node, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    struct node_offer offer = { 0 };
+    const char *name;
+    char hash[65];
+    bool known;
+    int r = body_string(&must, "node", NODE_NAME_MAX, &name, error);
+
+    if (r == 0)
+        r = check_node_name(name, error);
+    if (r == 0)
+        r = read_offer(body, &offer, error);
+    if (r == 0)
+        r = auth_make_token(ret_credential, error);
+    if (r == 0)
+        r = auth_hash(ret_credential, hash, error);
+    if (r < 0)
+        return r;
+    known = cluster_node(scheduler->cluster, name) != NULL;
+    r = cluster_join_node(scheduler->cluster, name, hash, &offer, clock_instant(), ret_node, error);
+    if (r == 0 && !known) /* never a version that an earlier node of this name had */
+        (*ret_node)->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
+    return r;
+}
+
+void api_node_join(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    char credential[TOKEN_HEX + 1];
+    struct node *node;
+    json_t *body = NULL;
+    int r = body_object(request, &body, &error);
+
+    if (r == 0)
+        r = join(scheduler, body, credential, &node, &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+    else
+        held_after_commit(scheduler, held_new(request), 201,
+                          json_pack("{s:s,s:s,s:I}", "node", node->name, "credential", credential,
+                                    "lease_us", (json_int_t)scheduler->options.lease_us));
+    json_decref(body);
+}
+
+static int read_exit(const struct body_field *may, struct process_report *ret,
+                     struct edl_error *error)
+{
+    const json_t *code = json_object_get(may->object, "exit_code");
+    uint64_t signal = 0;
+    int r = body_u64(may, "exit_signal", 128, &signal, error);
+
+    if (r < 0)
+        return r;
+    ret->exit_signal = (int)signal;
+    /* -1: the agent does not know; not a number yet: it still runs */
+    ret->exit_code = json_is_integer(code) ? (int)json_integer_value(code) : -1;
+    return 0;
+}
+
+static int read_process(const json_t *item, const char *at, struct process_report *ret,
+                        struct edl_error *error)
+{
+    struct body_field must = { .object = item, .at = at, .required = true };
+    struct body_field may = { .object = item, .at = at };
+    const char *state;
+    uint64_t index, pid = 0;
+    int s;
+    int r = body_u64(&must, "job_id", INT64_MAX, &ret->job_id, error);
+
+    if (r == 0)
+        r = body_string(&must, "role", ROLE_NAME_MAX, &ret->role, error);
+    if (r == 0)
+        r = body_u64(&must, "index", UINT32_MAX, &index, error);
+    if (r == 0)
+        r = body_u64(&must, "incarnation", INT64_MAX, &ret->incarnation, error);
+    if (r == 0)
+        r = body_string(&must, "state", 32, &state, error);
+    if (r == 0)
+        r = body_u64(&may, "pid", INT32_MAX, &pid, error);
+    if (r == 0)
+        r = body_string(&may, "reason", 1024, &ret->reason, error);
+    if (r == 0)
+        r = body_u64(&may, "cpu_used_us", INT64_MAX, &ret->cpu_used_us, error);
+    if (r == 0)
+        r = body_u64(&may, "memory_used_bytes", INT64_MAX, &ret->memory_used_bytes, error);
+    if (r == 0)
+        r = read_exit(&may, ret, error);
+    if (r < 0)
+        return r;
+    s = process_state_from_string(state);
+    if (s < 0 || s == PROCESS_LOST)
+        return edl_error_at(error, -EINVAL, at, "%s/state \"%s\" is not an agent's word", at,
+                            state);
+    ret->state = (enum process_state)s;
+    ret->index = (uint32_t)index;
+    ret->pid = (int64_t)pid;
+    return 0;
+}
+
+static int read_report(const json_t *body, struct node_report *ret,
+                       struct process_report **ret_list, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    struct body_field may = { .object = body, .at = "" };
+    _cleanup_free_ struct process_report *list = NULL;
+    const json_t *array;
+    size_t n;
+    int r = body_string(&must, "boot_id", 39, &ret->boot_id, error);
+
+    if (r == 0)
+        r = read_offer(body, &ret->offer, error);
+    if (r == 0)
+        r = body_u64(&may, "foreign_cpu_millicores", INT64_MAX / 2, &ret->foreign_cpu_millicores,
+                     error);
+    if (r == 0)
+        r = body_u64(&may, "foreign_memory_bytes", INT64_MAX / 2, &ret->foreign_memory_bytes,
+                     error);
+    if (r == 0)
+        r = body_bool(&may, "complete", &ret->complete, error);
+    if (r == 0)
+        r = body_array(&must, "processes", &array, error);
+    if (r < 0)
+        return r;
+    n = json_array_size(array);
+    list = xcalloc(n, sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        char at[40];
+
+        (void)snprintf(at, sizeof at, "/processes/%zu", i);
+        r = read_process(json_array_get(array, i), at, &list[i], error);
+        if (r < 0)
+            return r;
+    }
+    ret->n_processes = n;
+    ret->processes = *ret_list = TAKE_PTR(list);
+    return 0;
+}
+
+static json_t *build_report(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+
+    (void)id;
+    if (node == NULL)
+        return NULL;
+    return json_pack("{s:I,s:I}", "lease_us", (json_int_t)scheduler->options.lease_us,
+                     "orders_version", (json_int_t)node->orders_version);
+}
+
+void api_node_report(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    struct node_report report = { .complete = true };
+    _cleanup_free_ struct process_report *list = NULL;
+    json_t *body = NULL;
+    int r;
+
+    if (node == NULL)
+        return;
+    r = body_object(request, &body, &error);
+    if (r == 0)
+        r = read_report(body, &report, &list, &error);
+    if (r == 0)
+        r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+    else
+        held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+    json_decref(body);
+}
+
+/* --- orders --- */
+
+struct poll_orders {
+    char node[NODE_NAME_MAX + 1];
+    bool has_version;
+    uint64_t version;
+};
+
+static json_t *build_orders(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+
+    (void)id;
+    return node != NULL ? orders_to_json(node, scheduler->logs) : NULL;
+}
+
+static bool poll_orders(struct scheduler *scheduler, struct held *held, void *data, bool last)
+{
+    const struct poll_orders *poll = data;
+    const struct node *node = cluster_node(scheduler->cluster, poll->node);
+    struct edl_error error = { 0 };
+
+    if (node == NULL) {
+        (void)edl_error_set(&error, -ENOENT, "node %s was removed", poll->node);
+        held_reply_error(held, &error);
+        return true;
+    }
+    /* Not "greater": after a restart of the scheduler versions begin anew, anywhere. */
+    if (poll->has_version && poll->version == node->orders_version && !last)
+        return false;
+    if (scheduler->turn_wanted) /* the core is ahead of the database: nothing of that goes out */
+        held_build_after_commit(scheduler, held, 200, build_orders, node->name, 0);
+    else
+        held_reply_json(held, 200, orders_to_json(node, scheduler->logs));
+    return true;
+}
+
+void api_node_orders(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    struct poll_orders *poll;
+    uint64_t deadline_us, version;
+    char topic[TOPIC_MAX];
+
+    if (node == NULL)
+        return;
+    if (http_request_query_u64(request, "after", 0, &version, &error) < 0 ||
+        api_wait_us(request, POLL_WAIT_MAX_S, &deadline_us, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    poll = xcalloc(1, sizeof *poll);
+    (void)snprintf(poll->node, sizeof poll->node, "%s", node->name);
+    poll->has_version = http_request_query(request, "after") != NULL;
+    poll->version = version;
+    (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
+    waiters_add_unpolled(scheduler, held_new(request), topic, deadline_us, poll_orders, poll);
+    scheduler_notify(scheduler, topic); /* at once, or after the commit that is due */
+}
+
+/* --- people --- */
+
+static json_t *node_to_json(const struct node *node)
+{
+    const struct process *process;
+    uint64_t n = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    n++;
+    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "name", node->name,
+                     "state", node_state_to_string(node->state), "address", node->offer.address,
+                     "cpu_millicores", (json_int_t)node->offer.cpu_millicores,
+                     "cpu_granted_millicores", (json_int_t)node->cpu_granted_millicores,
+                     "memory_bytes", (json_int_t)node->offer.memory_bytes, "memory_granted_bytes",
+                     (json_int_t)node->memory_granted_bytes, "gpus", (json_int_t)node->offer.gpus,
+                     "gpus_granted", (json_int_t)node->gpus_granted, "foreign_cpu_millicores",
+                     (json_int_t)node->foreign_cpu_millicores, "processes", (json_int_t)n,
+                     "last_report_us", (json_int_t)node->last_report_wall_us);
+}
+
+static json_t *build_node(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+
+    (void)id;
+    return node != NULL ? node_to_json(node) : NULL;
+}
+
+void api_nodes_list(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    json_t *nodes = json_array();
+
+    for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
+        (void)json_array_append_new(nodes, node_to_json(node));
+    http_reply_json(request, 200, json_pack("{s:o}", "nodes", nodes));
+}
+
+void api_node_show(struct http_request *request, void *userdata)
+{
+    const struct node *node = api_node(userdata, request);
+
+    if (node != NULL)
+        http_reply_json(request, 200, node_to_json(node));
+}
+
+static int set_state(struct scheduler *scheduler, struct node *node, const json_t *body,
+                     struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    const char *word;
+    int state;
+    int r = body_string(&must, "state", 32, &word, error);
+
+    if (r < 0)
+        return r;
+    state = node_state_from_string(word);
+    if (state != NODE_READY && state != NODE_CORDONED && state != NODE_DRAINING)
+        return edl_error_at(error, -EINVAL, "/state",
+                            "\"%s\" is not one of ready, cordoned, draining", word);
+    return cluster_set_node_state(scheduler->cluster, node, (enum node_state)state, clock_instant(),
+                                  error);
+}
+
+void api_node_set(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    json_t *body = NULL;
+    int r;
+
+    if (node == NULL)
+        return;
+    r = body_object(request, &body, &error);
+    if (r == 0)
+        r = set_state(scheduler, node, body, &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+    else
+        held_build_after_commit(scheduler, held_new(request), 200, build_node, node->name, 0);
+    json_decref(body);
+}
+
+void api_node_remove(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    char topic[TOPIC_MAX];
+
+    if (node == NULL)
+        return;
+    (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
+    if (cluster_remove_node(scheduler->cluster, node, clock_instant(), &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    held_after_commit(scheduler, held_new(request), 200,
+                      json_pack("{s:s,s:s}", "node", http_request_param(request, "node"), "state",
+                                "removed"));
+    scheduler_notify(scheduler, topic);
+}

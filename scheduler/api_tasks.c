@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_tasks.c - what processes call: where the others are, the dataset, tasks, the model, figures
+ *
+ * Every call but the readers' names its process; the core refuses one that is not the live
+ * incarnation. */
+#include "scheduler/api.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "scheduler/auth.h"
+#include "scheduler/body.h"
+#include "scheduler/job_json.h"
+#include "scheduler/queue_rules.h"
+#include "scheduler/scheduler.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+#define LEASE_WAIT_MAX_S 20
+#define KNOWN_MAX 4096
+#define CHUNKS_MAX 65536 /* in one task */
+#define PATH_BYTES_MAX 4095
+
+void api_job_tasks(struct http_request *request, void *userdata)
+{
+    const struct job *job = api_job(userdata, request);
+
+    if (job != NULL)
+        http_reply_json(request, 200, job_tasks_to_json(job));
+}
+
+static int compare_index(const struct process *a, const struct process *b)
+{
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    return compare_index(*(const struct process *const *)a, *(const struct process *const *)b);
+}
+
+/* Live ones by index. */
+static json_t *hosts_of(const struct job *job, uint32_t role)
+{
+    _cleanup_free_ const struct process **live =
+        xcalloc(job_count(job, role, true) + 1, sizeof(*live));
+    const struct process *process;
+    json_t *hosts = json_array();
+    size_t n = 0;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->role == role && !process_state_is_final(process->state))
+        live[n++] = process;
+    qsort(live, n, sizeof(*live), compare_hosts);
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(hosts, json_pack("{s:I,s:I,s:s,s:o,s:s}", "index",
+                                                     (json_int_t)live[i]->index, "incarnation",
+                                                     (json_int_t)live[i]->incarnation, "address",
+                                                     process_address(live[i]), "ports",
+                                                     ports_to_json(live[i]), "state",
+                                                     process_state_to_string(live[i]->state)));
+    return hosts;
+}
+
+void api_job_hosts(struct http_request *request, void *userdata)
+{
+    const struct job *job = api_job(userdata, request);
+    const char *name = http_request_query(request, "role");
+    struct edl_error error = { 0 };
+    int role;
+
+    if (job == NULL)
+        return;
+    role = job_spec_role(job->spec, name != NULL ? name : "trainer");
+    if (role < 0) {
+        (void)edl_error_set(&error, -ENOENT, "job %s has no role \"%s\"", job->spec->name,
+                            name != NULL ? name : "trainer");
+        http_reply_error(request, &error);
+        return;
+    }
+    http_reply_json(request, 200,
+                    json_pack("{s:s,s:I,s:o}", "role", job->spec->roles[role].name, "want",
+                              (json_int_t)job->target[role], "hosts",
+                              hosts_of(job, (uint32_t)role)));
+}
+
+/* --- dataset --- */
+
+static void free_chunks(struct task_chunk *chunks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(chunks[i].path);
+    free(chunks);
+}
+
+static int read_chunk(const json_t *item, const char *at, struct task_chunk *ret,
+                      struct edl_error *error)
+{
+    struct body_field must = { .object = item, .at = at, .required = true };
+    const char *path;
+    uint64_t records;
+    int r = body_string(&must, "path", PATH_BYTES_MAX, &path, error);
+
+    if (r == 0)
+        r = body_u64(&must, "offset", INT64_MAX, &ret->offset_bytes, error);
+    if (r == 0)
+        r = body_u64(&must, "records", UINT32_MAX, &records, error);
+    if (r < 0)
+        return r;
+    ret->n_records = (uint32_t)records;
+    ret->path = xstrdup(path);
+    return 0;
+}
+
+static int read_task(const json_t *item, size_t i, struct task_queue *queue,
+                     struct edl_error *error)
+{
+    char at[64];
+    struct body_field must = { .object = item, .at = at, .required = true };
+    struct task_chunk *chunks;
+    const json_t *array;
+    size_t n;
+    int r;
+
+    (void)snprintf(at, sizeof at, "/tasks/%zu", i);
+    r = body_array(&must, "chunks", &array, error);
+    if (r < 0)
+        return r;
+    n = json_array_size(array);
+    if (n == 0 || n > CHUNKS_MAX)
+        return edl_error_at(error, -EINVAL, at, "%s has no chunks, or more than %d", at,
+                            CHUNKS_MAX);
+    chunks = xcalloc(n, sizeof *chunks);
+    for (size_t c = 0; c < n; c++) {
+        (void)snprintf(at, sizeof at, "/tasks/%zu/chunks/%zu", i, c);
+        r = read_chunk(json_array_get(array, c), at, &chunks[c], error);
+        if (r < 0) {
+            free_chunks(chunks, n);
+            return r;
+        }
+    }
+    (void)task_queue_add(queue, chunks, (uint32_t)n);
+    return 0;
+}
+
+static int read_tasks(const json_t *array, struct task_queue *queue, struct edl_error *error)
+{
+    size_t n = json_array_size(array);
+    int r = 0;
+
+    if (n == 0)
+        return edl_error_at(error, -EINVAL, "/tasks", "a dataset without tasks");
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = read_task(json_array_get(array, i), i, queue, error);
+    return r;
+}
+
+static int set_dataset(struct scheduler *scheduler, struct job *job, const json_t *body,
+                       struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    struct task_queue_config config = queue_rules(job->spec);
+    struct task_queue *queue;
+    const json_t *tasks;
+    const char *digest;
+    int r = body_string(&must, "digest", 64, &digest, error);
+
+    if (r == 0)
+        r = body_array(&must, "tasks", &tasks, error);
+    if (r < 0)
+        return r;
+    queue = task_queue_new(&config);
+    r = read_tasks(tasks, queue, error);
+    if (r == 0)
+        r = cluster_set_dataset(scheduler->cluster, job, queue, digest, clock_instant(), error);
+    if (r < 0)
+        (void)task_queue_free(queue);
+    return r;
+}
+
+void api_dataset_put(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct job *job = api_job(scheduler, request);
+    struct edl_error error = { 0 };
+    struct process *process;
+    json_t *body = NULL;
+    int r;
+
+    if (job == NULL)
+        return;
+    r = auth_process(scheduler, request, &process, &error);
+    if (r == 0)
+        r = body_object(request, &body, &error);
+    if (r == 0)
+        r = set_dataset(scheduler, job, body, &error);
+    if (r < 0)
+        http_reply_error(request, &error);
+    else
+        held_after_commit(scheduler, held_new(request), 200,
+                          json_pack("{s:I}", "tasks", (json_int_t)task_queue_n_tasks(job->queue)));
+    json_decref(body);
+}
+
+void api_dataset_get(struct http_request *request, void *userdata)
+{
+    const struct job *job = api_job(userdata, request);
+    struct edl_error error = { 0 };
+
+    if (job == NULL)
+        return;
+    if (job->queue != NULL) {
+        http_reply_json(request, 200,
+                        json_pack("{s:s,s:I}", "digest", job->dataset_digest, "tasks",
+                                  (json_int_t)task_queue_n_tasks(job->queue)));
+        return;
+    }
+    (void)edl_error_set(&error, -ENOENT, "job %s has no dataset yet", job->spec->name);
+    (void)edl_error_remedy(&error, "its first trainer gives it: PUT /jobs/self/dataset");
+    http_reply_error(request, &error);
+}
+
+/* --- tasks --- */
+
+struct poll_lease {
+    uint64_t job_id, incarnation;
+    uint32_t role, index;
+    size_t n_known;
+    uint32_t known[];
+};
+
+static json_t *task_to_json(const struct job *job, const struct task *task)
+{
+    json_t *chunks = json_array();
+
+    for (uint32_t i = 0; i < task->n_chunks; i++)
+        (void)json_array_append_new(chunks,
+                                    json_pack("{s:s,s:I,s:I}", "path", task->chunks[i].path,
+                                              "offset", (json_int_t)task->chunks[i].offset_bytes,
+                                              "records", (json_int_t)task->chunks[i].n_records));
+    return json_pack("{s:{s:I,s:I,s:I,s:o}}", "task", "id", (json_int_t)task->id, "pass",
+                     (json_int_t)task_queue_pass(job->queue), "lease", (json_int_t)task->lease,
+                     "chunks", chunks);
+}
+
+static bool poll_lease(struct scheduler *scheduler, struct held *held, void *data, bool last)
+{
+    const struct poll_lease *poll = data;
+    const struct job *job = cluster_job(scheduler->cluster, poll->job_id);
+    struct process *holder = job_find_process(job, poll->role, poll->index, poll->incarnation);
+    struct edl_error error = { 0 };
+    enum task_lease_result result;
+    struct task *task;
+    bool save_model = false;
+    int r = cluster_lease_task(scheduler->cluster, holder, poll->known, poll->n_known,
+                               clock_instant(), &result, &task, &save_model, &error);
+
+    if (r < 0)
+        held_reply_error(held, &error);
+    else if (result == TASK_LEASE_GIVEN)
+        held_after_commit(scheduler, held, 200, task_to_json(job, task));
+    else if (result == TASK_LEASE_FINISHED)
+        held_after_commit(scheduler, held, 200,
+                          json_pack("{s:b,s:b}", "finished", 1, "save_model", (int)save_model));
+    else if (last)
+        held_reply_json(held, 200, json_pack("{s:b}", "wait", 1));
+    else
+        return false;
+    return true;
+}
+
+static int read_lease(const json_t *body, const struct process *process, struct poll_lease **ret,
+                      uint64_t *ret_wait_s, struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+    const json_t *known = NULL;
+    struct poll_lease *poll;
+    size_t n;
+    int r = body_u64(&may, "wait", 3600, ret_wait_s, error);
+
+    if (r == 0)
+        r = body_array(&may, "known", &known, error);
+    if (r < 0)
+        return r;
+    n = json_array_size(known);
+    if (n > KNOWN_MAX)
+        return edl_error_at(error, -EINVAL, "/known", "more than %d tasks", KNOWN_MAX);
+    poll = xcalloc(1, sizeof *poll + n * sizeof poll->known[0]);
+    poll->job_id = process->job->id;
+    poll->role = process->role;
+    poll->index = process->index;
+    poll->incarnation = process->incarnation;
+    poll->n_known = n;
+    for (size_t i = 0; i < n; i++)
+        poll->known[i] = (uint32_t)json_integer_value(json_array_get(known, i));
+    *ret = poll;
+    return 0;
+}
+
+void api_task_lease(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    struct process *process;
+    struct poll_lease *poll = NULL;
+    json_t *body = NULL;
+    char topic[TOPIC_MAX];
+    uint64_t wait_s = 0;
+    int r = auth_process(scheduler, request, &process, &error);
+
+    if (r == 0)
+        r = body_object(request, &body, &error);
+    if (r == 0)
+        r = read_lease(body, process, &poll, &wait_s, &error);
+    json_decref(body);
+    if (r < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    (void)snprintf(topic, sizeof topic, "tasks/%" PRIu64, process->job->id);
+    waiters_add(scheduler, held_new(request), topic,
+                clock_read_us(CLOCK_BOOTTIME) +
+                    MIN_OF(wait_s, (uint64_t)LEASE_WAIT_MAX_S) * USEC_PER_SEC,
+                poll_lease, poll);
+}
+
+struct task_ref {
+    uint64_t task, pass, lease;
+};
+
+static int read_task_ref(const json_t *body, struct task_ref *ret, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    int r = body_u64(&must, "task", UINT32_MAX, &ret->task, error);
+
+    if (r == 0)
+        r = body_u64(&must, "pass", UINT32_MAX, &ret->pass, error);
+    return r < 0 ? r : body_u64(&must, "lease", UINT32_MAX, &ret->lease, error);
+}
+
+/* One call of a process: who, what it says, what the core makes of it, the answer. */
+typedef json_t *(*process_call_fn)(struct scheduler *scheduler, struct process *process,
+                                   const json_t *body, struct edl_error *error);
+
+static void process_call(struct http_request *request, struct scheduler *scheduler,
+                         process_call_fn fn)
+{
+    struct edl_error error = { 0 };
+    struct process *process;
+    json_t *body = NULL;
+    json_t *json = NULL;
+
+    if (auth_process(scheduler, request, &process, &error) == 0 &&
+        body_object(request, &body, &error) == 0)
+        json = fn(scheduler, process, body, &error);
+    json_decref(body);
+    if (json == NULL)
+        http_reply_error(request, &error);
+    else
+        held_after_commit(scheduler, held_new(request), 200, json);
+}
+
+static json_t *call_finish(struct scheduler *scheduler, struct process *process, const json_t *body,
+                           struct edl_error *error)
+{
+    struct task_ref ref;
+
+    if (read_task_ref(body, &ref, error) < 0 ||
+        cluster_finish_task(scheduler->cluster, process, (uint32_t)ref.task, (uint32_t)ref.pass,
+                            (uint32_t)ref.lease, clock_instant(), error) < 0)
+        return NULL;
+    return json_pack("{s:b}", "pass_ended", task_queue_pass(process->job->queue) > ref.pass);
+}
+
+static json_t *call_fail(struct scheduler *scheduler, struct process *process, const json_t *body,
+                         struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+    struct task_ref ref;
+    bool returned = false;
+
+    if (read_task_ref(body, &ref, error) < 0 || body_bool(&may, "returned", &returned, error) < 0 ||
+        cluster_fail_task(scheduler->cluster, process, (uint32_t)ref.task, (uint32_t)ref.pass,
+                          (uint32_t)ref.lease, returned, clock_instant(), error) < 0)
+        return NULL;
+    return json_object();
+}
+
+static json_t *call_save_model(struct scheduler *scheduler, struct process *process,
+                               const json_t *body, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    bool saved = false;
+
+    if (body_bool(&must, "saved", &saved, error) < 0)
+        return NULL;
+    if (!saved) {
+        (void)edl_error_at(error, -EINVAL, "/saved", "a model that is not saved needs no call");
+        return NULL;
+    }
+    if (cluster_model_saved(scheduler->cluster, process, clock_instant(), error) < 0)
+        return NULL;
+    return json_object();
+}
+
+static json_t *call_metrics(struct scheduler *scheduler, struct process *process,
+                            const json_t *body, struct edl_error *error)
+{
+    _cleanup_free_ char *text = json_dumps(body, JSON_COMPACT);
+
+    if (text == NULL)
+        abort(); /* why: only out of memory gets here; see macro.h */
+    if (cluster_set_metrics(scheduler->cluster, process, text, clock_instant(), error) < 0)
+        return NULL;
+    return json_object();
+}
+
+void api_task_finish(struct http_request *request, void *userdata)
+{
+    process_call(request, userdata, call_finish);
+}
+
+void api_task_fail(struct http_request *request, void *userdata)
+{
+    process_call(request, userdata, call_fail);
+}
+
+void api_save_model(struct http_request *request, void *userdata)
+{
+    process_call(request, userdata, call_save_model);
+}
+
+void api_metrics(struct http_request *request, void *userdata)
+{
+    process_call(request, userdata, call_metrics);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth.c - who may call what */
+#include "scheduler/auth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "scheduler/scheduler.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+
+#define TOKEN_BYTES (TOKEN_HEX / 2)
+
+static void to_hex(const unsigned char *bytes, size_t n, char *ret)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < n; i++) {
+        ret[2 * i] = digits[bytes[i] >> 4];
+        ret[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    ret[2 * n] = '\0';
+}
+
+int auth_make_token(char *ret, struct edl_error *error)
+{
+    unsigned char bytes[TOKEN_BYTES];
+    int r = gnutls_rnd(GNUTLS_RND_KEY, bytes, sizeof bytes);
+
+    if (r < 0)
+        return edl_error_set(error, -EIO, "no random bytes: %s", gnutls_strerror(r));
+    to_hex(bytes, sizeof bytes, ret);
+    return 0;
+}
+
+int auth_hash(const char *text, char *ret, struct edl_error *error)
+{
+    unsigned char digest[32];
+    int r = gnutls_hash_fast(GNUTLS_DIG_SHA256, text, strlen(text), digest);
+
+    if (r < 0)
+        return edl_error_set(error, -EIO, "SHA-256: %s", gnutls_strerror(r));
+    to_hex(digest, sizeof digest, ret);
+    return 0;
+}
+
+int auth_random_u64(uint64_t *ret, struct edl_error *error)
+{
+    int r = gnutls_rnd(GNUTLS_RND_NONCE, ret, sizeof *ret);
+
+    return r < 0 ? edl_error_set(error, -EIO, "no random bytes: %s", gnutls_strerror(r)) : 0;
+}
+
+/* Lengths are no secret: every token is as long as every other. */
+static bool same_secret(const char *a, const char *b)
+{
+    size_t length = strlen(a);
+
+    return length > 0 && length == strlen(b) && gnutls_memcmp(a, b, length) == 0;
+}
+
+/* --- token files --- */
+
+static int read_token(int fd, const char *path, char *ret, struct edl_error *error)
+{
+    char text[TOKEN_HEX + 2] = "";
+    struct stat st;
+    ssize_t n = read(fd, text, sizeof text - 1);
+
+    if (n == -1 || fstat(fd, &st) == -1)
+        return edl_error_errno(error, -errno, "reading %s", path);
+    if ((st.st_mode & 077) != 0) {
+        (void)edl_error_set(error, -EPERM, "%s can be read by others", path);
+        return edl_error_remedy(error, "chmod 600 %s, or remove it to have a new one made", path);
+    }
+    text[strcspn(text, "\n")] = '\0';
+    if (strlen(text) != TOKEN_HEX || strspn(text, "0123456789abcdef") != TOKEN_HEX) {
+        (void)edl_error_set(error, -EINVAL, "%s does not hold a token", path);
+        return edl_error_remedy(error, "remove it to have a new one made");
+    }
+    memcpy(ret, text, TOKEN_HEX);
+    ret[TOKEN_HEX] = '\0';
+    return 0;
+}
+
+/* Under another name until it is whole and on disk: a crash leaves no half token behind. */
+static int write_token(const char *path, char *ret, struct edl_error *error)
+{
+    char temporary[4200];
+    char text[TOKEN_HEX + 2];
+    _cleanup_close_ int fd = -1;
+    int r = auth_make_token(text, error);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(temporary, sizeof temporary, "%s.new", path);
+    text[TOKEN_HEX] = '\n';
+    text[TOKEN_HEX + 1] = '\0';
+    (void)unlink(temporary);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "making %s", temporary);
+    errno = EIO; /* for a short write */
+    if (write(fd, text, TOKEN_HEX + 1) != TOKEN_HEX + 1 || fsync(fd) == -1 ||
+        rename(temporary, path) == -1)
+        return edl_error_errno(error, -errno, "writing %s", path);
+    memcpy(ret, text, TOKEN_HEX);
+    ret[TOKEN_HEX] = '\0';
+    return 0;
+}
+
+int auth_token_file(const char *path, char *ret, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd != -1)
+        return read_token(fd, path, ret, error);
+    if (errno != ENOENT)
+        return edl_error_errno(error, -errno, "opening %s", path);
+    return write_token(path, ret, error);
+}
+
+/* --- requests --- */
+
+static int unauthenticated(struct edl_error *error)
+{
+    (void)edl_error_set(error, EDL_EUNAUTHENTICATED, "the call needs a valid bearer token");
+    return edl_error_remedy(error, "give the content of admin-token in the scheduler's state"
+                                   " directory (edl --token-file FILE)");
+}
+
+static const char *bearer(const struct http_request *request)
+{
+    const char *header = http_request_header(request, "Authorization");
+
+    return header != NULL && strncasecmp(header, "Bearer ", 7) == 0 ? header + 7 : NULL;
+}
+
+/* "7.trainer.3.12" */
+struct process_key {
+    uint64_t job_id, index, incarnation;
+    char role[ROLE_NAME_MAX + 1];
+};
+
+static int parse_key(const char *text, struct process_key *ret)
+{
+    char copy[128];
+    char *fields[4];
+    size_t n = 0;
+    char *at = copy;
+
+    if (strlen(text) >= sizeof copy)
+        return -EINVAL;
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    while (at != NULL && n < ELEMENTS(fields))
+        fields[n++] = strsep(&at, ".");
+    if (at != NULL || n != ELEMENTS(fields) || strlen(fields[1]) > ROLE_NAME_MAX ||
+        parse_u64(fields[0], &ret->job_id) < 0 || parse_u64(fields[2], &ret->index) < 0 ||
+        ret->index > UINT32_MAX || parse_u64(fields[3], &ret->incarnation) < 0)
+        return -EINVAL;
+    (void)snprintf(ret->role, sizeof ret->role, "%s", fields[1]);
+    return 0;
+}
+
+static int find_process(struct scheduler *scheduler, const struct http_request *request,
+                        struct process **ret, struct edl_error *error)
+{
+    const char *header = http_request_header(request, "X-EDL-Process");
+    const char *path_job = http_request_param(request, "job");
+    struct process_key key;
+    struct process *process = NULL;
+    struct job *job;
+    int role;
+
+    if (header == NULL || parse_key(header, &key) < 0) {
+        (void)edl_error_set(error, -EINVAL,
+                            "the call is made for a process: the header"
+                            " X-EDL-Process is missing or not valid");
+        return edl_error_remedy(error, "X-EDL-Process: <job id>.<role>.<index>.<incarnation>");
+    }
+    job = cluster_job(scheduler->cluster, key.job_id);
+    role = job != NULL ? job_spec_role(job->spec, key.role) : -ENOENT;
+    if (role >= 0)
+        process = job_find_process(job, (uint32_t)role, (uint32_t)key.index, key.incarnation);
+    if (process == NULL)
+        return edl_error_set(error, -EACCES, "there is no process %s", header);
+    if (path_job != NULL && cluster_find_job(scheduler->cluster, path_job) != job)
+        return edl_error_set(error, -EACCES, "process %s does not belong to job %s", header,
+                             path_job);
+    *ret = process;
+    return 0;
+}
+
+int auth_process(struct scheduler *scheduler, const struct http_request *request,
+                 struct process **ret, struct edl_error *error)
+{
+    struct process *process;
+    int r = find_process(scheduler, request, &process, error);
+
+    if (r < 0)
+        return r;
+    if (process_state_is_final(process->state))
+        return edl_error_set(error, EDL_ESTALE, "process %s has ended (%s)",
+                             http_request_header(request, "X-EDL-Process"),
+                             process_state_to_string(process->state));
+    *ret = process;
+    return 0;
+}
+
+static int check_node(struct scheduler *scheduler, const char *token, const char *node_name,
+                      struct edl_error *error)
+{
+    const struct node *node = cluster_node(scheduler->cluster, node_name);
+    char hash[65];
+    int r = auth_hash(token, hash, error);
+
+    if (r < 0)
+        return r;
+    /* An unknown node and a wrong credential look the same: names are not to be probed. */
+    if (node == NULL || !same_secret(hash, node->credential_hash)) {
+        (void)edl_error_set(error, EDL_EUNAUTHENTICATED, "not the credential of node %s",
+                            node_name);
+        return edl_error_remedy(error,
+                                "join the node again (its agent does so with its join token)");
+    }
+    return 0;
+}
+
+static int check_process(struct scheduler *scheduler, struct http_request *request,
+                         const char *token, struct edl_error *error)
+{
+    struct process *process;
+    int r = find_process(scheduler, request, &process, error);
+
+    if (r < 0) /* which processes there are is told to nobody who has not shown a credential */
+        return unauthenticated(error);
+    return check_node(scheduler, token, process->node_name, error);
+}
+
+int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
+               struct edl_error *error)
+{
+    struct scheduler *scheduler = userdata;
+    const char *token = bearer(request);
+    const char *node = http_request_param(request, "node");
+
+    if (scheduler->failed)
+        return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
+    if ((route->flags & ROUTE_PUBLIC) != 0)
+        return 0;
+    if (token == NULL)
+        return unauthenticated(error);
+    if (same_secret(token, scheduler->admin_token))
+        return 0;
+    if ((route->flags & ROUTE_JOIN) != 0 && same_secret(token, scheduler->join_token))
+        return 0;
+    if ((route->flags & ROUTE_NODE) != 0 && node != NULL)
+        return check_node(scheduler, token, node, error);
+    if ((route->flags & ROUTE_PROCESS) != 0)
+        return check_process(scheduler, request, token, error);
+    return unauthenticated(error);
+}

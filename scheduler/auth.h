@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth.h - who may call what
+ *
+ * Three kinds of bearer: the admin token (everything), the join token (joining only), a node's
+ * credential (its own node's calls, and calls that its agent forwards for a process that lives on
+ * it). Compared in constant time; credentials are kept as SHA-256 only. gnutls is named in auth.c
+ * only. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+struct http_request;
+struct http_route;
+struct process;
+struct scheduler;
+
+enum route_flags {
+    ROUTE_PUBLIC = 1 << 0, /* nobody is asked */
+    ROUTE_JOIN = 1 << 1,   /* the join token, too */
+    ROUTE_NODE = 1 << 2,   /* the credential of {node}, too */
+    ROUTE_PROCESS =
+        1 << 3, /* X-EDL-Process names a process of {job} that lives on the caller's node */
+    ROUTE_ADMIN = 1 << 4, /* with ROUTE_PROCESS: the admin needs no X-EDL-Process */
+};
+
+/* auth_check - http_server_config.authorise; userdata is the scheduler. EDL_EUNAUTHENTICATED,
+ * -EACCES, -ENOENT */
+int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
+               struct edl_error *error);
+
+/* auth_process - the live process that X-EDL-Process names; EDL_ESTALE when it is not live any more
+ */
+int auth_process(struct scheduler *scheduler, const struct http_request *request,
+                 struct process **ret, struct edl_error *error);
+
+/* auth_make_token - 32 random bytes in hex (ret holds 65 bytes) */
+int auth_make_token(char *ret, struct edl_error *error);
+
+/* auth_hash - SHA-256 of a text in hex (ret holds 65 bytes) */
+int auth_hash(const char *text, char *ret, struct edl_error *error);
+
+/* auth_random_u64 - for orders_base */
+int auth_random_u64(uint64_t *ret, struct edl_error *error);
+
+/* auth_token_file - reads the token in path, or makes one there (0600, on disk before it is used)
+ */
+int auth_token_file(const char *path, char *ret, struct edl_error *error);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_json.c - jobs and processes as the API shows them */
+#include "scheduler/job_json.h"
+
+#include "scheduler/core/cluster.h"
+#include "shared/job_document.h"
+
+static void set_u64(json_t *object, const char *key, uint64_t value)
+{
+    (void)json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void set_text(json_t *object, const char *key, const char *value)
+{
+    json_t *text = json_string(value);
+
+    /* A text that was cut within a character is not UTF-8 any more. */
+    (void)json_object_set_new(object, key, text != NULL ? text : json_string("(not UTF-8)"));
+}
+
+static json_t *roles_to_json(const struct job *job)
+{
+    json_t *array = json_array();
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        const struct role_spec *role = &job->spec->roles[r];
+        json_t *item = json_object();
+
+        set_text(item, "role", role->name);
+        set_u64(item, "min", role->min);
+        set_u64(item, "max", role->max);
+        set_u64(item, "target", job->target[r]);
+        set_u64(item, "running", job_count_running(job, r));
+        set_u64(item, "live", job_count(job, r, true));
+        (void)json_array_append_new(array, item);
+    }
+    return array;
+}
+
+static void add_queue(json_t *object, const struct job *job, bool with_tasks)
+{
+    struct task_queue_counts counts = { 0 };
+
+    if (job->queue != NULL)
+        counts = task_queue_counts(job->queue);
+    set_u64(object, "pass", job->queue != NULL ? task_queue_pass(job->queue) : 0);
+    set_u64(object, "passes", job->spec->passes);
+    if (with_tasks) {
+        set_u64(object, "todo", counts.todo);
+        set_u64(object, "leased", counts.leased);
+        set_u64(object, "done", counts.done);
+        set_u64(object, "discarded", counts.discarded);
+    }
+    set_u64(object, "records_done", counts.records_done);
+    set_u64(object, "records_pass", counts.records_pass);
+    set_u64(object, "records_total", counts.records_total);
+    if (with_tasks) {
+        set_u64(object, "records_discarded", counts.records_discarded_total);
+        set_u64(object, "retries", counts.retries_total);
+    }
+    (void)json_object_set_new(object, "model_saved",
+                              json_boolean(job->queue != NULL &&
+                                           task_queue_is_model_saved(job->queue)));
+}
+
+json_t *job_tasks_to_json(const struct job *job)
+{
+    json_t *object = json_object();
+
+    add_queue(object, job, true);
+    return object;
+}
+
+json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
+{
+    json_t *object = json_object();
+    json_t *metrics = job->metrics != NULL ? json_loads(job->metrics, 0, NULL) : NULL;
+
+    set_u64(object, "id", job->id);
+    set_text(object, "name", job->spec->name);
+    set_text(object, "state", job_state_to_string(job->state));
+    set_text(object, "reason_code", job->reason_code);
+    set_text(object, "reason", job->reason);
+    set_text(object, "user", job->user);
+    set_text(object, "policy", policy);
+    set_u64(object, "submitted_us", job->submitted_wall_us);
+    set_u64(object, "started_us", job->started_wall_us);
+    set_u64(object, "ended_us", job->ended_wall_us);
+    set_u64(object, "resizes", job->resizes);
+    (void)json_object_set_new(object, "roles", roles_to_json(job));
+    add_queue(object, job, false);
+    (void)json_object_set_new(object, "dataset", json_boolean(job->queue != NULL));
+    (void)json_object_set_new(object, "metrics", metrics != NULL ? metrics : json_null());
+    if (with_spec)
+        (void)json_object_set_new(object, "spec", job_spec_to_document(job->spec));
+    return object;
+}
+
+json_t *ports_to_json(const struct process *process)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; i < process->n_ports; i++)
+        (void)json_array_append_new(array, json_integer(process->ports[i]));
+    return array;
+}
+
+const char *process_address(const struct process *process)
+{
+    return process->node != NULL ? process->node->offer.address : "";
+}
+
+json_t *process_to_json(const struct process *process)
+{
+    json_t *object = json_object();
+
+    set_u64(object, "job_id", process->job->id);
+    set_text(object, "job", process->job->spec->name);
+    set_text(object, "role", process->job->spec->roles[process->role].name);
+    set_u64(object, "index", process->index);
+    set_u64(object, "incarnation", process->incarnation);
+    set_text(object, "state", process_state_to_string(process->state));
+    set_text(object, "node", process->node_name);
+    set_text(object, "address", process_address(process));
+    (void)json_object_set_new(object, "ports", ports_to_json(process));
+    (void)json_object_set_new(object, "pid", json_integer(process->pid));
+    (void)json_object_set_new(object, "exit_code", json_integer(process->exit_code));
+    (void)json_object_set_new(object, "exit_signal", json_integer(process->exit_signal));
+    set_text(object, "reason", process->reason);
+    set_u64(object, "assigned_us", process->assigned_wall_us);
+    set_u64(object, "started_us", process->started_wall_us);
+    set_u64(object, "ended_us", process->ended_wall_us);
+    set_u64(object, "cpu_used_us", process->cpu_used_us);
+    set_u64(object, "memory_used_bytes", process->memory_used_bytes);
+    return object;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_json.h - jobs and processes as the API shows them */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct job;
+struct process;
+
+/* job_to_json - new reference; with_spec: the normalised document, too */
+json_t *job_to_json(const struct job *job, const char *policy, bool with_spec);
+json_t *job_tasks_to_json(const struct job *job);
+json_t *process_to_json(const struct process *process);
+
+/* ports_to_json - new reference */
+json_t *ports_to_json(const struct process *process);
+
+/* process_address - where others reach it; "" when its node was removed */
+const char *process_address(const struct process *process);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.c - edl-scheduler's command line */
+#include "scheduler/options.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/core/policy.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+
+#define LEASE_MIN_US (2 * USEC_PER_SEC)
+#define LEASE_MAX_US (24 * 3600 * USEC_PER_SEC)
+
+static const char usage[] =
+    "Usage: edl-scheduler --state-dir DIR [OPTION]...\n"
+    "The cluster's scheduler: HTTP API, state, elastic allocation.\n"
+    "\n"
+    "  --state-dir DIR          database and tokens (made with mode 0700)\n"
+    "  --listen ADDRESS:PORT    loopback only; port 0 takes any (default 127.0.0.1:7010)\n"
+    "  --port-file FILE         where to write host:port (default DIR/address)\n"
+    "  --policy NAME            allocation policy (default fulfilment)\n"
+    "  --max-load FRACTION      grow jobs up to this part of the cluster (default 0.97)\n"
+    "  --lease TIME             a node silent for so long is lost (default 20s)\n"
+    "  --help, --version\n"
+    "\n"
+    "See edl-scheduler(8).\n";
+
+static bool is_loopback(const char *address)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (inet_pton(AF_INET, address, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+int options_listen(const char *text, struct scheduler_options *options, struct edl_error *error)
+{
+    const char *colon = strrchr(text, ':');
+    char address[sizeof options->listen_address] = "";
+    uint64_t port;
+    size_t length;
+
+    if (colon == NULL || parse_u64(colon + 1, &port) < 0 || port > UINT16_MAX) {
+        (void)edl_error_set(error, -EINVAL, "--listen %s is not ADDRESS:PORT", text);
+        return edl_error_remedy(error, "for example --listen 127.0.0.1:7010");
+    }
+    length = (size_t)(colon - text);
+    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    if (length < sizeof address)
+        (void)snprintf(address, sizeof address, "%.*s", (int)length, text);
+    if (streq(address, "localhost"))
+        (void)snprintf(address, sizeof address, "127.0.0.1");
+    if (!is_loopback(address)) {
+        (void)
+            edl_error_set(error, -EINVAL,
+                          "--listen %.*s is not a loopback address; this version speaks plain HTTP"
+                          " and so listens on loopback only",
+                          (int)MIN_OF(length, (size_t)64), text);
+        return edl_error_remedy(
+            error, "use 127.0.0.1 or [::1]; from another machine, come through a tunnel: ssh -L");
+    }
+    (void)snprintf(options->listen_address, sizeof options->listen_address, "%s", address);
+    options->listen_port = (uint16_t)port;
+    return 0;
+}
+
+static int set_state_dir(const char *text, struct scheduler_options *options,
+                         struct edl_error *error)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof options->state_dir)
+        return edl_error_set(error, -EINVAL, "--state-dir is empty or too long");
+    (void)snprintf(options->state_dir, sizeof options->state_dir, "%s", text);
+    return 0;
+}
+
+static int set_port_file(const char *text, struct scheduler_options *options,
+                         struct edl_error *error)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof options->port_file)
+        return edl_error_set(error, -EINVAL, "--port-file is empty or too long");
+    (void)snprintf(options->port_file, sizeof options->port_file, "%s", text);
+    return 0;
+}
+
+static int set_policy(const char *text, struct scheduler_options *options, struct edl_error *error)
+{
+    options->policy = policy_find(text);
+    if (options->policy != NULL)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "there is no policy \"%s\"", text);
+    return edl_error_remedy(error, "known: %s", policy_fulfilment.name);
+}
+
+static int set_max_load(const char *text, struct scheduler_options *options,
+                        struct edl_error *error)
+{
+    uint64_t permille;
+
+    /* A fraction in thousandths is read as a CPU quantity is. */
+    if (parse_cpu(text, &permille) < 0 || permille < 1 || permille > 1000) {
+        (void)edl_error_set(error, -EINVAL, "--max-load %s is not a fraction above 0 and up to 1",
+                            text);
+        return edl_error_remedy(error, "for example --max-load 0.97");
+    }
+    options->max_load_permille = (uint32_t)permille;
+    return 0;
+}
+
+static int set_lease(const char *text, struct scheduler_options *options, struct edl_error *error)
+{
+    uint64_t us;
+
+    if (parse_seconds(text, &us) < 0 || us < LEASE_MIN_US || us > LEASE_MAX_US) {
+        (void)edl_error_set(error, -EINVAL, "--lease %s is not a time from 2s to 24h", text);
+        return edl_error_remedy(error, "for example --lease 20s");
+    }
+    options->lease_us = us;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*set)(const char *text, struct scheduler_options *options, struct edl_error *error);
+} settings[] = {
+    { "state-dir", set_state_dir }, { "listen", options_listen }, { "port-file", set_port_file },
+    { "policy", set_policy },       { "max-load", set_max_load }, { "lease", set_lease },
+};
+
+static int finish(struct scheduler_options *options, struct edl_error *error)
+{
+    if (options->state_dir[0] == '\0') {
+        (void)edl_error_set(error, -EINVAL, "--state-dir is missing");
+        return edl_error_remedy(error, "for example --state-dir /var/lib/edl/scheduler");
+    }
+    if (options->port_file[0] == '\0')
+        (void)snprintf(options->port_file, sizeof options->port_file, "%s/address",
+                       options->state_dir);
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
+                  struct edl_error *error)
+{
+    struct option longs[ELEMENTS(settings) + 3] = { 0 };
+    struct scheduler_options options = {
+        .listen_address = "127.0.0.1",
+        .listen_port = 7010,
+        .policy = &policy_fulfilment,
+        .max_load_permille = 970,
+        .lease_us = 20 * USEC_PER_SEC,
+    };
+    int c;
+
+    for (size_t i = 0; i < ELEMENTS(settings); i++)
+        longs[i] = (struct option){ settings[i].name, required_argument, NULL, (int)i };
+    longs[ELEMENTS(settings)] = (struct option){ "help", no_argument, NULL, 'h' };
+    longs[ELEMENTS(settings) + 1] = (struct option){ "version", no_argument, NULL, 'V' };
+    optind = 1;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+        int r;
+
+        if (c == 'h' || c == 'V') {
+            (void)fputs(c == 'h' ? usage : "edl-scheduler " EDL_VERSION "\n", stdout);
+            *ret_done = true;
+            return 0;
+        }
+        if (c == ':' || c == '?') {
+            (void)edl_error_set(error, -EINVAL, c == ':' ? "%s wants a value" : "unknown option %s",
+                                argv[optind - 1]);
+            return edl_error_remedy(error, "see edl-scheduler --help");
+        }
+        r = settings[c].set(optarg, &options, error);
+        if (r < 0)
+            return r;
+    }
+    if (optind < argc) {
+        (void)edl_error_set(error, -EINVAL, "unexpected argument \"%s\"", argv[optind]);
+        return edl_error_remedy(error, "see edl-scheduler --help");
+    }
+    if (finish(&options, error) < 0)
+        return -EINVAL;
+    *ret = options;
+    *ret_done = false;
+    return 0;
+}

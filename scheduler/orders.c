@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* orders.c - what an agent is told: the processes its node should have, and how to start each
+ *
+ * Orders are the whole desired state, not a change: an agent that missed some is right again after
+ * the next. They are made from the core as it is after a commit, never before. */
+#include "scheduler/orders.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/job_json.h"
+#include "scheduler/log_hub.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+static void set_text(json_t *env, const char *name, const char *value)
+{
+    (void)json_object_set_new(env, name, json_string(value));
+}
+
+static void set_number(json_t *env, const char *name, uint64_t value)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, value);
+    set_text(env, name, text);
+}
+
+static const struct role_spec *role_or(const struct job_spec *spec, const char *name,
+                                       const struct role_spec *fallback)
+{
+    int r = job_spec_role(spec, name);
+
+    return r >= 0 ? &spec->roles[r] : fallback;
+}
+
+/* The entrypoint as it was written: the command of /bin/sh -c, or the words with blanks between. */
+static char *entrypoint(const struct role_spec *role)
+{
+    char **argv = role->argv;
+    size_t size = 1, used = 0;
+    char *text;
+
+    if (argv[0] != NULL && streq(argv[0], "/bin/sh") && argv[1] != NULL && streq(argv[1], "-c") &&
+        argv[2] != NULL && argv[3] == NULL)
+        return xstrdup(argv[2]);
+    for (size_t i = 0; argv[i] != NULL; i++)
+        size += strlen(argv[i]) + 1;
+    text = xcalloc(1, size);
+    for (size_t i = 0; argv[i] != NULL; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " " : "", argv[i]);
+    return text;
+}
+
+/* Upstream's list, with upstream's values (the ports a process really has are in EDL_PORTS). */
+static void add_upstream(json_t *env, const struct process *process)
+{
+    static const struct role_spec none = { .name = "", .workspace = NULL };
+    const struct job_spec *spec = process->job->spec;
+    const struct role_spec *own = &spec->roles[process->role];
+    const struct role_spec *trainer = role_or(spec, "trainer", own);
+    const struct role_spec *pserver = role_or(spec, "pserver", &none);
+    _cleanup_free_ char *entry = entrypoint(trainer);
+    /* CPU requests round up: 200m counts as one. */
+    uint64_t count = trainer->gpus != 0 ? trainer->gpus : (trainer->cpu_millicores + 999) / 1000;
+
+    set_text(env, "PADDLE_JOB_NAME", spec->name);
+    set_number(env, "TRAINERS", trainer->min);
+    set_number(env, "PSERVERS", pserver->min);
+    set_text(env, "ENTRY", entry);
+    set_text(env, "TOPOLOGY", entry);
+    set_text(env, "TRAINER_PACKAGE", trainer->workspace != NULL ? trainer->workspace : "");
+    set_number(env, "PADDLE_INIT_PORT", spec->port);
+    set_number(env, "PADDLE_INIT_TRAINER_COUNT", count);
+    set_number(env, "PADDLE_INIT_PORTS_NUM", spec->ports_num);
+    set_number(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE", spec->ports_num_for_sparse);
+    set_number(env, "PADDLE_INIT_NUM_GRADIENT_SERVERS", trainer->min);
+    set_number(env, "PADDLE_INIT_NUM_PASSES", spec->passes);
+    set_text(env, "PADDLE_INIT_USE_GPU", trainer->gpus != 0 ? "1" : "0");
+    set_number(env, "PADDLE_INIT_TRAINER_ID", process->index);
+    set_text(env, "NAMESPACE", "default");
+    set_text(env, "POD_IP", process_address(process));
+}
+
+/* Its place among the job's processes of this role on the node, in the order they came. */
+static uint32_t local_rank(const struct process *process)
+{
+    const struct process *other;
+    uint32_t rank = 0;
+
+    if (process->node == NULL)
+        return 0;
+    DL_FOREACH2(process->node->processes, other, node_next)
+    if (other->job == process->job && other->role == process->role &&
+        other->incarnation < process->incarnation)
+        rank++;
+    return rank;
+}
+
+static void add_ranks(json_t *env, const struct process *process)
+{
+    uint32_t world =
+        MAX_OF(process->job->target[process->role], process->job->spec->roles[process->role].min);
+
+    set_number(env, "RANK", process->index);
+    set_number(env, "WORLD_SIZE", world);
+    set_number(env, "LOCAL_RANK", local_rank(process));
+    set_number(env, "OMPI_COMM_WORLD_RANK", process->index);
+    set_number(env, "OMPI_COMM_WORLD_SIZE", world);
+}
+
+static void add_own(json_t *env, const struct process *process)
+{
+    const struct job *job = process->job;
+    char ports[PROCESS_PORTS_MAX * 8] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < process->n_ports; i++)
+        used += (size_t)snprintf(ports + used, sizeof ports - used, "%s%u", i > 0 ? "," : "",
+                                 process->ports[i]);
+    set_text(env, "EDL_JOB", job->spec->name);
+    set_number(env, "EDL_JOB_ID", job->id);
+    set_text(env, "EDL_ROLE", job->spec->roles[process->role].name);
+    set_number(env, "EDL_INDEX", process->index);
+    set_number(env, "EDL_INCARNATION", process->incarnation);
+    set_text(env, "EDL_PORTS", ports);
+    set_text(env, "EDL_ADDRESS", process_address(process));
+    set_text(env, "EDL_DATASET", job->spec->dataset != NULL ? job->spec->dataset : "");
+    set_number(env, "EDL_PASSES", job->spec->passes);
+}
+
+json_t *order_environment(const struct process *process)
+{
+    const struct job_spec *spec = process->job->spec;
+    json_t *env = json_object();
+
+    add_upstream(env, process);
+    add_ranks(env, process);
+    for (size_t i = 0; i < spec->n_env; i++)
+        set_text(env, spec->env[i].name, spec->env[i].value);
+    add_own(env, process); /* last: who a process is, its job cannot say */
+    return env;
+}
+
+static json_t *argv_to_json(char *const *argv)
+{
+    json_t *array = json_array();
+
+    for (; *argv != NULL; argv++)
+        (void)json_array_append_new(array, json_string(*argv));
+    return array;
+}
+
+json_t *order_to_json(const struct process *process)
+{
+    const struct job *job = process->job;
+    const struct role_spec *role = &job->spec->roles[process->role];
+    bool stop = process->stop_wanted || process->state == PROCESS_STOPPING;
+
+    return json_pack("{s:I,s:s,s:s,s:I,s:I,s:s,s:I,s:o,s:o,s:s,s:I,s:I,s:I,s:o}", "job_id",
+                     (json_int_t)job->id, "job", job->spec->name, "role", role->name, "index",
+                     (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
+                     "desired", stop ? "stop" : "run", "grace_us", (json_int_t)job->spec->grace_us,
+                     "argv", argv_to_json(role->argv), "env", order_environment(process),
+                     "workspace", role->workspace != NULL ? role->workspace : "", "cpu_millicores",
+                     (json_int_t)role->cpu_millicores, "memory_bytes",
+                     (json_int_t)role->memory_bytes, "gpus", (json_int_t)role->gpus, "ports",
+                     ports_to_json(process));
+}
+
+json_t *orders_to_json(const struct node *node, const struct log_hub *logs)
+{
+    json_t *processes = json_array();
+    const struct process *process;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    (void)json_array_append_new(processes, order_to_json(process));
+    return json_pack("{s:I,s:o,s:o}", "version", (json_int_t)node->orders_version, "processes",
+                     processes, "logs", logs != NULL ? log_hub_orders(logs, node) : json_array());
+}

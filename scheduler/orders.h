@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* orders.h - what an agent is told: the processes its node should have, and how to start each */
+#pragma once
+
+#include <jansson.h>
+
+struct log_hub;
+struct node;
+struct process;
+
+/* orders_to_json - {"version","processes":[ORDER...],"logs":[...]}; new reference. logs NULL: none
+ * wanted */
+json_t *orders_to_json(const struct node *node, const struct log_hub *logs);
+
+/* order_to_json - one process' ORDER; new reference */
+json_t *order_to_json(const struct process *process);
+
+/* order_environment - upstream's variables, torchrun's, Open MPI's, ours, and the job's own; new
+ * reference The job's own win over everything but EDL_*. The agent adds what only the node knows.
+ */
+json_t *order_environment(const struct process *process);

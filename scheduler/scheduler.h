@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scheduler.h - the root object of edl-scheduler and its turn
+ *
+ * One thread, one sd-event loop. A handler changes the deciding core through cluster_*, then keeps
+ * its request (held_new, held_after_commit) and calls scheduler_touch. The turn that follows plans,
+ * writes every effect in one transaction, and only then answers the requests and wakes the long
+ * polls. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/options.h"
+#include "scheduler/waiters.h"
+
+struct edl_error;
+struct http_request;
+struct http_server;
+struct later;
+struct log_hub;
+struct store;
+
+#define TOKEN_HEX 64 /* 32 random bytes */
+#define POLL_WAIT_MAX_S 30
+
+struct scheduler {
+    struct scheduler_options options;
+    sd_event *event;          /* owned */
+    struct store *store;      /* owned */
+    struct cluster *cluster;  /* owned */
+    struct http_server *http; /* owned */
+    struct log_hub *logs;     /* owned */
+    struct waiters waiters;
+    struct held *answers;       /* owned list: requests to answer after the commit */
+    struct later *later;        /* owned list: topics to wake after the commit */
+    sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */
+    sd_event_source *timer;     /* owned; cluster_next_deadline_us */
+    sd_event_source *end;       /* owned; after a failed commit */
+    sd_event_source *hub_timer; /* owned; ends the interest of log readers */
+    bool turn_wanted;           /* the core is ahead of the database */
+    bool failed; /* a commit failed: memory and disk differ, nothing is answered any more */
+    uint16_t port;
+    int lock_fd;          /* owned; the state directory is ours while it is open */
+    uint64_t orders_base; /* random; versions of another run cannot be taken for this run's */
+    uint64_t n_joins;
+    char admin_token[TOKEN_HEX + 1];
+    char join_token[TOKEN_HEX + 1];
+};
+
+/* scheduler_new - takes the state directory, restores what it holds, listens */
+int scheduler_new(const struct scheduler_options *options, struct scheduler **ret,
+                  struct edl_error *error);
+
+/* scheduler_free - accepts NULL; returns NULL */
+struct scheduler *scheduler_free(struct scheduler *scheduler);
+
+/* scheduler_run - until a signal (0) or a failure of the store (negative) */
+int scheduler_run(struct scheduler *scheduler);
+
+/* --- turn.c
+ * ------------------------------------------------------------------------------------------- */
+
+/* A request that is answered later. request is NULL once it went away by itself. */
+typedef json_t *(*held_build_fn)(struct scheduler *scheduler, const char *key, uint64_t id);
+struct held {
+    struct http_request *request; /* borrowed */
+    unsigned status;
+    json_t *json;        /* owned, or */
+    held_build_fn build; /* made when the answer goes out, from key and id; NULL result: 404 */
+    char key[NODE_NAME_MAX + 1];
+    uint64_t id;
+    struct held *next, *prev;
+};
+
+/* held_new - keeps the request; every held ends in exactly one of the held_* calls below */
+struct held *held_new(struct http_request *request);
+void held_reply_json(struct held *take_held, unsigned status, json_t *take_json);
+void held_reply_error(struct held *take_held, const struct edl_error *error);
+void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
+                       json_t *take_json);
+void held_build_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
+                             held_build_fn build, const char *key, uint64_t id);
+
+/* scheduler_touch - the core changed: a turn will come */
+void scheduler_touch(struct scheduler *scheduler);
+
+/* scheduler_turn - plan, commit, answer, wake; called by the loop */
+int scheduler_turn(struct scheduler *scheduler);
+
+/* scheduler_notify - wakes what waits on a topic: now, or after the commit when the core is ahead
+ * of the database */
+void scheduler_notify(struct scheduler *scheduler, const char *topic);
+
+/* turn_init - makes the turn's event sources */
+int turn_init(struct scheduler *scheduler, struct edl_error *error);
+
+/* turn_done - forgets what is still to be answered or said (the server is gone) */
+void turn_done(struct scheduler *scheduler);

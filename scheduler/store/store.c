@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.c - the database: opening, the transaction of a turn, events and log tails
+ *
+ * Happy path: store_open sets and reads back the durability settings, migrates, prepares every
+ * statement; each turn is one BEGIN IMMEDIATE .. COMMIT. A failure inside rolls back and is
+ * returned; the scheduler then ends, because its memory is ahead of the disk. */
+#include "scheduler/store/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/store/store_internal.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define BUSY_TIMEOUT_MS 5000 /* somebody reads along with the sqlite3 shell */
+
+static const char *const statement_texts[ST_N] = {
+    [ST_BEGIN] = "BEGIN IMMEDIATE",
+    [ST_COMMIT] = "COMMIT",
+    [ST_ROLLBACK] = "ROLLBACK",
+    /* Upserts, not REPLACE: that would delete the old row first and trip over the foreign keys. */
+    [ST_JOB_PUT] =
+        "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
+        " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
+        " dataset_digest, metrics)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"
+        " ON CONFLICT (id) DO UPDATE SET name=?2, state=?3, reason_code=?4, reason=?5, user=?6,"
+        " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
+        " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
+        " metrics=?17",
+    [ST_PROCESS_PUT] =
+        "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
+        " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
+        " cpu_used_us, memory_used_bytes)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"
+        " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET state=?5, node=?6, ports=?7,"
+        " pid=?8, exit_code=?9, exit_signal=?10, stop_wanted=?11, reason=?12,"
+        " assigned_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, cpu_used_us=?16,"
+        " memory_used_bytes=?17",
+    [ST_NODE_PUT] =
+        "INSERT INTO node (name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
+        " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
+        " last_report_wall_us, boot_id, credential_hash)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)"
+        " ON CONFLICT (name) DO UPDATE SET state=?2, ever_reported=?3, address=?4,"
+        " cpu_millicores=?5, memory_bytes=?6, gpus=?7, port_first=?8, port_last=?9, port_next=?10,"
+        " foreign_cpu_millicores=?11, foreign_memory_bytes=?12, last_report_wall_us=?13,"
+        " boot_id=?14, credential_hash=?15",
+    [ST_NODE_DELETE] = "DELETE FROM node WHERE name = ?1",
+    [ST_QUEUE_PUT] =
+        "INSERT INTO queue (job_id, pass, records_total, records_discarded_total, retries_total,"
+        " model_saved, saver) VALUES (?1,?2,?3,?4,?5,?6,?7)"
+        " ON CONFLICT (job_id) DO UPDATE SET pass=?2, records_total=?3,"
+        " records_discarded_total=?4, retries_total=?5, model_saved=?6, saver=?7",
+    [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, chunks)"
+                    " VALUES (?1,?2,?3,?4,?5,?6,?7)",
+    [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6"
+                    " WHERE job_id=?1 AND id=?2",
+    /* One statement for a whole pass. Leases only ever rise, so one more is always safe. */
+    [ST_TASK_RESET] =
+        "UPDATE task SET state=0, failures=0, holder=0, lease=lease+1 WHERE job_id=?1",
+    [ST_EVENT_ADD] =
+        "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
+    [ST_TAIL_PUT] =
+        "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text)"
+        " VALUES (?1,?2,?3,?4,?5,?6)"
+        " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6",
+    [ST_JOB_ALL] =
+        "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
+        " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
+        " metrics FROM job ORDER BY id",
+    [ST_PROCESS_ALL] =
+        "SELECT job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"
+        " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"
+        " memory_used_bytes FROM process ORDER BY job_id, incarnation",
+    [ST_NODE_ALL] =
+        "SELECT name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
+        " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
+        " last_report_wall_us, boot_id, credential_hash FROM node ORDER BY name",
+    [ST_QUEUE_ALL] = "SELECT job_id, pass, records_total, records_discarded_total, retries_total,"
+                     " model_saved, saver FROM queue ORDER BY job_id",
+    [ST_TASK_ALL] = "SELECT id, state, lease, failures, holder, chunks FROM task WHERE job_id=?1"
+                    " ORDER BY id",
+    [ST_EVENT_AFTER] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                       " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
+    [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                           " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
+    [ST_TAIL_KEYS] = "SELECT job_id, role, idx, incarnation, sequence FROM log_tail",
+    [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text FROM log_tail"
+                    " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
+};
+
+int store_error(struct store *store, const char *what, struct edl_error *error)
+{
+    int code;
+
+    switch (sqlite3_errcode(store->db) & 0xff) {
+    case SQLITE_FULL:
+        code = -ENOSPC;
+        break;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        code = -EIO;
+        break;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        code = -EAGAIN;
+        break;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        code = -EACCES;
+        break;
+    default:
+        code = EDL_ECORRUPT;
+        break;
+    }
+    (void)edl_error_set(error, code, "the database: %s: %s", what, sqlite3_errmsg(store->db));
+    if (code == -ENOSPC)
+        (void)edl_error_remedy(error, "make room on the disk of the scheduler's --state-dir");
+    return code;
+}
+
+int store_step_done(struct store *store, enum statement which, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    int r = 0;
+
+    if (sqlite3_step(statement) != SQLITE_DONE)
+        r = store_error(store, "writing", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+void store_bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+    (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
+void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value)
+{
+    (void)sqlite3_bind_int64(statement, at, (sqlite3_int64)value);
+}
+
+const char *store_column_text(sqlite3_stmt *statement, int at)
+{
+    const unsigned char *text = sqlite3_column_text(statement, at);
+
+    return text != NULL ? (const char *)text : "";
+}
+
+uint64_t store_column_u64(sqlite3_stmt *statement, int at)
+{
+    return (uint64_t)sqlite3_column_int64(statement, at);
+}
+
+/* One setting: writes it, reads it back. A file system without shared memory silently stays out of
+ * WAL. */
+static int set_and_check(struct store *store, const char *name, const char *value,
+                         const char *expected, struct edl_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    char text[80];
+    char found[32] = "";
+
+    (void)snprintf(text, sizeof text, "PRAGMA %s = %s", name, value);
+    if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
+        return store_error(store, text, error);
+    (void)snprintf(text, sizeof text, "PRAGMA %s", name);
+    if (sqlite3_prepare_v2(store->db, text, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        (void)snprintf(found, sizeof found, "%s", store_column_text(statement, 0));
+    (void)sqlite3_finalize(statement);
+    if (streq(found, expected))
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "the database does not take %s = %s (it says \"%s\")", name,
+                        value, found);
+    (void)edl_error_remedy(error, "keep --state-dir on a local file system");
+    return -EINVAL;
+}
+
+static int set_durability(struct store *store, struct edl_error *error)
+{
+    static const struct {
+        const char *name, *value, *expected;
+    } settings[] = {
+        { "journal_mode", "WAL", "wal" },
+        { "synchronous", "FULL", "2" },
+        { "foreign_keys", "ON", "1" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(settings); i++) {
+        int r =
+            set_and_check(store, settings[i].name, settings[i].value, settings[i].expected, error);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int prepare_all(struct store *store, struct edl_error *error)
+{
+    for (int i = 0; i < ST_N; i++)
+        if (sqlite3_prepare_v3(store->db, statement_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->statements[i], NULL) != SQLITE_OK)
+            return store_error(store, statement_texts[i], error);
+    return 0;
+}
+
+struct store *store_free(struct store *store)
+{
+    if (store == NULL)
+        return NULL;
+    for (int i = 0; i < ST_N; i++)
+        (void)sqlite3_finalize(store->statements[i]);
+    (void)sqlite3_close(store->db);
+    free(store);
+    return NULL;
+}
+
+int store_open(const char *path, struct store **ret, struct edl_error *error)
+{
+    struct store *store = xcalloc(1, sizeof *store);
+    int r;
+
+    if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+        SQLITE_OK) {
+        r = store_error(store, path, error);
+        goto fail;
+    }
+    (void)sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+    r = set_durability(store, error);
+    if (r == 0)
+        r = store_migrate(store, error);
+    if (r == 0)
+        r = prepare_all(store, error);
+    if (r == 0) {
+        *ret = store;
+        return 0;
+    }
+fail:
+    (void)store_free(store);
+    return r;
+}
+
+int store_schema_version(const struct store *store)
+{
+    return store->schema_version;
+}
+
+static int put_tail(struct store *store, const struct log_tail *tail, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_TAIL_PUT];
+
+    store_bind_u64(statement, 1, tail->job_id);
+    store_bind_text(statement, 2, tail->role);
+    store_bind_u64(statement, 3, tail->index);
+    store_bind_u64(statement, 4, tail->incarnation);
+    store_bind_u64(statement, 5, tail->sequence);
+    store_bind_text(statement, 6, tail->text);
+    return store_step_done(store, ST_TAIL_PUT, error);
+}
+
+static bool is_record(enum effect_kind kind)
+{
+    return kind != EFFECT_ORDERS;
+}
+
+int store_commit(struct store *store, const struct effect *effects, size_t n_effects,
+                 const struct log_tail *tails, size_t n_tails, struct edl_error *error)
+{
+    size_t n_records = n_tails;
+    int r;
+
+    for (size_t i = 0; i < n_effects; i++)
+        n_records += is_record(effects[i].kind);
+    if (n_records == 0)
+        return 0;
+    r = store_step_done(store, ST_BEGIN, error);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; r == 0 && i < n_effects; i++)
+        r = store_put_effect(store, &effects[i], error);
+    for (size_t i = 0; r == 0 && i < n_tails; i++)
+        r = put_tail(store, &tails[i], error);
+    if (r == 0)
+        r = store_step_done(store, ST_COMMIT, error);
+    if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
+        (void)store_step_done(store, ST_ROLLBACK, NULL);
+    return r;
+}
+
+int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
+                 store_event_fn fn, void *userdata, struct edl_error *error)
+{
+    enum statement which = job_id != 0 ? ST_EVENT_AFTER_JOB : ST_EVENT_AFTER;
+    sqlite3_stmt *statement = store->statements[which];
+    int step;
+    int r = 0;
+
+    store_bind_u64(statement, 1, MIN_OF(after, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 2, limit);
+    if (job_id != 0)
+        store_bind_u64(statement, 3, job_id);
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct stored_event event = {
+            .revision = store_column_u64(statement, 0),
+            .time_us = store_column_u64(statement, 1),
+            .event = store_column_text(statement, 2),
+            .job_id = store_column_u64(statement, 3),
+            .node = store_column_text(statement, 4),
+            .text = store_column_text(statement, 5),
+        };
+
+        fn(&event, userdata);
+    }
+    if (step != SQLITE_DONE)
+        r = store_error(store, "reading events", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+static int each_tail(struct store *store, enum statement which, bool with_text, store_tail_fn fn,
+                     void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    int step;
+    int r = 0;
+
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        _cleanup_free_ char *text = with_text ? xstrdup(store_column_text(statement, 5)) : NULL;
+        struct log_tail tail = {
+            .job_id = store_column_u64(statement, 0),
+            .index = (uint32_t)store_column_u64(statement, 2),
+            .incarnation = store_column_u64(statement, 3),
+            .sequence = store_column_u64(statement, 4),
+            .text = text,
+        };
+
+        (void)snprintf(tail.role, sizeof tail.role, "%s", store_column_text(statement, 1));
+        fn(&tail, userdata);
+    }
+    if (step != SQLITE_DONE)
+        r = store_error(store, "reading logs", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error)
+{
+    return each_tail(store, ST_TAIL_KEYS, false, fn, userdata, error);
+}
+
+int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
+                    void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_TAIL_JOB];
+
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, MIN_OF(after, (uint64_t)INT64_MAX));
+    return each_tail(store, ST_TAIL_JOB, true, fn, userdata, error);
+}

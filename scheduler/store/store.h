@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h - what survives the scheduler: one SQLite database, one transaction a turn
+ *
+ * WAL, synchronous=FULL and foreign keys, read back when the database is opened. Bound parameters
+ * only; each statement is prepared once and lives as long as the store. sqlite3 is named in
+ * scheduler/store/ only. Used by: scheduler. Tests: tests/unit/test_store.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/clock.h"
+
+struct cluster;
+struct edl_error;
+struct effect;
+struct store;
+
+/* store_open - opens or makes the database and brings its schema up to date
+ * Errors: EDL_ECORRUPT, -ENOSPC, -EIO; -EINVAL when the database was written by a newer program
+ * (remedy set) or when one of the durability settings did not take. */
+int store_open(const char *path, struct store **ret, struct edl_error *error);
+
+/* store_free - accepts NULL; returns NULL */
+struct store *store_free(struct store *store);
+
+/* The kept end of a process' log. */
+struct log_tail {
+    uint64_t job_id;
+    char role[32];
+    uint32_t index;
+    uint64_t incarnation;
+    uint64_t
+        sequence; /* place in the order of all log entries; later runs of the scheduler count on */
+    char *text;   /* owned by whoever made it; NULL in store_log_keys */
+};
+
+/* store_commit - a turn's effects and log tails, all or nothing
+ * Task queues give up their changes (task_queue_take_changed) while it runs, so after a failure
+ * memory is ahead of the disk: the caller must end and start again from the database. Blocks for
+ * one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full, -EIO,
+ * EDL_ECORRUPT. */
+int store_commit(struct store *store, const struct effect *effects, size_t n_effects,
+                 const struct log_tail *tails, size_t n_tails, struct edl_error *error);
+
+/* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the
+ * caller) */
+int store_load(struct store *store, struct cluster *cluster, struct instant now,
+               struct edl_error *error);
+
+/* Events. job_id 0: all. Calls fn in order of revision for those after `after`, at most limit. */
+struct stored_event {
+    uint64_t revision, time_us, job_id; /* job_id 0: none */
+    const char *event, *node, *text;    /* borrowed during the call */
+};
+typedef void (*store_event_fn)(const struct stored_event *event, void *userdata);
+int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
+                 store_event_fn fn, void *userdata, struct edl_error *error);
+
+/* Log tails: every key without its text (at start); or those of one job with a sequence above
+ * `after`. */
+typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
+int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error);
+int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
+                    void *userdata, struct edl_error *error);
+
+/* store_schema_version - of the open database */
+int store_schema_version(const struct store *store);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_internal.h - shared by the files of scheduler/store only */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+struct edl_error;
+struct effect;
+struct job;
+
+enum statement {
+    ST_BEGIN,
+    ST_COMMIT,
+    ST_ROLLBACK,
+    ST_JOB_PUT,
+    ST_PROCESS_PUT,
+    ST_NODE_PUT,
+    ST_NODE_DELETE,
+    ST_QUEUE_PUT,
+    ST_TASK_PUT,
+    ST_TASK_SET,
+    ST_TASK_RESET,
+    ST_EVENT_ADD,
+    ST_TAIL_PUT,
+    ST_JOB_ALL,
+    ST_PROCESS_ALL,
+    ST_NODE_ALL,
+    ST_QUEUE_ALL,
+    ST_TASK_ALL,
+    ST_EVENT_AFTER,
+    ST_EVENT_AFTER_JOB,
+    ST_TAIL_KEYS,
+    ST_TAIL_JOB,
+    ST_N,
+};
+
+struct store {
+    sqlite3 *db;                    /* owned */
+    sqlite3_stmt *statements[ST_N]; /* owned */
+    int schema_version;
+};
+
+/* store_error - what SQLite says, as one of our codes; returns the code */
+int store_error(struct store *store, const char *what, struct edl_error *error);
+
+/* store_step_done - runs a bound statement that gives no rows, and resets it */
+int store_step_done(struct store *store, enum statement which, struct edl_error *error);
+
+/* store_bind_text - NULL binds NULL; the text must live until the statement is reset */
+void store_bind_text(sqlite3_stmt *statement, int at, const char *text);
+void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value);
+
+/* store_column_text - "" for NULL */
+const char *store_column_text(sqlite3_stmt *statement, int at);
+uint64_t store_column_u64(sqlite3_stmt *statement, int at);
+
+/* store_migrate - brings the schema from PRAGMA user_version to the newest */
+int store_migrate(struct store *store, struct edl_error *error);
+
+/* store_put_effect - one effect's record, inside the caller's transaction */
+int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);

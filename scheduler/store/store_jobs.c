@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_jobs.c - effects to rows: jobs, processes, nodes, task queues, events
+ *
+ * Every effect writes the whole row of what it names, as it is now. So the order of two effects on
+ * one thing does not matter, and writing one twice changes nothing. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/store/store_internal.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/job_document.h"
+#include "shared/macro.h"
+
+static char *dump_and_free(json_t *take_value)
+{
+    char *text = json_dumps(take_value, JSON_COMPACT);
+
+    json_decref(take_value);
+    if (text == NULL)
+        abort(); /* why: only out of memory gets here; see macro.h */
+    return text;
+}
+
+static char *targets_to_text(const struct job *job)
+{
+    json_t *array = json_array();
+
+    for (size_t r = 0; r < job->spec->n_roles; r++)
+        (void)json_array_append_new(array, json_integer(job->target[r]));
+    return dump_and_free(array);
+}
+
+/* Back-off instants are boot time and are not kept: after a restart a slot may start again at once.
+ */
+static char *slots_to_text(const struct job *job)
+{
+    json_t *array = json_array();
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct slot *slot = &job->slots[r][i];
+
+            if (slot->failures != 0 || slot->finished)
+                (void)json_array_append_new(array, json_pack("[iiIb]", (int)r, (int)i,
+                                                             (json_int_t)slot->failures,
+                                                             (int)slot->finished));
+        }
+    return dump_and_free(array);
+}
+
+static int put_job(struct store *store, const struct job *job, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_JOB_PUT];
+    _cleanup_free_ char *spec = dump_and_free(job_spec_to_document(job->spec));
+    _cleanup_free_ char *targets = targets_to_text(job);
+    _cleanup_free_ char *slots = slots_to_text(job);
+
+    store_bind_u64(statement, 1, job->id);
+    store_bind_text(statement, 2, job->spec->name);
+    store_bind_text(statement, 3, job_state_to_string(job->state));
+    store_bind_text(statement, 4, job->reason_code);
+    store_bind_text(statement, 5, job->reason);
+    store_bind_text(statement, 6, job->user);
+    store_bind_text(statement, 7, spec);
+    store_bind_u64(statement, 8, job->next_incarnation);
+    store_bind_text(statement, 9, targets);
+    store_bind_text(statement, 10, slots);
+    store_bind_u64(statement, 11, job->resizes);
+    store_bind_u64(statement, 12, job->finishing);
+    store_bind_u64(statement, 13, job->submitted_wall_us);
+    store_bind_u64(statement, 14, job->started_wall_us);
+    store_bind_u64(statement, 15, job->ended_wall_us);
+    store_bind_text(statement, 16, job->dataset_digest);
+    store_bind_text(statement, 17, job->metrics);
+    return store_step_done(store, ST_JOB_PUT, error);
+}
+
+static int put_process(struct store *store, const struct process *process, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_PROCESS_PUT];
+    json_t *array = json_array();
+    _cleanup_free_ char *ports = NULL;
+
+    for (uint32_t i = 0; i < process->n_ports; i++)
+        (void)json_array_append_new(array, json_integer(process->ports[i]));
+    ports = dump_and_free(array);
+    store_bind_u64(statement, 1, process->job->id);
+    store_bind_u64(statement, 2, process->role);
+    store_bind_u64(statement, 3, process->index);
+    store_bind_u64(statement, 4, process->incarnation);
+    store_bind_text(statement, 5, process_state_to_string(process->state));
+    store_bind_text(statement, 6, process->node_name);
+    store_bind_text(statement, 7, ports);
+    (void)sqlite3_bind_int64(statement, 8, process->pid);
+    (void)sqlite3_bind_int(statement, 9, process->exit_code);
+    (void)sqlite3_bind_int(statement, 10, process->exit_signal);
+    store_bind_u64(statement, 11, process->stop_wanted);
+    store_bind_text(statement, 12, process->reason);
+    store_bind_u64(statement, 13, process->assigned_wall_us);
+    store_bind_u64(statement, 14, process->started_wall_us);
+    store_bind_u64(statement, 15, process->ended_wall_us);
+    store_bind_u64(statement, 16, process->cpu_used_us);
+    store_bind_u64(statement, 17, process->memory_used_bytes);
+    return store_step_done(store, ST_PROCESS_PUT, error);
+}
+
+static int put_node(struct store *store, const struct node *node, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_NODE_PUT];
+
+    store_bind_text(statement, 1, node->name);
+    store_bind_text(statement, 2, node_state_to_string(node->state));
+    store_bind_u64(statement, 3, node->ever_reported);
+    store_bind_text(statement, 4, node->offer.address);
+    store_bind_u64(statement, 5, node->offer.cpu_millicores);
+    store_bind_u64(statement, 6, node->offer.memory_bytes);
+    store_bind_u64(statement, 7, node->offer.gpus);
+    store_bind_u64(statement, 8, node->offer.port_first);
+    store_bind_u64(statement, 9, node->offer.port_last);
+    store_bind_u64(statement, 10, node->port_next);
+    store_bind_u64(statement, 11, node->foreign_cpu_millicores);
+    store_bind_u64(statement, 12, node->foreign_memory_bytes);
+    store_bind_u64(statement, 13, node->last_report_wall_us);
+    store_bind_text(statement, 14, node->boot_id);
+    store_bind_text(statement, 15, node->credential_hash);
+    return store_step_done(store, ST_NODE_PUT, error);
+}
+
+static int put_queue(struct store *store, const struct job *job, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_QUEUE_PUT];
+    struct task_queue_counts counts = task_queue_counts(job->queue);
+
+    store_bind_u64(statement, 1, job->id);
+    store_bind_u64(statement, 2, task_queue_pass(job->queue));
+    store_bind_u64(statement, 3, counts.records_total);
+    store_bind_u64(statement, 4, counts.records_discarded_total);
+    store_bind_u64(statement, 5, counts.retries_total);
+    store_bind_u64(statement, 6, task_queue_is_model_saved(job->queue));
+    store_bind_u64(statement, 7, task_queue_saver(job->queue));
+    return store_step_done(store, ST_QUEUE_PUT, error);
+}
+
+static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct task *task)
+{
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, task->id);
+    store_bind_u64(statement, 3, task->state);
+    store_bind_u64(statement, 4, task->lease);
+    store_bind_u64(statement, 5, task->failures);
+    store_bind_u64(statement, 6, task->holder);
+}
+
+struct task_writer {
+    struct store *store;
+    uint64_t job_id;
+    struct edl_error *error;
+    int r;
+};
+
+static void set_task(const struct task *task, void *userdata)
+{
+    struct task_writer *writer = userdata;
+
+    if (writer->r < 0)
+        return;
+    bind_task(writer->store->statements[ST_TASK_SET], writer->job_id, task);
+    writer->r = store_step_done(writer->store, ST_TASK_SET, writer->error);
+}
+
+static int put_tasks(struct store *store, const struct job *job, struct edl_error *error)
+{
+    struct task_writer writer = { .store = store, .job_id = job->id, .error = error };
+    bool all = false;
+    int r = put_queue(store, job, error);
+
+    if (r < 0)
+        return r;
+    task_queue_take_changed(job->queue, set_task, &writer, &all);
+    if (writer.r < 0 || !all)
+        return writer.r;
+    store_bind_u64(store->statements[ST_TASK_RESET], 1, job->id);
+    r = store_step_done(store, ST_TASK_RESET, error);
+    if (r < 0)
+        return r;
+    /* What was handed out in the same turn, after the new pass began. */
+    for (uint32_t i = 0; i < task_queue_n_tasks(job->queue); i++) {
+        const struct task *task = task_queue_task(job->queue, i);
+
+        if (task->state != TASK_TODO || task->failures != 0)
+            set_task(task, &writer);
+    }
+    return writer.r;
+}
+
+static char *chunks_to_text(const struct task *task)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; i < task->n_chunks; i++)
+        (void)json_array_append_new(array, json_pack("[sII]", task->chunks[i].path,
+                                                     (json_int_t)task->chunks[i].offset_bytes,
+                                                     (json_int_t)task->chunks[i].n_records));
+    return dump_and_free(array);
+}
+
+static void forget_task(const struct task *task, void *userdata)
+{
+    (void)task;
+    (void)userdata;
+}
+
+static int put_dataset(struct store *store, const struct job *job, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_TASK_PUT];
+    bool all;
+    int r = put_queue(store, job, error);
+
+    for (uint32_t i = 0; r == 0 && i < task_queue_n_tasks(job->queue); i++) {
+        const struct task *task = task_queue_task(job->queue, i);
+        _cleanup_free_ char *chunks = chunks_to_text(task);
+
+        bind_task(statement, job->id, task);
+        store_bind_text(statement, 7, chunks);
+        r = store_step_done(store, ST_TASK_PUT, error);
+    }
+    if (r == 0) /* they are all written just now */
+        task_queue_take_changed(job->queue, forget_task, NULL, &all);
+    return r;
+}
+
+static int delete_node(struct store *store, const char *name, struct edl_error *error)
+{
+    store_bind_text(store->statements[ST_NODE_DELETE], 1, name);
+    return store_step_done(store, ST_NODE_DELETE, error);
+}
+
+static int add_event(struct store *store, const struct effect *effect, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_EVENT_ADD];
+
+    store_bind_u64(statement, 1, effect->wall_us);
+    store_bind_text(statement, 2, effect->event);
+    if (effect->job != NULL)
+        store_bind_u64(statement, 3, effect->job->id);
+    else
+        (void)sqlite3_bind_null(statement, 3);
+    store_bind_text(statement, 4, effect->name);
+    store_bind_text(statement, 5, effect->text);
+    return store_step_done(store, ST_EVENT_ADD, error);
+}
+
+int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error)
+{
+    switch (effect->kind) {
+    case EFFECT_SAVE_JOB:
+        return put_job(store, effect->job, error);
+    case EFFECT_SAVE_PROCESS:
+        return put_process(store, effect->process, error);
+    case EFFECT_SAVE_NODE:
+        return put_node(store, effect->node, error);
+    case EFFECT_SAVE_TASKS:
+        return put_tasks(store, effect->job, error);
+    case EFFECT_SAVE_DATASET:
+        return put_dataset(store, effect->job, error);
+    case EFFECT_FORGET_NODE:
+        return delete_node(store, effect->name, error);
+    case EFFECT_EVENT:
+        return add_event(store, effect, error);
+    case EFFECT_ORDERS:
+        return 0;
+    }
+    return edl_error_set(error, -EINVAL, "unknown effect %d", (int)effect->kind);
+}

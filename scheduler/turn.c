@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* turn.c - plan, commit, answer, wake
+ *
+ * Whatever changed the core since the last turn is one turn: requests that came in one pass of the
+ * loop, a timer, the plan that follows. Its records are one transaction (one fsync for all of
+ * them). Nobody hears of a change before it is on disk: answers, orders and events go out behind
+ * the commit.
+ *
+ * When the commit fails, memory is ahead of the disk and nothing can take it back. The turn's
+ * requests are told, the process ends, and its restart continues from the last state that was
+ * committed. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "scheduler/log_hub.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/store/store.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define FAILED_LINGER_US                                                                           \
+    (200 * USEC_PER_MSEC) /* for the answers to leave before the process does */
+
+/* --- requests that wait for their answer --- */
+
+static void on_gone(struct http_request *request, void *userdata)
+{
+    struct held *held = userdata;
+
+    (void)request;
+    held->request = NULL; /* whoever holds it frees it when its turn comes */
+}
+
+struct held *held_new(struct http_request *request)
+{
+    struct held *held = xcalloc(1, sizeof *held);
+
+    held->request = request;
+    http_request_defer(request, on_gone, held);
+    return held;
+}
+
+void held_reply_json(struct held *take_held, unsigned status, json_t *take_json)
+{
+    if (take_held->request != NULL)
+        http_reply_json(take_held->request, status, take_json);
+    else
+        json_decref(take_json);
+    json_decref(take_held->json);
+    free(take_held);
+}
+
+void held_reply_error(struct held *take_held, const struct edl_error *error)
+{
+    if (take_held->request != NULL)
+        http_reply_error(take_held->request, error);
+    json_decref(take_held->json);
+    free(take_held);
+}
+
+void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
+                       json_t *take_json)
+{
+    take_held->status = status;
+    take_held->json = take_json;
+    DL_APPEND(scheduler->answers, take_held);
+    scheduler_touch(scheduler);
+}
+
+void held_build_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
+                             held_build_fn build, const char *key, uint64_t id)
+{
+    take_held->build = build;
+    take_held->id = id;
+    (void)snprintf(take_held->key, sizeof take_held->key, "%s", key != NULL ? key : "");
+    held_after_commit(scheduler, take_held, status, NULL);
+}
+
+static void answer(struct scheduler *scheduler, struct held *held)
+{
+    json_t *json =
+        held->build != NULL ? held->build(scheduler, held->key, held->id) : TAKE_PTR(held->json);
+    struct edl_error error = { 0 };
+
+    if (json != NULL || held->build == NULL) {
+        held_reply_json(held, held->status, json);
+        return;
+    }
+    (void)edl_error_set(&error, -ENOENT, "it was removed in the same moment");
+    held_reply_error(held, &error);
+}
+
+static void answer_all(struct scheduler *scheduler, const struct edl_error *error)
+{
+    struct held *list = TAKE_PTR(scheduler->answers);
+    struct held *held, *next;
+
+    DL_FOREACH_SAFE(list, held, next)
+    {
+        DL_DELETE(list, held);
+        if (error != NULL)
+            held_reply_error(held, error);
+        else
+            answer(scheduler, held);
+    }
+}
+
+/* A topic to wake once the commit is done. */
+struct later {
+    char topic[TOPIC_MAX];
+    struct later *next, *prev;
+};
+
+void scheduler_notify(struct scheduler *scheduler, const char *topic)
+{
+    struct later *later;
+
+    if (!scheduler->turn_wanted) {
+        waiters_notify(scheduler, topic);
+        return;
+    }
+    later = xcalloc(1, sizeof *later);
+    (void)snprintf(later->topic, sizeof later->topic, "%s", topic);
+    DL_APPEND(scheduler->later, later);
+}
+
+static void wake_later(struct scheduler *scheduler, bool silently)
+{
+    struct later *list = TAKE_PTR(scheduler->later);
+    struct later *later, *next;
+
+    DL_FOREACH_SAFE(list, later, next)
+    {
+        DL_DELETE(list, later);
+        if (!silently)
+            waiters_notify(scheduler, later->topic);
+        free(later);
+    }
+}
+
+void turn_done(struct scheduler *scheduler)
+{
+    struct held *held, *next;
+
+    DL_FOREACH_SAFE(scheduler->answers, held, next)
+    {
+        DL_DELETE(scheduler->answers, held);
+        held->request = NULL;
+        held_reply_json(held, 0, NULL);
+    }
+    wake_later(scheduler, true);
+}
+
+/* --- after the commit --- */
+
+/* What has to be said, kept apart from the effects: those die with the core's next event. */
+struct notice {
+    enum effect_kind kind;
+    char topic[TOPIC_MAX];
+};
+
+static void log_event(const struct effect *effect)
+{
+    if (effect->job != NULL)
+        log_info("%s: job %s (%" PRIu64 "): %s", effect->event, effect->job->spec->name,
+                 effect->job->id, effect->text);
+    else
+        log_info("%s: %s%s%s", effect->event, effect->name, effect->name[0] != '\0' ? ": " : "",
+                 effect->text);
+}
+
+static size_t collect_notices(const struct effect *effects, size_t n, struct notice **ret)
+{
+    struct notice *notices = xcalloc(n + 1, sizeof *notices);
+    bool events = false;
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct notice *notice = &notices[used];
+
+        if (effects[i].kind == EFFECT_EVENT) {
+            log_event(&effects[i]);
+            events = true;
+        } else if (effects[i].kind == EFFECT_ORDERS) {
+            (void)snprintf(notice->topic, sizeof notice->topic, "orders/%s", effects[i].node->name);
+            used++;
+        } else if (effects[i].kind == EFFECT_SAVE_JOB) {
+            (void)snprintf(notice->topic, sizeof notice->topic, "logs/%" PRIu64,
+                           effects[i].job->id); /* an ended job ends its `logs --follow` */
+            used++;
+        }
+    }
+    if (events)
+        (void)snprintf(notices[used++].topic, sizeof notices->topic, "events");
+    *ret = notices;
+    return used;
+}
+
+/* Tasks that came free or passes that ended are handed out within the same turn, so that a waiting
+ * trainer pays for one commit and not for two. */
+static void serve_task_waiters(struct scheduler *scheduler)
+{
+    size_t n;
+    const struct effect *effects = cluster_effects(scheduler->cluster, &n);
+    uint64_t *jobs = xcalloc(n, sizeof *jobs);
+    size_t n_jobs = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind == EFFECT_SAVE_TASKS || effects[i].kind == EFFECT_SAVE_DATASET)
+            jobs[n_jobs++] = effects[i].job->id;
+    for (size_t i = 0; i < n_jobs; i++) {
+        char topic[TOPIC_MAX];
+
+        (void)snprintf(topic, sizeof topic, "tasks/%" PRIu64, jobs[i]);
+        waiters_notify(scheduler, topic);
+    }
+    free(jobs);
+}
+
+static int on_end(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    (void)sd_event_exit(userdata, 1);
+    return 0;
+}
+
+static void fail(struct scheduler *scheduler, const struct edl_error *error)
+{
+    log_error(
+        "%s; nothing of this turn was stored. Ending: a restart continues from the last stored "
+        "state%s%s",
+        error->text, error->remedy[0] != '\0' ? "; " : "", error->remedy);
+    scheduler->failed = true;
+    answer_all(scheduler, error);
+    if (sd_event_add_time_relative(scheduler->event, &scheduler->end, CLOCK_MONOTONIC,
+                                   FAILED_LINGER_US, 0, on_end, scheduler->event) < 0)
+        (void)sd_event_exit(scheduler->event, 1);
+}
+
+static void arm_timer(struct scheduler *scheduler)
+{
+    uint64_t deadline_us = cluster_next_deadline_us(scheduler->cluster);
+
+    if (deadline_us == NEVER_US) {
+        (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+        return;
+    }
+    (void)sd_event_source_set_time(scheduler->timer, deadline_us);
+    (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_ONESHOT);
+}
+
+int scheduler_turn(struct scheduler *scheduler)
+{
+    struct edl_error error = { 0 };
+    struct notice *notices;
+    const struct effect *effects;
+    const struct log_tail *tails;
+    size_t n_effects, n_tails, n_notices;
+    int r;
+
+    if (scheduler->failed)
+        return -EIO;
+    scheduler->turn_wanted = false;
+    cluster_plan(scheduler->cluster, clock_instant());
+    serve_task_waiters(scheduler);
+    effects = cluster_effects(scheduler->cluster, &n_effects);
+    log_hub_note_effects(scheduler->logs, effects, n_effects);
+    tails = log_hub_pending(scheduler->logs, &n_tails);
+    r = store_commit(scheduler->store, effects, n_effects, tails, n_tails, &error);
+    if (r < 0) {
+        fail(scheduler, &error);
+        return r;
+    }
+    n_notices = collect_notices(effects, n_effects, &notices);
+    cluster_effects_clear(scheduler->cluster);
+    log_hub_pending_clear(scheduler->logs);
+    /* serve_task_waiters touched us on its way: that was this turn. */
+    scheduler->turn_wanted = false;
+    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    answer_all(scheduler, NULL);
+    for (size_t i = 0; i < n_notices; i++)
+        waiters_notify(scheduler, notices[i].topic);
+    free(notices);
+    wake_later(scheduler, false);
+    arm_timer(scheduler);
+    return 0;
+}
+
+/* --- event sources --- */
+
+static int on_turn(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    (void)scheduler_turn(userdata);
+    return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+
+    (void)source;
+    (void)usec;
+    cluster_tick(scheduler->cluster, clock_instant());
+    scheduler_touch(scheduler);
+    return 0;
+}
+
+void scheduler_touch(struct scheduler *scheduler)
+{
+    if (scheduler->turn_wanted || scheduler->failed)
+        return;
+    scheduler->turn_wanted = true;
+    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_ONESHOT);
+}
+
+int turn_init(struct scheduler *scheduler, struct edl_error *error)
+{
+    int r = sd_event_add_defer(scheduler->event, &scheduler->turn, on_turn, scheduler);
+
+    if (r >= 0)
+        r = sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time(scheduler->event, &scheduler->timer, CLOCK_BOOTTIME, NEVER_US,
+                              10 * USEC_PER_MSEC, on_timer, scheduler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiters.c - long polls: requests that wait for news of a topic, or for their deadline
+ *
+ * Each waiter has a timer of its own on the loop (the loop keeps them in a heap). A client that
+ * went away is noticed at the next news or at the deadline, whichever comes first; deadlines are
+ * half a minute at most. */
+#include "scheduler/waiters.h"
+
+#include <stdio.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "scheduler/scheduler.h"
+#include "shared/macro.h"
+
+struct waiter {
+    struct scheduler *scheduler; /* borrowed */
+    struct topic *topic;         /* borrowed */
+    struct held *held;           /* owned; NULL once answered */
+    sd_event_source *timer;      /* owned */
+    waiter_poll_fn poll;
+    void *data; /* owned */
+    struct waiter *next, *prev;
+};
+
+struct topic {
+    char name[TOPIC_MAX];
+    struct waiter *waiters; /* owned list */
+    bool busy;              /* being walked: a waiter that is added meanwhile must not free it */
+    UT_hash_handle hh;
+};
+
+static void waiter_free(struct waiter *waiter)
+{
+    (void)sd_event_source_disable_unref(waiter->timer);
+    free(waiter->data);
+    free(waiter);
+}
+
+static void topic_release(struct waiters *waiters, struct topic *topic)
+{
+    if (topic->waiters != NULL || topic->busy)
+        return;
+    HASH_DEL(waiters->topics, topic);
+    free(topic);
+}
+
+static bool poll_waiter(struct waiter *waiter, bool last)
+{
+    if (waiter->held->request != NULL)
+        return waiter->poll(waiter->scheduler, waiter->held, waiter->data, last);
+    held_reply_json(waiter->held, 0, NULL); /* nobody listens any more: only frees */
+    return true;
+}
+
+static void waiter_end(struct waiter *waiter)
+{
+    struct topic *topic = waiter->topic;
+    struct waiters *waiters = &waiter->scheduler->waiters;
+
+    DL_DELETE(topic->waiters, waiter);
+    waiter_free(waiter);
+    topic_release(waiters, topic);
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct waiter *waiter = userdata;
+
+    (void)source;
+    (void)usec;
+    (void)poll_waiter(waiter, true);
+    waiter_end(waiter);
+    return 0;
+}
+
+static struct topic *topic_get(struct waiters *waiters, const char *name)
+{
+    struct topic *topic;
+
+    HASH_FIND_STR(waiters->topics, name, topic);
+    if (topic != NULL)
+        return topic;
+    topic = xcalloc(1, sizeof *topic);
+    (void)snprintf(topic->name, sizeof topic->name, "%s", name);
+    HASH_ADD_STR(waiters->topics, name, topic);
+    return topic;
+}
+
+void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                          uint64_t deadline_us, waiter_poll_fn poll, void *take_data)
+{
+    struct waiter *waiter = xcalloc(1, sizeof *waiter);
+
+    waiter->scheduler = scheduler;
+    waiter->topic = topic_get(&scheduler->waiters, topic);
+    waiter->held = take_held;
+    waiter->poll = poll;
+    waiter->data = take_data;
+    DL_APPEND(waiter->topic->waiters, waiter);
+    if (sd_event_add_time(scheduler->event, &waiter->timer, CLOCK_BOOTTIME, deadline_us,
+                          USEC_PER_MSEC, on_deadline, waiter) < 0) {
+        (void)poll_waiter(waiter, true); /* no timer, no wait */
+        waiter_end(waiter);
+    }
+}
+
+void waiters_add(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                 uint64_t deadline_us, waiter_poll_fn poll, void *take_data)
+{
+    if (poll(scheduler, take_held, take_data, false))
+        free(take_data);
+    else
+        waiters_add_unpolled(scheduler, take_held, topic, deadline_us, poll, take_data);
+}
+
+void waiters_notify(struct scheduler *scheduler, const char *topic_name)
+{
+    struct topic *topic;
+    struct waiter *waiter, *next;
+
+    HASH_FIND_STR(scheduler->waiters.topics, topic_name, topic);
+    if (topic == NULL || topic->busy)
+        return;
+    topic->busy = true;
+    DL_FOREACH_SAFE(topic->waiters, waiter, next)
+    if (poll_waiter(waiter, false)) {
+        DL_DELETE(topic->waiters, waiter);
+        waiter_free(waiter);
+    }
+    topic->busy = false;
+    topic_release(&scheduler->waiters, topic);
+}
+
+void waiters_done(struct waiters *waiters)
+{
+    struct topic *topic, *next_topic;
+
+    HASH_ITER(hh, waiters->topics, topic, next_topic)
+    {
+        struct waiter *waiter, *next;
+
+        DL_FOREACH_SAFE(topic->waiters, waiter, next)
+        {
+            DL_DELETE(topic->waiters, waiter);
+            held_reply_json(waiter->held, 0, NULL);
+            waiter_free(waiter);
+        }
+        HASH_DEL(waiters->topics, topic);
+        free(topic);
+    }
+}

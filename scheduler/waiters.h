@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiters.h - long polls: requests that wait for news of a topic, or for their deadline
+ *
+ * A topic is a word ("events", "orders/n1", "tasks/7", "logs/7"); waking one costs what waits on
+ * it, not what waits at all. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+struct held;
+struct http_request;
+struct scheduler;
+struct topic;
+struct waiter;
+
+#define TOPIC_MAX 80
+
+struct waiters {
+    struct topic *topics; /* uthash by name, owned */
+};
+
+/* Looks whether there is news. `last`: the deadline came, so it must answer. Takes held and returns
+ * true when it answered (held_*), else leaves it alone. */
+typedef bool (*waiter_poll_fn)(struct scheduler *scheduler, struct held *held, void *data,
+                               bool last);
+
+/* waiters_add - polls at once; waits when that gave nothing. take_data ends with free(). */
+void waiters_add(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                 uint64_t deadline_us, waiter_poll_fn poll, void *take_data);
+
+/* waiters_add_unpolled - as waiters_add, but the first look is at the topic's next news */
+void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                          uint64_t deadline_us, waiter_poll_fn poll, void *take_data);
+
+/* waiters_notify - polls everything that waits on the topic */
+void waiters_notify(struct scheduler *scheduler, const char *topic);
+
+/* waiters_done - forgets all (the server is gone) */
+void waiters_done(struct waiters *waiters);

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_orders.c - orders, the environment of a process, log streams */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "scheduler/log_hub.h"
+#include "scheduler/options.h"
+#include "scheduler/orders.h"
+#include "scheduler/store/store.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "tests/unit/scheduler_fixture.h"
+
+struct fixture {
+    struct cluster *cluster;
+    struct job *job;
+    struct node *node;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+
+    f->cluster = new_cluster();
+    f->job = run_job(f->cluster);
+    f->node = cluster_node(f->cluster, "n1");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    (void)cluster_free(f->cluster);
+    free(f);
+    return 0;
+}
+
+static struct process *trainer(const struct fixture *f, uint32_t index)
+{
+    struct process *process;
+
+    DL_FOREACH2(f->job->processes, process, job_next)
+    if (process->role == 1 && process->index == index)
+        return process;
+    fail_msg("no trainer %u", index);
+    return NULL;
+}
+
+static void assert_env(const json_t *env, const char *name, const char *expected)
+{
+    const char *value = json_string_value(json_object_get(env, name));
+
+    if (value == NULL || !streq(value, expected))
+        fail_msg("%s is \"%s\", not \"%s\"", name, value != NULL ? value : "(absent)", expected);
+}
+
+static void test_environment_has_upstreams_values(void **state)
+{
+    static const char *const expected[][2] = {
+        { "PADDLE_JOB_NAME", "example" },
+        { "TRAINERS", "2" },
+        { "PSERVERS", "1" },
+        { "ENTRY", "python train.py --x 1" },
+        { "TOPOLOGY", "python train.py --x 1" },
+        { "TRAINER_PACKAGE", "" },
+        { "PADDLE_INIT_PORT", "7164" },
+        { "PADDLE_INIT_TRAINER_COUNT", "2" }, /* 1500m rounds up */
+        { "PADDLE_INIT_PORTS_NUM", "2" },
+        { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
+        { "PADDLE_INIT_NUM_PASSES", "2" },
+        { "PADDLE_INIT_USE_GPU", "0" },
+        { "PADDLE_INIT_TRAINER_ID", "1" },
+        { "POD_IP", "10.0.0.7" },
+        { "WORLD_SIZE", "2" },
+        { "LOCAL_RANK", "1" },
+        { "OMPI_COMM_WORLD_RANK", "1" },
+        { "OMPI_COMM_WORLD_SIZE", "2" },
+        { "EDL_JOB_ID", "1" },
+        { "EDL_ROLE", "trainer" },
+        { "EDL_INDEX", "1" },
+        { "EDL_ADDRESS", "10.0.0.7" },
+        { "EDL_DATASET", "" },
+        { "EDL_PASSES", "2" },
+        { "FLAVOUR", "sour" },
+    };
+    struct fixture *f = *state;
+    json_t *env = order_environment(trainer(f, 1));
+
+    for (size_t i = 0; i < ELEMENTS(expected); i++)
+        assert_env(env, expected[i][0], expected[i][1]);
+    assert_non_null(json_object_get(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE"));
+    assert_non_null(json_object_get(env, "NAMESPACE"));
+    json_decref(env);
+}
+
+static void test_environment_of_the_job_wins_but_not_over_identity(void **state)
+{
+    struct fixture *f = *state;
+    json_t *env = order_environment(trainer(f, 0));
+
+    assert_env(env, "RANK", "mine");
+    assert_env(env, "EDL_JOB", "example");
+    json_decref(env);
+}
+
+static void test_environment_lists_allocated_ports(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    json_t *env;
+
+    process->n_ports = 2;
+    process->ports[0] = 20007;
+    process->ports[1] = 65535;
+    env = order_environment(process);
+    assert_env(env, "EDL_PORTS", "20007,65535");
+    json_decref(env);
+}
+
+static void test_orders_name_every_process_of_the_node(void **state)
+{
+    struct fixture *f = *state;
+    json_t *orders = orders_to_json(f->node, NULL);
+    const json_t *processes = json_object_get(orders, "processes");
+    const json_t *order = json_array_get(processes, 0);
+
+    assert_int_equal(json_array_size(processes), 3);
+    assert_int_equal(json_integer_value(json_object_get(orders, "version")),
+                     f->node->orders_version);
+    assert_string_equal(json_string_value(json_object_get(order, "desired")), "run");
+    assert_int_equal(json_integer_value(json_object_get(order, "grace_us")), 30000000);
+    assert_true(json_is_array(json_object_get(order, "argv")));
+    assert_true(json_is_object(json_object_get(order, "env")));
+    json_decref(orders);
+}
+
+static void test_orders_stop_what_is_wanted_stopped(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    json_t *orders, *order;
+    size_t i;
+
+    assert_int_equal(cluster_kill_job(f->cluster, f->job, "enough", start, &error), 0);
+    cluster_plan(f->cluster, start);
+    orders = orders_to_json(f->node, NULL);
+    assert_int_equal(json_array_size(json_object_get(orders, "processes")), 3);
+    json_array_foreach(json_object_get(orders, "processes"), i, order)
+        assert_string_equal(json_string_value(json_object_get(order, "desired")), "stop");
+    json_decref(orders);
+}
+
+/* --- logs --- */
+
+struct hub_fixture {
+    char folder[64], path[96];
+    struct store *store;
+    struct log_hub *hub;
+};
+
+static void hub_open(struct fixture *f, struct hub_fixture *h)
+{
+    struct edl_error error = { 0 };
+    size_t n;
+    const struct effect *effects = cluster_effects(f->cluster, &n);
+
+    (void)snprintf(h->folder, sizeof h->folder, "/tmp/edl-test-orders-XXXXXX");
+    assert_non_null(mkdtemp(h->folder));
+    (void)snprintf(h->path, sizeof h->path, "%s/edl.db", h->folder);
+    assert_int_equal(store_open(h->path, &h->store, &error), 0);
+    assert_int_equal(store_commit(h->store, effects, n, NULL, 0, &error), 0);
+    assert_int_equal(log_hub_new(h->store, start.wall_us, &h->hub, &error), 0);
+}
+
+static void hub_close(struct hub_fixture *h)
+{
+    (void)log_hub_free(h->hub);
+    (void)store_free(h->store);
+    (void)unlink(h->path);
+    (void)rmdir(h->folder);
+}
+
+static void push(struct hub_fixture *h, const struct process *process, uint64_t offset,
+                 const char *text, bool end)
+{
+    struct log_push p = { .process = process,
+                          .offset = offset,
+                          .next_offset = offset + strlen(text),
+                          .text = text,
+                          .end = end };
+
+    log_hub_push(h->hub, &p, start.now_us);
+}
+
+/* All that is behind the cursor, in one string (static). */
+static const char *read_text(struct hub_fixture *h, struct log_read *read)
+{
+    static char text[LOG_RING_BYTES + 4096];
+    struct edl_error error = { 0 };
+    json_t *entries, *entry;
+    size_t i, used = 0;
+
+    if (log_hub_read(h->hub, read, &entries, &error) < 0)
+        fail_msg("%s", error.text);
+    text[0] = '\0';
+    json_array_foreach(entries, i, entry) used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s",
+                         json_string_value(json_object_get(entry, "text")));
+    json_decref(entries);
+    return text;
+}
+
+static struct log_read whole_job(const struct fixture *f)
+{
+    return (struct log_read){ .filter = { .job_id = f->job->id, .index = UINT32_MAX },
+                              .max_bytes = 1 << 20 };
+}
+
+static void test_logs_are_cut_where_they_overlap(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+
+    hub_open(f, &h);
+    push(&h, trainer(f, 0), 0, "one\n", false);
+    push(&h, trainer(f, 0), 0, "one\n", false);
+    assert_string_equal(read_text(&h, &read), "one\n");
+    push(&h, trainer(f, 0), 0, "one\ntwo\n", false);
+    assert_string_equal(read_text(&h, &read), "two\n");
+    assert_string_equal(read_text(&h, &read), "");
+    assert_false(read.truncated);
+    push(&h, trainer(f, 0), 100, "far\n", false);
+    assert_string_equal(read_text(&h, &read), "far\n");
+    assert_true(read.truncated);
+    hub_close(&h);
+}
+
+static void test_logs_overlap_with_replaced_bytes(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+    /* the file holds a, an invalid byte, b, c, d: five bytes */
+    struct log_push p = { .process = trainer(f, 0),
+                          .offset = 0,
+                          .next_offset = 5,
+                          .text = "a\xef\xbf\xbd"
+                                  "bcd" };
+
+    hub_open(f, &h);
+    push(&h, trainer(f, 0), 0, "a", false);
+    (void)read_text(&h, &read);
+    log_hub_push(h.hub, &p, start.now_us);
+    assert_string_equal(read_text(&h, &read), "\xef\xbf\xbd"
+                                              "bcd");
+    hub_close(&h);
+}
+
+static void test_logs_end_is_stored_and_read_from_the_store(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct edl_error error = { 0 };
+    struct log_read read = whole_job(f);
+    const struct log_tail *tails;
+    size_t n;
+
+    hub_open(f, &h);
+    push(&h, trainer(f, 0), 0, "so far\n", false);
+    push(&h, trainer(f, 0), 7, "the end\n", true);
+    tails = log_hub_pending(h.hub, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(tails[0].text, "so far\nthe end\n");
+    assert_int_equal(store_commit(h.store, NULL, 0, tails, n, &error), 0);
+    log_hub_pending_clear(h.hub);
+    (void)log_hub_free(h.hub); /* the scheduler starts anew */
+    assert_int_equal(log_hub_new(h.store, start.wall_us, &h.hub, &error), 0);
+    assert_string_equal(read_text(&h, &read), "so far\nthe end\n");
+    assert_string_equal(read_text(&h, &read), "");
+    hub_close(&h);
+}
+
+static void test_logs_ring_keeps_the_newest(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+    _cleanup_free_ char *block = xcalloc(1, 64 * 1024 + 1);
+    uint64_t offset = 0;
+    const char *text;
+
+    hub_open(f, &h);
+    for (char c = 'a'; c < 'a' + 8; c++) {
+        memset(block, c, 64 * 1024);
+        push(&h, trainer(f, 0), offset, block, false);
+        offset += 64 * 1024;
+    }
+    text = read_text(&h, &read);
+    assert_int_equal(strlen(text), LOG_RING_BYTES);
+    assert_int_equal(text[0], 'e');
+    assert_true(read.truncated);
+    hub_close(&h);
+}
+
+static void ignore_job(uint64_t job_id, void *userdata)
+{
+    (void)job_id;
+    ++*(int *)userdata;
+}
+
+static void test_logs_orders_list_a_stream_while_it_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_filter filter = { .job_id = f->job->id, .role = "trainer", .index = 1 };
+    uint64_t until_us = start.now_us + LOG_INTEREST_US;
+    json_t *logs;
+    int gone = 0;
+
+    hub_open(f, &h);
+    logs = log_hub_orders(h.hub, f->node);
+    assert_int_equal(json_array_size(logs), 0);
+    json_decref(logs);
+    assert_true(log_hub_want(h.hub, &filter, start.now_us, until_us));
+    assert_false(log_hub_want(h.hub, &filter, start.now_us, until_us));
+    push(&h, trainer(f, 1), 0, "12345", false);
+    logs = log_hub_orders(h.hub, f->node);
+    assert_int_equal(json_array_size(logs), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(logs, 0), "after")), 5);
+    json_decref(logs);
+    assert_int_equal(log_hub_expire(h.hub, until_us - 1, ignore_job, &gone), until_us);
+    assert_int_equal(gone, 0);
+    (void)log_hub_expire(h.hub, until_us, ignore_job, &gone);
+    assert_int_equal(gone, 1);
+    logs = log_hub_orders(h.hub, f->node);
+    assert_int_equal(json_array_size(logs), 0);
+    json_decref(logs);
+    hub_close(&h);
+}
+
+/* --- command line --- */
+
+static void test_listen_takes_loopback_only(void **state)
+{
+    static const struct {
+        const char *text, *address;
+        uint16_t port;
+    } cases[] = {
+        { "127.0.0.1:7010", "127.0.0.1", 7010 },
+        { "127.8.8.8:0", "127.8.8.8", 0 },
+        { "localhost:1", "127.0.0.1", 1 },
+        { "[::1]:65535", "::1", 65535 },
+        { "0.0.0.0:7010", NULL, 0 },
+        { "10.0.0.1:7010", NULL, 0 },
+        { "[::]:7010", NULL, 0 },
+        { "127.0.0.1", NULL, 0 },
+        { "127.0.0.1:65536", NULL, 0 },
+        { "127.0.0.1:-1", NULL, 0 },
+        { "example.org:80", NULL, 0 },
+        { "", NULL, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct scheduler_options options = { 0 };
+        struct edl_error error = { 0 };
+        int r = options_listen(cases[i].text, &options, &error);
+
+        if (cases[i].address == NULL) {
+            assert_int_equal(r, -EINVAL);
+            assert_true(error.remedy[0] != '\0');
+            continue;
+        }
+        assert_int_equal(r, 0);
+        assert_string_equal(options.listen_address, cases[i].address);
+        assert_int_equal(options.listen_port, cases[i].port);
+    }
+}
+
+static void test_options_defaults_and_errors(void **state)
+{
+    char *good[] = { (char *)"x",   (char *)"--state-dir", (char *)"/s", (char *)"--max-load",
+                     (char *)"0.9", (char *)"--lease",     (char *)"5s", NULL };
+    char *none[] = { (char *)"x", NULL };
+    char *load[] = { (char *)"x",          (char *)"--state-dir", (char *)"/s",
+                     (char *)"--max-load", (char *)"1.5",         NULL };
+    char *policy[] = { (char *)"x",        (char *)"--state-dir", (char *)"/s",
+                       (char *)"--policy", (char *)"luck",        NULL };
+    struct scheduler_options options;
+    struct edl_error error = { 0 };
+    bool done;
+
+    (void)state;
+    assert_int_equal(options_parse(7, good, &options, &done, &error), 0);
+    assert_string_equal(options.port_file, "/s/address");
+    assert_int_equal(options.max_load_permille, 900);
+    assert_int_equal(options.lease_us, 5000000);
+    assert_int_equal(options.listen_port, 7010);
+    assert_int_equal(options_parse(1, none, &options, &done, &error), -EINVAL);
+    assert_int_equal(options_parse(5, load, &options, &done, &error), -EINVAL);
+    assert_int_equal(options_parse(5, policy, &options, &done, &error), -EINVAL);
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_environment_has_upstreams_values),
+        T(test_environment_of_the_job_wins_but_not_over_identity),
+        T(test_environment_lists_allocated_ports),
+        T(test_orders_name_every_process_of_the_node),
+        T(test_orders_stop_what_is_wanted_stopped),
+        T(test_logs_are_cut_where_they_overlap),
+        T(test_logs_overlap_with_replaced_bytes),
+        T(test_logs_end_is_stored_and_read_from_the_store),
+        T(test_logs_ring_keeps_the_newest),
+        T(test_logs_orders_list_a_stream_while_it_is_read),
+        cmocka_unit_test(test_listen_takes_loopback_only),
+        cmocka_unit_test(test_options_defaults_and_errors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store.c - what is committed is there again after a restart, and nothing else */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+#include <utlist.h>
+
+#include "scheduler/queue_rules.h"
+#include "scheduler/store/store.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "tests/unit/scheduler_fixture.h"
+
+struct fixture {
+    char folder[64];
+    char path[96];
+    struct store *store;
+    struct cluster *cluster;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    struct edl_error error = { 0 };
+
+    (void)snprintf(f->folder, sizeof f->folder, "/tmp/edl-test-store-XXXXXX");
+    if (mkdtemp(f->folder) == NULL)
+        return -1;
+    (void)snprintf(f->path, sizeof f->path, "%s/edl.db", f->folder);
+    if (store_open(f->path, &f->store, &error) < 0)
+        return -1;
+    f->cluster = new_cluster();
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm" };
+    struct fixture *f = *state;
+
+    (void)cluster_free(f->cluster);
+    (void)store_free(f->store);
+    for (size_t i = 0; i < ELEMENTS(suffixes); i++) {
+        char path[128];
+
+        (void)snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(f->folder);
+    free(f);
+    return 0;
+}
+
+static void commit(struct fixture *f)
+{
+    struct edl_error error = { 0 };
+    size_t n;
+    const struct effect *effects = cluster_effects(f->cluster, &n);
+
+    if (store_commit(f->store, effects, n, NULL, 0, &error) < 0)
+        fail_msg("%s", error.text);
+    cluster_effects_clear(f->cluster);
+}
+
+/* The scheduler is gone and comes again. */
+static void restart(struct fixture *f)
+{
+    struct edl_error error = { 0 };
+
+    f->cluster = cluster_free(f->cluster);
+    f->store = store_free(f->store);
+    if (store_open(f->path, &f->store, &error) < 0)
+        fail_msg("%s", error.text);
+    f->cluster = new_cluster();
+    if (store_load(f->store, f->cluster, start, &error) < 0)
+        fail_msg("%s", error.text);
+    cluster_restored(f->cluster, start);
+    if (cluster_check(f->cluster, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static struct job *the_job(const struct fixture *f)
+{
+    struct job *job = cluster_find_job(f->cluster, "example");
+
+    assert_non_null(job);
+    return job;
+}
+
+static void test_restart_brings_back_job_node_and_processes(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process;
+    struct job *job = run_job(f->cluster);
+    uint64_t next_incarnation = job->next_incarnation;
+    uint16_t port = job->processes->ports[0];
+
+    job->resizes = 3;
+    commit(f);
+    restart(f);
+    job = the_job(f);
+    assert_int_equal(job->id, 1);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_string_equal(job->user, "me");
+    assert_int_equal(job->next_incarnation, next_incarnation);
+    assert_int_equal(job->resizes, 3);
+    assert_int_equal(job->submitted_wall_us, start.wall_us);
+    assert_int_equal(job->target[1], 2);
+    assert_string_equal(job->spec->roles[1].argv[2], "python train.py --x 1");
+    assert_int_equal(job_count(job, 0, true), 1);
+    assert_int_equal(job_count(job, 1, true), 2);
+    process = job->processes;
+    assert_int_equal(process->ports[0], port);
+    assert_ptr_equal(process->node, cluster_node(f->cluster, "n1"));
+    assert_string_equal(process->node->credential_hash, "c0ffee");
+    assert_string_equal(process->node->boot_id, "boot");
+    assert_int_equal(process->node->cpu_granted_millicores, 3500);
+}
+
+static void test_restart_without_commit_knows_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    (void)run_job(f->cluster);
+    restart(f);
+    assert_null(cluster_find_job(f->cluster, "example"));
+    assert_null(cluster_node(f->cluster, "n1"));
+}
+
+/* What an agent says once all is over. */
+static void exit_all(struct fixture *f, int exit_code)
+{
+    struct process_report reports[8] = { 0 };
+    struct node_report report;
+    struct edl_error error = { 0 };
+    struct job *job = the_job(f);
+    const struct process *process;
+    size_t n = 0;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (!process_state_is_final(process->state))
+        reports[n++] = (struct process_report){
+            .job_id = job->id,
+            .role = job->spec->roles[process->role].name,
+            .index = process->index,
+            .incarnation = process->incarnation,
+            .state = PROCESS_EXITED,
+            .exit_code = exit_code,
+            .reason = "over",
+        };
+    report = node_says(reports, n);
+    assert_int_equal(cluster_report(f->cluster, cluster_node(f->cluster, "n1"), &report, start,
+                                    &error),
+                     0);
+}
+
+static void test_restart_never_gives_a_job_id_twice(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct job *job = run_job(f->cluster);
+
+    assert_int_equal(cluster_kill_job(f->cluster, job, "enough", start, &error), 0);
+    exit_all(f, 0);
+    commit(f);
+    restart(f);
+    assert_int_equal(the_job(f)->state, JOB_KILLED);
+    assert_int_equal(cluster_submit(f->cluster, parse_job(job_text), "me", start, &job, &error), 0);
+    assert_int_equal(job->id, 2);
+    assert_int_equal(cluster_job(f->cluster, 1)->state, JOB_KILLED);
+}
+
+static void test_failures_of_a_slot_survive(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = run_job(f->cluster);
+    const struct process *process;
+
+    exit_all(f, 7);
+    assert_int_equal(job->slots[1][0].failures, 1);
+    job->slots[1][0].failures = 3; /* more than the processes that are left tell */
+    commit(f);
+    restart(f);
+    job = the_job(f);
+    assert_int_equal(job->slots[1][0].failures, 3);
+    assert_int_equal(job->slots[1][1].failures, 1);
+    process = job->processes;
+    assert_int_equal(process->state, PROCESS_EXITED);
+    assert_int_equal(process->exit_code, 7);
+    assert_int_equal(job_count(job, 1, true), 0);
+    assert_int_equal(cluster_node(f->cluster, "n1")->cpu_granted_millicores, 0);
+}
+
+static void test_removed_node_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    struct node_report report = node_says(NULL, 0);
+    struct edl_error error = { 0 };
+    struct node *node;
+
+    assert_int_equal(cluster_join_node(f->cluster, "n2", "x", &report.offer, start, &node, &error),
+                     0);
+    commit(f);
+    assert_int_equal(cluster_remove_node(f->cluster, node, start, &error), 0);
+    commit(f);
+    restart(f);
+    assert_null(cluster_node(f->cluster, "n2"));
+}
+
+/* --- task queue --- */
+
+static struct task_queue *new_queue(const struct job *job, size_t n)
+{
+    struct task_queue_config config = queue_rules(job->spec);
+    struct task_queue *queue = task_queue_new(&config);
+
+    for (size_t i = 0; i < n; i++) {
+        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+
+        chunk->path = xstrdup("/data/\"train\"-\xc3\xa9");
+        chunk->offset_bytes = UINT64_C(1) << 40;
+        chunk->n_records = 10;
+        (void)task_queue_add(queue, chunk, 1);
+    }
+    return queue;
+}
+
+/* A started trainer of the job. */
+static struct process *a_trainer(const struct job *job)
+{
+    struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->role == 1)
+        return process;
+    fail_msg("no trainer");
+    return NULL;
+}
+
+static struct task *lease(struct fixture *f, struct process *holder)
+{
+    enum task_lease_result result;
+    struct edl_error error = { 0 };
+    struct task *task = NULL;
+    bool save;
+    uint32_t known[16];
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < task_queue_n_tasks(holder->job->queue); i++)
+        known[n++] = i;
+    if (cluster_lease_task(f->cluster, holder, known, n, start, &result, &task, &save, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(result, TASK_LEASE_GIVEN);
+    return task;
+}
+
+static void finish(struct fixture *f, struct process *holder, const struct task *task)
+{
+    struct edl_error error = { 0 };
+
+    if (cluster_finish_task(f->cluster, holder, task->id, task_queue_pass(holder->job->queue),
+                            task->lease, start, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static struct process *start_data(struct fixture *f, size_t n_tasks)
+{
+    struct edl_error error = { 0 };
+    struct job *job = run_job(f->cluster);
+
+    assert_int_equal(cluster_set_dataset(f->cluster, job, new_queue(job, n_tasks), "d1", start,
+                                         &error),
+                     0);
+    commit(f);
+    return a_trainer(job);
+}
+
+static void test_tasks_survive_with_their_leases(void **state)
+{
+    struct fixture *f = *state;
+    struct process *holder = start_data(f, 3);
+    struct task_queue_counts counts;
+    const struct task *task;
+    uint32_t leased;
+
+    finish(f, holder, lease(f, holder));
+    leased = lease(f, holder)->id;
+    commit(f);
+    restart(f);
+    assert_string_equal(the_job(f)->dataset_digest, "d1");
+    counts = task_queue_counts(the_job(f)->queue);
+    assert_int_equal(counts.done, 1);
+    assert_int_equal(counts.leased, 1);
+    assert_int_equal(counts.todo, 1);
+    assert_int_equal(counts.records_done, 10);
+    assert_int_equal(counts.records_total, 10);
+    task = task_queue_task(the_job(f)->queue, leased);
+    assert_string_equal(task->chunks[0].path, "/data/\"train\"-\xc3\xa9");
+    assert_int_equal(task->chunks[0].offset_bytes, UINT64_C(1) << 40);
+    assert_int_equal(task->holder, a_trainer(the_job(f))->incarnation);
+    finish(f, a_trainer(the_job(f)), task); /* the holder goes on as if nothing had been */
+    assert_int_equal(task_queue_counts(the_job(f)->queue).records_total, 20);
+}
+
+static void test_pass_that_ends_and_a_lease_in_one_turn_survive(void **state)
+{
+    struct fixture *f = *state;
+    struct process *holder = start_data(f, 2);
+    struct task_queue_counts counts;
+    const struct task *task;
+    uint32_t id, lease_number;
+
+    finish(f, holder, lease(f, holder));
+    task = lease(f, holder);
+    commit(f);
+    finish(f, holder, task); /* ends the pass: every task is to do again */
+    task = lease(f, holder);
+    id = task->id;
+    lease_number = task->lease;
+    commit(f);
+    restart(f);
+    assert_int_equal(task_queue_pass(the_job(f)->queue), 1);
+    counts = task_queue_counts(the_job(f)->queue);
+    assert_int_equal(counts.records_total, 20);
+    assert_int_equal(counts.records_done, 0);
+    assert_int_equal(counts.done, 0);
+    assert_int_equal(counts.leased, 1);
+    assert_int_equal(counts.todo, 1);
+    task = task_queue_task(the_job(f)->queue, id);
+    assert_int_equal(task->state, TASK_LEASED);
+    assert_int_equal(task->lease, lease_number);
+}
+
+static void test_saver_and_saved_model_survive(void **state)
+{
+    struct fixture *f = *state;
+    struct process *holder = start_data(f, 1);
+    enum task_lease_result result;
+    struct edl_error error = { 0 };
+    struct task *task;
+    bool save = false;
+
+    finish(f, holder, lease(f, holder));
+    finish(f, holder, lease(f, holder));
+    assert_int_equal(cluster_lease_task(f->cluster, holder, NULL, 0, start, &result, &task, &save,
+                                        &error),
+                     0);
+    assert_true(save);
+    commit(f);
+    restart(f);
+    holder = a_trainer(the_job(f));
+    assert_int_equal(task_queue_saver(the_job(f)->queue), holder->incarnation);
+    assert_int_equal(cluster_model_saved(f->cluster, holder, start, &error), 0);
+    commit(f);
+    restart(f);
+    assert_true(task_queue_is_model_saved(the_job(f)->queue));
+}
+
+/* --- events and logs --- */
+
+struct seen {
+    size_t n;
+    uint64_t last;
+    char event[32], text[32];
+};
+
+static void see_event(const struct stored_event *event, void *userdata)
+{
+    struct seen *seen = userdata;
+
+    assert_true(event->revision > seen->last);
+    seen->last = event->revision;
+    seen->n++;
+    if (seen->n == 1)
+        (void)snprintf(seen->event, sizeof seen->event, "%s", event->event);
+}
+
+static void test_events_come_in_order_and_resume(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct seen all = { 0 }, rest = { 0 }, none = { 0 }, two = { 0 };
+
+    (void)run_job(f->cluster);
+    commit(f);
+    assert_int_equal(store_events(f->store, 0, 0, 100, see_event, &all, &error), 0);
+    assert_true(all.n >= 4);
+    assert_string_equal(all.event, "node-joined");
+    assert_int_equal(store_events(f->store, 0, 0, 2, see_event, &two, &error), 0);
+    assert_int_equal(two.n, 2);
+    assert_int_equal(store_events(f->store, 1, two.last, 100, see_event, &rest, &error), 0);
+    assert_true(rest.n < all.n);
+    assert_int_equal(store_events(f->store, 99, 0, 100, see_event, &none, &error), 0);
+    assert_int_equal(none.n, 0);
+    assert_int_equal(store_events(f->store, 0, UINT64_MAX, 100, see_event, &none, &error), 0);
+    assert_int_equal(none.n, 0);
+}
+
+static void see_tail(const struct log_tail *tail, void *userdata)
+{
+    struct seen *seen = userdata;
+
+    seen->n++;
+    seen->last = tail->sequence;
+    (void)snprintf(seen->text, sizeof seen->text, "%s", tail->text != NULL ? tail->text : "-");
+}
+
+static void test_log_tail_is_kept_and_replaced(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct seen seen = { 0 }, keys = { 0 }, later = { 0 };
+    char first[] = "first", second[] = "second";
+    struct log_tail tail = { .job_id = 1, .role = "trainer", .incarnation = 2, .sequence = 5 };
+
+    (void)run_job(f->cluster);
+    commit(f);
+    tail.text = first;
+    assert_int_equal(store_commit(f->store, NULL, 0, &tail, 1, &error), 0);
+    tail.text = second;
+    tail.sequence = 6;
+    assert_int_equal(store_commit(f->store, NULL, 0, &tail, 1, &error), 0);
+    restart(f);
+    assert_int_equal(store_log_tails(f->store, 1, 0, see_tail, &seen, &error), 0);
+    assert_int_equal(seen.n, 1);
+    assert_string_equal(seen.text, "second");
+    assert_int_equal(store_log_keys(f->store, see_tail, &keys, &error), 0);
+    assert_int_equal(keys.last, 6);
+    assert_string_equal(keys.text, "-");
+    assert_int_equal(store_log_tails(f->store, 1, 6, see_tail, &later, &error), 0);
+    assert_int_equal(later.n, 0);
+}
+
+/* --- what must not happen --- */
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
+static void test_newer_database_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct store *store = NULL;
+
+    assert_int_equal(store_schema_version(f->store), 1);
+    f->store = store_free(f->store);
+    run_sql(f->path, "PRAGMA user_version = 9999");
+    assert_int_equal(store_open(f->path, &store, &error), -EINVAL);
+    assert_null(store);
+    assert_non_null(strstr(error.text, "9999"));
+    assert_true(error.remedy[0] != '\0');
+}
+
+static void test_damaged_row_stops_the_start(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+
+    (void)run_job(f->cluster);
+    commit(f);
+    run_sql(f->path, "UPDATE process SET state = 'flying' WHERE incarnation = 1");
+    f->cluster = cluster_free(f->cluster);
+    f->cluster = new_cluster();
+    assert_int_equal(store_load(f->store, f->cluster, start, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "process"));
+}
+
+static void test_commit_that_fails_leaves_nothing_behind(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct log_tail tail = { .job_id = 77, .role = "trainer" }; /* of no job: a foreign key */
+    char text[] = "x";
+    size_t n;
+    const struct effect *effects;
+
+    tail.text = text;
+    (void)run_job(f->cluster);
+    effects = cluster_effects(f->cluster, &n);
+    assert_true(store_commit(f->store, effects, n, &tail, 1, &error) < 0);
+    assert_true(error.text[0] != '\0');
+    restart(f);
+    assert_null(cluster_find_job(f->cluster, "example"));
+}
+
+static void test_full_disk_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct rlimit old, small = { .rlim_cur = 4096, .rlim_max = RLIM_INFINITY };
+    size_t n;
+    const struct effect *effects;
+    int r;
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)run_job(f->cluster);
+    effects = cluster_effects(f->cluster, &n);
+    small.rlim_max = old.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    r = store_commit(f->store, effects, n, NULL, 0, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_true(r == -EIO || r == -ENOSPC);
+    restart(f);
+    assert_null(cluster_find_job(f->cluster, "example"));
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_restart_brings_back_job_node_and_processes),
+        T(test_restart_without_commit_knows_nothing),
+        T(test_restart_never_gives_a_job_id_twice),
+        T(test_failures_of_a_slot_survive),
+        T(test_removed_node_is_forgotten),
+        T(test_tasks_survive_with_their_leases),
+        T(test_pass_that_ends_and_a_lease_in_one_turn_survive),
+        T(test_saver_and_saved_model_survive),
+        T(test_events_come_in_order_and_resume),
+        T(test_log_tail_is_kept_and_replaced),
+        T(test_newer_database_is_refused),
+        T(test_damaged_row_stops_the_start),
+        T(test_commit_that_fails_leaves_nothing_behind),
+        T(test_full_disk_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
