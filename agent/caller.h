@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* caller.h - which of our processes is at the other end of a Unix socket */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct edl_error;
+
+/* tells whether pid is the supervisor of one of our processes; *ret is then what the caller gets */
+typedef bool (*caller_lookup_fn)(pid_t supervisor_pid, void *userdata, void **ret);
+
+/* caller_identify - the process whose supervisor is an ancestor of the peer
+ * -EACCES with error when the peer is of another account or not one of ours. */
+int caller_identify(int fd, caller_lookup_fn lookup, void *userdata, void **ret,
+                    struct edl_error *error);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environment.c - turns an order into order.json
+ *
+ * The scheduler says what every process of the job is told; the agent adds what only the node
+ * knows. Its EDL_ variables cannot be overridden by the job; HOME, USER and LANG can. PATH always
+ * starts with the folder of our programs, so that a job's entry point finds those of the same
+ * version. */
+#include "agent/environment.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/layout.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
+static void set_text(json_t *env, const char *name, const char *value)
+{
+    (void)json_object_set_new(env, name, json_string(value));
+}
+
+static void set_default(json_t *env, const char *name, const char *value)
+{
+    if (json_object_get(env, name) == NULL)
+        set_text(env, name, value);
+}
+
+static void add_account(json_t *env)
+{
+    const struct passwd *account = getpwuid(geteuid());
+    const char *lang = getenv("LANG");
+
+    set_default(env, "HOME", account != NULL ? account->pw_dir : "/");
+    set_default(env, "USER", account != NULL ? account->pw_name : "nobody");
+    set_default(env, "LANG", lang != NULL && lang[0] != '\0' ? lang : "C.UTF-8");
+}
+
+static void add_path(json_t *env, const char *program_dir)
+{
+    const char *ordered = text_of(env, "PATH");
+    const char *own = getenv("PATH");
+    _cleanup_free_ char *path = NULL;
+
+    if (ordered[0] == '\0')
+        ordered = own != NULL && own[0] != '\0' ? own : DEFAULT_PATH;
+    path = text_format("%s:%s", program_dir, ordered);
+    set_text(env, "PATH", path);
+}
+
+/* job_name_valid - it becomes part of a path */
+static bool job_name_valid(const char *name)
+{
+    return name[0] != '\0' && name[0] != '.' && strlen(name) < 200 && strchr(name, '/') == NULL;
+}
+
+/* check - what the supervisor relies on */
+static int check(const json_t *order, struct edl_error *error)
+{
+    const json_t *argv = json_object_get(order, "argv");
+    const char *workspace = text_of(order, "workspace");
+    size_t i;
+    json_t *word;
+
+    if (!job_name_valid(text_of(order, "job")))
+        return edl_error_set(error, -EINVAL, "the order has no usable job name");
+    if (json_array_size(argv) == 0)
+        return edl_error_set(error, -EINVAL, "the order has no command");
+    json_array_foreach(argv, i, word)
+    {
+        if (!json_is_string(word))
+            return edl_error_set(error, -EINVAL, "argv[%zu] of the order is not text", i);
+    }
+    if (workspace[0] != '\0' && workspace[0] != '/')
+        return edl_error_set(error, -EINVAL, "the workspace '%s' is not an absolute path",
+                             workspace);
+    return 0;
+}
+
+/* make_folders - the workspace (given, or private and made), the log's folder, the output folder */
+static int make_folders(const struct layout *layout, const struct process_id *id,
+                        const json_t *order, char *ret[static 3], struct edl_error *error)
+{
+    const char *given = text_of(order, "workspace");
+    unsigned long long job_id = id->job_id;
+    int r;
+
+    ret[0] = given[0] != '\0' ? xstrdup(given)
+                              : text_format("%s/%llu/%s-%lu", layout->work_dir, job_id, id->role,
+                                            (unsigned long)id->index);
+    ret[1] = text_format("%s/%llu", layout->logs_dir, job_id);
+    ret[2] = text_format("%s/%s-%llu", layout->output_dir, text_of(order, "job"), job_id);
+    r = given[0] != '\0' ? 0 : folder_make(ret[0], 0700, error);
+    if (r == 0)
+        r = folder_make(ret[1], 0750, error);
+    if (r == 0)
+        r = folder_make(ret[2], 0755, error);
+    return r;
+}
+
+static json_t *build(const struct layout *layout, const struct process_id *id, const json_t *order,
+                     const struct environment_facts *facts, char *const folders[static 3])
+{
+    json_t *out = json_deep_copy(order);
+    json_t *env = json_deep_copy(json_object_get(order, "env"));
+    _cleanup_free_ char *log_path = layout_log_path(layout, id);
+
+    if (!json_is_object(env)) {
+        json_decref(env);
+        env = json_object();
+    }
+    set_text(env, "EDL_NODE", layout->node);
+    set_text(env, "EDL_SOCKET", layout->socket_path);
+    set_text(env, "EDL_WORKSPACE", folders[0]);
+    set_text(env, "EDL_LOG_DIR", folders[1]);
+    set_text(env, "EDL_OUTPUT_DIR", folders[2]);
+    add_path(env, layout->program_dir);
+    add_account(env);
+    (void)json_object_set_new(out, "env", env);
+    set_text(out, "workspace", folders[0]);
+    set_text(out, "log_path", log_path);
+    set_text(out, "lease_path", layout->lease_path);
+    set_text(out, "boot_id", facts->boot_id);
+    (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)facts->lease_us));
+    return out;
+}
+
+int environment_complete(const struct layout *layout, const struct process_id *id,
+                         const json_t *order, const struct environment_facts *facts, json_t **ret,
+                         struct edl_error *error)
+{
+    char *folders[3] = { NULL, NULL, NULL };
+    int r = check(order, error);
+
+    if (r == 0)
+        r = make_folders(layout, id, order, folders, error);
+    if (r == 0)
+        *ret = build(layout, id, order, facts, folders);
+    for (size_t i = 0; i < ELEMENTS(folders); i++)
+        free(folders[i]);
+    return r;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environment.h - turns an order into order.json: folders made, environment completed */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct edl_error;
+struct layout;
+struct process_id;
+
+struct environment_facts {
+    const char *boot_id;
+    uint64_t lease_us; /* 0: no fencing */
+};
+
+/* environment_complete - a new object for the process folder; order: as it came, borrowed
+ * Makes the private workspace, the log and the output folder. -EINVAL or -errno with error. */
+int environment_complete(const struct layout *layout, const struct process_id *id,
+                         const json_t *order, const struct environment_facts *facts, json_t **ret,
+                         struct edl_error *error);

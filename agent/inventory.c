@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inventory.c - cores, memory, usage of our process trees, foreign load
+ *
+ * Foreign load = busy CPU time of the machine (/proc/stat) minus that of our trees over the same
+ * time, smoothed, never below 0. A tree's CPU time is that of everything below its supervisor, with
+ * what was reaped there, so that short-lived children count. */
+#include "agent/inventory.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/procfs.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define SMOOTHING_US (5 * USEC_PER_SEC)
+#define DEPTH_MAX 64 /* of a process tree; deeper ones are not ours */
+
+static uint64_t machine_millicores(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (uint64_t)CPU_COUNT(&set) * 1000;
+    return (uint64_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 1L) * 1000;
+}
+
+/* read_memory - MemTotal and MemAvailable of /proc/meminfo in bytes */
+static int read_memory(uint64_t *ret_total, uint64_t *ret_available)
+{
+    _cleanup_fclose_ FILE *f = fopen("/proc/meminfo", "re");
+    unsigned long long total = 0, available = 0;
+    char line[160];
+
+    if (f == NULL)
+        return -errno;
+    while (fgets(line, sizeof line, f) != NULL) {
+        (void)sscanf(line, "MemTotal: %llu kB", &total);
+        (void)sscanf(line, "MemAvailable: %llu kB", &available);
+    }
+    if (total == 0)
+        return -EINVAL;
+    *ret_total = total * 1024;
+    *ret_available = MIN_OF(available, total) * 1024;
+    return 0;
+}
+
+/* read_busy_ticks - user, nice, system, irq, softirq of all cores; guest time is in user already */
+static uint64_t read_busy_ticks(void)
+{
+    _cleanup_fclose_ FILE *f = fopen("/proc/stat", "re");
+    unsigned long long user, nice_, system, irq, softirq;
+
+    if (f == NULL || fscanf(f, "cpu %llu %llu %llu %*u %*u %llu %llu", &user, &nice_, &system, &irq,
+                            &softirq) != 5)
+        return 0;
+    return user + nice_ + system + irq + softirq;
+}
+
+static uint64_t ticks_to_us(uint64_t ticks)
+{
+    return ticks * USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static int compare_pid(const void *a, const void *b)
+{
+    const struct procfs_stat *x = a;
+    const struct procfs_stat *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static struct inventory_tree *tree_of(struct inventory_tree *trees, size_t n_trees,
+                                      const struct procfs_stat *list, size_t n, pid_t pid)
+{
+    for (int depth = 0; depth < DEPTH_MAX && pid > 1; depth++) {
+        const struct procfs_stat key = { .pid = pid };
+        const struct procfs_stat *found;
+
+        for (size_t i = 0; i < n_trees; i++)
+            if (trees[i].root == pid)
+                return &trees[i];
+        found = bsearch(&key, list, n, sizeof *list, compare_pid);
+        if (found == NULL)
+            return NULL;
+        pid = found->ppid;
+    }
+    return NULL;
+}
+
+static void sample_trees(struct inventory_tree *trees, size_t n_trees)
+{
+    _cleanup_free_ struct procfs_stat *list = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_trees; i++) {
+        trees[i].cpu_used_us = 0;
+        trees[i].memory_used_bytes = 0;
+    }
+    if (n_trees == 0 || procfs_list(&list, &n) < 0)
+        return;
+    qsort(list, n, sizeof *list, compare_pid);
+    for (size_t i = 0; i < n; i++) {
+        struct inventory_tree *tree = tree_of(trees, n_trees, list, n, list[i].pid);
+
+        if (tree == NULL)
+            continue;
+        tree->cpu_used_us += ticks_to_us(list[i].cpu_ticks);
+        tree->memory_used_bytes += list[i].resident_bytes;
+    }
+}
+
+uint64_t inventory_smooth(uint64_t value, uint64_t sample, uint64_t elapsed_us)
+{
+    uint64_t weight_us = MIN_OF(elapsed_us, SMOOTHING_US);
+
+    return (value * (SMOOTHING_US - weight_us) + sample * weight_us) / SMOOTHING_US;
+}
+
+int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_t memory_bytes,
+                   bool no_foreign, struct edl_error *error)
+{
+    uint64_t total, available;
+    uint64_t cores = machine_millicores();
+    int r = read_memory(&total, &available);
+
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read /proc/meminfo");
+    if (cpu_millicores > cores)
+        return edl_error_set(error, -EINVAL, "--cpu offers %llu millicores, this machine has %llu",
+                             (unsigned long long)cpu_millicores, (unsigned long long)cores);
+    if (memory_bytes > total)
+        return edl_error_set(error, -EINVAL, "--memory offers %llu bytes, this machine has %llu",
+                             (unsigned long long)memory_bytes, (unsigned long long)total);
+    *inventory = (struct inventory){ .cpu_millicores = cpu_millicores ?: cores,
+                                     .memory_bytes = memory_bytes ?: total,
+                                     .no_foreign = no_foreign };
+    return 0;
+}
+
+void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
+                      uint64_t ended_cpu_us, uint64_t now_us)
+{
+    uint64_t busy_ticks = read_busy_ticks();
+    uint64_t ours_us = ended_cpu_us;
+    uint64_t ours_bytes = 0;
+    uint64_t total, available;
+
+    sample_trees(trees, n_trees);
+    if (inventory->no_foreign)
+        return;
+    for (size_t i = 0; i < n_trees; i++) {
+        ours_us += trees[i].cpu_used_us;
+        ours_bytes += trees[i].memory_used_bytes;
+    }
+    if (inventory->sampled_us != 0 && now_us > inventory->sampled_us) {
+        uint64_t elapsed_us = now_us - inventory->sampled_us;
+        uint64_t busy_us = ticks_to_us(busy_ticks - MIN_OF(busy_ticks, inventory->busy_ticks));
+        uint64_t mine_us = ours_us - MIN_OF(ours_us, inventory->ours_us);
+        uint64_t foreign_us = busy_us - MIN_OF(busy_us, mine_us);
+
+        inventory->foreign_cpu_millicores =
+            inventory_smooth(inventory->foreign_cpu_millicores, foreign_us * 1000 / elapsed_us,
+                             elapsed_us);
+    }
+    inventory->busy_ticks = busy_ticks;
+    inventory->ours_us = ours_us;
+    inventory->sampled_us = now_us;
+    if (read_memory(&total, &available) == 0)
+        inventory->foreign_memory_bytes = total - available - MIN_OF(total - available, ours_bytes);
+}

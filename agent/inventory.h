@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inventory.h - what this machine has, what our processes use of it, what others use */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct edl_error;
+
+struct inventory {
+    uint64_t cpu_millicores; /* offered */
+    uint64_t memory_bytes;   /* offered */
+    bool no_foreign;
+    uint64_t foreign_cpu_millicores; /* smoothed */
+    uint64_t foreign_memory_bytes;
+    /* last sample */
+    uint64_t busy_ticks;
+    uint64_t ours_us;
+    uint64_t sampled_us;
+};
+
+/* One of our process trees: filled in by inventory_sample. */
+struct inventory_tree {
+    pid_t root; /* supervisor */
+    uint64_t cpu_used_us;
+    uint64_t memory_used_bytes;
+};
+
+/* inventory_init - cpu_millicores, memory_bytes: 0 = all of the machine; more than it has is
+ * refused */
+int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_t memory_bytes,
+                   bool no_foreign, struct edl_error *error);
+
+/* inventory_sample - one pass over /proc; call once a heartbeat
+ * ended_cpu_us: total of our trees that are gone; it only grows. now_us: boot time. */
+void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
+                      uint64_t ended_cpu_us, uint64_t now_us);
+
+/* inventory_smooth - moves a value towards a new sample; time constant 5 s */
+uint64_t inventory_smooth(uint64_t value, uint64_t sample, uint64_t elapsed_us);

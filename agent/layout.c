@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.c - paths below the state folder */
+#include "agent/layout.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/options.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+char *text_format(const char *format, ...)
+{
+    char *text;
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vasprintf(&text, format, ap);
+    va_end(ap);
+    if (n == -1)
+        abort();
+    return text;
+}
+
+int folder_make(const char *path, unsigned mode, struct edl_error *error)
+{
+    _cleanup_free_ char *copy = xstrdup(path);
+    struct stat st;
+
+    for (char *p = copy + 1;; p++) {
+        bool last = *p == '\0';
+
+        if (*p != '/' && !last)
+            continue;
+        *p = '\0';
+        if (mkdir(copy, mode) == -1 && errno != EEXIST)
+            return edl_error_errno(error, -errno, "cannot make the folder %s", copy);
+        if (last)
+            break;
+        *p = '/';
+    }
+    if (stat(path, &st) == -1 || !S_ISDIR(st.st_mode))
+        return edl_error_set(error, -ENOTDIR, "%s is not a folder", path);
+    return 0;
+}
+
+static int absolute(const char *path, unsigned mode, char **ret, struct edl_error *error)
+{
+    int r = folder_make(path, mode, error);
+
+    if (r < 0)
+        return r;
+    *ret = realpath(path, NULL);
+    return *ret != NULL ? 0 : edl_error_errno(error, -errno, "cannot resolve %s", path);
+}
+
+static int find_program_dir(char **ret, struct edl_error *error)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (n == -1)
+        return edl_error_errno(error, -errno, "cannot find the folder of this program");
+    path[n] = '\0';
+    *strrchr(path, '/') = '\0';
+    *ret = xstrdup(path[0] != '\0' ? path : "/");
+    return 0;
+}
+
+/* protect - the state folder holds a credential and a socket: it must be ours, and only ours */
+static int protect(const char *path, struct edl_error *error)
+{
+    struct stat st;
+
+    if (stat(path, &st) == -1)
+        return edl_error_errno(error, -errno, "cannot look at %s", path);
+    if (st.st_uid != geteuid())
+        return edl_error_set(error, -EPERM, "%s belongs to another account", path);
+    if ((st.st_mode & 022) != 0)
+        return edl_error_set(error, -EPERM, "others may write to %s", path);
+    return 0;
+}
+
+int layout_init(const struct agent_options *options, struct layout *ret, struct edl_error *error)
+{
+    struct layout l = { .node = xstrdup(options->node) };
+    int r = absolute(options->state_dir, 0700, &l.state_dir, error);
+
+    if (r == 0)
+        r = protect(l.state_dir, error);
+    if (r == 0)
+        r = find_program_dir(&l.program_dir, error);
+    if (r == 0) {
+        _cleanup_free_ char *own = text_format("%s/output", l.state_dir);
+
+        r = absolute(options->output_dir != NULL ? options->output_dir : own, 0755, &l.output_dir,
+                     error);
+    }
+    if (r == 0) {
+        l.processes_dir = text_format("%s/processes", l.state_dir);
+        l.logs_dir = text_format("%s/logs", l.state_dir);
+        l.work_dir = text_format("%s/work", l.state_dir);
+        l.socket_path = text_format("%s/socket", l.state_dir);
+        l.lease_path = text_format("%s/lease", l.state_dir);
+        r = folder_make(l.processes_dir, 0700, error);
+    }
+    if (r < 0) {
+        layout_done(&l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+void layout_done(struct layout *l)
+{
+    free(l->node);
+    free(l->state_dir);
+    free(l->processes_dir);
+    free(l->logs_dir);
+    free(l->work_dir);
+    free(l->output_dir);
+    free(l->socket_path);
+    free(l->lease_path);
+    free(l->program_dir);
+    *l = (struct layout){ 0 };
+}
+
+char *layout_process_dir(const struct layout *layout, const struct process_id *id)
+{
+    char key[PROCESS_KEY_SIZE];
+
+    return text_format("%s/%s", layout->processes_dir, process_id_key(id, key));
+}
+
+char *layout_log_path(const struct layout *layout, const struct process_id *id)
+{
+    return text_format("%s/%llu/%s-%lu.%llu.log", layout->logs_dir, (unsigned long long)id->job_id,
+                       id->role, (unsigned long)id->index, (unsigned long long)id->incarnation);
+}

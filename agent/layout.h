@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout.h - where the agent keeps things, and the folders of a process */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/process_id.h"
+
+struct agent_options;
+struct edl_error;
+
+struct layout { /* all owned, absolute */
+    char *node;
+    char *state_dir;
+    char *processes_dir;
+    char *logs_dir;
+    char *work_dir;
+    char *output_dir;
+    char *socket_path;
+    char *lease_path;
+    char *program_dir; /* folder of this program: its siblings are found here */
+};
+
+/* layout_init - makes the state folder (0700) and those below; on failure nothing is kept in *ret
+ */
+int layout_init(const struct agent_options *options, struct layout *ret, struct edl_error *error);
+void layout_done(struct layout *layout);
+
+/* New strings, to be freed. */
+char *layout_process_dir(const struct layout *layout, const struct process_id *id);
+char *layout_log_path(const struct layout *layout, const struct process_id *id);
+
+/* folder_make - path and missing parents, mode for those that are made */
+int folder_make(const char *path, unsigned mode, struct edl_error *error);
+
+/* text_format - asprintf that aborts when memory is out */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* logs.h - sends what processes wrote: the last 64 KiB at the end, live while somebody looks */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <systemd/sd-event.h>
+
+#include "agent/process_id.h"
+
+struct edl_error;
+struct layout;
+struct link;
+struct logs;
+struct orders_log;
+
+#define LOGS_CHUNK_BYTES 65536
+
+struct logs_config {
+    sd_event *event;
+    struct link *link;           /* borrowed */
+    const struct layout *layout; /* borrowed */
+    /* the tail was taken, or could not be sent (sent false) */
+    void (*on_tail)(const struct process_id *id, bool sent, void *userdata);
+    /* nothing will be written any more */
+    bool (*ended)(const struct process_id *id, void *userdata);
+    void *userdata;
+};
+
+struct logs *logs_new(const struct logs_config *config);
+struct logs *logs_free(struct logs *logs);
+
+/* logs_send_tail - on_tail follows, possibly from inside this call; one at a time for each process
+ */
+void logs_send_tail(struct logs *logs, const struct process_id *id);
+
+/* logs_follow - these streams and no others from now on */
+void logs_follow(struct logs *logs, const struct orders_log *wanted, size_t n);
+
+/* logs_kick - looks again at all followed streams (a process ended; the scheduler is back) */
+void logs_kick(struct logs *logs);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - program edl-agent: runs the processes that the scheduler orders on this node */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "agent/agent.h"
+#include "agent/options.h"
+#include "shared/error.h"
+#include "shared/log.h"
+
+int main(int argc, char **argv)
+{
+    struct agent_options options;
+    struct agent *agent = NULL;
+    struct edl_error error = { 0 };
+    int r;
+
+    log_init("edl-agent");
+    r = options_parse(argc, argv, &options, &error);
+    if (r < 0) {
+        (void)fprintf(stderr, "edl-agent: %s\nTry 'edl-agent --help'.\n", error.text);
+        return 2;
+    }
+    if (r > 0)
+        return 0;
+    (void)umask(0027);
+    r = agent_new(&options, &agent, &error);
+    if (r == 0)
+        r = agent_run(agent, &error);
+    (void)agent_free(agent);
+    if (r < 0)
+        (void)log_failure(&error, "cannot run");
+    return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.c - command line of edl-agent, every value checked */
+#include "agent/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+
+enum option_key {
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_NODE,
+    OPTION_SCHEDULER,
+    OPTION_JOIN_TOKEN_FILE,
+    OPTION_STATE_DIR,
+    OPTION_OUTPUT_DIR,
+    OPTION_ADDRESS,
+    OPTION_CPU,
+    OPTION_MEMORY,
+    OPTION_GPUS,
+    OPTION_PORTS,
+    OPTION_HEARTBEAT,
+    OPTION_ALLOW_ROOT,
+    OPTION_STOP_PROCESSES_ON_EXIT,
+    OPTION_NO_FOREIGN,
+};
+
+static const char help[] =
+    "Usage: edl-agent --node NAME --scheduler URL --join-token-file FILE --state-dir DIR "
+    "[OPTION...]\n"
+    "Runs the processes that the scheduler orders on this node.\n\n"
+    "  --node NAME               name of this node, unique in the cluster\n"
+    "  --scheduler URL           http://host:port or unix:/path\n"
+    "  --join-token-file FILE    shared secret for joining\n"
+    "  --state-dir DIR           credential, socket, process folders, logs\n"
+    "  --output-dir DIR          where jobs write results (default: output in the state folder)\n"
+    "  --address ADDRESS         where processes of this node are reached (default 127.0.0.1)\n"
+    "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all)\n"
+    "  --memory QUANTITY         offered: 8Gi (default: all)\n"
+    "  --gpus N                  offered (default 0)\n"
+    "  --ports FIRST-LAST        for processes (default 20000-20999)\n"
+    "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
+    "  --allow-root              run processes although the agent runs as root\n"
+    "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
+    "  --no-foreign              do not report other load (nodes that share a machine)\n"
+    "  --help, --version\n";
+
+static const struct option long_options[] = {
+    { "help", no_argument, NULL, OPTION_HELP },
+    { "version", no_argument, NULL, OPTION_VERSION },
+    { "node", required_argument, NULL, OPTION_NODE },
+    { "scheduler", required_argument, NULL, OPTION_SCHEDULER },
+    { "join-token-file", required_argument, NULL, OPTION_JOIN_TOKEN_FILE },
+    { "state-dir", required_argument, NULL, OPTION_STATE_DIR },
+    { "output-dir", required_argument, NULL, OPTION_OUTPUT_DIR },
+    { "address", required_argument, NULL, OPTION_ADDRESS },
+    { "cpu", required_argument, NULL, OPTION_CPU },
+    { "memory", required_argument, NULL, OPTION_MEMORY },
+    { "gpus", required_argument, NULL, OPTION_GPUS },
+    { "ports", required_argument, NULL, OPTION_PORTS },
+    { "heartbeat", required_argument, NULL, OPTION_HEARTBEAT },
+    { "allow-root", no_argument, NULL, OPTION_ALLOW_ROOT },
+    { "stop-processes-on-exit", no_argument, NULL, OPTION_STOP_PROCESSES_ON_EXIT },
+    { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
+    { NULL, 0, NULL, 0 },
+};
+
+static int parse_ports(const char *text, struct agent_options *options)
+{
+    char first_text[8];
+    const char *dash = strchr(text, '-');
+    uint64_t first, last;
+
+    if (dash == NULL || (size_t)(dash - text) >= sizeof first_text)
+        return -EINVAL;
+    (void)snprintf(first_text, sizeof first_text, "%.*s", (int)(dash - text), text);
+    if (parse_u64(first_text, &first) < 0 || parse_u64(dash + 1, &last) < 0 || first < 1024 ||
+        last > UINT16_MAX || first > last)
+        return -EINVAL;
+    options->port_first = (uint16_t)first;
+    options->port_last = (uint16_t)last;
+    return 0;
+}
+
+static int set_option(struct agent_options *o, enum option_key key, const char *value)
+{
+    switch (key) {
+    case OPTION_NODE:
+        o->node = value;
+        return 0;
+    case OPTION_SCHEDULER:
+        o->scheduler = value;
+        return 0;
+    case OPTION_JOIN_TOKEN_FILE:
+        o->join_token_file = value;
+        return 0;
+    case OPTION_STATE_DIR:
+        o->state_dir = value;
+        return 0;
+    case OPTION_OUTPUT_DIR:
+        o->output_dir = value;
+        return 0;
+    case OPTION_ADDRESS:
+        o->address = value;
+        return 0;
+    case OPTION_CPU:
+        return parse_cpu(value, &o->cpu_millicores);
+    case OPTION_MEMORY:
+        return parse_bytes(value, &o->memory_bytes);
+    case OPTION_GPUS:
+        return parse_u64(value, &o->gpus);
+    case OPTION_PORTS:
+        return parse_ports(value, o);
+    case OPTION_HEARTBEAT:
+        return parse_seconds(value, &o->heartbeat_us);
+    case OPTION_ALLOW_ROOT:
+        o->allow_root = true;
+        return 0;
+    case OPTION_STOP_PROCESSES_ON_EXIT:
+        o->stop_processes_on_exit = true;
+        return 0;
+    case OPTION_NO_FOREIGN:
+        o->no_foreign = true;
+        return 0;
+    case OPTION_HELP:
+    case OPTION_VERSION:
+        break;
+    }
+    return -EINVAL;
+}
+
+/* node_valid - the name is part of paths in URLs */
+static bool node_valid(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+
+    return n > 0 && n < 64 && name[n] == '\0' && name[0] != '.' && name[0] != '-';
+}
+
+static int check(const struct agent_options *o, struct edl_error *error)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } required[] = { { "--node", o->node },
+                     { "--scheduler", o->scheduler },
+                     { "--join-token-file", o->join_token_file },
+                     { "--state-dir", o->state_dir } };
+
+    for (size_t i = 0; i < ELEMENTS(required); i++)
+        if (required[i].value == NULL || required[i].value[0] == '\0')
+            return edl_error_set(error, -EINVAL, "%s is missing", required[i].name);
+    if (!node_valid(o->node))
+        return edl_error_set(error, -EINVAL, "'%s' cannot be a node name (letters, digits, - _ .)",
+                             o->node);
+    if (o->heartbeat_us < 50 * USEC_PER_MSEC || o->heartbeat_us > 60 * USEC_PER_SEC)
+        return edl_error_set(error, -EINVAL, "--heartbeat must lie between 50ms and 60s");
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error)
+{
+    struct agent_options o = { .address = "127.0.0.1",
+                               .port_first = 20000,
+                               .port_last = 20999,
+                               .heartbeat_us = 2 * USEC_PER_SEC };
+    int key, which, r;
+
+    optind = 1;
+    opterr = 0;
+    while ((key = getopt_long(argc, argv, "", long_options, &which)) != -1) {
+        if (key == '?')
+            return edl_error_set(error, -EINVAL, "cannot understand '%s'", argv[optind - 1]);
+        if (key == OPTION_HELP || key == OPTION_VERSION) {
+            if (key == OPTION_HELP)
+                (void)fputs(help, stdout);
+            else
+                (void)printf("edl-agent %s\n", EDL_VERSION);
+            return 1;
+        }
+        if (set_option(&o, (enum option_key)key, optarg) < 0)
+            return edl_error_set(error, -EINVAL, "--%s: '%s' is not a valid value",
+                                 long_options[which].name, optarg != NULL ? optarg : "");
+    }
+    if (optind < argc)
+        return edl_error_set(error, -EINVAL, "unexpected argument '%s'", argv[optind]);
+    r = check(&o, error);
+    if (r == 0)
+        *ret = o;
+    return r;
+}

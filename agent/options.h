@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.h - command line of edl-agent */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct edl_error;
+
+struct agent_options { /* text is borrowed from argv */
+    const char *node;
+    const char *scheduler;
+    const char *join_token_file;
+    const char *state_dir;
+    const char *output_dir; /* NULL: in the state folder */
+    const char *address;
+    uint64_t cpu_millicores; /* 0: all of the machine */
+    uint64_t memory_bytes;   /* 0: all of the machine */
+    uint64_t gpus;
+    uint16_t port_first;
+    uint16_t port_last;
+    uint64_t heartbeat_us;
+    bool allow_root;
+    bool stop_processes_on_exit;
+    bool no_foreign; /* other load of the machine is not reported */
+};
+
+/* options_parse - 0: run; 1: help or version was printed; -EINVAL with error */
+int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error);

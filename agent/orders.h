@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* orders.h - an answer of the scheduler to GET /nodes/{node}/orders, checked */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/reconcile.h"
+
+struct edl_error;
+
+#define ORDERS_MAX 4096 /* processes of one node; more is not an order but a mistake */
+
+struct orders_log {
+    struct process_id id;
+    uint64_t after; /* byte offset in its log */
+};
+
+struct orders {
+    struct reconcile_order *list; /* owned */
+    json_t **documents;           /* owned array of references: document i belongs to list[i] */
+    size_t n;
+    struct orders_log *logs; /* owned */
+    size_t n_logs;
+};
+
+/* orders_parse - all or nothing: an answer that is not understood changes nothing (-EINVAL with
+ * error) */
+int orders_parse(const json_t *answer, struct orders *ret, struct edl_error *error);
+void orders_clear(struct orders *orders);

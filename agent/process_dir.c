@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_dir.c - the folder of one process */
+#include "agent/process_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static const char *const known_files[] = {
+    "order.json",      "supervisor.json",      "exit.json",
+    ".order.json.tmp", ".supervisor.json.tmp", ".exit.json.tmp"
+};
+
+static int write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, data, size);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return -errno;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+int file_write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
+                      struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    char temporary[80];
+    int r = 0;
+
+    (void)snprintf(temporary, sizeof temporary, ".%s.tmp", name);
+    fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "cannot create %s", name);
+    r = write_all(fd, data, size);
+    if (r == 0 && fsync(fd) == -1)
+        r = -errno;
+    if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) == -1)
+        r = -errno;
+    if (r == 0 && fsync(dir_fd) == -1)
+        r = -errno;
+    if (r < 0) {
+        (void)unlinkat(dir_fd, temporary, 0);
+        return edl_error_errno(error, r, "cannot write %s", name);
+    }
+    return 0;
+}
+
+static int write_json(int dir_fd, const char *name, const json_t *value, struct edl_error *error)
+{
+    _cleanup_free_ char *text = json_dumps(value, JSON_INDENT(1));
+
+    if (text == NULL)
+        return edl_error_set(error, -EINVAL, "cannot write %s: not valid JSON", name);
+    return file_write_atomic(dir_fd, name, text, strlen(text), 0600, error);
+}
+
+static int read_json(int dir_fd, const char *name, json_t **ret, struct edl_error *error)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    json_error_t where;
+    json_t *value;
+
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "cannot open %s", name);
+    value = json_loadfd(fd, JSON_REJECT_DUPLICATES, &where);
+    if (!json_is_object(value)) {
+        json_decref(value);
+        return edl_error_set(error, EDL_ECORRUPT, "%s is damaged: %s", name, where.text);
+    }
+    *ret = value;
+    return 0;
+}
+
+int process_dir_create(const char *path, const json_t *order, struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    int r;
+
+    if (mkdir(path, 0700) == -1)
+        return edl_error_errno(error, -errno, "cannot make the process folder %s", path);
+    fd = process_dir_open(path, error);
+    r = fd < 0 ? fd : write_json(fd, "order.json", order, error);
+    if (r < 0)
+        (void)process_dir_remove(path, NULL);
+    return r;
+}
+
+int process_dir_open(const char *path, struct edl_error *error)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd == -1 ? edl_error_errno(error, -errno, "cannot open the process folder %s", path)
+                    : fd;
+}
+
+int process_dir_lock(int dir_fd)
+{
+    return flock(dir_fd, LOCK_EX | LOCK_NB) == -1 ? -errno : 0;
+}
+
+int process_dir_read_order(int dir_fd, json_t **ret, struct edl_error *error)
+{
+    return read_json(dir_fd, "order.json", ret, error);
+}
+
+int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struct edl_error *error)
+{
+    json_t *value = NULL;
+    json_int_t pid, start, child;
+    const char *boot;
+    int r = read_json(dir_fd, "supervisor.json", &value, error);
+
+    if (r < 0)
+        return r;
+    if (json_unpack(value, "{s:I, s:I, s:s, s:I}", "pid", &pid, "start_time_ticks", &start,
+                    "boot_id", &boot, "child_pid", &child) == -1 ||
+        strlen(boot) >= BOOT_ID_SIZE) {
+        r = edl_error_set(error, EDL_ECORRUPT, "supervisor.json is damaged");
+    } else {
+        *ret = (struct supervisor_record){ .pid = (pid_t)pid,
+                                           .start_ticks = (uint64_t)start,
+                                           .child_pid = (pid_t)child };
+        (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", boot);
+    }
+    json_decref(value);
+    return r;
+}
+
+int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error *error)
+{
+    json_t *value = NULL;
+    json_int_t ended = 0, cpu = 0;
+    const char *reason;
+    int code, sig;
+    int r = read_json(dir_fd, "exit.json", &value, error);
+
+    if (r < 0)
+        return r;
+    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I}", "exit_code", &code, "exit_signal", &sig,
+                    "reason", &reason, "ended_wall_us", &ended, "cpu_used_us", &cpu) == -1) {
+        r = edl_error_set(error, EDL_ECORRUPT, "exit.json is damaged");
+    } else {
+        *ret = (struct exit_record){ .exit_code = code,
+                                     .exit_signal = sig,
+                                     .ended_wall_us = (uint64_t)ended,
+                                     .cpu_used_us = (uint64_t)cpu };
+        (void)snprintf(ret->reason, sizeof ret->reason, "%s", reason);
+    }
+    json_decref(value);
+    return r;
+}
+
+int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *record,
+                                 struct edl_error *error)
+{
+    json_t *value = json_pack("{s:I, s:I, s:s, s:I}", "pid", (json_int_t)record->pid,
+                              "start_time_ticks", (json_int_t)record->start_ticks, "boot_id",
+                              record->boot_id, "child_pid", (json_int_t)record->child_pid);
+    int r = write_json(dir_fd, "supervisor.json", value, error);
+
+    json_decref(value);
+    return r;
+}
+
+int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)
+{
+    json_t *value = json_pack("{s:i, s:i, s:s, s:I, s:I}", "exit_code", record->exit_code,
+                              "exit_signal", record->exit_signal, "reason", record->reason,
+                              "ended_wall_us", (json_int_t)record->ended_wall_us, "cpu_used_us",
+                              (json_int_t)record->cpu_used_us);
+    int r;
+
+    if (value == NULL) /* a name in the reason was not UTF-8; the end itself must not be lost */
+        value =
+            json_pack("{s:i, s:i, s:s, s:I, s:I}", "exit_code", record->exit_code, "exit_signal",
+                      record->exit_signal, "reason", "(reason is not valid text)", "ended_wall_us",
+                      (json_int_t)record->ended_wall_us, "cpu_used_us",
+                      (json_int_t)record->cpu_used_us);
+    r = write_json(dir_fd, "exit.json", value, error);
+    json_decref(value);
+    return r;
+}
+
+int process_dir_remove(const char *path, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd == -1)
+        return errno == ENOENT ? 0 : edl_error_errno(error, -errno, "cannot open %s", path);
+    for (size_t i = 0; i < ELEMENTS(known_files); i++)
+        (void)unlinkat(fd, known_files[i], 0);
+    if (rmdir(path) == -1 && errno != ENOENT)
+        return edl_error_errno(error, -errno, "cannot remove %s", path);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_dir.h - the folder of one process: what was ordered, who supervises it, how it ended
+ *
+ * order.json is written by the agent before anything runs, supervisor.json by the supervisor before
+ * the program runs, exit.json once by whoever holds the folder's lock. Every file appears whole or
+ * not at all (temporary file, fsync, rename, fsync of the folder). The supervisor holds flock() on
+ * the folder for its life: a free lock proves that no supervisor lives, and a supervisor that finds
+ * exit.json starts nothing. So no pid has to be believed. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/procfs.h"
+
+struct edl_error;
+
+struct supervisor_record {
+    pid_t pid;
+    uint64_t start_ticks;
+    char boot_id[BOOT_ID_SIZE];
+    pid_t child_pid;
+};
+
+struct exit_record {
+    int exit_code;   /* 128 + signal when a signal ended it; -1 when nobody saw the end */
+    int exit_signal; /* 0: none */
+    char reason[256];
+    uint64_t ended_wall_us;
+    uint64_t cpu_used_us;
+};
+
+/* file_write_atomic - name in folder dir_fd, whole or not at all, on disk when this returns 0 */
+int file_write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
+                      struct edl_error *error);
+
+/* process_dir_create - makes the folder (0700) and its order.json; an existing folder is -EEXIST */
+int process_dir_create(const char *path, const json_t *order, struct edl_error *error);
+
+/* process_dir_open - descriptor of the folder */
+int process_dir_open(const char *path, struct edl_error *error);
+
+/* process_dir_lock - 0: locked (held until dir_fd is closed), -EWOULDBLOCK: a supervisor lives */
+int process_dir_lock(int dir_fd);
+
+/* Readers: -ENOENT when the file is not there (yet), EDL_ECORRUPT when it is damaged. */
+int process_dir_read_order(int dir_fd, json_t **ret, struct edl_error *error);
+int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struct edl_error *error);
+int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error *error);
+
+int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *record,
+                                 struct edl_error *error);
+int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error);
+
+/* process_dir_remove - the known files, then the folder; a missing one is a success */
+int process_dir_remove(const char *path, struct edl_error *error);

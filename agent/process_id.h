@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_id.h - identity of a process: slot (job, role, index) and incarnation
+ *
+ * Its key "<job_id>.<role>.<index>.<incarnation>" names the process folder and travels in headers.
+ * Role names are checked here, because they become parts of paths. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct edl_error;
+
+#define PROCESS_ROLE_SIZE 32
+#define PROCESS_KEY_SIZE 96
+
+struct process_id {
+    uint64_t job_id;
+    char role[PROCESS_ROLE_SIZE];
+    uint32_t index;
+    uint64_t incarnation;
+};
+
+/* process_id_key - writes the key, NUL-terminated; returns key */
+char *process_id_key(const struct process_id *id, char key[PROCESS_KEY_SIZE]);
+
+/* process_id_parse - the reverse; -EINVAL for anything process_id_key would not write */
+int process_id_parse(const char *key, struct process_id *ret);
+
+/* process_id_from_json - keys job_id, role, index, incarnation of an object; -EINVAL with error */
+int process_id_from_json(const json_t *object, struct process_id *ret, struct edl_error *error);
+
+/* process_id_json - new object with the four keys */
+json_t *process_id_json(const struct process_id *id);
+
+bool process_id_same_slot(const struct process_id *a, const struct process_id *b);
+bool process_id_equal(const struct process_id *a, const struct process_id *b);

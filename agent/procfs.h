@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* procfs.h - what /proc says about processes, in one place
+ *
+ * Numbers read here say what was true a moment ago. Whoever wants to signal holds a pidfd and asks
+ * again after opening it. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BOOT_ID_SIZE 40
+
+struct procfs_stat {
+    pid_t pid;
+    pid_t ppid;
+    char state;           /* 'Z' is a zombie */
+    uint64_t start_ticks; /* since boot; with the boot id it tells a recycled pid */
+    uint64_t cpu_ticks;   /* user and system, with that of children waited for */
+    uint64_t resident_bytes;
+};
+
+/* procfs_stat - one process; -ENOENT or -ESRCH when it is gone, -EINVAL when unreadable */
+int procfs_stat(pid_t pid, struct procfs_stat *ret);
+
+/* procfs_list - all processes of the machine, in no order; *ret is freed by the caller */
+int procfs_list(struct procfs_stat **ret, size_t *ret_n);
+
+/* procfs_boot_id - this boot's random id, without newline */
+int procfs_boot_id(char ret[BOOT_ID_SIZE]);
+
+/* procfs_open_verified - pidfd of the process that has this pid and start time
+ * The start time is read again once the pidfd is held: it cannot be somebody else's after that.
+ * Returns the pidfd, or -ESRCH when it is gone or another process has its number. */
+int procfs_open_verified(pid_t pid, uint64_t start_ticks);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proxy.c - calls of processes, passed on to the scheduler
+ *
+ * The caller is known by its ancestry (caller.c), never by anything it says. Only calls about its
+ * own job
+ * (/jobs/self/...), service look-ups and the version pass; everything else is 403. The credential
+ * and the X-EDL-Process header are added here. While the scheduler cannot be reached a call waits
+ * here, so that a restart of the scheduler is invisible to training code; after 60 s it gets a 503.
+ */
+#include "agent/proxy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "agent/layout.h"
+#include "agent/link.h"
+#include "agent/process.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+#define PATIENCE_US (60 * USEC_PER_SEC)
+#define ANSWER_TIMEOUT_US (60 * USEC_PER_SEC) /* longer than any long poll */
+#define BACKOFF_MOST_US (1 * USEC_PER_SEC)
+#define BODY_MAX_BYTES (16U << 20) /* a data set's list of tasks */
+#define SELF "/jobs/self/"
+
+struct proxy_call {
+    struct proxy *proxy;          /* borrowed */
+    struct http_request *request; /* borrowed; valid until answered */
+    char *target;                 /* owned */
+    char header[PROCESS_KEY_SIZE + 24];
+    uint64_t deadline_us;
+    unsigned tries;
+    struct http_async_call *call;
+    sd_event_source *timer;
+    struct proxy_call *prev, *next;
+};
+
+struct proxy {
+    struct proxy_config config;
+    struct http_server *server; /* owned */
+    struct proxy_call *calls;   /* owned; utlist */
+};
+
+static void try_call(struct proxy_call *c);
+
+static void call_free(struct proxy_call *c)
+{
+    DL_DELETE(c->proxy->calls, c);
+    http_async_cancel(c->call);
+    sd_event_source_disable_unref(c->timer);
+    free(c->target);
+    free(c);
+}
+
+static void on_request_gone(struct http_request *request, void *userdata)
+{
+    (void)request;
+    call_free(userdata);
+}
+
+static void give_up(struct proxy_call *c, const char *why)
+{
+    struct http_request *request = c->request;
+    struct edl_error error;
+
+    (void)edl_error_set(&error, EDL_EUNREACHABLE, "the scheduler was not reached for 60 s: %s",
+                        why);
+    (void)edl_error_remedy(&error, "try again later");
+    call_free(c);
+    http_reply_error(request, &error);
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    try_call(userdata);
+    return 0;
+}
+
+static void retry(struct proxy_call *c, const char *why)
+{
+    uint64_t delay_us = backoff_us(c->tries++, BACKOFF_MOST_US);
+
+    if (clock_read_us(CLOCK_BOOTTIME) + delay_us > c->deadline_us) {
+        give_up(c, why);
+        return;
+    }
+    c->timer = sd_event_source_disable_unref(c->timer);
+    if (sd_event_add_time_relative(c->proxy->config.event, &c->timer, CLOCK_BOOTTIME, delay_us,
+                                   1000, on_retry, c) < 0)
+        give_up(c, why);
+}
+
+static void on_answer(const struct http_answer *answer, void *userdata)
+{
+    struct proxy_call *c = userdata;
+    struct http_request *request = c->request;
+
+    c->call = NULL;
+    if (answer->failure != 0) {
+        retry(c, answer->text);
+        return;
+    }
+    if (answer->status == 401) { /* our credential, not the caller's fault: the link joins again */
+        retry(c, "this node has to join again");
+        return;
+    }
+    call_free(c);
+    http_reply_bytes(request, answer->status,
+                     answer->status >= 400 ? "application/problem+json" : "application/json",
+                     answer->body != NULL ? answer->body : "", answer->body_size);
+}
+
+static void try_call(struct proxy_call *c)
+{
+    struct http_call call = { .method = http_request_method(c->request),
+                              .path = c->target,
+                              .headers = { c->header },
+                              .timeout_us = ANSWER_TIMEOUT_US };
+    const char *type = http_request_header(c->request, "Content-Type");
+    struct edl_error error = { 0 };
+    size_t size = 0;
+    const char *body = http_request_body(c->request, &size);
+
+    if (size > 0) {
+        call.body = body;
+        call.body_size = size;
+        call.content_type = type;
+    }
+    if (link_call(c->proxy->config.link, &call, on_answer, c, &c->call, &error) < 0)
+        retry(c, error.text);
+}
+
+/* has_dots - could "." or ".." segments lead out of the allowed paths? %2e counts as a dot */
+static bool has_dots(const char *path)
+{
+    static const char *const bad[] = { "/.", "/%2e", "/%2E" };
+
+    for (size_t i = 0; i < ELEMENTS(bad); i++)
+        if (strstr(path, bad[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* target_for - where a call of this process goes; NULL: not allowed */
+static char *target_for(const struct process *caller, const char *method, const char *path,
+                        const char *target)
+{
+    if (has_dots(path))
+        return NULL;
+    if (strncmp(path, SELF, strlen(SELF)) == 0 && path[strlen(SELF)] != '\0')
+        return text_format("/jobs/%llu/%s", (unsigned long long)caller->id.job_id,
+                           target + strlen(SELF));
+    if (streq(method, "GET") && (streq(path, "/version") || strncmp(path, "/services/", 10) == 0))
+        return xstrdup(target);
+    return NULL;
+}
+
+static void handle(struct http_request *request, void *userdata)
+{
+    struct proxy *proxy = userdata;
+    struct proxy_call *c;
+    struct edl_error error = { 0 };
+    void *found = NULL;
+    const struct process *caller;
+    char key[PROCESS_KEY_SIZE];
+    char *target;
+
+    if (caller_identify(http_request_peer_fd(request), proxy->config.lookup, proxy->config.userdata,
+                        &found, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    caller = found;
+    target = target_for(caller, http_request_method(request), http_request_path(request),
+                        http_request_target(request));
+    if (target == NULL) {
+        (void)edl_error_set(&error, -EACCES, "processes may not call %s %s",
+                            http_request_method(request), http_request_path(request));
+        (void)edl_error_remedy(&error,
+                               "/jobs/self/..., GET /services/... and GET /version are allowed");
+        http_reply_error(request, &error);
+        return;
+    }
+    c = xcalloc(1, sizeof *c);
+    c->proxy = proxy;
+    c->request = request;
+    c->target = target;
+    c->deadline_us = clock_read_us(CLOCK_BOOTTIME) + PATIENCE_US;
+    (void)snprintf(c->header, sizeof c->header, "X-EDL-Process: %s",
+                   process_id_key(&caller->id, key));
+    DL_APPEND(proxy->calls, c);
+    http_request_defer(request, on_request_gone, c);
+    try_call(c);
+}
+
+#define ROUTE(method_, path_)                                                                      \
+    {                                                                                              \
+        method_, path_, handle, 0, BODY_MAX_BYTES, "passed on"                                     \
+    }
+#define ROUTES(path_)                                                                              \
+    ROUTE("GET", path_), ROUTE("POST", path_), ROUTE("PUT", path_), ROUTE("PATCH", path_),         \
+        ROUTE("DELETE", path_)
+
+/* every path of up to five segments comes to handle, which decides: a refusal is 403, not 404 */
+static const struct http_route routes[] = { ROUTES("/{a}"), ROUTES("/{a}/{b}"),
+                                            ROUTES("/{a}/{b}/{c}"), ROUTES("/{a}/{b}/{c}/{d}"),
+                                            ROUTES("/{a}/{b}/{c}/{d}/{e}") };
+
+int proxy_new(const struct proxy_config *config, struct proxy **ret, struct edl_error *error)
+{
+    struct proxy *proxy = xcalloc(1, sizeof *proxy);
+    int fd = http_listen_unix(config->socket_path, 0600, error);
+    int r = fd;
+
+    proxy->config = *config;
+    if (fd >= 0)
+        r = http_server_new(config->event,
+                            &(struct http_server_config){ .listen_fd = fd,
+                                                          .routes = routes,
+                                                          .n_routes = ELEMENTS(routes),
+                                                          .userdata = proxy },
+                            &proxy->server, error);
+    if (r < 0) {
+        free(proxy);
+        return r;
+    }
+    *ret = proxy;
+    return 0;
+}
+
+struct proxy *proxy_free(struct proxy *proxy)
+{
+    if (proxy == NULL)
+        return NULL;
+    (void)http_server_free(
+        proxy->server); /* deferred requests end: on_request_gone frees the calls */
+    free(proxy);
+    return NULL;
+}

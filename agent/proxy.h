@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proxy.h - the socket of this node's processes (EDL_SOCKET): their calls, passed on in their name
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "agent/caller.h"
+
+struct edl_error;
+struct link;
+struct process;
+struct proxy;
+
+struct proxy_config {
+    sd_event *event;
+    struct link *link; /* borrowed */
+    const char *socket_path;
+    caller_lookup_fn lookup; /* gives a struct process */
+    void *userdata;
+};
+
+int proxy_new(const struct proxy_config *config, struct proxy **ret, struct edl_error *error);
+struct proxy *proxy_free(struct proxy *proxy);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime_direct.c - processes under edl-supervisor
+ *
+ * Start: posix_spawn of the supervisor in a session of its own, a pidfd on it (safe: it is our
+ * unreaped child), and a watch on the folder, where supervisor.json appears once the program may
+ * run. End: the pidfd becomes readable; exit.json says how it was. Adopt: the folder's lock tells
+ * whether a supervisor lives (process_dir.h). If so, supervisor.json is verified (boot id, start
+ * time, pidfd) and watched. If not, and there is no exit.json, we write one while we hold the lock:
+ * nobody saw the end, and no number in the record is signalled. */
+#include "agent/runtime_direct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+#include "agent/process_dir.h"
+#include "agent/runtime.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define REASON_VANISHED "its supervisor vanished"
+#define REASON_RESTARTED "the machine was restarted"
+
+struct runtime_direct {
+    struct runtime base; /* first */
+    sd_event *event;     /* ref */
+    char *supervisor_path;
+    char boot_id[BOOT_ID_SIZE];
+};
+
+struct runtime_process {
+    struct runtime_direct *runtime; /* borrowed */
+    int dir_fd;
+    int pidfd; /* of the supervisor; -1 while it is not verified or when it is gone */
+    pid_t supervisor_pid;
+    bool exited;
+    bool stop_wanted; /* before the supervisor was known */
+    uint64_t stop_grace_us;
+    sd_event_source *gone_source;   /* owned */
+    sd_event_source *folder_source; /* owned */
+    runtime_changed_fn changed;
+    void *userdata;
+};
+
+static struct runtime_process *direct_release(struct runtime_process *p)
+{
+    if (p == NULL)
+        return NULL;
+    sd_event_source_disable_unref(p->gone_source);
+    sd_event_source_disable_unref(p->folder_source);
+    (void)safe_close(p->pidfd);
+    (void)safe_close(p->dir_fd);
+    free(p);
+    return NULL;
+}
+
+static void releasep(struct runtime_process **p)
+{
+    (void)direct_release(*p);
+}
+
+/* settle - the supervisor is gone; makes sure that exit.json exists
+ * Returns false when somebody still holds the lock. */
+static bool settle(struct runtime_process *p)
+{
+    _cleanup_close_ int lock_fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct exit_record record = { .exit_code = -1, .ended_wall_us = clock_read_us(CLOCK_REALTIME) };
+    json_t *order = NULL;
+    const char *boot_id;
+
+    /* why: a descriptor of its own, so that the lock is dropped when it is closed */
+    if (lock_fd == -1 || process_dir_lock(lock_fd) < 0)
+        return false;
+    if (faccessat(p->dir_fd, "exit.json", F_OK, 0) == 0)
+        return true;
+    (void)process_dir_read_order(p->dir_fd, &order, NULL);
+    boot_id = json_string_value(json_object_get(order, "boot_id"));
+    (void)snprintf(record.reason, sizeof record.reason, "%s",
+                   boot_id != NULL && !streq(boot_id, p->runtime->boot_id) ? REASON_RESTARTED
+                                                                           : REASON_VANISHED);
+    (void)process_dir_write_exit(p->dir_fd, &record, NULL); /* failing: poll says the same */
+    json_decref(order);
+    return true;
+}
+
+static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct runtime_process *p = userdata;
+    siginfo_t info;
+
+    (void)source;
+    (void)revents;
+    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG); /* ECHILD: adopted, not our child */
+    p->gone_source = sd_event_source_disable_unref(p->gone_source);
+    p->pidfd = safe_close(p->pidfd);
+    p->supervisor_pid = 0;
+    if (settle(p))
+        p->exited = true;
+    p->changed(p->userdata);
+    return 0;
+}
+
+static int watch_pidfd(struct runtime_process *p)
+{
+    return sd_event_add_io(p->runtime->event, &p->gone_source, p->pidfd, EPOLLIN, on_gone, p);
+}
+
+/* verify - finds the living supervisor through its record; -ENOENT while there is none */
+static int verify(struct runtime_process *p, const struct supervisor_record *record)
+{
+    int fd;
+
+    if (!streq(record->boot_id, p->runtime->boot_id))
+        return -ESRCH;
+    fd = procfs_open_verified(record->pid, record->start_ticks);
+    if (fd < 0)
+        return fd;
+    p->pidfd = fd;
+    p->supervisor_pid = record->pid;
+    return watch_pidfd(p);
+}
+
+static int direct_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error *error)
+{
+    siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_QUEUE };
+    uint64_t grace_ms = MIN_OF(grace_us / USEC_PER_MSEC, (uint64_t)INT32_MAX);
+
+    if (p->exited)
+        return 0;
+    p->stop_wanted = true;
+    p->stop_grace_us = grace_us;
+    if (p->pidfd < 0)
+        return 0; /* given once it is known, see direct_poll */
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = (int)grace_ms;
+    if (pidfd_send_signal(p->pidfd, SIGTERM, &info, 0) == -1 && errno != ESRCH)
+        return edl_error_errno(error, -errno, "cannot signal the supervisor");
+    return 0;
+}
+
+static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
+{
+    struct supervisor_record supervisor;
+    struct exit_record record;
+
+    if (process_dir_read_supervisor(p->dir_fd, &supervisor, NULL) == 0)
+        ret->pid =
+            supervisor.child_pid; /* for people: a short one may never have been seen running */
+    ret->phase = RUNTIME_EXITED;
+    ret->exit_code = -1;
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s", REASON_VANISHED);
+    if (process_dir_read_exit(p->dir_fd, &record, NULL) < 0)
+        return;
+    ret->exit_code = record.exit_code;
+    ret->exit_signal = record.exit_signal;
+    ret->cpu_used_us = record.cpu_used_us;
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);
+}
+
+static void direct_poll(struct runtime_process *p, struct runtime_state *ret)
+{
+    struct supervisor_record record;
+
+    (void)memset(ret, 0, sizeof *ret);
+    if (!p->exited && p->pidfd < 0 && settle(p))
+        p->exited = true;
+    if (p->exited) {
+        poll_exited(p, ret);
+        return;
+    }
+    if (process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0) {
+        ret->phase = RUNTIME_RUNNING;
+        ret->pid = record.child_pid;
+        if (p->pidfd < 0 && verify(p, &record) == 0 && p->stop_wanted)
+            (void)direct_stop(p, p->stop_grace_us, NULL);
+    }
+    ret->supervisor_pid = p->supervisor_pid;
+}
+
+static int on_folder(sd_event_source *source, const struct inotify_event *event, void *userdata)
+{
+    struct runtime_process *p = userdata;
+
+    (void)source;
+    if (event->len > 0 && streq(event->name, "supervisor.json"))
+        p->changed(p->userdata);
+    return 0;
+}
+
+static int process_new(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                       void *userdata, struct runtime_process **ret, struct edl_error *error)
+{
+    _cleanup_(releasep) struct runtime_process *p = xcalloc(1, sizeof *p);
+    int r;
+
+    p->runtime = (struct runtime_direct *)runtime;
+    p->pidfd = -1;
+    p->changed = changed;
+    p->userdata = userdata;
+    p->dir_fd = process_dir_open(dir, error);
+    if (p->dir_fd < 0)
+        return p->dir_fd;
+    r = sd_event_add_inotify(p->runtime->event, &p->folder_source, dir, IN_MOVED_TO, on_folder, p);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot watch %s", dir);
+    *ret = TAKE_PTR(p);
+    return 0;
+}
+
+/* spawn - SIGTERM stays blocked until the supervisor reads it from its signalfd, so that an early
+ * stop is not lost and does not kill it before it can write its record */
+static int spawn(const struct runtime_direct *runtime, const char *dir, pid_t *ret)
+{
+    char *argv[] = { runtime->supervisor_path, (char *)dir, NULL };
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    sigset_t blocked, reset;
+    int r;
+
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGTERM);
+    (void)sigemptyset(&reset);
+    (void)sigaddset(&reset, SIGPIPE);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &blocked);
+    (void)posix_spawnattr_setsigdefault(&attributes, &reset);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    r = posix_spawn(ret, runtime->supervisor_path, &actions, &attributes, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return -r;
+}
+
+static int direct_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                        void *userdata, struct runtime_process **ret, struct edl_error *error)
+{
+    _cleanup_(releasep) struct runtime_process *p = NULL;
+    int r = process_new(runtime, dir, changed, userdata, &p, error);
+
+    if (r < 0)
+        return r;
+    r = spawn(p->runtime, dir, &p->supervisor_pid);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot start %s", p->runtime->supervisor_path);
+    p->pidfd = pidfd_open(p->supervisor_pid, 0);
+    /* without a pidfd it is found again through its record, as after a restart of the agent */
+    r = p->pidfd == -1 ? 0 : watch_pidfd(p);
+    if (r < 0)
+        p->pidfd = safe_close(p->pidfd);
+    *ret = TAKE_PTR(p);
+    return 0;
+}
+
+static int direct_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                        void *userdata, struct runtime_process **ret, struct edl_error *error)
+{
+    return process_new(runtime, dir, changed, userdata, ret, error); /* the rest: direct_poll */
+}
+
+static struct runtime *direct_free(struct runtime *runtime)
+{
+    struct runtime_direct *direct = (struct runtime_direct *)runtime;
+
+    if (direct == NULL)
+        return NULL;
+    sd_event_unref(direct->event);
+    free(direct->supervisor_path);
+    free(direct);
+    return NULL;
+}
+
+int runtime_direct_new(sd_event *event, const char *supervisor_path, struct runtime **ret,
+                       struct edl_error *error)
+{
+    static const struct runtime_ops ops = {
+        .start = direct_start,
+        .adopt = direct_adopt,
+        .stop = direct_stop,
+        .poll = direct_poll,
+        .release = direct_release,
+        .free = direct_free,
+    };
+    struct runtime_direct *direct = xcalloc(1, sizeof *direct);
+    int r = procfs_boot_id(direct->boot_id);
+
+    if (r < 0) {
+        free(direct);
+        return edl_error_errno(error, r, "cannot read the boot id");
+    }
+    direct->base.ops = &ops;
+    direct->event = sd_event_ref(event);
+    direct->supervisor_path = xstrdup(supervisor_path);
+    *ret = &direct->base;
+    return 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_reconcile.c - desired x observed, the process life cycle, identities, orders, log text */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/inventory.h"
+#include "agent/orders.h"
+#include "agent/reconcile.h"
+#include "agent/unit_sm.h"
+#include "agent/utf8.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define ID(index_, incarnation_)                                                                   \
+    {                                                                                              \
+        .job_id = 7, .role = "trainer", .index = (index_), .incarnation = (incarnation_)           \
+    }
+
+static struct reconcile_action actions[16];
+
+static size_t plan(const struct reconcile_order *orders, size_t n_orders,
+                   const struct reconcile_process *processes, size_t n_processes)
+{
+    return reconcile_plan(orders, n_orders, processes, n_processes, true, actions);
+}
+
+static void test_plan_new_order_starts(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 1, NULL, 0), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_START);
+    assert_int_equal(actions[0].idx_order, 0);
+}
+
+static void test_plan_no_lease_waits(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+
+    (void)state;
+    assert_int_equal(reconcile_plan(orders, 1, NULL, 0, false, actions), 0);
+}
+
+static void test_plan_running_as_ordered_does_nothing(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 1), false, 5 } };
+    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, 9 },
+                                                   { ID(1, 1), UNIT_STOPPING, 9 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 2, processes, 2), 0);
+}
+
+static void test_plan_stop_order_stops_with_its_grace(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
+    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, 9 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 1, processes, 1), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_STOP);
+    assert_int_equal(actions[0].grace_us, 5);
+}
+
+static void test_plan_unlisted_is_stopped_then_forgotten(void **state)
+{
+    const struct reconcile_process running[] = { { ID(0, 1), UNIT_PREPARING, 9 } };
+    const struct reconcile_process exited[] = { { ID(0, 1), UNIT_EXITED, 9 } };
+
+    (void)state;
+    assert_int_equal(plan(NULL, 0, running, 1), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_STOP);
+    assert_int_equal(actions[0].grace_us, 9);
+    assert_int_equal(plan(NULL, 0, exited, 1), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_FORGET);
+}
+
+static void test_plan_exited_stays_while_listed(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_EXITED, 9 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 1, processes, 1), 0);
+}
+
+static void test_plan_newer_waits_until_older_is_gone(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
+    struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, 9 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 2, processes, 1), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_STOP);
+    processes[0].state = UNIT_STOPPING;
+    assert_int_equal(plan(orders, 2, processes, 1), 0);
+    processes[0].state = UNIT_EXITED;
+    assert_int_equal(plan(orders, 2, processes, 1), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_START);
+    assert_int_equal(actions[0].idx_order, 1);
+}
+
+static void test_plan_stale_is_refused(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_process processes[] = { { ID(0, 2), UNIT_EXITED, 9 } };
+    const struct reconcile_order both[] = { { ID(0, 2), true, 5 }, { ID(0, 1), true, 5 } };
+    size_t n = plan(orders, 1, processes, 1);
+
+    (void)state;
+    assert_int_equal(n, 2); /* and the newer one, which is not listed, is forgotten */
+    assert_int_equal(actions[0].kind, RECONCILE_REFUSE_STALE);
+    assert_int_equal(actions[1].kind, RECONCILE_FORGET);
+    assert_int_equal(plan(both, 2, NULL, 0), 2);
+    assert_int_equal(actions[0].kind, RECONCILE_START);
+    assert_int_equal(actions[1].kind, RECONCILE_REFUSE_STALE);
+}
+
+static void test_plan_other_slots_do_not_matter(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 9), true, 5 } };
+    const struct reconcile_process processes[] = { { ID(1, 9), UNIT_RUNNING, 9 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 2, processes, 1), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_START);
+    assert_int_equal(actions[0].idx_order, 0);
+}
+
+static void test_plan_stop_of_unknown_is_never_started(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
+
+    (void)state;
+    assert_int_equal(plan(orders, 1, NULL, 0), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_NEVER_STARTED);
+}
+
+static void test_unit_sm_step_follows_the_table(void **state)
+{
+    enum unit_state next = UNIT_PREPARING;
+
+    (void)state;
+    assert_int_equal(unit_sm_step(UNIT_PREPARING, UNIT_EVENT_STARTED, &next, NULL), 0);
+    assert_int_equal(next, UNIT_RUNNING);
+    assert_int_equal(unit_sm_step(UNIT_RUNNING, UNIT_EVENT_STOP, &next, NULL), 0);
+    assert_int_equal(next, UNIT_STOPPING);
+    assert_int_equal(unit_sm_step(UNIT_STOPPING, UNIT_EVENT_STARTED, &next, NULL), 0);
+    assert_int_equal(next, UNIT_STOPPING); /* never taken back */
+    assert_int_equal(unit_sm_step(UNIT_STOPPING, UNIT_EVENT_GONE, &next, NULL), 0);
+    assert_int_equal(next, UNIT_EXITED);
+    assert_int_equal(unit_sm_step(UNIT_EXITED, UNIT_EVENT_STARTED, &next, NULL),
+                     EDL_EBADTRANSITION);
+    assert_int_equal(next, UNIT_EXITED);
+}
+
+static void test_process_id_parse_takes_only_what_key_writes(void **state)
+{
+    static const char *const bad[] = { "",
+                                       "1.trainer.0",
+                                       "1.trainer.0.1.2",
+                                       "1..0.1",
+                                       "01.trainer.0.1",
+                                       "1.tr/../x.0.1",
+                                       "1.Tr.0.1",
+                                       "1.trainer.-1.1",
+                                       "1.trainer.4294967296.1",
+                                       "x.trainer.0.1" };
+    struct process_id id;
+    char key[PROCESS_KEY_SIZE];
+
+    (void)state;
+    assert_int_equal(process_id_parse("12.trainer.3.4", &id), 0);
+    assert_int_equal(id.job_id, 12);
+    assert_string_equal(id.role, "trainer");
+    assert_int_equal(id.index, 3);
+    assert_int_equal(id.incarnation, 4);
+    assert_string_equal(process_id_key(&id, key), "12.trainer.3.4");
+    for (size_t i = 0; i < ELEMENTS(bad); i++)
+        assert_int_equal(process_id_parse(bad[i], &id), -EINVAL);
+}
+
+static void test_orders_parse_is_all_or_nothing(void **state)
+{
+    static const char good[] =
+        "{\"version\":1,\"processes\":[{\"job_id\":1,\"role\":\"trainer\",\"index\":0,"
+        "\"incarnation\":2,\"desired\":\"stop\",\"grace_us\":7}],\"logs\":[{\"job_id\":1,"
+        "\"role\":\"trainer\",\"index\":0,\"incarnation\":2,\"after\":5}]}";
+    json_t *answer = json_loads(good, 0, NULL);
+    struct orders orders = { 0 };
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(orders_parse(answer, &orders, &error), 0);
+    assert_int_equal(orders.n, 1);
+    assert_false(orders.list[0].run);
+    assert_int_equal(orders.list[0].grace_us, 7);
+    assert_int_equal(orders.logs[0].after, 5);
+    orders_clear(&orders);
+    (void)json_array_append_new(json_object_get(answer, "processes"),
+                                json_pack("{s:s}", "role", "../x"));
+    assert_int_equal(orders_parse(answer, &orders, &error), -EINVAL);
+    assert_int_equal(orders.n, 0);
+    json_decref(answer);
+}
+
+static void check_utf8(const char *in, size_t n, bool last, const char *expected, size_t used)
+{
+    char out[64];
+    size_t size;
+
+    assert_int_equal(utf8_sanitise(in, n, last, out, &size), used);
+    assert_int_equal(size, strlen(expected));
+    assert_memory_equal(out, expected, size);
+}
+
+static void test_utf8_sanitise_replaces_and_waits(void **state)
+{
+    (void)state;
+    check_utf8("a\xC3\xA4", 3, true, "a\xC3\xA4", 3);
+    check_utf8("a\xC3", 2, false, "a", 1);                          /* the rest may come */
+    check_utf8("a\xC3", 2, true, "a\xEF\xBF\xBD", 2);               /* it will not */
+    check_utf8("\xC0\xAF", 2, true, "\xEF\xBF\xBD\xEF\xBF\xBD", 2); /* overlong */
+    check_utf8("\xED\xA0\x80", 3, true, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3); /* surrogate */
+    check_utf8("a\0b", 3, true,
+               "a\xEF\xBF\xBD"
+               "b",
+               3);
+    check_utf8("\xF0\x9F\x98\x80", 4, true, "\xF0\x9F\x98\x80", 4);
+}
+
+static void test_inventory_smooth_reaches_a_steady_value(void **state)
+{
+    (void)state;
+    assert_int_equal(inventory_smooth(0, 1000, 5 * USEC_PER_SEC), 1000);
+    assert_int_equal(inventory_smooth(0, 1000, USEC_PER_SEC), 200);
+    assert_int_equal(inventory_smooth(1000, 1000, USEC_PER_SEC), 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_new_order_starts),
+        cmocka_unit_test(test_plan_no_lease_waits),
+        cmocka_unit_test(test_plan_running_as_ordered_does_nothing),
+        cmocka_unit_test(test_plan_stop_order_stops_with_its_grace),
+        cmocka_unit_test(test_plan_unlisted_is_stopped_then_forgotten),
+        cmocka_unit_test(test_plan_exited_stays_while_listed),
+        cmocka_unit_test(test_plan_newer_waits_until_older_is_gone),
+        cmocka_unit_test(test_plan_stale_is_refused),
+        cmocka_unit_test(test_plan_other_slots_do_not_matter),
+        cmocka_unit_test(test_plan_stop_of_unknown_is_never_started),
+        cmocka_unit_test(test_unit_sm_step_follows_the_table),
+        cmocka_unit_test(test_process_id_parse_takes_only_what_key_writes),
+        cmocka_unit_test(test_orders_parse_is_all_or_nothing),
+        cmocka_unit_test(test_utf8_sanitise_replaces_and_waits),
+        cmocka_unit_test(test_inventory_smooth_reaches_a_steady_value),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

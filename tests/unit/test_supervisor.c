@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_supervisor.c - edl-supervisor and the direct runtime with real processes
+ *
+ * The program is taken from the folder in EDL_BUILD_DIR (default "."). That a process is gone is
+ * seen by the end of a FIFO it holds open: no pid is polled. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/lease.h"
+#include "agent/process_dir.h"
+#include "agent/runtime.h"
+#include "agent/runtime_direct.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define DEADLINE_MS 10000
+#define GRACEFUL "--graceful"
+
+struct fixture {
+    char root[64];
+    char dir[96]; /* process folder */
+    char log[96];
+    char lease[96];
+    char fifo[96]; /* processes hold it open: EOF here means they are gone */
+    char gate[96]; /* a program waits on it until the test lets it go on */
+    int fifo_fd;
+    int gate_fd;
+    const char *boot_id; /* of the order; borrowed */
+    char supervisor[4096];
+    pid_t pid;
+    int pidfd;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    const char *build = getenv("EDL_BUILD_DIR");
+
+    (void)snprintf(f->root, sizeof f->root, "/tmp/edl-test-supervisor-XXXXXX");
+    assert_non_null(mkdtemp(f->root));
+    (void)snprintf(f->dir, sizeof f->dir, "%s/process", f->root);
+    (void)snprintf(f->log, sizeof f->log, "%s/log", f->root);
+    (void)snprintf(f->lease, sizeof f->lease, "%s/lease", f->root);
+    (void)snprintf(f->fifo, sizeof f->fifo, "%s/fifo", f->root);
+    (void)snprintf(f->gate, sizeof f->gate, "%s/gate", f->root);
+    (void)snprintf(f->supervisor, sizeof f->supervisor, "%s/edl-supervisor",
+                   build != NULL ? build : ".");
+    assert_int_equal(mkfifo(f->fifo, 0600), 0);
+    assert_int_equal(mkfifo(f->gate, 0600), 0);
+    f->fifo_fd = open(f->fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    f->gate_fd = open(f->gate, O_RDWR | O_CLOEXEC);
+    assert_true(f->fifo_fd >= 0 && f->gate_fd >= 0);
+    f->pidfd = -1;
+    f->boot_id = "another boot";
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    (void)process_dir_remove(f->dir, NULL);
+    for (size_t i = 0; i < 4; i++)
+        (void)unlink((const char *[]){ f->log, f->lease, f->fifo, f->gate }[i]);
+    (void)rmdir(f->root);
+    (void)safe_close(f->fifo_fd);
+    (void)safe_close(f->gate_fd);
+    (void)safe_close(f->pidfd);
+    free(f);
+    return 0;
+}
+
+/* make_order - take_argv is consumed */
+static void make_order(struct fixture *f, json_t *take_argv, uint64_t grace_us, uint64_t lease_us)
+{
+    struct edl_error error = { 0 };
+    json_t *order =
+        json_pack("{s:o, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:I, s:I, s:s}", "argv", take_argv,
+                  "env", "PATH", "/usr/local/bin:/usr/bin:/bin", "FIFO", f->fifo, "GATE", f->gate,
+                  "workspace", f->root, "log_path", f->log, "lease_path", f->lease, "lease_us",
+                  (json_int_t)lease_us, "grace_us", (json_int_t)grace_us, "boot_id", f->boot_id);
+
+    assert_int_equal(process_dir_create(f->dir, order, &error), 0);
+    json_decref(order);
+}
+
+static void start(struct fixture *f)
+{
+    f->pid = fork();
+    if (f->pid == 0) {
+        (void)execl(f->supervisor, f->supervisor, f->dir, (char *)NULL);
+        _exit(126);
+    }
+    f->pidfd = pidfd_open(f->pid, 0);
+    assert_true(f->pidfd >= 0);
+}
+
+static void start_script(struct fixture *f, const char *script, uint64_t grace_us)
+{
+    make_order(f, json_pack("[s, s, s]", "sh", "-c", script), grace_us, 0);
+    start(f);
+}
+
+static bool wait_readable(int fd, int timeout_ms)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+/* wait_for_text - a process wrote this to the FIFO */
+static void wait_for_text(struct fixture *f, const char *expected)
+{
+    char text[64];
+    ssize_t n;
+
+    assert_true(wait_readable(f->fifo_fd, DEADLINE_MS));
+    n = read(f->fifo_fd, text, sizeof text - 1);
+    assert_true(n > 0);
+    text[n] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static void assert_fifo_released(struct fixture *f)
+{
+    char c;
+
+    assert_true(wait_readable(f->fifo_fd, DEADLINE_MS)); /* POLLHUP */
+    assert_int_equal(read(f->fifo_fd, &c, 1), 0);
+}
+
+/* wait_end - the supervisor's status; its record is in *ret */
+static int wait_end(struct fixture *f, struct exit_record *ret)
+{
+    _cleanup_close_ int dir_fd = -1;
+    int status;
+
+    assert_true(wait_readable(f->pidfd, DEADLINE_MS));
+    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    dir_fd = process_dir_open(f->dir, NULL);
+    assert_int_equal(process_dir_read_exit(dir_fd, ret, NULL), 0);
+    return status;
+}
+
+static void read_log(struct fixture *f, char *text, size_t size)
+{
+    _cleanup_close_ int fd = open(f->log, O_RDONLY | O_CLOEXEC);
+    ssize_t n = read(fd, text, size - 1);
+
+    assert_true(n >= 0);
+    text[n] = '\0';
+}
+
+static void test_program_exit_code_and_log_are_recorded(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    char log[256];
+
+    start_script(f, "echo out; echo err >&2; exit 3", 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_int_equal(record.exit_code, 3);
+    assert_int_equal(record.exit_signal, 0);
+    assert_string_equal(record.reason, "ended with exit code 3");
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, "out\nerr\n");
+}
+
+static void test_program_signal_is_recorded(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(f, "kill -SEGV $$", 1000000);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_signal, SIGSEGV);
+    assert_int_equal(record.exit_code, 128 + SIGSEGV);
+    assert_string_equal(record.reason, "killed by signal 11 (SIGSEGV)");
+}
+
+static void test_program_missing_says_so(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    make_order(f, json_pack("[s]", "no-such-program"), 0, 0);
+    start(f);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_code, 127);
+    assert_string_equal(record.reason, "cannot execute no-such-program: No such file or directory");
+}
+
+static void test_environment_is_the_orders_only(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    char log[512];
+
+    assert_int_equal(setenv("EDL_TEST_LEAK", "1", 1), 0);
+    make_order(f, json_pack("[s]", "env"), 0, 0);
+    start(f);
+    (void)wait_end(f, &record);
+    (void)unsetenv("EDL_TEST_LEAK");
+    read_log(f, log, sizeof log);
+    assert_null(strstr(log, "EDL_TEST_LEAK"));
+    assert_non_null(strstr(log, f->fifo));
+    assert_null(strstr(log, "HOME="));
+}
+
+static void test_daemonised_grandchild_dies_with_the_program(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(
+        f,
+        "(setsid sh -c 'trap \"\" TERM HUP; exec 9>$FIFO; echo up >&9; exec sleep 1000' &) &"
+        "read x < $GATE; exit 0",
+        60000000);
+    wait_for_text(f, "up\n");
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_code, 0);
+    assert_fifo_released(f);
+}
+
+/* graceful_main - the program of the next test: a shell may lose a signal between its check and its
+ * wait */
+static void end_gracefully(int signal_number)
+{
+    (void)signal_number;
+    _exit(7);
+}
+
+static int graceful_main(void)
+{
+    struct sigaction action = { .sa_handler = end_gracefully };
+    const char *fifo = getenv("FIFO");
+    int fd = fifo != NULL ? open(fifo, O_WRONLY | O_CLOEXEC) : -1;
+
+    if (sigaction(SIGTERM, &action, NULL) == -1 || fd == -1 || write(fd, "up\n", 3) != 3)
+        return 1;
+    for (;;)
+        (void)pause();
+}
+
+static void test_stop_is_graceful(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    assert_true(n > 0);
+    self[n] = '\0';
+    make_order(f, json_pack("[s, s]", self, GRACEFUL), 60000000, 0);
+    start(f);
+    wait_for_text(f, "up\n");
+    assert_int_equal(kill(f->pid, SIGTERM), 0);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_code, 7);
+    assert_string_equal(record.reason, "stopped");
+    assert_fifo_released(f);
+}
+
+static void test_stop_kills_after_the_grace(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    uint64_t before_us;
+
+    start_script(f, "trap '' TERM; exec 9>$FIFO; echo up >&9; exec sleep 1000", 300000);
+    wait_for_text(f, "up\n");
+    before_us = clock_read_us(CLOCK_BOOTTIME);
+    assert_int_equal(kill(f->pid, SIGTERM), 0);
+    (void)wait_end(f, &record);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - before_us >= 300000);
+    assert_int_equal(record.exit_signal, SIGKILL);
+    assert_string_equal(record.reason, "stopped");
+    assert_fifo_released(f);
+}
+
+static void test_stop_tells_what_the_program_left_behind(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(f, "setsid sh -c 'exec 9>$FIFO; echo up >&9; exec sleep 1000' & exec sleep 1000",
+                 60000000);
+    wait_for_text(f, "up\n");
+    assert_int_equal(kill(f->pid, SIGTERM), 0);
+    (void)wait_end(f, &record); /* long before the grace is over */
+    assert_fifo_released(f);
+}
+
+static void test_supervisor_killed_takes_the_program_along(void **state)
+{
+    struct fixture *f = *state;
+    int status;
+
+    start_script(f, "exec 9>$FIFO; echo up >&9; exec sleep 1000", 0);
+    wait_for_text(f, "up\n");
+    assert_int_equal(kill(f->pid, SIGKILL), 0);
+    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    assert_fifo_released(f);
+}
+
+static void test_lease_end_stops_before_the_deadline(void **state)
+{
+    struct fixture *f = *state;
+    struct lease_map lease = { 0 };
+    struct exit_record record;
+    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 1500000;
+
+    assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
+    lease_map_extend(&lease, deadline_us);
+    make_order(f, json_pack("[s, s]", "sleep", "1000"), 60000000, 900000);
+    start(f);
+    assert_false(wait_readable(f->pidfd, 700)); /* 1200 ms is a third before the deadline */
+    (void)wait_end(f, &record);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us);
+    assert_string_equal(record.reason, "lease ended: the node was cut off");
+    lease_map_close(&lease);
+}
+
+static void test_lease_end_kills_at_the_deadline(void **state)
+{
+    struct fixture *f = *state;
+    struct lease_map lease = { 0 };
+    struct exit_record record;
+    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 900000;
+
+    assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
+    lease_map_extend(&lease, deadline_us);
+    make_order(f, json_pack("[s, s, s]", "sh", "-c", "trap '' TERM; exec sleep 1000"), 60000000,
+               900000);
+    start(f);
+    (void)wait_end(f, &record);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) >= deadline_us);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us + 3000000);
+    assert_int_equal(record.exit_signal, SIGKILL);
+    lease_map_close(&lease);
+}
+
+static void test_lease_extended_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    struct lease_map lease = { 0 };
+    struct exit_record record;
+
+    assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
+    lease_map_extend(&lease, clock_read_us(CLOCK_BOOTTIME) + 600000);
+    make_order(f, json_pack("[s, s, s]", "sh", "-c", "echo up >$FIFO; read x <$GATE"), 0, 600000);
+    start(f);
+    wait_for_text(f, "up\n");
+    lease_map_extend(&lease, clock_read_us(CLOCK_BOOTTIME) + 60000000);
+    assert_false(wait_readable(f->pidfd, 900));
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_code, 0);
+    lease_map_close(&lease);
+}
+
+static void test_nothing_is_started_twice(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    char log[64];
+
+    start_script(f, "echo once", 0);
+    (void)wait_end(f, &record);
+    f->pidfd = safe_close(f->pidfd);
+    start(f);
+    assert_int_equal(WEXITSTATUS(wait_end(f, &record)), 1);
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, "once\n");
+}
+
+/* ---- the direct runtime ---- */
+
+static void on_changed(void *userdata)
+{
+    (*(int *)userdata)++;
+}
+
+/* adopt - polls a folder as a new agent would, and asks for its end */
+static void adopt(struct fixture *f, struct runtime_state *ret)
+{
+    sd_event *event = NULL;
+    struct runtime *runtime = NULL;
+    struct runtime_process *process = NULL;
+    int changes = 0;
+
+    assert_true(sd_event_new(&event) >= 0);
+    assert_int_equal(runtime_direct_new(event, f->supervisor, &runtime, NULL), 0);
+    assert_int_equal(runtime->ops->adopt(runtime, f->dir, on_changed, &changes, &process, NULL), 0);
+    runtime->ops->poll(process, ret);
+    assert_int_equal(runtime->ops->stop(process, 0, NULL), 0);
+    while (ret->phase != RUNTIME_EXITED) {
+        assert_true(sd_event_run(event, DEADLINE_MS * 1000) > 0);
+        if (changes == 0)
+            continue;
+        changes = 0;
+        runtime->ops->poll(process, ret);
+    }
+    (void)runtime->ops->release(process);
+    (void)runtime->ops->free(runtime);
+    sd_event_unref(event);
+}
+
+static void test_adopt_finds_and_stops_what_runs(void **state)
+{
+    struct fixture *f = *state;
+    struct runtime_state runtime_state;
+
+    start_script(f, "trap '' TERM; exec 9>$FIFO; echo up >&9; exec sleep 1000", 60000000);
+    wait_for_text(f, "up\n");
+    adopt(f, &runtime_state);
+    assert_int_equal(runtime_state.exit_signal, SIGKILL);
+    assert_string_equal(runtime_state.reason, "stopped");
+    assert_fifo_released(f);
+}
+
+/* a record that names a living stranger: its number was recycled */
+static void check_recycled(struct fixture *f, const char *reason)
+{
+    struct supervisor_record record = { .pid = fork(), .start_ticks = 1, .child_pid = 1 };
+    struct runtime_state runtime_state;
+    struct procfs_stat stat;
+    int dir_fd, status;
+
+    if (record.pid == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    record.child_pid = record.pid;
+    assert_int_equal(procfs_stat(record.pid, &stat), 0);
+    make_order(f, json_pack("[s]", "true"), 0, 0);
+    dir_fd = process_dir_open(f->dir, NULL);
+    (void)snprintf(record.boot_id, sizeof record.boot_id, "%s", f->boot_id);
+    assert_int_equal(process_dir_write_supervisor(dir_fd, &record, NULL), 0);
+    (void)safe_close(dir_fd);
+    adopt(f, &runtime_state);
+    assert_int_equal(runtime_state.exit_code, -1);
+    assert_string_equal(runtime_state.reason, reason);
+    assert_int_equal(waitpid(record.pid, &status, WNOHANG), 0); /* untouched */
+    assert_int_equal(kill(record.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(record.pid, &status, 0), record.pid);
+}
+
+static void test_adopt_after_reboot_signals_nobody(void **state)
+{
+    check_recycled(*state, "the machine was restarted");
+}
+
+static void test_adopt_of_a_recycled_pid_signals_nobody(void **state)
+{
+    struct fixture *f = *state;
+    char boot_id[BOOT_ID_SIZE];
+
+    assert_int_equal(procfs_boot_id(boot_id), 0);
+    f->boot_id = boot_id;
+    check_recycled(f, "its supervisor vanished");
+}
+
+static void test_open_verified_refuses_a_recycled_pid(void **state)
+{
+    struct procfs_stat stat;
+    int fd;
+
+    (void)state;
+    assert_int_equal(procfs_stat(getpid(), &stat), 0);
+    assert_int_equal(procfs_open_verified(getpid(), stat.start_ticks + 1), -ESRCH);
+    fd = procfs_open_verified(getpid(), stat.start_ticks);
+    assert_true(fd >= 0);
+    (void)safe_close(fd);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_program_exit_code_and_log_are_recorded),
+        TEST(test_program_signal_is_recorded),
+        TEST(test_program_missing_says_so),
+        TEST(test_environment_is_the_orders_only),
+        TEST(test_daemonised_grandchild_dies_with_the_program),
+        TEST(test_stop_is_graceful),
+        TEST(test_stop_kills_after_the_grace),
+        TEST(test_stop_tells_what_the_program_left_behind),
+        TEST(test_supervisor_killed_takes_the_program_along),
+        TEST(test_lease_end_stops_before_the_deadline),
+        TEST(test_lease_end_kills_at_the_deadline),
+        TEST(test_lease_extended_goes_on),
+        TEST(test_nothing_is_started_twice),
+        TEST(test_adopt_finds_and_stops_what_runs),
+        TEST(test_adopt_after_reboot_signals_nobody),
+        TEST(test_adopt_of_a_recycled_pid_signals_nobody),
+        TEST(test_open_verified_refuses_a_recycled_pid),
+    };
+
+    if (argc == 2 && streq(argv[1], GRACEFUL))
+        return graceful_main();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
