@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows.c - embedding look-up and its transpose
+ *
+ * Rows are short (32 floats = two cache lines), so both are bound by the latency of finding the
+ * row, not by arithmetic. */
+#include "kernels/cpu_ops.h"
+
+#include <string.h>
+
+#include "kernels/vector.h"
+
+void cpu_gather_rows(const float *table, const uint32_t *indices, size_t B, size_t D, float *out)
+{
+    for (size_t i = 0; i < B; i++)
+        memcpy(out + i * D, table + (size_t)indices[i] * D, D * sizeof *out);
+}
+
+EDL_MULTIVERSION
+void cpu_scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
+                          float *table)
+{
+    for (size_t i = 0; i < B; i++) {
+        const float *from = in + i * D;
+        float *to = table + (size_t)indices[i] * D;
+
+#pragma omp simd
+        for (size_t j = 0; j < D; j++)
+            to[j] += from[j];
+    }
+}
