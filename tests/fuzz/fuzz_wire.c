@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_wire.c - any bytes as a frame of the parameter servers' protocol
+ *
+ * First byte: which decoder. PUSH_PULL goes through the table's checks too, and what passes is
+ * applied, so that a length or a row which is wrong after all shows as a memory error. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "trainer/table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct table *fuzz_table(void)
+{
+    static struct table *table;
+    struct declaration d = { .seed = 1, .learning_rate = 0.1f, .epsilon = 1e-6f, .n_params = 3 };
+
+    if (table != NULL)
+        return table;
+    d.params[0] = (struct param_spec){ "rows", 10, 2, 1, 0.1f, 1.0f, 0.0f };
+    d.params[1] = (struct param_spec){ "weight", 3, 2, 0, 0.1f, 1.0f, 0.0f };
+    d.params[2] = (struct param_spec){ "more", 4, 1, 1, 0.1f, 1.0f, 0.0f };
+    if (table_new(&d, 1, 2, backend_cpu(), &table, NULL) < 0)
+        abort();
+    return table;
+}
+
+static void push_pull(const uint8_t *body, size_t size)
+{
+    struct table *table = fuzz_table();
+    struct wire_push_pull request;
+    uint64_t reply;
+    float *rows;
+
+    if (wire_push_pull_decode(body, size, table_shape(table), &request, NULL) < 0 ||
+        table_check(table, &request, NULL) < 0)
+        return;
+    reply = wire_push_pull_ok_size(&request, table_shape(table));
+    if (size > wire_push_pull_max(table_shape(table)) || reply > 4096)
+        abort();
+    rows = malloc(reply + 1);
+    if (rows == NULL)
+        abort();
+    table_push(table, &request);
+    table_pull_rows(table, &request, rows);
+    free(rows);
+}
+
+static void declare(const uint8_t *body, size_t size)
+{
+    uint8_t again[WIRE_DECLARE_MAX];
+    struct declaration declaration, back;
+
+    if (wire_declare_decode(body, size, &declaration, NULL) < 0)
+        return;
+    /* what is accepted can be said again and means the same */
+    if (wire_declare_encode(&declaration, again) != size ||
+        wire_declare_decode(again, size, &back, NULL) < 0 ||
+        !declaration_equal(&declaration, &back))
+        abort();
+}
+
+static void others(const uint8_t *body, size_t size)
+{
+    struct wire_header header;
+    struct wire_hello hello;
+    struct wire_hello_ok hello_ok;
+    struct wire_declare_ok declare_ok;
+    struct wire_refused refused;
+
+    if (size >= WIRE_HEADER_BYTES && wire_header_decode(body, &header, NULL) >= 0 &&
+        (header.body_bytes > WIRE_BULK_MAX || strcmp(wire_type_to_string(header.type), "?") == 0))
+        abort();
+    (void)wire_hello_decode(body, size, &hello, NULL);
+    (void)wire_hello_ok_decode(body, size, &hello_ok, NULL);
+    (void)wire_declare_ok_decode(body, size, &declare_ok, NULL);
+    if (wire_refused_decode(body, size, &refused, NULL) >= 0 && strlen(refused.text) > size)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const targets[])(const uint8_t *body, size_t size) = { push_pull, declare,
+                                                                         others };
+    uint8_t *body;
+
+    if (size < 1)
+        return 0;
+    body =
+        malloc(size > 1 ? size - 1 : 1); /* exactly as long as the frame: reading on is noticed */
+    if (body == NULL)
+        abort();
+    memcpy(body, data + 1, size - 1);
+    targets[data[0] % 3](body, size - 1);
+    free(body);
+    return 0;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_client.c - the pure parts of the command `edl`, and those of `edl dev` that need no daemon
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/dev_file.h"
+#include "client/dev_ports.h"
+#include "client/dev_reap.h"
+#include "client/dev_state.h"
+#include "client/job_build.h"
+#include "client/json_read.h"
+#include "client/log_lines.h"
+#include "client/options.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/top_line.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/job_document.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
+
+/* ---- options ---- */
+
+struct sample_options {
+    struct common_options common;
+    bool follow;
+    const char *name;
+    uint64_t count, cpu, bytes, us;
+    double load;
+    struct option_list env;
+};
+
+#define AT(member) offsetof(struct sample_options, member)
+
+static const struct option_spec sample_specs[] = {
+    { "follow", 'f', OPTION_FLAG, NULL, "", AT(follow) },
+    { "name", 'n', OPTION_TEXT, "NAME", "", AT(name) },
+    { "count", 'c', OPTION_U64, "N", "", AT(count) },
+    { "cpu", 0, OPTION_CPU, "C", "", AT(cpu) },
+    { "bytes", 0, OPTION_BYTES, "B", "", AT(bytes) },
+    { "time", 0, OPTION_SECONDS, "S", "", AT(us) },
+    { "load", 0, OPTION_LOAD, "L", "", AT(load) },
+    { "env", 0, OPTION_LIST, "E", "", AT(env) },
+    { .name = NULL },
+};
+
+static int parse(struct sample_options *values, struct arguments *arguments,
+                 struct edl_error *error, const char *const *argv)
+{
+    int argc = 0;
+
+    while (argv[argc] != NULL)
+        argc++;
+    *values = (struct sample_options){ 0 };
+    *arguments = (struct arguments){ 0 };
+    return options_parse(sample_specs, values, argc, (char **)argv, arguments, error);
+}
+
+#define PARSE(...) parse(&values, &arguments, &error, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_options_parse_mixed_order_finds_everything(void **state)
+{
+    struct sample_options values;
+    struct arguments arguments;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(PARSE("job", "-f", "--name=x", "--count", "3", "-", "--cpu", "200m", "--bytes",
+                           "64Mi", "--time", "500ms", "--load", "0.9", "--env", "A=1", "--env=B=2",
+                           "--json", "--", "--name", "y"),
+                     0);
+    assert_true(values.follow);
+    assert_true(values.common.json);
+    assert_string_equal(values.name, "x");
+    assert_int_equal(values.count, 3);
+    assert_int_equal(values.cpu, 200);
+    assert_int_equal(values.bytes, 64 << 20);
+    assert_int_equal(values.us, 500000);
+    assert_true(values.load > 0.89 && values.load < 0.91);
+    assert_int_equal(values.env.n, 2);
+    assert_string_equal(values.env.values[1], "B=2");
+    assert_int_equal(arguments.n_args, 2);
+    assert_string_equal(arguments.args[1], "-");
+    assert_int_equal(arguments.n_rest, 2);
+    assert_string_equal(arguments.rest[0], "--name");
+    arguments_clear(&arguments);
+
+    assert_int_equal(PARSE("-c7", "-n", "z"), 0);
+    assert_int_equal(values.count, 7);
+    assert_string_equal(values.name, "z");
+    arguments_clear(&arguments);
+}
+
+static void test_options_parse_wrong_value_is_refused(void **state)
+{
+    struct sample_options values;
+    struct arguments arguments;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(PARSE("--count", "x"), -EINVAL);
+    assert_non_null(strstr(error.text, "--count"));
+    assert_int_equal(PARSE("--count"), -EINVAL);
+    assert_int_equal(PARSE("--follow=yes"), -EINVAL);
+    assert_int_equal(PARSE("--load", "1.5"), -EINVAL);
+    assert_int_equal(PARSE("--load", "nan"), -EINVAL);
+    assert_int_equal(PARSE("--folow"), -EINVAL);
+    assert_string_equal(error.remedy, "--follow");
+    assert_int_equal(PARSE("-x"), -EINVAL);
+}
+
+/* ---- text ---- */
+
+static void test_text_range_forms(void **state)
+{
+    uint64_t min = 0;
+    uint64_t max = 0;
+
+    (void)state;
+    assert_int_equal(text_range("2:6", &min, &max), 0);
+    assert_int_equal(min, 2);
+    assert_int_equal(max, 6);
+    assert_int_equal(text_range("3-4", &min, &max), 0);
+    assert_int_equal(max, 4);
+    assert_int_equal(text_range("5", &min, &max), 0);
+    assert_int_equal(min, 5);
+    assert_int_equal(max, 5);
+    assert_int_equal(text_range("6:2", &min, &max), -ERANGE);
+    assert_int_equal(text_range("", &min, &max), -EINVAL);
+    assert_int_equal(text_range("2:", &min, &max), -EINVAL);
+    assert_int_equal(text_range(":2", &min, &max), -EINVAL);
+    assert_int_equal(text_range("2:3:4", &min, &max), -EINVAL);
+}
+
+static void test_text_url_segment_encodes(void **state)
+{
+    static const char *const cases[][2] = {
+        { "example-1", "example-1" },
+        { "a/b?c", "a%2Fb%3Fc" },
+        { "..", "%2E%2E" },
+        { "a.b", "a.b" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        _cleanup_free_ char *encoded = text_url_segment(cases[i][0]);
+
+        assert_string_equal(encoded, cases[i][1]);
+    }
+}
+
+static void test_text_human_forms(void **state)
+{
+    char text[40];
+
+    (void)state;
+    assert_string_equal(text_cpu(2000, text, sizeof(text)), "2");
+    assert_string_equal(text_cpu(1500, text, sizeof(text)), "1.5");
+    assert_string_equal(text_cpu(250, text, sizeof(text)), "0.25");
+    assert_string_equal(text_bytes(64 << 20, text, sizeof(text)), "64Mi");
+    assert_string_equal(text_bytes(1536, text, sizeof(text)), "1.5Ki");
+    assert_string_equal(text_bytes(100, text, sizeof(text)), "100");
+    assert_string_equal(text_duration(UINT64_C(185000000), text, sizeof(text)), "3m05s");
+    assert_string_equal(text_duration(UINT64_C(7620000000), text, sizeof(text)), "2h07m");
+    assert_string_equal(text_time(0, text, sizeof(text)), "-");
+}
+
+static void test_table_print_aligns_and_cleans(void **state)
+{
+    static const char *const headers[] = { "N", "NAME", NULL };
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1);
+    _cleanup_free_ char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    table_add(table, "%d", 7);
+    table_add(table, "a\x1b[31m");
+    table_add(table, "%d", 123);
+    table_add(table, "b");
+    table_print(table, out);
+    (void)fclose(out);
+    assert_string_equal(text, "  N  NAME\n  7  a?[31m\n123  b\n");
+}
+
+/* ---- logs, monitor ---- */
+
+static void test_log_lines_pieces_become_whole_lines(void **state)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct log_lines *lines = log_lines_new(out);
+
+    (void)state;
+    log_lines_add(lines, "trainer", 0, 1, "one\ntw");
+    log_lines_add(lines, "trainer", 1, 1, "uno\n");
+    log_lines_add(lines, "trainer", 0, 1, "o\nthr");
+    log_lines_add(lines, "trainer", 0, 2, "again\nend");
+    assert_null(log_lines_free(lines));
+    (void)fclose(out);
+    assert_string_equal(text, "[trainer-0] one\n[trainer-1] uno\n[trainer-0] two\n[trainer-0] thr\n"
+                              "[trainer-0] again\n[trainer-0] end\n");
+}
+
+static void test_top_line_as_in_the_tutorial(void **state)
+{
+    _cleanup_json_ json_t *cluster =
+        json_loads("{\"submitted_jobs\":3,\"pending_jobs\":1,\"utilisation\":0.684,\"jobs\":["
+                   "{\"name\":\"example2\",\"running_trainers\":0},{\"name\":\"example\",\"running_"
+                   "trainers\":5},"
+                   "{\"name\":\"example1\",\"running_trainers\":4}]}",
+                   0, NULL);
+    _cleanup_json_ json_t *idle =
+        json_loads("{\"submitted_jobs\":0,\"jobs\":[],\"utilisation\":0}", 0, NULL);
+    _cleanup_free_ char *line = top_line(cluster);
+    _cleanup_free_ char *idle_line = top_line(idle);
+
+    (void)state;
+    assert_string_equal(line, "3    1    example2:0|example:5|example1:4    68.40%");
+    assert_string_equal(idle_line, "0    0    -    0.00%");
+}
+
+/* ---- a job from a command ---- */
+
+static void test_job_build_name_is_a_label(void **state)
+{
+    static const struct {
+        const char *argv[3];
+        const char *stem;
+    } cases[] = {
+        { { "python3", "/a/train.py", NULL }, "train-" },
+        { { "./My_Tool.sh", NULL }, "my-tool-" },
+        { { "9to5", NULL }, "to5-" },
+        { { "???", NULL }, "job-" },
+        { { "python3", "-c", NULL }, "python3-" },
+        { { "/usr/bin/edl-trainer", NULL }, "edl-trainer-" },
+    };
+    static const unsigned char random[5] = { 0, 1, 2, 255, 26 };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        size_t argc = cases[i].argv[1] != NULL ? 2 : 1;
+        _cleanup_free_ char *name = job_build_name((char **)cases[i].argv, argc, random);
+
+        assert_int_equal(strncmp(name, cases[i].stem, strlen(cases[i].stem)), 0);
+        assert_int_equal(strlen(name), strlen(cases[i].stem) + 5);
+    }
+}
+
+/* The scheduler's own reader must take what we make. */
+static void test_job_build_document_is_accepted(void **state)
+{
+    const char *const argv[] = { "python3", "train.py", "--lr", "0.1" };
+    struct option_list env = { .values = { "A=1=2" }, .n = 1 };
+    struct job_build build = { .workspace = "/srv/work",
+                               .dataset = "/data/*.recordio",
+                               .min = 2,
+                               .max = 5,
+                               .cpu_millicores = 100,
+                               .memory_bytes = 64 << 20,
+                               .passes = 3,
+                               .env = &env,
+                               .argv = (char **)argv,
+                               .argc = ELEMENTS(argv) };
+    _cleanup_json_ json_t *document = NULL;
+    struct job_spec *spec = NULL;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(job_build_document(&build, &document, &error), 0);
+    assert_int_equal(job_spec_from_document(document, &spec, NULL, &error), 0);
+    assert_int_equal(spec->n_roles, 1);
+    assert_string_equal(spec->roles[0].name, "trainer");
+    assert_string_equal(spec->roles[0].argv[3], "0.1");
+    assert_null(spec->roles[0].argv[4]);
+    assert_int_equal(spec->roles[0].min, 2);
+    assert_int_equal(spec->roles[0].max, 5);
+    assert_int_equal(spec->roles[0].cpu_millicores, 100);
+    assert_int_equal(spec->roles[0].memory_bytes, 64 << 20);
+    assert_string_equal(spec->roles[0].workspace, "/srv/work");
+    assert_int_equal(spec->mode, JOB_MODE_COLLECTIVE);
+    assert_int_equal(spec->passes, 3);
+    assert_string_equal(spec->env[0].value, "1=2");
+    (void)job_spec_free(spec);
+}
+
+static void test_job_build_document_wrong_bounds_and_env(void **state)
+{
+    const char *const argv[] = { "true" };
+    struct option_list env = { .values = { "novalue" }, .n = 1 };
+    struct job_build build = {
+        .workspace = "", .min = 3, .max = 2, .argv = (char **)argv, .argc = 1
+    };
+    json_t *document = NULL;
+
+    (void)state;
+    assert_int_equal(job_build_document(&build, &document, NULL), -EINVAL);
+    build.max = 0;
+    build.env = &env;
+    assert_int_equal(job_build_document(&build, &document, NULL), -EINVAL);
+    assert_null(document);
+}
+
+/* ---- edl dev's parts ---- */
+
+static void test_dev_ports_block_avoids_others(void **state)
+{
+    uint16_t first = 0;
+    size_t n = 0;
+
+    (void)state;
+    for (; dev_ports_block(n, 32768, 60999, &first) == 0; n++) {
+        uint32_t last = first + DEV_PORTS_PER_NODE - 1;
+
+        assert_true(last < 32768 || first > 60999);
+        assert_true(last < 20000 || first > 20999);
+    }
+    assert_true(n >= 32);
+    assert_int_equal(dev_ports_block(0, 1024, 65535, &first), 0); /* no room: disregarded */
+}
+
+static void test_dev_ports_claim_is_exclusive(void **state)
+{
+    struct dev_ports a = { .fd = -1 };
+    struct dev_ports b = { .fd = -1 };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(dev_ports_claim(&a, &error), 0);
+    assert_int_equal(dev_ports_claim(&b, &error), 0);
+    assert_int_not_equal(a.first, b.first);
+    a.fd = safe_close(a.fd);
+    b.fd = safe_close(b.fd);
+}
+
+static char *make_folder(void)
+{
+    char *path = xstrdup("/tmp/edl-test-client-XXXXXX");
+
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+static void test_dev_file_is_read_back_and_must_be_private(void **state)
+{
+    _cleanup_free_ char *runtime = make_folder();
+    _cleanup_free_ char *folder = text_format("%s/edl", runtime);
+    _cleanup_json_ json_t *document = json_pack("{s:s}", "server", "http://127.0.0.1:1");
+    _cleanup_json_ json_t *found = NULL;
+    struct edl_error error = { 0 };
+    int lock = -1;
+    int second = -1;
+
+    (void)state;
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+    assert_int_equal(dev_file_read(&found, &error), -ENOENT);
+    assert_int_equal(dev_file_claim(&lock, &error), 0);
+    assert_int_equal(dev_file_claim(&second, &error), -EBUSY);
+    assert_int_equal(dev_file_write(document, &error), 0);
+    assert_int_equal(dev_file_read(&found, &error), 0);
+    assert_string_equal(json_text(found, "server"), "http://127.0.0.1:1");
+    json_decref(found);
+    found = NULL;
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(dev_file_read(&found, &error), -EPERM);
+    assert_int_equal(chmod(folder, 0700), 0);
+    dev_file_remove();
+    assert_int_equal(dev_file_read(&found, &error), -ENOENT);
+    lock = safe_close(lock);
+    assert_int_equal(dev_state_remove_tree(runtime), 0);
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+}
+
+static void test_dev_state_temporary_is_removed(void **state)
+{
+    struct dev_state opened = { .lock_fd = -1 };
+    struct dev_state second = { .lock_fd = -1 };
+    struct edl_error error = { 0 };
+    _cleanup_free_ char *path = NULL;
+
+    (void)state;
+    assert_int_equal(dev_state_open(NULL, &opened, &error), 0);
+    path = xstrdup(opened.path);
+    assert_int_equal(dev_state_open(path, &second, &error), -EBUSY);
+    assert_int_equal(access(path, F_OK), 0);
+    dev_state_close(&opened, false);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+/* In a child of the test: makes a grandchild in its own session whose parent ends, spares an old
+ * child. */
+static _Noreturn void reaper_child(int alive_fd)
+{
+    struct dev_reaper reaper;
+    sigset_t set;
+    char byte;
+    int ready[2];
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    if (pipe2(ready, O_CLOEXEC) == -1)
+        _exit(9);
+    pid_t spared = fork();
+
+    if (spared == 0) {
+        (void)safe_close(alive_fd);
+        (void)pause();
+    }
+    if (dev_reaper_init(&reaper) < 0 || reaper.n_spared != 1)
+        _exit(10);
+    pid_t middle = fork();
+
+    if (middle == 0) {
+        if (fork() == 0) {
+            (void)setsid();
+            (void)signal(SIGTERM, SIG_IGN);
+            (void)!write(ready[1], "x", 1);
+            (void)pause(); /* alive_fd stays open as long as this one lives */
+        }
+        _exit(0);
+    }
+    if (read(ready[0], &byte, 1) != 1)
+        _exit(11);
+    int killed = dev_reaper_kill_all(&reaper, 5 * USEC_PER_SEC);
+    bool ok = killed >= 1 && kill(spared, 0) == 0;
+
+    (void)kill(spared, SIGKILL);
+    (void)waitpid(spared, NULL, 0);
+    _exit(ok ? 0 : 12);
+}
+
+static void test_dev_reaper_kills_what_got_away_and_spares_what_was_there(void **state)
+{
+    int alive[2];
+    int status = -1;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)safe_close(alive[0]);
+        reaper_child(alive[1]);
+    }
+    alive[1] = safe_close(alive[1]);
+    assert_int_equal(read(alive[0], &byte, 1), 0); /* end of file: nobody holds the other end */
+    alive[0] = safe_close(alive[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options_parse_mixed_order_finds_everything),
+        cmocka_unit_test(test_options_parse_wrong_value_is_refused),
+        cmocka_unit_test(test_text_range_forms),
+        cmocka_unit_test(test_text_url_segment_encodes),
+        cmocka_unit_test(test_text_human_forms),
+        cmocka_unit_test(test_table_print_aligns_and_cleans),
+        cmocka_unit_test(test_log_lines_pieces_become_whole_lines),
+        cmocka_unit_test(test_top_line_as_in_the_tutorial),
+        cmocka_unit_test(test_job_build_name_is_a_label),
+        cmocka_unit_test(test_job_build_document_is_accepted),
+        cmocka_unit_test(test_job_build_document_wrong_bounds_and_env),
+        cmocka_unit_test(test_dev_ports_block_avoids_others),
+        cmocka_unit_test(test_dev_ports_claim_is_exclusive),
+        cmocka_unit_test(test_dev_file_is_read_back_and_must_be_private),
+        cmocka_unit_test(test_dev_state_temporary_is_removed),
+        cmocka_unit_test(test_dev_reaper_kills_what_got_away_and_spares_what_was_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_client_verbs.c - whole verbs of the command `edl` against a small server of our own
+ *
+ * The server runs in a forked child (verbs block); it answers from a table and notes what it was
+ * asked in a pipe. stdout and stderr of a verb go to files in a temporary folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/dev_file.h"
+#include "client/dev_state.h"
+#include "client/json_read.h"
+#include "client/server.h"
+#include "client/text.h"
+#include "client/top_line.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+static char *make_folder(void)
+{
+    char *path = xstrdup("/tmp/edl-test-client-XXXXXX");
+
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+struct fixture {
+    char *folder;
+    pid_t server;
+    int asked_fd; /* "METHOD PATH BODY\n" of each request */
+};
+
+static int n_cluster_calls;
+
+static void note(struct http_request *request, int fd)
+{
+    _cleanup_free_ char *line = NULL;
+    size_t size = 0;
+    const char *body = http_request_body(request, &size);
+    const char *token = http_request_header(request, "Authorization");
+
+    line = text_format("%s %s %s %.*s\n", http_request_method(request), http_request_path(request),
+                       token != NULL ? token : "-", (int)size, body != NULL ? body : "");
+    (void)!write(fd, line, strlen(line));
+}
+
+static void serve_json(struct http_request *request, unsigned status, const char *text)
+{
+    http_reply_json(request, status, json_loads(text, 0, NULL));
+}
+
+static void serve_submit(struct http_request *request, void *userdata)
+{
+    size_t size = 0;
+    const char *body = http_request_body(request, &size);
+
+    note(request, *(int *)userdata);
+    if (body != NULL && strstr(body, "bad") != NULL)
+        serve_json(request, 422,
+                   "{\"status\":422,\"detail\":\"not valid\",\"remedy\":\"make it 1\","
+                   "\"errors\":[{\"pointer\":\"/spec/trainer/min-instance\",\"detail\":\"is 0\"},"
+                   "{\"pointer\":\"/spec/x\",\"detail\":\"is unknown\"}]}");
+    else
+        serve_json(request, 201,
+                   "{\"job\":\"example\",\"id\":1,\"state\":\"queued\","
+                   "\"ignored\":[\"/spec/image\"]}");
+}
+
+static void serve_job(struct http_request *request, void *userdata)
+{
+    const char *name = http_request_param(request, "job");
+
+    note(request, *(int *)userdata);
+    if (streq(name, "none"))
+        serve_json(request, 404, "{\"status\":404,\"detail\":\"there is no job none\"}");
+    else if (streq(name, "broken"))
+        serve_json(request, 200,
+                   "{\"id\":2,\"name\":\"broken\",\"state\":\"failed\",\"reason\":\"exit 1\"}");
+    else
+        serve_json(request, 200, "{\"id\":1,\"name\":\"example\",\"state\":\"succeeded\"}");
+}
+
+static void serve_events(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    serve_json(request, 200,
+               streq(http_request_query(request, "after"), "0") ? "{\"events\":[{\"revision\":5}]}"
+                                                                : "{\"events\":[]}");
+}
+
+static void serve_cluster(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    n_cluster_calls++;
+    serve_json(request, 200,
+               n_cluster_calls == 1
+                   ? "{\"submitted_jobs\":1,\"pending_jobs\":0,\"utilisation\":0.5,\"jobs\":"
+                     "[{\"name\":\"example\",\"running_trainers\":2}]}"
+                   : "{\"submitted_jobs\":0,\"pending_jobs\":0,\"utilisation\":0,\"jobs\":[]}");
+}
+
+static void serve_logs(struct http_request *request, void *userdata)
+{
+    bool first = http_request_query(request, "after") == NULL;
+
+    note(request, *(int *)userdata);
+    serve_json(request, 200,
+               first ? "{\"entries\":[{\"role\":\"trainer\",\"index\":0,\"incarnation\":1,\"text\":"
+                       "\"hel\"}],"
+                       "\"cursor\":\"7\",\"end\":false}"
+                     : "{\"entries\":[{\"role\":\"trainer\",\"index\":0,\"incarnation\":1,\"text\":"
+                       "\"lo\\n\"}],"
+                       "\"cursor\":\"9\",\"end\":true}");
+}
+
+static const struct http_route routes[] = {
+    { "POST", "/jobs", serve_submit, 0, 1 << 20, "" },
+    { "GET", "/jobs/{job}", serve_job, 0, 0, "" },
+    { "DELETE", "/jobs/{job}", serve_job, 0, 4096, "" },
+    { "PATCH", "/jobs/{job}", serve_job, 0, 4096, "" },
+    { "GET", "/jobs/{job}/logs", serve_logs, 0, 0, "" },
+    { "GET", "/events", serve_events, 0, 0, "" },
+    { "GET", "/cluster", serve_cluster, 0, 0, "" },
+};
+
+static _Noreturn void serve(int listen_fd, int asked_fd)
+{
+    sd_event *event = NULL;
+    struct http_server *server = NULL;
+    struct http_server_config config = { .listen_fd = listen_fd,
+                                         .routes = routes,
+                                         .n_routes = ELEMENTS(routes),
+                                         .userdata = &asked_fd };
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (sd_event_new(&event) < 0 || http_server_new(event, &config, &server, NULL) < 0)
+        _exit(1);
+    (void)sd_event_loop(event);
+    _exit(0);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+    struct edl_error error = { 0 };
+    uint16_t port = 0;
+    int asked[2];
+    int listen_fd = http_listen_tcp("127.0.0.1", 0, &port, &error);
+
+    assert_true(listen_fd >= 0);
+    assert_int_equal(pipe2(asked, O_CLOEXEC | O_NONBLOCK), 0);
+    fixture->folder = make_folder();
+    fixture->server = fork();
+    if (fixture->server == 0)
+        serve(listen_fd, asked[1]);
+    (void)safe_close(listen_fd);
+    (void)safe_close(asked[1]);
+    fixture->asked_fd = asked[0];
+
+    _cleanup_free_ char *base = text_format("127.0.0.1:%u", port);
+
+    assert_int_equal(setenv("EDL_SERVER", base, 1), 0);
+    assert_int_equal(setenv("EDL_TOKEN", "secret", 1), 0);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", fixture->folder, 1), 0);
+    (void)unsetenv("EDL_TOKEN_FILE");
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    (void)kill(fixture->server, SIGKILL);
+    (void)waitpid(fixture->server, NULL, 0);
+    (void)dev_state_remove_tree(fixture->folder);
+    fixture->asked_fd = safe_close(fixture->asked_fd);
+    free(fixture->folder);
+    free(fixture);
+    return 0;
+}
+
+static char *read_all(const char *path)
+{
+    char *text = xcalloc(1, 8192);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_true(read(fd, text, 8191) >= 0);
+    return text;
+}
+
+/* Runs `edl ...`; out and err (owned by the caller) may be NULL. */
+static int edl(const struct fixture *fixture, char **out, char **err, const char *const *argv)
+{
+    _cleanup_free_ char *out_path = text_format("%s/out", fixture->folder);
+    _cleanup_free_ char *err_path = text_format("%s/err", fixture->folder);
+    int status = -1;
+    int argc = 0;
+
+    while (argv[argc] != NULL)
+        argc++;
+    (void)fflush(NULL);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)alarm(30);
+        if (freopen(out_path, "w", stdout) == NULL || freopen(err_path, "w", stderr) == NULL)
+            _exit(99);
+        status = verb_main(argc, (char **)argv);
+        (void)fflush(NULL);
+        _exit(status);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (out != NULL)
+        *out = read_all(out_path);
+    if (err != NULL)
+        *err = read_all(err_path);
+    return WEXITSTATUS(status);
+}
+
+#define EDL(out, err, ...) edl(fixture, out, err, (const char *const[]){ "edl", __VA_ARGS__, NULL })
+
+static char *asked(const struct fixture *fixture)
+{
+    char *text = xcalloc(1, 8192);
+
+    (void)!read(fixture->asked_fd, text, 8191);
+    return text;
+}
+
+static void test_help_names_every_verb_and_option(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+    _cleanup_free_ char *of_verb = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "--help"), STATUS_OK);
+    assert_non_null(strstr(out, "submit"));
+    assert_int_equal(EDL(&of_verb, NULL, "help", "top"), STATUS_OK);
+    assert_non_null(strstr(of_verb, "--until-idle             end when"));
+    assert_non_null(strstr(of_verb, "--server URL"));
+}
+
+static void test_unknown_verb_names_the_nearest(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *err = NULL;
+
+    assert_int_equal(EDL(NULL, &err, "sumbit"), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err, "try: edl submit"));
+    assert_int_equal(EDL(NULL, NULL, "show"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "show", "a", "b"), STATUS_BAD_INPUT);
+}
+
+static void test_submit_sends_the_document_as_it_is(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *path = text_format("%s/job.yaml", fixture->folder);
+    _cleanup_free_ char *out = NULL;
+    _cleanup_free_ char *err = NULL;
+    FILE *file = fopen(path, "we");
+
+    (void)fputs("metadata: {name: example}", file);
+    (void)fclose(file);
+    assert_int_equal(EDL(&out, &err, "submit", path), STATUS_OK);
+    assert_string_equal(out, "job example (1) queued\n");
+    assert_string_equal(err, "note: /spec/image is ignored\n");
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_string_equal(seen, "POST /jobs Bearer secret metadata: {name: example}\n");
+}
+
+static void test_submit_refused_prints_every_pointer(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *err = NULL;
+
+    assert_int_equal(EDL(NULL, &err, "submit", "--name", "bad", "--", "true"), STATUS_BAD_INPUT);
+    assert_string_equal(
+        err, "edl: not valid\n  /spec/trainer/min-instance: is 0\n  /spec/x: is unknown\n"
+             "try: make it 1\n");
+}
+
+static void test_submit_follow_exits_as_the_job_ends(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "submit", "-f", "--", "true"), STATUS_OK);
+    assert_string_equal(out,
+                        "job example (1) queued\n[trainer-0] hello\njob example (1) succeeded\n");
+}
+
+static void test_submit_wrong_use(void **state)
+{
+    const struct fixture *fixture = *state;
+
+    assert_int_equal(EDL(NULL, NULL, "submit"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "submit", "--min", "2", "/dev/null"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "submit", "/nonexistent/job.yaml"), STATUS_BAD_INPUT);
+}
+
+static void test_wait_tells_the_outcome(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(NULL, NULL, "wait", "example"), STATUS_OK);
+    assert_int_equal(EDL(&out, NULL, "wait", "broken"), STATUS_FAILED);
+    assert_string_equal(out, "job broken (2) failed: exit 1\n");
+    assert_int_equal(EDL(NULL, NULL, "wait", "none"), STATUS_FAILED);
+}
+
+static void test_kill_goes_on_after_a_refusal(void **state)
+{
+    const struct fixture *fixture = *state;
+
+    assert_int_equal(EDL(NULL, NULL, "kill", "none", "example", "--reason", "why not"),
+                     STATUS_FAILED);
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_non_null(strstr(seen, "DELETE /jobs/none "));
+    assert_non_null(strstr(seen, "DELETE /jobs/example Bearer secret {\"reason\":\"why not\"}"));
+}
+
+static void test_scale_sends_bounds(void **state)
+{
+    const struct fixture *fixture = *state;
+
+    assert_int_equal(EDL(NULL, NULL, "scale", "example", "2:6"), STATUS_OK);
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_non_null(strstr(seen, "PATCH /jobs/example "));
+    assert_non_null(strstr(seen, "{\"role\":\"trainer\",\"min\":2,\"max\":6}"));
+    assert_int_equal(EDL(NULL, NULL, "scale", "example", "6:2"), STATUS_BAD_INPUT);
+}
+
+static void test_top_until_idle_prints_changes_and_ends(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "top", "--until-idle", "--interval", "100ms"), STATUS_OK);
+    assert_string_equal(out, TOP_HEADER "\n1    0    example:2    50.00%\n0    0    -    0.00%\n");
+}
+
+static void test_no_server_is_status_3(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *err = NULL;
+
+    assert_int_equal(EDL(NULL, &err, "ps", "--server", "http://127.0.0.1:1"), STATUS_NO_SERVER);
+    assert_non_null(strstr(err, "try: "));
+    (void)unsetenv("EDL_SERVER");
+    assert_int_equal(EDL(NULL, NULL, "ps"), STATUS_NO_SERVER);
+}
+
+static void test_server_locate_keeps_the_dev_token_to_the_dev_server(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *token_file = text_format("%s/token", fixture->folder);
+    _cleanup_json_ json_t *document =
+        json_pack("{s:s, s:s}", "server", "http://127.0.0.1:9", "token_file", token_file);
+    struct common_options options = { .server = "http://127.0.0.1:8" };
+    struct server server = { 0 };
+    struct edl_error error = { 0 };
+    FILE *file = fopen(token_file, "we");
+    int lock = -1;
+
+    (void)fputs("dev-token\n", file);
+    (void)fclose(file);
+    (void)unsetenv("EDL_SERVER");
+    (void)unsetenv("EDL_TOKEN");
+    assert_int_equal(dev_file_claim(&lock, &error), 0);
+    assert_int_equal(dev_file_write(document, &error), 0);
+    assert_int_equal(server_locate(&options, &server, &error), 0);
+    assert_null(server.token);
+    server_clear(&server);
+    options.server = NULL;
+    assert_int_equal(server_locate(&options, &server, &error), 0);
+    assert_string_equal(server.base, "http://127.0.0.1:9");
+    assert_string_equal(server.token, "dev-token");
+    server_clear(&server);
+    lock = safe_close(lock);
+}
+
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(test_help_names_every_verb_and_option),
+        WITH_SERVER(test_unknown_verb_names_the_nearest),
+        WITH_SERVER(test_submit_sends_the_document_as_it_is),
+        WITH_SERVER(test_submit_refused_prints_every_pointer),
+        WITH_SERVER(test_submit_follow_exits_as_the_job_ends),
+        WITH_SERVER(test_submit_wrong_use),
+        WITH_SERVER(test_wait_tells_the_outcome),
+        WITH_SERVER(test_kill_goes_on_after_a_refusal),
+        WITH_SERVER(test_scale_sends_bounds),
+        WITH_SERVER(test_top_until_idle_prints_changes_and_ends),
+        WITH_SERVER(test_no_server_is_status_3),
+        WITH_SERVER(test_server_locate_keeps_the_dev_token_to_the_dev_server),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

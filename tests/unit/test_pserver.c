@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pserver.c - real servers in child processes: equal results, refusals, hostile bytes, deaths
+ * and checkpoints */
+#include "trainer_fixture.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "trainer/checkpoint.h"
+#include "trainer/learner.h"
+#include "trainer/table.h"
+
+static const struct ngram_config model = { .ngram = CHAIN_NGRAM,
+                                           .embedding = 9,
+                                           .hidden = 21,
+                                           .vocabulary = CHAIN_WORDS,
+                                           .dropout = 0.3f,
+                                           .l2_rate = 1e-4f };
+
+static struct declaration declare_model(void)
+{
+    struct declaration d;
+
+    learner_declaration(&model, 3, 0.05f, 1e-6f, &d);
+    return d;
+}
+
+static struct ps_client *client_new(uint32_t n, uint32_t trainer, uint64_t incarnation)
+{
+    struct ps_client_config config = { .job_id = TEST_JOB,
+                                       .trainer = trainer,
+                                       .incarnation = incarnation,
+                                       .declaration = declare_model(),
+                                       .n_servers = n,
+                                       .timeout_us = 20 * USEC_PER_SEC };
+    struct ps_client *client = NULL;
+
+    assert_int_equal(ps_client_new(&config, &client, NULL), 0);
+    return client;
+}
+
+static int client_connect(struct ps_client *client, const struct test_server *servers, uint32_t n,
+                          struct edl_error *error)
+{
+    struct ps_host hosts[8];
+
+    hosts_of(servers, n, hosts);
+    return ps_client_connect(client, hosts, error);
+}
+
+static struct learner *learner_on(exchange_fn exchange, void *userdata, uint32_t push_every)
+{
+    struct learner_config config = { .model = model,
+                                     .declaration = declare_model(),
+                                     .batch = 16,
+                                     .push_every = push_every,
+                                     .dropout_seed = 11,
+                                     .exchange = exchange,
+                                     .exchange_userdata = userdata };
+    struct learner *learner = NULL;
+
+    assert_int_equal(learner_new(&config, &learner, NULL), 0);
+    return learner;
+}
+
+/* Trains on the same 1,000 samples twice over (62 whole batches and one of 8) and pulls everything.
+ */
+static void train_on(struct learner *learner)
+{
+    int32_t *samples = xcalloc(1000, CHAIN_NGRAM * sizeof *samples);
+    struct evaluation after;
+
+    chain_samples(samples, 1000, 1);
+    for (int pass = 0; pass < 2; pass++) {
+        size_t position = 0;
+
+        assert_int_equal(learner_train(learner, samples, 1000, &position, NULL, NULL), 0);
+        assert_int_equal(position, 1000);
+    }
+    assert_int_equal(learner_evaluate(learner, samples, 1000, &after, NULL), 0);
+    free(samples);
+}
+
+static void assert_params_equal(const struct learner *a, const struct learner *b)
+{
+    struct declaration d = declare_model();
+
+    for (uint32_t p = 0; p < d.n_params; p++)
+        assert_memory_equal(learner_params(a)[p], learner_params(b)[p],
+                            (size_t)d.params[p].rows * d.params[p].columns * sizeof(float));
+}
+
+/* The promise that sharding changes nothing: bit for bit the result of one table in this process.
+ */
+static void equal_to_local(uint32_t n, uint32_t push_every)
+{
+    struct test_server servers[4];
+    struct declaration d = declare_model();
+    struct ps_client *client = client_new(n, 0, 1);
+    struct table *table = NULL;
+    struct learner *near, *far;
+
+    for (uint32_t s = 0; s < n; s++)
+        server_start(&servers[s], s, 1, NULL, 0);
+    assert_int_equal(client_connect(client, servers, n, NULL), 0);
+    assert_int_equal(table_new(&d, 0, 1, backend_cpu(), &table, NULL), 0);
+    near = learner_on(table_exchange, table, push_every);
+    far = learner_on(ps_client_exchange, client, push_every);
+    train_on(near);
+    train_on(far);
+    assert_params_equal(near, far);
+    assert_int_equal(ps_client_updates(client), table_updates(table));
+    assert_int_equal(table_updates(table), push_every == 1 ? 126 : 2 * ((63 + 3) / 4));
+    (void)learner_free(near);
+    (void)learner_free(far);
+    (void)ps_client_free(client);
+    (void)table_free(table);
+    for (uint32_t s = 0; s < n; s++)
+        assert_int_equal(server_stop(&servers[s]), 0);
+}
+
+static void test_shards_equal_one_table(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 4; n++)
+        equal_to_local(n, 1);
+    equal_to_local(3, 4);
+}
+
+static void test_refusals(void **state)
+{
+    struct test_server server;
+    struct ps_client *first = client_new(1, 5, 2), *stale = client_new(1, 5, 1);
+    struct ps_client *newer = client_new(1, 5, 3), *two = client_new(2, 0, 1);
+    struct test_server twice[2];
+    struct exchange nothing = { .n_rows = 0 };
+    struct edl_error error;
+
+    (void)state;
+    server_start(&server, 0, 4, NULL, 0);
+    assert_int_equal(client_connect(first, &server, 1, &error), 0);
+    assert_int_equal(client_connect(stale, &server, 1, &error), EDL_ESTALE);
+    assert_non_null(strstr(error.text, "replaced"));
+    assert_int_equal(ps_client_exchange(first, &nothing, &error), 0);
+    /* the next life of trainer 5 ends what is left of the one before */
+    assert_int_equal(client_connect(newer, &server, 1, &error), 0);
+    assert_int_equal(ps_client_exchange(first, &nothing, &error), EDL_EUNREACHABLE);
+    assert_int_equal(client_connect(first, &server, 1, &error), EDL_ESTALE);
+    /* one server in two roles, and a server that is another life than expected */
+    twice[0] = twice[1] = server;
+    assert_int_equal(client_connect(two, twice, 2, &error), -EINVAL);
+    server.incarnation = 5;
+    assert_int_equal(client_connect(newer, &server, 1, &error), EDL_ESTALE);
+    (void)ps_client_free(first);
+    (void)ps_client_free(stale);
+    (void)ps_client_free(newer);
+    (void)ps_client_free(two);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+static void test_declarations_must_agree(void **state)
+{
+    struct ps_client_config config = { .job_id = TEST_JOB,
+                                       .trainer = 1,
+                                       .incarnation = 1,
+                                       .declaration = declare_model(),
+                                       .n_servers = 1 };
+    struct ps_client *first = client_new(1, 0, 1), *other = NULL;
+    struct test_server server;
+    struct edl_error error;
+
+    (void)state;
+    server_start(&server, 0, 1, NULL, 0);
+    assert_int_equal(client_connect(first, &server, 1, &error), 0);
+    config.declaration.seed++;
+    assert_int_equal(ps_client_new(&config, &other, NULL), 0);
+    assert_int_equal(client_connect(other, &server, 1, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "declared differently"));
+    (void)ps_client_free(other);
+    config.declaration.seed--;
+    config.job_id++;
+    assert_int_equal(ps_client_new(&config, &other, NULL), 0);
+    assert_int_equal(client_connect(other, &server, 1, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "of job 7"));
+    (void)ps_client_free(other);
+    (void)ps_client_free(first);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+static int raw_connect(const struct test_server *server)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(server->port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+/* Sends bytes; the server must hang up (after a refusal perhaps). Returns the type it answered, or
+ * 0. */
+static unsigned hang_up_after(const struct test_server *server, const void *bytes, size_t size)
+{
+    int fd = raw_connect(server);
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+    uint8_t answer[4096];
+    size_t got = 0;
+    ssize_t n;
+
+    assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+    do {
+        assert_int_equal(poll(&polled, 1, 20000), 1);
+        n = recv(fd, answer + got, sizeof answer - got, 0);
+        got += n > 0 ? (size_t)n : 0;
+    } while (n > 0);
+    (void)safe_close(fd);
+    return got >= 8 ? answer[4] : 0;
+}
+
+static void test_hostile_bytes(void **state)
+{
+    struct wire_header header = { .type = WIRE_PUSH_PULL, .sequence = 1, .body_bytes = 0 };
+    struct ps_client *client = client_new(1, 0, 1);
+    uint8_t bytes[WIRE_HEADER_BYTES + WIRE_HELLO_BYTES] = { 0 };
+    struct test_server server;
+    uint64_t seed = 1, before_us;
+
+    (void)state;
+    server_start(&server, 0, 1, NULL, 0);
+    assert_int_equal(hang_up_after(&server, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27), 0);
+    (void)wire_header_encode(&header, bytes);
+    assert_int_equal(hang_up_after(&server, bytes, WIRE_HEADER_BYTES),
+                     WIRE_REFUSED); /* before HELLO */
+    header.type = WIRE_HELLO_OK;
+    (void)wire_header_encode(&header, bytes);
+    assert_int_equal(hang_up_after(&server, bytes, WIRE_HEADER_BYTES), WIRE_REFUSED);
+    header.type = WIRE_PUSH_PULL;
+    before_us = clock_read_us(CLOCK_BOOTTIME);
+    header.body_bytes = 1u << 30; /* nobody gets a gigabyte before the parameters are declared */
+    (void)wire_header_encode(&header, bytes);
+    assert_int_equal(hang_up_after(&server, bytes, WIRE_HEADER_BYTES), 0);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - before_us <
+                5 * USEC_PER_SEC); /* not by the time-out */
+    header = (struct wire_header){ .type = WIRE_HELLO, .body_bytes = WIRE_HELLO_BYTES };
+    for (int round = 0; round < 200; round++) {
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (uint8_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 56);
+        (void)wire_header_encode(&header, bytes);
+        (void)hang_up_after(&server, bytes, sizeof bytes);
+    }
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0); /* still well */
+    (void)ps_client_free(client);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+static void test_bad_gradient(void **state)
+{
+    struct declaration d = declare_model();
+    struct ps_client *client = client_new(1, 0, 1);
+    float *gradients[NGRAM_PARAMS], *values[NGRAM_PARAMS];
+    struct exchange exchange = { .push = true, .dense_gradients = (const float *const *)gradients };
+    struct exchange pull = { .ret_dense = values };
+    struct test_server server;
+    struct edl_error error;
+
+    (void)state;
+    server_start(&server, 0, 1, NULL, 0);
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0);
+    for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
+        gradients[p] = xcalloc((size_t)d.params[p].rows * d.params[p].columns, sizeof(float));
+        values[p] = xcalloc((size_t)d.params[p].rows * d.params[p].columns, sizeof(float));
+        gradients[p][0] = 1.0f;
+    }
+    gradients[NGRAM_W2][5] = NAN;
+    assert_int_equal(ps_client_exchange(client, &exchange, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "not a number"));
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0);
+    assert_int_equal(ps_client_exchange(client, &pull, &error), 0);
+    for (uint32_t p = 1; p < NGRAM_PARAMS; p++) /* nothing of it was applied */
+        assert_true(values[p][0] == param_init_value(&d.params[p], 3, 0, 0));
+    assert_int_equal(ps_client_updates(client), 0);
+    for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
+        free(gradients[p]);
+        free(values[p]);
+    }
+    (void)ps_client_free(client);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+static void test_server_dies(void **state)
+{
+    struct test_server servers[2];
+    struct ps_client *client = client_new(2, 0, 1);
+    struct exchange nothing = { .push = true };
+    uint64_t start_us;
+
+    (void)state;
+    for (uint32_t s = 0; s < 2; s++)
+        server_start(&servers[s], s, 1, NULL, 0);
+    assert_int_equal(client_connect(client, servers, 2, NULL), 0);
+    assert_int_equal(ps_client_exchange(client, &nothing, NULL), 0);
+    server_kill(&servers[1]);
+    start_us = clock_read_us(CLOCK_BOOTTIME);
+    assert_int_equal(ps_client_exchange(client, &nothing, NULL), EDL_EUNREACHABLE);
+    assert_int_equal(client_connect(client, servers, 2, NULL), EDL_EUNREACHABLE);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - start_us <
+                5 * USEC_PER_SEC); /* no time-out involved */
+    server_start(&servers[1], 1, 2, NULL, 0);
+    assert_int_equal(client_connect(client, servers, 2, NULL), 0);
+    assert_int_equal(ps_client_exchange(client, &nothing, NULL), 0);
+    (void)ps_client_free(client);
+    for (uint32_t s = 0; s < 2; s++)
+        assert_int_equal(server_stop(&servers[s]), 0);
+}
+
+static void test_checkpoint_at_end(void **state)
+{
+    char folder[64], path[128];
+    struct test_server server;
+    struct ps_client *client = client_new(1, 0, 1);
+    struct learner *learner, *again;
+    struct evaluation ignored;
+
+    (void)state;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);
+    server_start(&server, 0, 1, path, 60 * USEC_PER_SEC);
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0);
+    learner = learner_on(ps_client_exchange, client, 1);
+    train_on(learner);
+    assert_int_equal(server_stop(&server), 0);
+    server_start(&server, 0, 2, path, 60 * USEC_PER_SEC);
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0);
+    assert_int_equal(ps_client_updates(client), 126);
+    again = learner_on(ps_client_exchange, client, 1);
+    assert_int_equal(learner_evaluate(again, NULL, 0, &ignored, NULL), 0);
+    assert_params_equal(learner, again);
+
+    (void)learner_free(learner);
+    (void)learner_free(again);
+    (void)ps_client_free(client);
+    assert_int_equal(server_stop(&server), 0);
+    folder_remove(folder);
+}
+
+/* Killed without warning while it trains and saves every 20 ms: what lies there is whole, whenever
+ * that was. */
+static void test_checkpoint_survives_kill(void **state)
+{
+    char folder[64], path[128];
+    struct test_server server;
+    struct ps_client *client = client_new(1, 0, 1);
+    struct exchange push = { .push = true };
+    struct table *table = NULL;
+    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC, at_first = 0;
+
+    (void)state;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);
+    server_start(&server, 0, 1, path, 20 * USEC_PER_MSEC);
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0);
+    /* pushes until two different checkpoints were seen, so that one replaced another */
+    for (;;) {
+        assert_int_equal(ps_client_exchange(client, &push, NULL), 0);
+        if (checkpoint_read(path, TEST_JOB, 0, backend_cpu(), &table, NULL) == 0) {
+            uint64_t updates = table_updates(table);
+
+            table = table_free(table);
+            if (at_first != 0 && updates > at_first)
+                break;
+            at_first = at_first == 0 ? updates : at_first;
+        }
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us);
+    }
+    server_kill(&server);
+    assert_int_equal(checkpoint_read(path, TEST_JOB, 0, backend_cpu(), &table, NULL), 0);
+    assert_true(table_updates(table) > at_first);
+    (void)table_free(table);
+    (void)ps_client_free(client);
+    folder_remove(folder);
+}
+
+static void test_damaged_checkpoint_is_named(void **state)
+{
+    char folder[64], path[128];
+    struct pserver_config config = { .job_id = TEST_JOB, .listen_fd = -1, .checkpoint_path = path };
+    struct pserver *server = NULL;
+    struct edl_error error;
+    sd_event *event = NULL;
+    FILE *file;
+
+    (void)state;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/pserver-0.ckpt", folder);
+    file = fopen(path, "w");
+    fprintf(file, "not a checkpoint at all, but longer than its header would be: %60s\n", "");
+    (void)fclose(file);
+    assert_int_equal(sd_event_new(&event), 0);
+    assert_int_equal(pserver_new(event, &config, &server, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, path));
+    assert_true(error.remedy[0] != '\0');
+    (void)sd_event_unref(event);
+    folder_remove(folder);
+}
+
+static void test_port_taken(void **state)
+{
+    uint16_t port = 0;
+    struct edl_error error;
+    int fd = pserver_listen("127.0.0.1", 0, &port, &error);
+
+    (void)state;
+    assert_true(fd >= 0 && port > 0);
+    assert_int_equal(pserver_listen("127.0.0.1", port, &port, &error), -EADDRINUSE);
+    (void)safe_close(fd);
+}
+
+/* A trainer that asks for everything and does not read, while another pushes: what the first one
+ * reads at last is the state it asked for, not a mixture. 24 MiB are more than the sockets take at
+ * once. */
+#define BIG (6u << 20)
+
+static struct ps_client *big_client(const struct test_server *server, uint32_t trainer)
+{
+    struct ps_client_config config = {
+        .job_id = TEST_JOB, .trainer = trainer, .incarnation = 1, .n_servers = 1
+    };
+    struct ps_client *client = NULL;
+
+    config.declaration = (struct declaration){ .learning_rate = 0.5f, .n_params = 1 };
+    config.declaration.params[0] = (struct param_spec){ "big", BIG, 1, 0, 0.0f, 1.0f, 0.0f };
+    assert_int_equal(ps_client_new(&config, &client, NULL), 0);
+    assert_int_equal(client_connect(client, server, 1, NULL), 0);
+    return client;
+}
+
+static void receive_exactly(int fd, void *out, size_t size)
+{
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t n;
+
+        assert_int_equal(poll(&polled, 1, 20000), 1);
+        n = recv(fd, (uint8_t *)out + got, size - got, 0);
+        assert_true(n > 0);
+        got += (size_t)n;
+    }
+}
+
+static size_t frame(uint8_t *out, enum wire_type type, size_t body_bytes)
+{
+    struct wire_header header = { .type = type, .sequence = 1, .body_bytes = body_bytes };
+
+    return wire_header_encode(&header, out) + body_bytes;
+}
+
+static void test_slow_reader(void **state)
+{
+    struct wire_hello hello = { .job_id = TEST_JOB, .incarnation = 1, .trainer = 9, .n_shards = 1 };
+    struct wire_push_pull all = { .flags = WIRE_PULL_DENSE };
+    struct declaration d = { .learning_rate = 0.5f, .n_params = 1 };
+    float *gradients = xcalloc(BIG, sizeof *gradients), *seen = xcalloc(BIG, sizeof *seen);
+    const float *pushed[1] = { gradients };
+    struct exchange push = { .push = true, .dense_gradients = pushed };
+    uint8_t bytes[WIRE_HEADER_BYTES + WIRE_DECLARE_MAX];
+    struct ps_client *writer;
+    struct test_server server;
+    int fd;
+
+    (void)state;
+    d.params[0] = (struct param_spec){ "big", BIG, 1, 0, 0.0f, 1.0f, 0.0f };
+    server_start(&server, 0, 1, NULL, 0);
+    writer = big_client(&server, 0);
+    fd = raw_connect(&server);
+    (void)send(fd, bytes, frame(bytes, WIRE_HELLO, wire_hello_encode(&hello, bytes + 24)), 0);
+    receive_exactly(fd, bytes, WIRE_HEADER_BYTES + WIRE_HELLO_OK_BYTES);
+    (void)send(fd, bytes, frame(bytes, WIRE_DECLARE, wire_declare_encode(&d, bytes + 24)), 0);
+    receive_exactly(fd, bytes, WIRE_HEADER_BYTES + WIRE_DECLARE_OK_BYTES);
+    (void)send(fd, bytes,
+               frame(bytes, WIRE_PUSH_PULL, wire_push_pull_head_encode(&all, bytes + 24)), 0);
+    receive_exactly(fd, bytes, WIRE_HEADER_BYTES + WIRE_PUSH_PULL_OK_HEAD_BYTES); /* it has begun */
+    for (size_t i = 0; i < BIG; i++)
+        gradients[i] = 1.0f;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ps_client_exchange(writer, &push, NULL), 0);
+    receive_exactly(fd, seen, BIG * sizeof *seen);
+    for (size_t i = 0; i < BIG; i++)
+        if (seen[i] != 0.0f)
+            fail_msg("value %zu is %f: an update shone through", i, (double)seen[i]);
+    (void)safe_close(fd);
+    (void)ps_client_free(writer);
+    free(gradients);
+    free(seen);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shards_equal_one_table),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_declarations_must_agree),
+        cmocka_unit_test(test_hostile_bytes),
+        cmocka_unit_test(test_bad_gradient),
+        cmocka_unit_test(test_server_dies),
+        cmocka_unit_test(test_checkpoint_at_end),
+        cmocka_unit_test(test_checkpoint_survives_kill),
+        cmocka_unit_test(test_damaged_checkpoint_is_named),
+        cmocka_unit_test(test_port_taken),
+        cmocka_unit_test(test_slow_reader),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_shard.c - every row is on exactly one server, and both sides agree where */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trainer/shard.h"
+
+static void test_dense_ranges_cover(void **state)
+{
+    static const uint32_t sizes[] = { 1, 2, 3, 7, 64, 2073, UINT32_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (uint32_t n = 1; n <= 9; n++) {
+            uint32_t next = 0, first, count;
+
+            for (uint32_t s = 0; s < n; s++) {
+                shard_dense_range(sizes[i], s, n, &first, &count);
+                assert_int_equal(first, next);
+                assert_true(count <= (uint64_t)sizes[i] / n + 1);
+                next = first + count;
+            }
+            assert_int_equal(next, sizes[i]);
+        }
+}
+
+static void test_sparse_rows_cover(void **state)
+{
+    struct declaration d = { .n_params = 1 };
+
+    (void)state;
+    d.params[0] = (struct param_spec){ "rows", 23, 4, 1, 0, 1, 0 };
+    for (uint32_t n = 1; n <= 30; n++) {
+        uint32_t owners[23] = { 0 }, total = 0;
+
+        for (uint32_t s = 0; s < n; s++) {
+            struct shard_shape shape;
+
+            shard_shape_init(&d, s, n, &shape);
+            total += shape.params[0].rows;
+            for (uint32_t local = 0; local < shape.params[0].rows; local++) {
+                uint32_t row = shard_global_row(&shape, 0, local);
+
+                assert_true(row < 23);
+                owners[row]++;
+                assert_int_equal(shard_local_row(&shape, 0, row), local);
+            }
+            assert_int_equal(shard_local_row(&shape, 0, 23 + (s + n - 23 % n) % n), -1);
+            if (n > 1)
+                assert_int_equal(shard_local_row(&shape, 0, (s + 1) % n), -1);
+        }
+        assert_int_equal(total, 23);
+        for (int row = 0; row < 23; row++)
+            assert_int_equal(owners[row], 1);
+    }
+}
+
+static void test_layout(void **state)
+{
+    struct declaration d = { .n_params = 3 };
+    struct shard_shape shape;
+
+    (void)state;
+    d.params[0] = (struct param_spec){ "rows", 10, 4, 1, 0, 1, 0 };
+    d.params[1] = (struct param_spec){ "weight", 6, 3, 0, 0, 1, 0 };
+    d.params[2] = (struct param_spec){ "bias", 5, 1, 0, 0, 1, 0 };
+    shard_shape_init(&d, 1, 2, &shape);
+    assert_int_equal(shape.params[1].offset, 0); /* dense first, although declared later */
+    assert_int_equal(shape.params[1].first_row, 3);
+    assert_int_equal(shape.params[2].offset, 9);
+    assert_int_equal(shape.params[2].rows, 3);
+    assert_int_equal(shape.dense_values, 12);
+    assert_int_equal(shape.params[0].offset, 12);
+    assert_int_equal(shape.total_values, 12 + 5 * 4);
+    assert_int_equal(shard_global_row(&shape, 1, 2), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dense_ranges_cover),
+        cmocka_unit_test(test_sparse_rows_cover),
+        cmocka_unit_test(test_layout),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

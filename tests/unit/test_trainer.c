@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_trainer.c - whole trainers against real servers and a stand-in scheduler, on data whose
+ * entropy is known */
+#include "trainer_fixture.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "trainer/dataset.h"
+#include "trainer/job_api.h"
+#include "trainer/model_file.h"
+#include "trainer/trainer.h"
+
+#define TRAIN 12000
+#define HELD_OUT 1000
+#define CHUNK 500
+
+struct world {
+    char folder[64];
+    char pattern[128];
+    char output[128];
+    struct test_server servers[2];
+    struct fake fake;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_term(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+static struct trainer_config config_of(const struct world *world, uint64_t index)
+{
+    return (struct trainer_config){
+        .job_id = TEST_JOB,
+        .index = index,
+        .incarnation = 1,
+        .api = world->fake.base,
+        .dataset = world->pattern,
+        .output_dir = world->output,
+        .batch = 16,
+        .push_every = 1,
+        .log_period = 0,
+        .embedding = 12,
+        .hidden = 48,
+        .seed = 3,
+        .task_records = CHUNK,
+        .learning_rate = 0.1f,
+        .epsilon = 1e-6f,
+        .evaluate_max = HELD_OUT,
+        .hosts_wait_us = 20 * USEC_PER_SEC,
+        .reconnect_us = 20 * USEC_PER_SEC,
+        .api_retry_us = 20 * USEC_PER_SEC,
+        .stop = &stop,
+    };
+}
+
+static pid_t trainer_start(const struct world *world, uint64_t index)
+{
+    struct trainer_config config = config_of(world, index);
+    struct sigaction action = { .sa_handler = on_term };
+    struct edl_error error;
+    pid_t pid;
+    int r;
+
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    r = trainer_run(&config, &error);
+    if (r < 0 && r != -EINTR)
+        fprintf(stderr, "trainer-%d: %s\n", (int)index, error.text);
+    exit(r == -EINTR ? 7 : r < 0 ? 1 : 0);
+}
+
+static void world_open(struct world *world, uint32_t passes)
+{
+    char socket_folder[128];
+
+    folder_make(world->folder, sizeof world->folder);
+    corpus_write(world->folder, TRAIN, HELD_OUT, CHUNK);
+    (void)snprintf(world->pattern, sizeof world->pattern, "%s/train-*.recordio", world->folder);
+    (void)snprintf(world->output, sizeof world->output, "%s", world->folder);
+    (void)snprintf(socket_folder, sizeof socket_folder, "%s", world->folder);
+    for (uint32_t s = 0; s < 2; s++)
+        server_start(&world->servers[s], s, 1, NULL, 0);
+    fake_start(&world->fake, socket_folder, world->servers, 2, passes);
+}
+
+static void world_close(struct world *world)
+{
+    fake_stop(&world->fake);
+    for (uint32_t s = 0; s < 2; s++)
+        assert_int_equal(server_stop(&world->servers[s]), 0);
+    folder_remove(world->folder);
+}
+
+static double metric(const struct world *world, const char *name)
+{
+    json_t *metrics = json_loads(world->fake.state->metrics, 0, NULL);
+    double value = json_number_value(json_object_get(metrics, name));
+
+    json_decref(metrics);
+    return value;
+}
+
+/* What every way to the end must come to: all tasks counted, a whole model, a cost near the
+ * entropy. */
+static void assert_trained(const struct world *world, uint32_t passes, double slack)
+{
+    const struct fake_state *state = world->fake.state;
+    double best = corpus_held_out_cost(TRAIN, HELD_OUT);
+    float embedding[CHAIN_WORDS * 12];
+    char path[700];
+
+    assert_int_equal(state->n_tasks, TRAIN / CHUNK);
+    assert_int_equal(state->n_finished, passes * TRAIN / CHUNK);
+    assert_int_equal(state->saved, 1);
+    assert_true(fabs(metric(world, "cost_before") - log(CHAIN_WORDS)) < 0.1);
+    assert_true(metric(world, "held_out_samples") == HELD_OUT);
+    if (metric(world, "cost_after") > best + slack)
+        fail_msg("cost %f, at best %f", metric(world, "cost_after"), best);
+    assert_true(metric(world, "error_rate") < 0.27);
+    (void)snprintf(path, sizeof path, "%s/done", state->model);
+    assert_int_equal(access(path, R_OK), 0);
+    (void)snprintf(path, sizeof path, "%s/word_dict", state->model);
+    assert_int_equal(access(path, R_OK), 0);
+    (void)snprintf(path, sizeof path, "%s/embedding", state->model);
+    assert_int_equal(model_file_read(path, embedding, ELEMENTS(embedding), NULL), 0);
+    assert_true(isfinite(embedding[5]) && embedding[5] != 0.0f);
+}
+
+static void test_two_trainers(void **state)
+{
+    struct world world;
+    pid_t trainers[2];
+
+    (void)state;
+    world_open(&world, 4);
+    for (uint64_t t = 0; t < 2; t++)
+        trainers[t] = trainer_start(&world, t);
+    for (int t = 0; t < 2; t++)
+        assert_int_equal(child_wait(trainers[t]), 0);
+    assert_trained(&world, 4, 0.15);
+    world_close(&world);
+}
+
+static void test_trainer_killed(void **state)
+{
+    struct world world;
+    pid_t trainers[2];
+
+    (void)state;
+    world_open(&world, 4);
+    for (uint64_t t = 0; t < 2; t++)
+        trainers[t] = trainer_start(&world, t);
+    fake_wait(&world.fake, FAKE_LEASED, 15);
+    (void)kill(trainers[1], SIGKILL);
+    assert_int_equal(child_wait(trainers[1]), -SIGKILL);
+    assert_int_equal(child_wait(trainers[0]), 0);
+    assert_true(world.fake.state->n_requeued <= 1);
+    assert_trained(&world, 4, 0.15);
+    world_close(&world);
+}
+
+static void test_trainer_told_to_stop(void **state)
+{
+    struct world world;
+    pid_t first, second;
+
+    (void)state;
+    world_open(&world, 3);
+    first = trainer_start(&world, 0);
+    fake_wait(&world.fake, FAKE_LEASED, 3);
+    (void)kill(first, SIGTERM);
+    assert_int_equal(child_wait(first), 7);
+    assert_true(world.fake.state->n_returned <= 1);
+    assert_int_equal(world.fake.state->n_failed, 0);
+    second = trainer_start(&world, 1); /* takes over where the first one stopped */
+    assert_int_equal(child_wait(second), 0);
+    assert_int_equal(world.fake.state->n_requeued, 0); /* nothing was left leased */
+    assert_int_equal(world.fake.state->n_puts, 1);
+    assert_trained(&world, 3, 0.2);
+    world_close(&world);
+}
+
+static void test_server_replaced(void **state)
+{
+    char checkpoint[128];
+    struct world world;
+    pid_t trainer;
+
+    (void)state;
+    world_open(&world, 4);
+    (void)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint/pserver-1.ckpt", world.folder);
+    assert_int_equal(server_stop(&world.servers[1]), 0);
+    server_start(&world.servers[1], 1, 2, checkpoint, 50 * USEC_PER_MSEC);
+    fake_set_server(&world.fake, &world.servers[1]);
+    trainer = trainer_start(&world, 0);
+    fake_wait(&world.fake, FAKE_FINISHED, 20);
+    server_kill(&world.servers[1]);
+    server_start(&world.servers[1], 1, 3, checkpoint, 50 * USEC_PER_MSEC);
+    fake_set_server(&world.fake, &world.servers[1]);
+    assert_int_equal(child_wait(trainer), 0);
+    assert_trained(&world, 4, 0.2);
+    world_close(&world);
+}
+
+static void test_stale_lease(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world, 2);
+    world.fake.state->refuse_finish = 3;
+    assert_int_equal(child_wait(trainer_start(&world, 0)), 0);
+    assert_trained(&world, 2, 0.4);
+    world_close(&world);
+}
+
+/* No servers, no scheduler: an error in time, not a wait for ever. */
+static void test_nobody_there(void **state)
+{
+    struct world world;
+    struct trainer_config config;
+    struct edl_error error;
+
+    (void)state;
+    world_open(&world, 1);
+    config = config_of(&world, 0);
+    config.hosts_wait_us = 300 * USEC_PER_MSEC;
+    world.fake.state->hosts[1].port = 0;
+    assert_int_equal(trainer_run(&config, &error), EDL_EUNREACHABLE);
+    assert_non_null(strstr(error.text, "1 of 2 parameter servers"));
+    config.api = "unix:/nonexistent/socket";
+    config.api_retry_us = 200 * USEC_PER_MSEC;
+    assert_int_equal(trainer_run(&config, &error), EDL_EUNREACHABLE);
+    world_close(&world);
+}
+
+static void test_local(void **state)
+{
+    struct world world = { 0 };
+    struct trainer_config config;
+
+    (void)state;
+    folder_make(world.folder, sizeof world.folder);
+    corpus_write(world.folder, TRAIN, HELD_OUT, CHUNK);
+    (void)snprintf(world.pattern, sizeof world.pattern, "%s/train-*.recordio", world.folder);
+    (void)snprintf(world.output, sizeof world.output, "%s", world.folder);
+    config = config_of(&world, 0);
+    assert_int_equal(trainer_run_local(&config, 1, NULL), 0);
+    assert_int_equal(trainer_run_local(&config, 1, NULL), 0); /* replaces the model */
+    folder_remove(world.folder);
+}
+
+static void test_dataset(void **state)
+{
+    char folder[64], pattern[128];
+    struct dataset *dataset = NULL;
+    struct dataset_chunk bad;
+    int32_t *samples = NULL;
+    size_t n;
+    json_t *tasks = NULL;
+
+    (void)state;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(pattern, sizeof pattern, "%s/train-*.recordio", folder);
+    assert_int_equal(dataset_open(pattern, &dataset, NULL), -ENOENT);
+    corpus_write(folder, 1000, 100, 100);
+    assert_int_equal(dataset_open(pattern, &dataset, NULL), 0);
+    assert_int_equal(dataset_vocabulary(dataset), CHAIN_WORDS);
+    assert_int_equal(dataset_tasks(dataset, 250, &tasks, NULL), 0);
+    assert_int_equal(json_array_size(json_object_get(tasks, "tasks")), 5); /* two chunks each */
+    assert_int_equal(strlen(json_string_value(json_object_get(tasks, "digest"))), 64);
+    json_decref(tasks);
+    assert_int_equal(dataset_held_out(dataset, 30, &samples, &n, NULL), 0);
+    assert_int_equal(n, 25); /* every fourth */
+    free(samples);
+    bad = (struct dataset_chunk){ .path = pattern, .offset = 0 };
+    assert_true(dataset_read(dataset, &bad, 1, &samples, &n, NULL) < 0);
+    dataset = dataset_free(dataset);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dataset),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_two_trainers),
+        cmocka_unit_test(test_trainer_killed),
+        cmocka_unit_test(test_trainer_told_to_stop),
+        cmocka_unit_test(test_server_replaced),
+        cmocka_unit_test(test_stale_lease),
+        cmocka_unit_test(test_nobody_there),
+    };
+
+    openblas_set_num_threads(1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trainer_fixture.h - for the training tests: servers in child processes, a small data set, a
+ * stand-in scheduler */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/ps_client.h"
+#include "trainer/pserver.h"
+
+#define TEST_JOB 7
+
+struct test_server {
+    pid_t pid;
+    uint16_t port;
+    uint32_t index;
+    uint64_t incarnation;
+};
+
+/* server_start - a parameter server on 127.0.0.1; checkpoint may be NULL */
+void server_start(struct test_server *server, uint32_t index, uint64_t incarnation,
+                  const char *checkpoint, uint64_t period_us);
+void server_kill(struct test_server *server);
+
+/* server_stop - SIGTERM; its exit status (writes the checkpoint, checks for leaks under a
+ * sanitizer) */
+int server_stop(struct test_server *server);
+
+void hosts_of(const struct test_server *servers, uint32_t n, struct ps_host *ret_hosts);
+
+/* child_wait - exit status of a child, or -signal; the test fails when it runs longer than 60 s */
+int child_wait(pid_t pid);
+
+/* folder_make, folder_remove - a temporary folder with all that is in it */
+void folder_make(char *ret_path, size_t size);
+void folder_remove(const char *path);
+
+/* chain_samples - n trigrams in which the last word follows from the one before with probability
+ * 0.8 and is any word otherwise; chain_cost is the cost of knowing just that, which no model beats
+ * but by luck */
+#define CHAIN_WORDS 30
+#define CHAIN_NGRAM 3
+void chain_samples(int32_t *samples, size_t n, uint64_t seed);
+double chain_cost(const int32_t *samples, size_t n);
+
+/* corpus_held_out_cost - chain_cost of corpus_write's test file */
+double corpus_held_out_cost(size_t n_train, size_t n_test);
+
+/* corpus_write - such samples as a data set: two train files of chunks of chunk_records, one test
+ * file */
+void corpus_write(const char *folder, size_t n_train, size_t n_test, size_t chunk_records);
+
+/* The stand-in scheduler: a child process behind a Unix socket. What it did lies in shared memory.
+ */
+struct fake_state {
+    struct {
+        uint16_t port;
+        uint64_t incarnation;
+    } hosts[4];
+    uint32_t n_hosts;
+    uint32_t passes;
+    uint32_t n_tasks, n_finished, n_returned, n_failed, n_requeued, n_puts, pass;
+    uint64_t records_done;  /* of the pass under way */
+    uint32_t refuse_finish; /* so many finish calls get 409, although the task counts */
+    uint32_t saved;
+    char model[512];
+    char metrics[1024];
+};
+
+enum fake_event { FAKE_LEASED = 'L', FAKE_FINISHED = 'F', FAKE_SAVED = 'S', FAKE_RETURNED = 'R' };
+
+struct fake {
+    struct fake_state *state; /* shared */
+    pid_t pid;
+    int events; /* read end: one byte per event */
+    char socket[160];
+    char base[170];
+};
+
+void fake_start(struct fake *fake, const char *folder, const struct test_server *servers,
+                uint32_t n, uint32_t passes);
+void fake_stop(struct fake *fake);
+
+/* fake_set_server - where an index is now */
+void fake_set_server(struct fake *fake, const struct test_server *server);
+
+/* fake_wait - until the event has come n times; the test fails after 60 s */
+void fake_wait(struct fake *fake, enum fake_event event, unsigned n);

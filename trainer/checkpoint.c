@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint.c - a server's table in a file */
+#include "trainer/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/file_write.h"
+#include "trainer/table.h"
+
+static const char magic[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '1' };
+
+struct file_header {
+    char magic[8];
+    uint64_t job_id;
+    uint64_t updates;
+    uint32_t shard, n_shards;
+    uint64_t body_bytes;
+    uint32_t declaration_bytes;
+    uint32_t body_crc;
+    uint32_t reserved[3];
+    uint32_t header_crc; /* of the bytes before it */
+};
+_Static_assert(sizeof(struct file_header) == 64, "written as it lies in memory");
+
+static uint32_t crc_of(uint32_t crc, const void *data, size_t size)
+{
+    return (uint32_t)crc32_z(crc, data, size);
+}
+
+static uint32_t header_crc(const struct file_header *header)
+{
+    return crc_of(0, header, offsetof(struct file_header, header_crc));
+}
+
+static int write_content(int fd, uint64_t job_id, struct table *table)
+{
+    const struct shard_shape *shape = table_shape(table);
+    size_t block = shape->total_values * sizeof(float);
+    uint8_t declaration[WIRE_DECLARE_MAX];
+    size_t declaration_bytes = wire_declare_encode(table_declaration(table), declaration);
+    struct file_header header = { .job_id = job_id,
+                                  .updates = table_updates(table),
+                                  .shard = shape->shard,
+                                  .n_shards = shape->n_shards,
+                                  .body_bytes = declaration_bytes + 2 * (uint64_t)block,
+                                  .declaration_bytes = (uint32_t)declaration_bytes };
+    int r;
+
+    memcpy(header.magic, magic, sizeof magic);
+    header.body_crc = crc_of(0, declaration, declaration_bytes);
+    header.body_crc = crc_of(header.body_crc, table_values(table), block);
+    header.body_crc = crc_of(header.body_crc, table_accumulators(table), block);
+    header.header_crc = header_crc(&header);
+    r = file_write_all(fd, &header, sizeof header);
+    if (r >= 0)
+        r = file_write_all(fd, declaration, declaration_bytes);
+    if (r >= 0)
+        r = file_write_all(fd, table_values(table), block);
+    if (r >= 0)
+        r = file_write_all(fd, table_accumulators(table), block);
+    if (r >= 0 && fsync(fd) < 0)
+        r = -errno;
+    return r;
+}
+
+int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
+                     struct edl_error *error)
+{
+    char temporary[PATH_MAX];
+    _cleanup_close_ int fd = -1;
+    int r;
+
+    r = file_make_parent(path, error);
+    if (r < 0)
+        return r;
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp", path) >= sizeof temporary)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", path);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return edl_error_errno(error, -errno, "cannot create %s", temporary);
+    r = write_content(fd, job_id, table);
+    if (r < 0) {
+        (void)unlink(temporary);
+        return edl_error_errno(error, r, "cannot write %s", temporary);
+    }
+    if (rename(temporary, path) < 0)
+        return edl_error_errno(error, -errno, "cannot rename %s", temporary);
+    return file_sync_parent(path, error);
+}
+
+static int check_header(const struct file_header *header, const char *path, uint64_t file_bytes,
+                        uint64_t job_id, uint32_t shard, struct edl_error *error)
+{
+    if (memcmp(header->magic, magic, sizeof magic) != 0 || header->header_crc != header_crc(header))
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s has a damaged header", path);
+    if (header->job_id != job_id)
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s is of job %llu, this is job %llu",
+                             path, (unsigned long long)header->job_id, (unsigned long long)job_id);
+    if (header->shard != shard || header->n_shards == 0 || header->n_shards > SHARDS_MAX ||
+        shard >= header->n_shards)
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s is of server %u of %u, this is %u",
+                             path, header->shard, header->n_shards, shard);
+    if (header->body_bytes != file_bytes - sizeof *header ||
+        header->declaration_bytes > header->body_bytes)
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s is cut off", path);
+    return 0;
+}
+
+static int restore(const struct file_header *header, const uint8_t *body, const char *path,
+                   const struct edl_backend *backend, struct table **ret, struct edl_error *error)
+{
+    struct declaration declaration;
+    struct shard_shape shape;
+    size_t block;
+    int r;
+
+    if (crc_of(0, body, header->body_bytes) != header->body_crc)
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s fails its checksum", path);
+    r = wire_declare_decode(body, header->declaration_bytes, &declaration, error);
+    if (r < 0) {
+        edl_error_prefix(error, "checkpoint %s: ", path);
+        return r;
+    }
+    shard_shape_init(&declaration, header->shard, header->n_shards, &shape);
+    block = shape.total_values * sizeof(float);
+    if (header->body_bytes != header->declaration_bytes + 2 * (uint64_t)block)
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s does not fit its declaration",
+                             path);
+    r = table_new(&declaration, header->shard, header->n_shards, backend, ret, error);
+    if (r < 0)
+        return r;
+    body += header->declaration_bytes;
+    memcpy(table_values(*ret), body, block);
+    memcpy(table_accumulators(*ret), body + block, block);
+    table_set_updates(*ret, header->updates);
+    return 0;
+}
+
+int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard,
+                    const struct edl_backend *backend, struct table **ret, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_free_ uint8_t *body = NULL;
+    struct file_header header;
+    struct stat status;
+    int r;
+
+    if (fd < 0)
+        return edl_error_errno(error, -errno, "cannot open checkpoint %s", path);
+    if (fstat(fd, &status) < 0)
+        return edl_error_errno(error, -errno, "cannot stat checkpoint %s", path);
+    if ((uint64_t)status.st_size < sizeof header)
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s is cut off", path);
+    r = file_read_all(fd, &header, sizeof header);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read checkpoint %s", path);
+    r = check_header(&header, path, (uint64_t)status.st_size, job_id, shard, error);
+    if (r < 0)
+        return r;
+    body = malloc(header.body_bytes + 1);
+    if (body == NULL)
+        return edl_error_set(error, -ENOMEM, "no memory for checkpoint %s", path);
+    r = file_read_all(fd, body, header.body_bytes);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read checkpoint %s", path);
+    return restore(&header, body, path, backend, ret, error);
+}

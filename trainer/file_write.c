@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_write.c - whole reads and writes, and what makes a rename survive a power cut */
+#include "trainer/file_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+int file_write_all(int fd, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    while (size > 0) {
+        ssize_t n = write(fd, p, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        p += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+int file_read_all(int fd, void *data, size_t size)
+{
+    uint8_t *p = data;
+
+    while (size > 0) {
+        ssize_t n = read(fd, p, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            return -ENODATA;
+        p += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *parent;
+
+    if (slash == NULL)
+        return xstrdup(".");
+    parent = xstrdup(path);
+    parent[slash == path ? 1 : slash - path] = '\0';
+    return parent;
+}
+
+int file_make_parent(const char *path, struct edl_error *error)
+{
+    _cleanup_free_ char *parent = parent_of(path);
+
+    if (mkdir(parent, 0755) < 0 && errno != EEXIST)
+        return edl_error_errno(error, -errno, "cannot create folder %s", parent);
+    return 0;
+}
+
+int file_sync_parent(const char *path, struct edl_error *error)
+{
+    _cleanup_free_ char *parent = parent_of(path);
+    _cleanup_close_ int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return edl_error_errno(error, -errno, "cannot sync folder %s", parent);
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_api.h - what a trainer asks its scheduler, through the agent's socket
+ *
+ * The agent bridges outages for up to a minute; calls are tried again here until retry_us has
+ * passed, so a scheduler or agent that is being restarted costs time, not the process. All calls
+ * may be repeated. */
+#pragma once
+
+#include "trainer/dataset.h"
+#include "trainer/ps_client.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+struct job_api;
+
+struct task {
+    json_t *id, *pass, *lease; /* as they came; given back unchanged */
+    int64_t pass_number;
+    struct dataset_chunk *chunks;
+    size_t n_chunks;
+};
+
+enum lease_kind { LEASE_TASK, LEASE_WAIT, LEASE_FINISHED };
+
+/* job_api_new - base as for http_client ("unix:/path"); *stop ends waits with -EINTR */
+int job_api_new(const char *base, uint64_t retry_us, const volatile sig_atomic_t *stop,
+                struct job_api **ret, struct edl_error *error);
+struct job_api *job_api_free(struct job_api *api);
+
+/* job_api_hosts - the running processes of a role, newest incarnation of each index first come
+ * *ret_hosts: malloc'd [*ret_want], entries without a process have port 0; *ret_n of them are
+ * there. */
+int job_api_hosts(struct job_api *api, const char *role, struct ps_host **ret_hosts,
+                  uint32_t *ret_want, uint32_t *ret_n, struct edl_error *error);
+
+/* job_api_has_dataset - 1 when somebody has put the index, else 0 */
+int job_api_has_dataset(struct job_api *api, struct edl_error *error);
+
+/* job_api_put_dataset - EDL_EHTTP or -EEXIST when another index was put before */
+int job_api_put_dataset(struct job_api *api, const json_t *dataset, struct edl_error *error);
+
+/* job_api_lease - LEASE_TASK fills *ret_task (task_clear it); LEASE_FINISHED sets *ret_save_model
+ */
+int job_api_lease(struct job_api *api, unsigned wait_s, struct task *ret_task, bool *ret_save_model,
+                  struct edl_error *error);
+void task_clear(struct task *task);
+
+/* job_api_finish - EDL_ESTALE when the lease is no longer ours (drop the task, go on) */
+int job_api_finish(struct job_api *api, const struct task *task, struct edl_error *error);
+
+/* job_api_fail - returned: given back untouched by no fault of the data */
+int job_api_fail(struct job_api *api, const struct task *task, bool returned, const char *reason,
+                 struct edl_error *error);
+
+int job_api_metrics(struct job_api *api, const json_t *metrics, struct edl_error *error);
+int job_api_save_model(struct job_api *api, const char *path, struct edl_error *error);
+
+/* wait_ms - sleeps, or returns -EINTR at once when *stop is set meanwhile (a signal interrupts) */
+int wait_ms(unsigned ms, const volatile sig_atomic_t *stop);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_file.c - the trained model on disk, each parameter in Paddle's own file format */
+#include "trainer/model_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/file_write.h"
+
+struct param_header {
+    int32_t version;
+    uint32_t value_bytes;
+    uint64_t count;
+};
+_Static_assert(sizeof(struct param_header) == 16, "Paddle's header has 16 bytes");
+
+static int create_at(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static int write_param(int folder, const struct param_spec *spec, const float *values)
+{
+    uint64_t count = (uint64_t)spec->rows * spec->columns;
+    struct param_header header = { .version = 0, .value_bytes = sizeof(float), .count = count };
+    _cleanup_close_ int fd = create_at(folder, spec->name);
+    int r = fd < 0 ? fd : file_write_all(fd, &header, sizeof header);
+
+    if (r >= 0)
+        r = file_write_all(fd, values, count * sizeof(float));
+    if (r >= 0 && fsync(fd) < 0)
+        r = -errno;
+    return r;
+}
+
+static int copy_file(int folder, const char *name, const char *source)
+{
+    _cleanup_close_ int in = open(source, O_RDONLY | O_CLOEXEC);
+    _cleanup_close_ int out = in < 0 ? -errno : create_at(folder, name);
+    char buffer[65536];
+    ssize_t n;
+    int r = out < 0 ? out : 0;
+
+    while (r >= 0 && (n = read(in, buffer, sizeof buffer)) != 0)
+        r = n < 0 ? -errno : file_write_all(out, buffer, (size_t)n);
+    if (r >= 0 && fsync(out) < 0)
+        r = -errno;
+    return r;
+}
+
+static int write_all(const char *path, const struct declaration *declaration, float *const *params,
+                     const char *word_dict, struct edl_error *error)
+{
+    _cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int done = -1;
+    int r;
+
+    if (folder < 0)
+        return edl_error_errno(error, -errno, "cannot open %s", path);
+    for (uint32_t p = 0; p < declaration->n_params; p++) {
+        r = write_param(folder, &declaration->params[p], params[p]);
+        if (r < 0)
+            return edl_error_errno(error, r, "cannot write %s/%s", path,
+                                   declaration->params[p].name);
+    }
+    if (word_dict != NULL) {
+        r = copy_file(folder, "word_dict", word_dict);
+        if (r < 0)
+            return edl_error_errno(error, r, "cannot copy %s to %s", word_dict, path);
+    }
+    done = create_at(folder, "done");
+    if (done < 0)
+        return edl_error_errno(error, done, "cannot write %s/done", path);
+    if (fsync(folder) < 0)
+        return edl_error_errno(error, -errno, "cannot sync %s", path);
+    return 0;
+}
+
+/* A model folder has files only. What is in the way of that stays, and the rmdir fails. */
+static void remove_folder(const char *path)
+{
+    _cleanup_closedir_ DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)rmdir(path);
+}
+
+/* A trainer that died between the rename and telling so left a whole model: the new one takes its
+ * place at once. */
+static int put_in_place(const char *temporary, const char *folder, struct edl_error *error)
+{
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, folder, RENAME_NOREPLACE) == 0)
+        return file_sync_parent(folder, error);
+    if (errno != EEXIST)
+        return edl_error_errno(error, -errno, "cannot rename %s to %s", temporary, folder);
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, folder, RENAME_EXCHANGE) < 0)
+        return edl_error_errno(error, -errno, "cannot replace %s", folder);
+    remove_folder(temporary);
+    return file_sync_parent(folder, error);
+}
+
+int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,
+                    const char *word_dict, struct edl_error *error)
+{
+    char temporary[PATH_MAX];
+    int r;
+
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp.%ld", folder, (long)getpid()) >=
+        sizeof temporary)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", folder);
+    remove_folder(temporary); /* of an earlier process with the same number */
+    if (mkdir(temporary, 0755) < 0)
+        return edl_error_errno(error, -errno, "cannot create %s", temporary);
+    r = write_all(temporary, declaration, params, word_dict, error);
+    if (r >= 0)
+        r = put_in_place(temporary, folder, error);
+    if (r < 0)
+        remove_folder(temporary);
+    return r;
+}
+
+int model_file_read(const char *path, float *ret, size_t n, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct param_header header;
+    struct stat status;
+    int r;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return edl_error_errno(error, -errno, "cannot open %s", path);
+    r = file_read_all(fd, &header, sizeof header);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read %s", path);
+    if (header.version != 0 || header.value_bytes != sizeof(float) || header.count != n ||
+        (uint64_t)status.st_size != sizeof header + n * sizeof(float))
+        return edl_error_set(error, EDL_ECORRUPT, "%s is not a parameter of %zu values", path, n);
+    r = file_read_all(fd, ret, n * sizeof(float));
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read %s", path);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_file.h - the trained model on disk, each parameter in Paddle's own file format
+ *
+ * A folder with one file per parameter (16-byte header {int32 version 0, uint32 value size 4,
+ * uint64 count}, then the floats, little-endian), a copy of word_dict, and an empty file `done`.
+ * Written to a temporary folder, synced, and put in place by one rename: whoever sees the folder
+ * sees all of it. */
+#pragma once
+
+#include "trainer/declaration.h"
+
+#include <stddef.h>
+
+struct edl_error;
+
+/* model_file_save - folder's parent exists; an older model there is replaced; word_dict may be NULL
+ */
+int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,
+                    const char *word_dict, struct edl_error *error);
+
+/* model_file_read - one parameter: exactly n floats; EDL_ECORRUPT when the file says otherwise */
+int model_file_read(const char *path, float *ret, size_t n, struct edl_error *error);

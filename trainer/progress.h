@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* progress.h - the lines a user watches: cost and error of a batch now and then, and of each pass
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct progress {
+    FILE *out;
+    uint64_t period; /* batches between lines; 0: none */
+    int64_t pass;    /* -1 before the first */
+    uint64_t batches, samples, errors;
+    double cost_sum; /* over samples */
+    uint64_t started_us;
+};
+
+void progress_init(struct progress *progress, FILE *out, uint64_t period);
+
+/* progress_pass - a task of this pass begins; prints the summary of the one before when it is
+ * another */
+void progress_pass(struct progress *progress, int64_t pass);
+
+/* progress_end - the summary of the pass under way, if any */
+void progress_end(struct progress *progress);
+
+/* progress_batch - a learner_batch_fn; userdata is the progress */
+void progress_batch(double cost, uint32_t errors, uint32_t samples, void *progress);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ps_client.h - a trainer's connections to all parameter servers of its job
+ *
+ * Blocking for the caller, but all servers are written to and read from at the same time. Dense
+ * gradients are sent from, and values received into, the caller's arrays without a copy. No wait is
+ * longer than timeout_us without progress. After any failure every connection is closed;
+ * ps_client_connect starts anew. */
+#pragma once
+
+#include "trainer/exchange.h"
+#include "trainer/wire.h"
+
+struct edl_error;
+struct ps_client;
+
+struct ps_host {
+    char address[256];
+    uint16_t port;
+    uint64_t incarnation; /* 0: any */
+};
+
+struct ps_client_config {
+    uint64_t job_id;
+    uint32_t trainer;
+    uint64_t incarnation;
+    struct declaration declaration;
+    uint32_t n_servers;
+    uint64_t timeout_us; /* 0 = 30 s */
+};
+
+/* ps_client_new - does not connect yet */
+int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
+                  struct edl_error *error);
+struct ps_client *ps_client_free(struct ps_client *client);
+
+/* ps_client_connect - hosts[n_servers]; says HELLO and DECLARE to each
+ * EDL_EUNREACHABLE: a server is not there (try again); EDL_ESTALE: this trainer, or what it knows
+ * of a server, has been replaced; -EINVAL: a server refuses the declaration. */
+int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
+                      struct edl_error *error);
+
+/* ps_client_exchange - an exchange_fn; userdata is the client */
+int ps_client_exchange(void *client, const struct exchange *exchange, struct edl_error *error);
+
+/* ps_client_updates - of the server that has applied fewest, as of its last reply */
+uint64_t ps_client_updates(const struct ps_client *client);

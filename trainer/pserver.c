@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pserver.c - a parameter server: one shard of a job's parameters for all its trainers */
+#include "trainer/pserver.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "trainer/checkpoint.h"
+#include "trainer/ps_connection.h"
+#include "trainer/table.h"
+
+#define CONNECTIONS_MAX 2048
+#define TRAINERS_MAX 65536
+#define GREETING_US (10 * USEC_PER_SEC)
+
+struct pserver {
+    struct pserver_config config;
+    char *checkpoint_path;
+    sd_event *event;
+    sd_event_source *listen_source, *tick_source, *child_source;
+    struct table *table; /* NULL before the first declaration */
+    bool restored;
+    uint64_t saved_updates; /* in the checkpoint; UINT64_MAX: none written */
+    uint64_t saving_updates;
+    pid_t child;
+    struct ps_connection *connections[CONNECTIONS_MAX];
+    size_t n_connections;
+    uint64_t *incarnations; /* newest of each trainer index that said HELLO */
+    uint32_t n_incarnations;
+};
+
+static int refuse(struct ps_connection *connection, int code, const char *text)
+{
+    struct wire_refused refused = { .code = code };
+    uint8_t body[WIRE_REFUSED_MAX];
+
+    (void)snprintf(refused.text, sizeof refused.text, "%s", text);
+    log_warning("refused trainer-%u: %s", ps_connection_peer(connection)->trainer, text);
+    ps_connection_reply(connection, WIRE_REFUSED, body, wire_refused_encode(&refused, body), NULL,
+                        0, NULL, 0);
+    return code;
+}
+
+static void drop(struct pserver *server, struct ps_connection *connection)
+{
+    for (size_t i = 0; i < server->n_connections; i++)
+        if (server->connections[i] == connection) {
+            server->connections[i] = server->connections[--server->n_connections];
+            break;
+        }
+    (void)ps_connection_free(connection);
+    (void)sd_event_source_set_enabled(server->listen_source, SD_EVENT_ON);
+}
+
+/* A newer incarnation, or the same one connecting again, ends what its index had before. */
+static void drop_older(struct pserver *server, const struct ps_connection *keep, uint32_t trainer)
+{
+    for (size_t i = server->n_connections; i-- > 0;) {
+        struct ps_connection *other = server->connections[i];
+
+        if (other != keep && ps_connection_peer(other)->greeted &&
+            ps_connection_peer(other)->trainer == trainer)
+            drop(server, other);
+    }
+}
+
+static void remember(struct pserver *server, uint32_t trainer, uint64_t incarnation)
+{
+    if (trainer >= server->n_incarnations) {
+        uint32_t n = trainer + 16;
+
+        server->incarnations = xreallocarray(server->incarnations, n, sizeof *server->incarnations);
+        memset(server->incarnations + server->n_incarnations, 0,
+               (n - server->n_incarnations) * sizeof *server->incarnations);
+        server->n_incarnations = n;
+    }
+    server->incarnations[trainer] = incarnation;
+}
+
+static int check_hello(const struct pserver *server, const struct wire_hello *hello,
+                       struct edl_error *error)
+{
+    if (hello->job_id != server->config.job_id)
+        return edl_error_set(error, -EINVAL, "this server is of job %" PRIu64 ", not %" PRIu64,
+                             server->config.job_id, hello->job_id);
+    if (hello->shard != server->config.index)
+        return edl_error_set(error, EDL_ESTALE, "this is server %u, not %u", server->config.index,
+                             hello->shard);
+    if (server->table != NULL && table_shape(server->table)->n_shards != hello->n_shards)
+        return edl_error_set(error, -EINVAL, "the parameters lie on %u servers, not %u",
+                             table_shape(server->table)->n_shards, hello->n_shards);
+    if (hello->trainer >= TRAINERS_MAX)
+        return edl_error_set(error, -EINVAL, "trainer index %u is too large", hello->trainer);
+    if (hello->trainer < server->n_incarnations &&
+        hello->incarnation < server->incarnations[hello->trainer])
+        return edl_error_set(error, EDL_ESTALE,
+                             "incarnation %" PRIu64 " of trainer-%u has been replaced by %" PRIu64,
+                             hello->incarnation, hello->trainer,
+                             server->incarnations[hello->trainer]);
+    return 0;
+}
+
+static int on_hello(struct pserver *server, struct ps_connection *connection,
+                    const struct wire_header *header, const uint8_t *body)
+{
+    struct ps_peer *peer = ps_connection_peer(connection);
+    struct edl_error error = { 0 };
+    struct wire_hello hello;
+    struct wire_hello_ok ok = { .incarnation = server->config.incarnation,
+                                .updates = pserver_updates(server),
+                                .shard = server->config.index,
+                                .restored = server->restored,
+                                .declared = server->table != NULL };
+    uint8_t reply[WIRE_HELLO_OK_BYTES];
+    int r = wire_hello_decode(body, (size_t)header->body_bytes, &hello, &error);
+
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    peer->trainer = hello.trainer;
+    r = check_hello(server, &hello, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    drop_older(server, connection, hello.trainer);
+    remember(server, hello.trainer, hello.incarnation);
+    peer->greeted = true;
+    peer->incarnation = hello.incarnation;
+    /* Until the table is there its number of shards is what the declaring trainer says. */
+    peer->n_shards = hello.n_shards;
+    ps_connection_reply(connection, WIRE_HELLO_OK, reply, wire_hello_ok_encode(&ok, reply), NULL, 0,
+                        NULL, 0);
+    log_info("trainer-%u (incarnation %" PRIu64 ") is here", hello.trainer, hello.incarnation);
+    return 0;
+}
+
+static int on_declare(struct pserver *server, struct ps_connection *connection,
+                      const struct wire_header *header, const uint8_t *body)
+{
+    struct edl_error error = { 0 };
+    struct declaration declaration;
+    struct wire_declare_ok ok = { 0 };
+    uint8_t reply[WIRE_DECLARE_OK_BYTES];
+    int r = wire_declare_decode(body, (size_t)header->body_bytes, &declaration, &error);
+
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    if (server->table == NULL) {
+        r = table_new(&declaration, server->config.index, ps_connection_peer(connection)->n_shards,
+                      backend_cpu(), &server->table, &error);
+        if (r < 0)
+            return refuse(connection, r, error.text);
+        ok.created = 1;
+        log_info("%zu parameters created", table_shape(server->table)->total_values);
+    } else if (!declaration_equal(&declaration, table_declaration(server->table))) {
+        return refuse(
+            connection, -EINVAL,
+            "the parameters were declared differently before: every trainer of a job must "
+            "be started with the same model, seed and rates");
+    } else if (table_shape(server->table)->n_shards != ps_connection_peer(connection)->n_shards) {
+        return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
+    }
+    ok.updates = table_updates(server->table);
+    ok.dense_values = table_shape(server->table)->dense_values;
+    ps_connection_set_limit(connection, wire_push_pull_max(table_shape(server->table)));
+    ps_connection_peer(connection)->declared = true;
+    ps_connection_reply(connection, WIRE_DECLARE_OK, reply, wire_declare_ok_encode(&ok, reply),
+                        NULL, 0, NULL, 0);
+    return 0;
+}
+
+/* Replies that are half sent must not see the coming update. */
+static void detach_all(struct pserver *server)
+{
+    for (size_t i = server->n_connections; i-- > 0;)
+        if (ps_connection_detach(server->connections[i]) < 0) {
+            log_error("no memory: a trainer's connection is closed");
+            drop(server, server->connections[i]);
+        }
+}
+
+static int on_push_pull(struct pserver *server, struct ps_connection *connection,
+                        const struct wire_header *header, const uint8_t *body)
+{
+    struct edl_error error = { 0 };
+    const struct shard_shape *shape;
+    struct wire_push_pull request;
+    size_t block = 0, rows;
+    uint64_t updates;
+    float *scratch;
+    int r;
+
+    if (!ps_connection_peer(connection)->declared)
+        return refuse(connection, -EINVAL, "PUSH_PULL before DECLARE");
+    shape = table_shape(server->table);
+    r = wire_push_pull_decode(body, (size_t)header->body_bytes, shape, &request, &error);
+    if (r >= 0)
+        r = table_check(server->table, &request, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    if (request.flags & WIRE_PULL_DENSE)
+        block = shape->dense_values;
+    rows = (size_t)(wire_push_pull_ok_size(&request, shape) - WIRE_PUSH_PULL_OK_HEAD_BYTES) /
+               sizeof(float) -
+           block;
+    scratch = ps_connection_scratch(connection, rows);
+    if (scratch == NULL)
+        return refuse(connection, -ENOMEM, "no memory for the rows asked for");
+    detach_all(server); /* this connection writes nothing now, so it stays */
+    table_push(server->table, &request);
+    table_pull_rows(server->table, &request, scratch);
+    updates = table_updates(server->table);
+    ps_connection_reply(connection, WIRE_PUSH_PULL_OK, &updates, sizeof updates,
+                        table_values(server->table), block, scratch, rows);
+    return 0;
+}
+
+static const struct {
+    enum wire_type type;
+    bool needs_hello;
+    int (*handler)(struct pserver *server, struct ps_connection *connection,
+                   const struct wire_header *header, const uint8_t *body);
+} handlers[] = {
+    { WIRE_HELLO, false, on_hello },
+    { WIRE_DECLARE, true, on_declare },
+    { WIRE_PUSH_PULL, true, on_push_pull },
+};
+
+static int on_frame(struct ps_connection *connection, const struct wire_header *header,
+                    const uint8_t *body, void *userdata)
+{
+    for (size_t i = 0; i < ELEMENTS(handlers); i++) {
+        if (handlers[i].type != header->type)
+            continue;
+        if (handlers[i].needs_hello && !ps_connection_peer(connection)->greeted)
+            return refuse(connection, -EINVAL, "the first frame must be HELLO");
+        return handlers[i].handler(userdata, connection, header, body);
+    }
+    return refuse(connection, -EINVAL, "this frame is not for a server");
+}
+
+static void on_closed(struct ps_connection *connection, const char *reason, void *userdata)
+{
+    const struct ps_peer *peer = ps_connection_peer(connection);
+
+    if (reason != NULL)
+        log_warning("connection of %s%u closed: %s", peer->greeted ? "trainer-" : "unknown peer ",
+                    peer->trainer, reason);
+    else if (peer->greeted)
+        log_info("trainer-%u has left", peer->trainer);
+    drop(userdata, connection);
+}
+
+static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct pserver *server = userdata;
+    struct ps_connection_events events = { on_frame, on_closed, server };
+    struct edl_error error;
+    int peer;
+
+    (void)revents;
+    if (server->n_connections == CONNECTIONS_MAX) {
+        log_warning("%d connections: no more until one ends", CONNECTIONS_MAX);
+        return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    }
+    peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (peer < 0) {
+        /* Out of descriptors: the pending connection would wake us again and again; the tick tries
+         * anew. */
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            log_warning("cannot accept: %s", strerror(errno));
+            (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+        }
+        return 0;
+    }
+    if (ps_connection_new(server->event, peer, &events, &server->connections[server->n_connections],
+                          &error) < 0)
+        (void)log_failure(&error, "accept");
+    else
+        server->n_connections++;
+    return 0;
+}
+
+static void checkpoint_done(struct pserver *server, bool ok)
+{
+    server->child = 0;
+    server->child_source = sd_event_source_disable_unref(server->child_source);
+    if (ok)
+        server->saved_updates = server->saving_updates;
+    else
+        log_error("the checkpoint %s could not be written; trying again later",
+                  server->checkpoint_path);
+}
+
+static int on_child(sd_event_source *source, const siginfo_t *info, void *userdata)
+{
+    (void)source;
+    checkpoint_done(userdata, info->si_code == CLD_EXITED && info->si_status == 0);
+    return 0;
+}
+
+static bool checkpoint_due(const struct pserver *server)
+{
+    return server->checkpoint_path != NULL && server->table != NULL &&
+           table_updates(server->table) != server->saved_updates;
+}
+
+/* The child has the table as it is at this moment (copy on write) and does nothing but write it. */
+static void checkpoint_start(struct pserver *server)
+{
+    struct edl_error error = { 0 };
+    pid_t child = fork();
+    int r;
+
+    if (child < 0) {
+        log_error("cannot fork for a checkpoint: %s", strerror(errno));
+        return;
+    }
+    if (child == 0) {
+        /* The connections are not the child's: if the server dies now, its peers must notice at
+         * once. */
+        (void)close_range(3, UINT_MAX, 0);
+        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, &error);
+        if (r < 0)
+            (void)log_failure(&error, "checkpoint");
+        _exit(r < 0 ? 1 : 0);
+    }
+    server->child = child;
+    server->saving_updates = table_updates(server->table);
+    r = sd_event_add_child(server->event, &server->child_source, child, WEXITED, on_child, server);
+    if (r < 0)
+        log_error("cannot watch the checkpoint's child: %s", strerror(-r));
+}
+
+int pserver_checkpoint_now(struct pserver *server, struct edl_error *error)
+{
+    int status, r;
+
+    if (server->child > 0) {
+        server->child_source = sd_event_source_disable_unref(server->child_source);
+        while ((r = waitpid(server->child, &status, 0)) < 0 && errno == EINTR)
+            ;
+        checkpoint_done(server, r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    if (!checkpoint_due(server))
+        return 0;
+    r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, error);
+    if (r >= 0)
+        server->saved_updates = table_updates(server->table);
+    return r;
+}
+
+static void drop_silent(struct pserver *server, uint64_t now_us)
+{
+    for (size_t i = server->n_connections; i-- > 0;) {
+        const struct ps_peer *peer = ps_connection_peer(server->connections[i]);
+
+        if (!peer->greeted && now_us > peer->accepted_us + GREETING_US)
+            drop(server, server->connections[i]);
+    }
+}
+
+static int on_tick(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    struct pserver *server = userdata;
+
+    (void)time_us;
+    drop_silent(server, clock_read_us(CLOCK_BOOTTIME));
+    (void)sd_event_source_set_enabled(server->listen_source, SD_EVENT_ON);
+    if (server->child == 0 && checkpoint_due(server))
+        checkpoint_start(server);
+    (void)sd_event_source_set_time_relative(source, server->config.checkpoint_period_us);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int load(struct pserver *server, struct edl_error *error)
+{
+    int r = checkpoint_read(server->checkpoint_path, server->config.job_id, server->config.index,
+                            backend_cpu(), &server->table, error);
+
+    if (r == -ENOENT)
+        return 0;
+    if (r < 0) {
+        (void)edl_error_remedy(error, "remove or replace the file to start without it");
+        return r;
+    }
+    server->restored = true;
+    server->saved_updates = table_updates(server->table);
+    log_info("restored %zu parameters after %" PRIu64 " updates from %s",
+             table_shape(server->table)->total_values, server->saved_updates,
+             server->checkpoint_path);
+    return 0;
+}
+
+int pserver_new(sd_event *event, const struct pserver_config *config, struct pserver **ret,
+                struct edl_error *error)
+{
+    struct pserver *server = xcalloc(1, sizeof *server);
+    int r = 0;
+
+    server->config = *config;
+    server->event = sd_event_ref(event);
+    server->saved_updates = UINT64_MAX;
+    if (server->config.checkpoint_period_us == 0)
+        server->config.checkpoint_period_us = 10 * USEC_PER_SEC;
+    if (config->checkpoint_path != NULL) {
+        server->checkpoint_path = xstrdup(config->checkpoint_path);
+        r = load(server, error);
+        if (r < 0) {
+            (void)pserver_free(server);
+            return r;
+        }
+    }
+    r = sd_event_add_io(event, &server->listen_source, config->listen_fd, EPOLLIN, on_listen,
+                        server);
+    if (r >= 0)
+        r = sd_event_add_time_relative(event, &server->tick_source, CLOCK_MONOTONIC,
+                                       server->config.checkpoint_period_us, 0, on_tick, server);
+    if (r < 0) {
+        (void)pserver_free(server);
+        return edl_error_errno(error, r, "cannot set up the event loop");
+    }
+    *ret = server;
+    return 0;
+}
+
+struct pserver *pserver_free(struct pserver *server)
+{
+    if (server == NULL)
+        return NULL;
+    while (server->n_connections > 0)
+        (void)ps_connection_free(server->connections[--server->n_connections]);
+    server->child_source = sd_event_source_disable_unref(server->child_source);
+    server->tick_source = sd_event_source_disable_unref(server->tick_source);
+    server->listen_source = sd_event_source_disable_unref(server->listen_source);
+    (void)safe_close(server->config.listen_fd);
+    (void)table_free(server->table);
+    server->event = sd_event_unref(server->event);
+    free(server->incarnations);
+    free(server->checkpoint_path);
+    free(server);
+    return NULL;
+}
+
+uint64_t pserver_updates(const struct pserver *server)
+{
+    return server->table != NULL ? table_updates(server->table) : 0;
+}
+
+static int bind_one(const struct addrinfo *address, uint16_t *ret_port)
+{
+    _cleanup_close_ int fd =
+        socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    static const int on = 1;
+    struct sockaddr_storage bound = { 0 };
+    socklen_t size = sizeof bound;
+
+    if (fd < 0)
+        return -errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0 ||
+        getsockname(fd, (struct sockaddr *)&bound, &size) < 0)
+        return -errno;
+    *ret_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                  : ((struct sockaddr_in *)&bound)->sin_port);
+    return TAKE_FD(fd);
+}
+
+int pserver_listen(const char *host, uint16_t port, uint16_t *ret_port, struct edl_error *error)
+{
+    struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                              .ai_socktype = SOCK_STREAM,
+                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo *found = NULL;
+    char service[8];
+    int r;
+
+    (void)snprintf(service, sizeof service, "%u", port);
+    r = getaddrinfo(host, service, &hints, &found);
+    if (r != 0)
+        return edl_error_set(error, -EADDRNOTAVAIL, "cannot resolve %s: %s", host, gai_strerror(r));
+    r = bind_one(found, ret_port);
+    freeaddrinfo(found);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot listen on %s port %u", host, port);
+    return r;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pserver.h - a parameter server: one shard of a job's parameters for all its trainers
+ *
+ * One thread on the caller's event loop. A trainer says HELLO (who it is), DECLARE (what the
+ * parameters are; the first one creates the table), then PUSH_PULL for every batch. Checkpoints are
+ * written by a forked child, which has the table as it was at the fork, so that training goes on
+ * meanwhile. */
+#pragma once
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+struct edl_error;
+struct pserver;
+
+struct pserver_config {
+    int listen_fd; /* listening TCP socket, taken over */
+    uint64_t job_id;
+    uint32_t index; /* = shard */
+    uint64_t incarnation;
+    const char *checkpoint_path;   /* NULL: none; an existing file is loaded */
+    uint64_t checkpoint_period_us; /* 0 = 10 s */
+};
+
+/* pserver_new - the caller has blocked SIGCHLD (checkpoints are written by children)
+ * EDL_ECORRUPT when the checkpoint is damaged (the text names it) */
+int pserver_new(sd_event *event, const struct pserver_config *config, struct pserver **ret,
+                struct edl_error *error);
+struct pserver *pserver_free(struct pserver *server);
+
+/* pserver_checkpoint_now - waits for a running checkpoint, then writes what has changed since; for
+ * the end */
+int pserver_checkpoint_now(struct pserver *server, struct edl_error *error);
+
+/* pserver_updates - pushes applied so far; 0 before the first declaration */
+uint64_t pserver_updates(const struct pserver *server);
+
+/* pserver_listen - "host:port" or host and port apart; port 0 = any. Returns the descriptor,
+ * -EADDRINUSE when taken. */
+int pserver_listen(const char *host, uint16_t port, uint16_t *ret_port, struct edl_error *error);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pserver_main.c - edl-pserver: keeps one shard of a job's parameters */
+#include <errno.h>
+#include <limits.h>
+#include <cblas.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+#include "trainer/options.h"
+#include "trainer/pserver.h"
+
+/* sysexits.h's EX_TEMPFAIL: the port is taken, another try may work. */
+#define EXIT_PORT_TAKEN 75
+#define EXIT_BAD_USAGE 2
+
+struct settings {
+    struct pserver_config server;
+    uint64_t index;
+    const char *listen;  /* "host:port", NULL: from address and ports */
+    const char *address; /* of this process */
+    const char *ports;   /* comma list */
+    const char *output;
+    const char *period;
+};
+
+static int parse_endpoint(const char *text, char *host, size_t host_size, uint16_t *ret_port,
+                          struct edl_error *error)
+{
+    const char *colon = strrchr(text, ':');
+    size_t size = colon != NULL ? (size_t)(colon - text) : 0;
+    uint64_t port;
+
+    if (size >= 2 && text[0] == '[' && text[size - 1] == ']') {
+        text++;
+        size -= 2;
+    }
+    if (size == 0 || size >= host_size || parse_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
+        return edl_error_set(error, -EINVAL, "\"%s\" is not host:port", text);
+    memcpy(host, text, size);
+    host[size] = '\0';
+    *ret_port = (uint16_t)port;
+    return 0;
+}
+
+static int endpoint(const struct settings *settings, char *host, size_t host_size,
+                    uint16_t *ret_port, struct edl_error *error)
+{
+    char text[320];
+
+    if (settings->listen != NULL)
+        return parse_endpoint(settings->listen, host, host_size, ret_port, error);
+    if (settings->ports == NULL || *settings->ports == '\0')
+        return edl_error_set(error, -EINVAL, "no port: set EDL_PORTS or give --listen host:port");
+    (void)snprintf(text, sizeof text, "%s:%.*s", settings->address,
+                   (int)strcspn(settings->ports, ","), settings->ports);
+    return parse_endpoint(text, host, host_size, ret_port, error);
+}
+
+/* Not signalfd: OpenBLAS has started threads before main() could block anything, and a blocked
+ * signal goes to a thread that does not block it. A handler runs in whichever thread it comes to.
+ */
+static int told_fd = -1;
+
+static void on_signal(int number)
+{
+    uint64_t one = 1;
+    int saved = errno;
+
+    (void)number;
+    (void)!write(told_fd, &one, sizeof one);
+    errno = saved;
+}
+
+static int on_told(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    (void)fd;
+    (void)revents;
+    (void)userdata;
+    log_info("told to stop");
+    return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
+static int catch_signals(sd_event *event)
+{
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+    told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (told_fd < 0)
+        return -errno;
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
+    return sd_event_add_io(event, NULL, told_fd, EPOLLIN, on_told, NULL);
+}
+
+static int serve(sd_event *event, const struct pserver_config *config, struct edl_error *error)
+{
+    struct pserver *server;
+    int r = pserver_new(event, config, &server, error);
+
+    if (r < 0)
+        return r;
+    r = catch_signals(event);
+    if (r >= 0)
+        r = sd_event_loop(event);
+    if (r < 0)
+        (void)edl_error_errno(error, r, "event loop");
+    else
+        r = pserver_checkpoint_now(server, error);
+    if (r >= 0)
+        log_info("stopped after %llu updates", (unsigned long long)pserver_updates(server));
+    (void)pserver_free(server);
+    return r;
+}
+
+static int run(struct settings *settings, struct edl_error *error)
+{
+    char host[256], checkpoint[PATH_MAX];
+    sigset_t mask;
+    sd_event *event = NULL;
+    uint16_t port;
+    int r;
+
+    r = endpoint(settings, host, sizeof host, &port, error);
+    if (r >= 0)
+        r = parse_seconds(settings->period, &settings->server.checkpoint_period_us);
+    if (r < 0)
+        return r;
+    if (settings->output != NULL) {
+        if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint/pserver-%llu.ckpt",
+                             settings->output,
+                             (unsigned long long)settings->index) >= sizeof checkpoint)
+            return edl_error_set(error, -ENAMETOOLONG, "output folder's path is too long");
+        settings->server.checkpoint_path = checkpoint;
+    }
+    settings->server.index = (uint32_t)settings->index;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD); /* sd_event_add_child asks for it */
+    sigprocmask(SIG_BLOCK, &mask, NULL);
+    settings->server.listen_fd = pserver_listen(host, port, &port, error);
+    if (settings->server.listen_fd < 0)
+        return settings->server.listen_fd;
+    r = sd_event_new(&event);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot make an event loop");
+    log_info("server %llu of job %llu listens on %s port %u", (unsigned long long)settings->index,
+             (unsigned long long)settings->server.job_id, host, port);
+    r = serve(event, &settings->server, error);
+    (void)sd_event_unref(event);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = { .server = { .incarnation = 1 } };
+    const struct option_value values[] = {
+        { .name = "listen", .text = &settings.listen, .help = "host:port; port 0 = any" },
+        { .name = "address",
+          .environment = "EDL_ADDRESS",
+          .fallback = "127.0.0.1",
+          .text = &settings.address,
+          .help = "address to listen on" },
+        { .name = "ports",
+          .environment = "EDL_PORTS",
+          .text = &settings.ports,
+          .help = "ports of this process; the first is used" },
+        { .name = "job-id",
+          .environment = "EDL_JOB_ID",
+          .u64 = &settings.server.job_id,
+          .fallback = "0",
+          .help = "the job whose trainers are let in" },
+        { .name = "index",
+          .environment = "EDL_INDEX",
+          .fallback = "0",
+          .u64 = &settings.index,
+          .help = "number of this server, = its shard" },
+        { .name = "incarnation",
+          .environment = "EDL_INCARNATION",
+          .fallback = "1",
+          .u64 = &settings.server.incarnation,
+          .help = "life of this index" },
+        { .name = "output-dir",
+          .environment = "EDL_OUTPUT_DIR",
+          .text = &settings.output,
+          .help = "folder of checkpoint/pserver-N.ckpt; none: no checkpoints" },
+        { .name = "checkpoint-period",
+          .fallback = "10s",
+          .text = &settings.period,
+          .help = "time between checkpoints" },
+    };
+    struct edl_error error = { 0 };
+    int r;
+
+    log_init("edl-pserver");
+    openblas_set_num_threads(1);
+    r = options_parse(argc, argv, values, ELEMENTS(values), &error);
+    if (r == OPTIONS_HELP) {
+        options_help(
+            "Usage: edl-pserver [OPTION VALUE]...\n\nKeeps one shard of a job's parameters.",
+            values, ELEMENTS(values));
+        return 0;
+    }
+    if (r == OPTIONS_VERSION) {
+        printf("edl-pserver %s\n", EDL_VERSION);
+        return 0;
+    }
+    if (r >= 0 && settings.index >= 1024)
+        r = edl_error_set(&error, -EINVAL, "--index is %llu, more than 1023",
+                          (unsigned long long)settings.index);
+    if (r < 0) {
+        (void)log_failure(&error, "command line");
+        return EXIT_BAD_USAGE;
+    }
+    r = run(&settings, &error);
+    if (r < 0)
+        (void)log_failure(&error, "server %llu", (unsigned long long)settings.index);
+    if (r == -EADDRINUSE)
+        return EXIT_PORT_TAKEN;
+    return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table.h - one shard of the parameters with its AdaGrad state
+ *
+ * One block of floats for the values and one for the squared-gradient sums, both laid out by
+ * shard_shape: the dense parameters first, so that the whole dense part is sent from where it lies.
+ * Asynchronous SGD: every push is applied at once. A sparse parameter is updated row by row, only
+ * the rows that come; its L2 too (lazily), which is why the model gives its embeddings none. */
+#pragma once
+
+#include "trainer/exchange.h"
+#include "trainer/shard.h"
+#include "trainer/wire.h"
+
+struct edl_backend;
+struct edl_error;
+struct table;
+
+/* table_new - creates and initialises; -ENOMEM when the shard does not fit */
+int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_shards,
+              const struct edl_backend *backend, struct table **ret, struct edl_error *error);
+struct table *table_free(struct table *table);
+
+const struct shard_shape *table_shape(const struct table *table);
+const struct declaration *table_declaration(const struct table *table);
+uint64_t table_updates(const struct table *table);
+void table_set_updates(struct table *table, uint64_t updates);
+
+/* table_values, table_accumulators - the two blocks, shape.total_values floats each */
+float *table_values(struct table *table);
+float *table_accumulators(struct table *table);
+
+/* table_check - ids of this shard, gradients finite; -EINVAL. A push is applied as a whole or not
+ * at all. */
+int table_check(const struct table *table, const struct wire_push_pull *request,
+                struct edl_error *error);
+
+/* table_push - applies a checked request */
+void table_push(struct table *table, const struct wire_push_pull *request);
+
+/* table_pull_rows - rows of all sections of a checked request, one after the other, into out */
+void table_pull_rows(const struct table *table, const struct wire_push_pull *request, float *out);
+
+/* table_exchange - exchange_fn on a table that is the only shard (training without servers) */
+int table_exchange(void *table, const struct exchange *exchange, struct edl_error *error);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trainer.h - a trainer of a job: leases tasks, trains on them against the parameter servers, saves
+ * the model
+ *
+ * Also alone, without any cluster (trainer_run_local): the reference that the distributed run must
+ * equal. */
+#pragma once
+
+#include <signal.h>
+#include <stdint.h>
+
+struct edl_error;
+
+struct trainer_config {
+    /* who it is */
+    uint64_t job_id;
+    uint64_t index;
+    uint64_t incarnation;
+    const char *api;        /* base of the scheduler's calls: "unix:/path" */
+    const char *dataset;    /* glob of train files */
+    const char *output_dir; /* the model goes to output_dir/model; NULL (local only): nowhere */
+    /* what it trains */
+    uint64_t batch, push_every, log_period, embedding, hidden, seed, task_records;
+    float learning_rate, epsilon, dropout, l2_rate;
+    uint64_t evaluate_max;             /* held-out samples at the end */
+    uint64_t hosts_wait_us;            /* for the servers, at first */
+    uint64_t reconnect_us;             /* for the servers, later */
+    uint64_t api_retry_us;             /* for the scheduler */
+    const volatile sig_atomic_t *stop; /* set by SIGTERM */
+};
+
+/* trainer_run - until the job is trained
+ * Returns 0, -EINTR when told to stop (the task in hand was given back), or a negative code. */
+int trainer_run(const struct trainer_config *config, struct edl_error *error);
+
+/* trainer_run_local - passes over the whole data set in this process */
+int trainer_run_local(const struct trainer_config *config, uint64_t passes,
+                      struct edl_error *error);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trainer_main.c - edl-trainer: trains the n-gram model, as one of a job's trainers or alone */
+#include <cblas.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+#include "trainer/options.h"
+#include "trainer/trainer.h"
+
+#define EXIT_BAD_USAGE 2
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+/* Without SA_RESTART: a wait in progress ends early and looks at the flag. */
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
+}
+
+struct settings {
+    struct trainer_config trainer;
+    const char *socket, *local, *hosts_wait, *reconnect, *api_retry;
+    uint64_t passes;
+};
+
+static int parse_waits(struct settings *settings, struct edl_error *error)
+{
+    const struct {
+        const char *name, *text;
+        uint64_t *us;
+    } waits[] = {
+        { "hosts-wait", settings->hosts_wait, &settings->trainer.hosts_wait_us },
+        { "reconnect-wait", settings->reconnect, &settings->trainer.reconnect_us },
+        { "scheduler-wait", settings->api_retry, &settings->trainer.api_retry_us },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(waits); i++)
+        if (parse_seconds(waits[i].text, waits[i].us) < 0)
+            return edl_error_set(error, -EINVAL, "--%s is \"%s\", not a time like 60s",
+                                 waits[i].name, waits[i].text);
+    return 0;
+}
+
+static int run(struct settings *settings, struct edl_error *error)
+{
+    char text[PATH_MAX];
+    int r = parse_waits(settings, error);
+
+    if (r < 0)
+        return r;
+    if (settings->local != NULL) {
+        if ((size_t)snprintf(text, sizeof text, "%s/train-*.recordio", settings->local) >=
+            sizeof text)
+            return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", settings->local);
+        settings->trainer.dataset = text;
+        return trainer_run_local(&settings->trainer, settings->passes, error);
+    }
+    if (settings->socket == NULL || settings->trainer.dataset == NULL ||
+        settings->trainer.output_dir == NULL) {
+        (void)edl_error_set(error, -EINVAL, "EDL_SOCKET, EDL_DATASET or EDL_OUTPUT_DIR is not set");
+        (void)edl_error_remedy(error, "submit it as a job's trainer, or train alone: --local DIR");
+        return -EINVAL;
+    }
+    if ((size_t)snprintf(text, sizeof text, "unix:%s", settings->socket) >= sizeof text)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", settings->socket);
+    settings->trainer.api = text;
+    return trainer_run(&settings->trainer, error);
+}
+
+static int start(int argc, char **argv, struct settings *s, struct edl_error *error)
+{
+    struct trainer_config *t = &s->trainer;
+    const struct option_value values[] = {
+        { .name = "batch", .fallback = "32", .u64 = &t->batch, .help = "samples per batch" },
+        { .name = "push-every",
+          .fallback = "1",
+          .u64 = &t->push_every,
+          .help = "batches whose mean gradient is pushed at once" },
+        { .name = "log-period",
+          .fallback = "100",
+          .u64 = &t->log_period,
+          .help = "batches between lines; 0: none" },
+        { .name = "learning-rate",
+          .fallback = "3e-3",
+          .real = &t->learning_rate,
+          .help = "of AdaGrad" },
+        { .name = "epsilon", .fallback = "1e-6", .real = &t->epsilon, .help = "of AdaGrad" },
+        { .name = "l2-rate", .fallback = "8e-4", .real = &t->l2_rate, .help = "weight decay" },
+        { .name = "dropout",
+          .fallback = "0.5",
+          .real = &t->dropout,
+          .help = "of the hidden layer" },
+        { .name = "embedding", .fallback = "32", .u64 = &t->embedding, .help = "columns per word" },
+        { .name = "hidden", .fallback = "256", .u64 = &t->hidden, .help = "units" },
+        { .name = "seed", .fallback = "1", .u64 = &t->seed, .help = "of start values and dropout" },
+        { .name = "task-records",
+          .fallback = "2000",
+          .u64 = &t->task_records,
+          .help = "records of a task, when this trainer indexes the data set" },
+        { .name = "evaluate-max",
+          .fallback = "20000",
+          .u64 = &t->evaluate_max,
+          .help = "held-out samples for the final cost" },
+        { .name = "hosts-wait",
+          .fallback = "300s",
+          .text = &s->hosts_wait,
+          .help = "for the parameter servers to start" },
+        { .name = "reconnect-wait",
+          .fallback = "60s",
+          .text = &s->reconnect,
+          .help = "for a parameter server to come back" },
+        { .name = "scheduler-wait",
+          .fallback = "300s",
+          .text = &s->api_retry,
+          .help = "for the scheduler to answer" },
+        { .name = "local",
+          .text = &s->local,
+          .help = "train alone on the data set in this folder" },
+        { .name = "passes",
+          .environment = "EDL_PASSES",
+          .fallback = "1",
+          .u64 = &s->passes,
+          .help = "with --local" },
+        { .name = "output-dir",
+          .environment = "EDL_OUTPUT_DIR",
+          .text = &t->output_dir,
+          .help = "the model goes to model/ in it" },
+        { .name = "dataset",
+          .environment = "EDL_DATASET",
+          .text = &t->dataset,
+          .help = "glob of RecordIO files" },
+        { .name = "socket",
+          .environment = "EDL_SOCKET",
+          .text = &s->socket,
+          .help = "the agent's socket" },
+        { .name = "job-id",
+          .environment = "EDL_JOB_ID",
+          .fallback = "0",
+          .u64 = &t->job_id,
+          .help = "number of the job" },
+        { .name = "index",
+          .environment = "EDL_INDEX",
+          .fallback = "0",
+          .u64 = &t->index,
+          .help = "number of this trainer" },
+        { .name = "incarnation",
+          .environment = "EDL_INCARNATION",
+          .fallback = "1",
+          .u64 = &t->incarnation,
+          .help = "life of this index" },
+    };
+    int r = options_parse(argc, argv, values, ELEMENTS(values), error);
+
+    if (r == OPTIONS_HELP)
+        options_help("Usage: edl-trainer [OPTION VALUE]...\n\n"
+                     "Trains the n-gram model: as one of a job's trainers, or alone with --local.",
+                     values, ELEMENTS(values));
+    if (r == OPTIONS_VERSION)
+        printf("edl-trainer %s\n", EDL_VERSION);
+    return r == OPTIONS_RUN ? run(s, error) : MIN_OF(r, 0);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = { .trainer = { .stop = &stop } };
+    struct edl_error error = { 0 };
+    int r;
+
+    log_init("edl-trainer");
+    openblas_set_num_threads(1); /* the scheduler counts cores; one process is one thread of work */
+    catch_signals();
+    r = start(argc, argv, &settings, &error);
+    if (r == -EINTR) {
+        log_info("stopped as told");
+        return 0;
+    }
+    if (r < 0)
+        (void)log_failure(&error, "cannot go on");
+    return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : 0;
+}

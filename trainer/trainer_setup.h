@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trainer_setup.h - what a trainer among others and one alone have in common */
+#pragma once
+
+#include "trainer/dataset.h"
+#include "trainer/learner.h"
+#include "trainer/progress.h"
+#include "trainer/trainer.h"
+
+#define BASELINE_SAMPLES 2000 /* of the held-out set, for the cost before training */
+
+struct workshop {
+    const struct trainer_config *config;
+    struct dataset *dataset;
+    struct declaration declaration;
+    struct learner_config learner_config;
+    struct learner *learner;
+    struct progress progress;
+};
+
+/* workshop_open - data set and declaration; the learner follows when it is known where the
+ * parameters are */
+int workshop_open(struct workshop *workshop, const struct trainer_config *config,
+                  struct edl_error *error);
+int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
+                   struct edl_error *error);
+void workshop_close(struct workshop *workshop);
+
+/* workshop_baseline - the start values on some of the held-out set; samples 0 when there is none */
+int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct edl_error *error);
+
+/* workshop_result - the parameters as they are now on the held-out set; they lie in the learner
+ * then */
+int workshop_result(struct workshop *workshop, struct evaluation *ret, struct edl_error *error);
+
+/* workshop_save - the learner's parameters to output_dir/model; ret_path holds it */
+int workshop_save(struct workshop *workshop, char *ret_path, size_t size, struct edl_error *error);

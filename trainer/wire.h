@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire.h - frames between trainers and parameter servers: pure encoding and decoding
+ *
+ * Frame = 24-byte header {u32 magic, u32 type, u64 sequence, u64 body bytes} + body, all
+ * little-endian. A reply carries its request's sequence. Every length is checked before it is used;
+ * a decoder accepts a body only if it is exactly as long as its contents say. Arrays of floats and
+ * row ids are views into the body (4-byte aligned when the body is), never copied.
+ *
+ * PUSH_PULL body: u32 flags, u32 sections, sections x {u32 parameter, u32 rows pushed, u32 rows
+ * pulled}, [f32 dense gradients of the shard], then for each section: u32 pushed ids, f32 pushed
+ * rows, u32 pulled ids. PUSH_PULL_OK body: u64 updates, [f32 dense values of the shard], then for
+ * each section: f32 pulled rows. */
+#pragma once
+
+#include "trainer/declaration.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+struct shard_shape;
+
+#define WIRE_MAGIC UINT32_C(0x504c4445) /* "EDLP" */
+#define WIRE_HEADER_BYTES 24
+#define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
+#define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
+#define WIRE_HELLO_BYTES 32
+#define WIRE_HELLO_OK_BYTES 32
+#define WIRE_DECLARE_HEAD_BYTES 24
+#define WIRE_PARAM_BYTES 56
+#define WIRE_DECLARE_MAX (WIRE_DECLARE_HEAD_BYTES + DECLARATION_PARAMS_MAX * WIRE_PARAM_BYTES)
+#define WIRE_DECLARE_OK_BYTES 24
+#define WIRE_SECTION_BYTES 12
+#define WIRE_PUSH_PULL_HEAD_MAX (8 + DECLARATION_PARAMS_MAX * WIRE_SECTION_BYTES)
+#define WIRE_PUSH_PULL_OK_HEAD_BYTES 8
+#define WIRE_REFUSED_MAX 512
+
+/* name, number, largest body */
+#define WIRE_TYPE_MAP(XX)                                                                          \
+    XX(HELLO, 1, WIRE_CONTROL_MAX)                                                                 \
+    XX(HELLO_OK, 2, WIRE_CONTROL_MAX)                                                              \
+    XX(DECLARE, 3, WIRE_CONTROL_MAX)                                                               \
+    XX(DECLARE_OK, 4, WIRE_CONTROL_MAX)                                                            \
+    XX(PUSH_PULL, 5, WIRE_BULK_MAX)                                                                \
+    XX(PUSH_PULL_OK, 6, WIRE_BULK_MAX)                                                             \
+    XX(REFUSED, 7, WIRE_CONTROL_MAX)
+
+enum wire_type {
+#define XX(name, number, max) WIRE_##name = (number),
+    WIRE_TYPE_MAP(XX)
+#undef XX
+};
+
+struct wire_header {
+    enum wire_type type;
+    uint64_t sequence;
+    uint64_t body_bytes;
+};
+
+struct wire_hello {
+    uint64_t job_id;
+    uint64_t incarnation;
+    uint32_t trainer; /* index */
+    uint32_t shard;   /* that the trainer believes to talk to */
+    uint32_t n_shards;
+};
+
+struct wire_hello_ok {
+    uint64_t incarnation; /* the server's */
+    uint64_t updates;
+    uint32_t shard;
+    uint32_t restored; /* 1: its table came from a checkpoint */
+    uint32_t declared; /* 1: it has a table */
+};
+
+struct wire_declare_ok {
+    uint64_t updates;
+    uint64_t dense_values;
+    uint32_t created; /* 1: by this declaration */
+};
+
+enum { WIRE_PUSH_DENSE = 1, WIRE_PULL_DENSE = 2, WIRE_PUSH = 4 /* counts as an update */ };
+
+struct wire_section {
+    uint32_t param;
+    uint32_t n_push, n_pull;
+    const uint32_t *push_ids;
+    const float *push_rows; /* f32[n_push, columns] */
+    const uint32_t *pull_ids;
+};
+
+struct wire_push_pull {
+    uint32_t flags;
+    uint32_t n_sections;
+    const float *dense; /* NULL without WIRE_PUSH_DENSE */
+    struct wire_section sections[DECLARATION_PARAMS_MAX];
+};
+
+struct wire_refused {
+    int32_t code; /* as in shared/error.h */
+    char text[WIRE_REFUSED_MAX];
+};
+
+const char *wire_type_to_string(enum wire_type type); /* "HELLO"; "?" when none */
+
+/* Encoders write into a buffer of at least the size named above and return the bytes written. */
+size_t wire_header_encode(const struct wire_header *header, uint8_t *out);
+size_t wire_hello_encode(const struct wire_hello *hello, uint8_t *out);
+size_t wire_hello_ok_encode(const struct wire_hello_ok *ok, uint8_t *out);
+size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out);
+size_t wire_declare_ok_encode(const struct wire_declare_ok *ok, uint8_t *out);
+size_t wire_refused_encode(const struct wire_refused *refused, uint8_t *out);
+
+/* wire_push_pull_head_encode - flags and section table only (the arrays follow from the caller's
+ * memory) */
+size_t wire_push_pull_head_encode(const struct wire_push_pull *request, uint8_t *out);
+
+/* Decoders: -EINVAL with a text for people; outputs untouched then. */
+int wire_header_decode(const uint8_t *in, struct wire_header *ret, struct edl_error *error);
+int wire_hello_decode(const uint8_t *body, size_t size, struct wire_hello *ret,
+                      struct edl_error *error);
+int wire_hello_ok_decode(const uint8_t *body, size_t size, struct wire_hello_ok *ret,
+                         struct edl_error *error);
+int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *ret,
+                        struct edl_error *error);
+int wire_declare_ok_decode(const uint8_t *body, size_t size, struct wire_declare_ok *ret,
+                           struct edl_error *error);
+int wire_refused_decode(const uint8_t *body, size_t size, struct wire_refused *ret,
+                        struct edl_error *error);
+
+/* wire_push_pull_decode - body is 4-byte aligned; ids are NOT checked here (the table knows its
+ * rows), but a section never has more rows than the shard holds, so that replies are bounded */
+int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_shape *shape,
+                          struct wire_push_pull *ret, struct edl_error *error);
+
+/* wire_push_pull_max - longest valid PUSH_PULL body for this shape (to bound a receive buffer) */
+uint64_t wire_push_pull_max(const struct shard_shape *shape);
+
+/* wire_push_pull_ok_size - exact body size of the reply to a request */
+uint64_t wire_push_pull_ok_size(const struct wire_push_pull *request,
+                                const struct shard_shape *shape);
