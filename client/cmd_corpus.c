@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_corpus.c - `edl corpus build`: a word n-gram dataset from text, ready for a job's `dataset`
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/verb.h"
+#include "shared/corpus.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+struct corpus_verb_options {
+    struct common_options common;
+    const char *out;
+    uint64_t min_frequency, ngram, max_words, chunk_records, shards, seed, synthetic, samples;
+    double held_out;
+};
+
+#define AT(member) offsetof(struct corpus_verb_options, member)
+
+static const struct option_spec corpus_options[] = {
+    { "out", 'o', OPTION_TEXT, "DIR", "folder to make; must be absent or empty", AT(out) },
+    { "min-frequency", 0, OPTION_U64, "N", "rarer words become <unk> (10)", AT(min_frequency) },
+    { "ngram", 0, OPTION_U64, "N", "words in a sample (5)", AT(ngram) },
+    { "held-out", 0, OPTION_LOAD, "SHARE", "share of sentences kept for testing (0.05)",
+      AT(held_out) },
+    { "max-words", 0, OPTION_U64, "N", "stop reading after N words (2000000)", AT(max_words) },
+    { "chunk-records", 0, OPTION_U64, "N", "samples in a chunk (2000)", AT(chunk_records) },
+    { "shards", 0, OPTION_U64, "N", "training files (4)", AT(shards) },
+    { "seed", 0, OPTION_U64, "N", "of the shuffle", AT(seed) },
+    { "synthetic", 0, OPTION_U64, "WORDS", "no files: a Markov chain over so many words",
+      AT(synthetic) },
+    { "samples", 0, OPTION_U64, "N", "of the synthetic source (100000)", AT(samples) },
+    { .name = NULL },
+};
+
+static void progress(const char *text, void *userdata)
+{
+    (void)userdata;
+    report_note("%s", text);
+}
+
+/* The library's counts are 32 bits wide; silently cutting a larger number would build something
+ * else. */
+static int narrow(const char *name, uint64_t value, uint32_t *ret, struct edl_error *error)
+{
+    if (value > UINT32_MAX)
+        return edl_error_set(error, -ERANGE, "--%s is too large", name);
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+static int fill(const struct corpus_verb_options *given, struct corpus_options *ret,
+                struct edl_error *error)
+{
+    struct {
+        const char *name;
+        uint64_t value;
+        uint32_t *place;
+    } const numbers[] = {
+        { "min-frequency", given->min_frequency, &ret->min_frequency },
+        { "ngram", given->ngram, &ret->ngram },
+        { "chunk-records", given->chunk_records, &ret->chunk_records },
+        { "shards", given->shards, &ret->shards },
+        { "synthetic", given->synthetic, &ret->synthetic_words },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(numbers); i++) {
+        int r = narrow(numbers[i].name, numbers[i].value, numbers[i].place, error);
+
+        if (r < 0)
+            return r;
+    }
+    ret->out = given->out;
+    ret->held_out_ppm = (uint32_t)(given->held_out * 1e6 + 0.5);
+    ret->max_words = given->max_words;
+    ret->synthetic_samples = given->samples;
+    ret->seed = given->seed;
+    ret->progress = given->common.json ? NULL : progress;
+    return 0;
+}
+
+static void print_summary(const struct corpus_verb_options *given,
+                          const struct corpus_summary *summary)
+{
+    if (given->common.json) {
+        _cleanup_json_ json_t *object =
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "out", given->out, "files",
+                      (json_int_t)summary->files, "words", (json_int_t)summary->words, "vocabulary",
+                      (json_int_t)summary->vocabulary, "train_samples",
+                      (json_int_t)summary->train_samples, "test_samples",
+                      (json_int_t)summary->test_samples, "entropy_nats", summary->entropy_nats,
+                      "bayes_error", summary->bayes_error);
+
+        json_print(object);
+        return;
+    }
+    (void)printf("%s: %" PRIu64 " words of %" PRIu64 " files, vocabulary %" PRIu32 ", %" PRIu64
+                 " training and %" PRIu64 " test samples\n",
+                 given->out, summary->words, summary->files, summary->vocabulary,
+                 summary->train_samples, summary->test_samples);
+    if (given->synthetic != 0)
+        (void)printf("no model can do better than %.4f nats (%.1f%% of the words wrong)\n",
+                     summary->entropy_nats, 100.0 * summary->bayes_error);
+    (void)printf("dataset: %s/train-*.recordio\n", given->out);
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct corpus_verb_options *given = invocation->options;
+    const struct arguments *arguments = &invocation->arguments;
+    struct corpus_options options = { 0 };
+    struct corpus_summary summary = { 0 };
+    struct edl_error error = { 0 };
+
+    if (!streq(arguments->args[0], "build") || given->out == NULL) {
+        (void)edl_error_set(&error, -EINVAL, "edl corpus: %s",
+                            given->out == NULL ? "--out DIR is missing" : "only `build` is known");
+        (void)edl_error_remedy(&error, "edl corpus build --out DIR");
+        return report_error(&error);
+    }
+    if (fill(given, &options, &error) < 0)
+        return report_error(&error);
+    options.paths = (const char *const *)(arguments->args + 1);
+    options.n_paths = arguments->n_args - 1;
+    if (corpus_build(&options, &summary, &error) < 0)
+        return report_error(&error);
+    print_summary(given, &summary);
+    return STATUS_OK;
+}
+
+const struct verb verb_corpus = {
+    .name = "corpus",
+    .usage = "build --out DIR [OPTION]... [PATH...]",
+    .summary = "Build a word n-gram dataset from text",
+    .details = "PATH is a file or a folder of text; without any, the documentation installed on "
+               "this machine\n"
+               "is read. DIR gets word_dict, train-*.recordio, test-*.recordio and corpus.json.",
+    .options = corpus_options,
+    .options_size = sizeof(struct corpus_verb_options),
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_logs.c - `edl logs`: the merged output of a job's processes
+ *
+ * The scheduler answers in pieces behind a cursor; following is asking again with the cursor, and
+ * the scheduler keeps the question until there is more. An outage of the scheduler is waited out.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include "client/job_view.h"
+#include "client/json_read.h"
+#include "client/log_lines.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+
+#define WAIT_S 20
+#define RETRY_MS 500
+#define OUTAGE_MAX_US (60 * USEC_PER_SEC)
+
+struct logs_options {
+    struct common_options common;
+    bool follow;
+    const char *role;
+    const char *index;
+};
+
+static const struct option_spec logs_options[] = {
+    { "follow", 'f', OPTION_FLAG, NULL, "go on until the job has ended",
+      offsetof(struct logs_options, follow) },
+    { "role", 'r', OPTION_TEXT, "ROLE", "only this role", offsetof(struct logs_options, role) },
+    { "index", 'i', OPTION_TEXT, "I", "only this process of each role",
+      offsetof(struct logs_options, index) },
+    { .name = NULL },
+};
+
+static char *logs_path(const struct log_request *request, const char *cursor)
+{
+    _cleanup_free_ char *base = job_path(request->job, "/logs");
+    _cleanup_free_ char *role = text_url_segment(request->role != NULL ? request->role : "");
+    _cleanup_free_ char *index = text_url_segment(request->index != NULL ? request->index : "");
+    _cleanup_free_ char *after = text_url_segment(cursor);
+
+    return text_format("%s?follow=%d&wait=%d%s%s%s%s%s%s", base, request->follow,
+                       request->follow ? WAIT_S : 0, role[0] != '\0' ? "&role=" : "", role,
+                       index[0] != '\0' ? "&index=" : "", index, after[0] != '\0' ? "&after=" : "",
+                       after);
+}
+
+static void print_entries(const json_t *answer, const struct log_request *request,
+                          struct log_lines *lines)
+{
+    const json_t *entries = json_object_get(answer, "entries");
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(entries, i, entry)
+    {
+        if (request->json)
+            json_print_line(entry);
+        else
+            log_lines_add(lines, json_text(entry, "role"), json_u64(entry, "index"),
+                          json_u64(entry, "incarnation"), json_text(entry, "text"));
+    }
+}
+
+/* One question; *ret_more tells whether there is another to ask. */
+static int logs_step(struct server *server, const struct log_request *request,
+                     struct log_lines *lines, char **cursor, bool *ret_more)
+{
+    _cleanup_free_ char *path = logs_path(request, *cursor);
+    struct http_call call = { .method = "GET", .path = path };
+    struct http_answer answer = { 0 };
+    int status = server_call(server, &call, &answer);
+
+    if (status == STATUS_FAILED) {
+        status = report_answer(&answer);
+    } else if (status == STATUS_OK) {
+        const char *next = json_text(answer.json, "cursor");
+        bool moved = next[0] != '\0' && !streq(next, *cursor);
+        /* what is there but did not fit, as opposed to what will still be written */
+        bool rest = moved && json_is_true(json_object_get(answer.json, "more"));
+
+        print_entries(answer.json, request, lines);
+        *ret_more = !json_is_true(json_object_get(answer.json, "end")) && (request->follow || rest);
+        if (moved) {
+            free(*cursor);
+            *cursor = xstrdup(next);
+        }
+    }
+    http_answer_clear(&answer);
+    return status;
+}
+
+int job_logs(struct server *server, const struct log_request *request)
+{
+    _cleanup_free_ char *cursor = xstrdup("");
+    struct log_lines *lines = log_lines_new(stdout);
+    uint64_t heard_us = 0;
+    bool more = true;
+    int status = STATUS_OK;
+
+    while (more) {
+        status = logs_step(server, request, lines, &cursor, &more);
+
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+        if (status == STATUS_OK) {
+            heard_us = now_us;
+            continue;
+        }
+        if (status != STATUS_NO_SERVER || !request->follow || heard_us == 0 ||
+            now_us - heard_us > OUTAGE_MAX_US)
+            break;
+        (void)poll(NULL, 0, RETRY_MS);
+    }
+    (void)log_lines_free(lines);
+    if (status == STATUS_NO_SERVER) {
+        struct edl_error error = { 0 };
+
+        (void)edl_error_set(&error, EDL_EUNREACHABLE, "the server at %s cannot be reached",
+                            server->base);
+        return report_error(&error);
+    }
+    return status;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct logs_options *options = invocation->options;
+    struct log_request request = { .job = invocation->arguments.args[0],
+                                   .role = options->role,
+                                   .index = options->index,
+                                   .follow = options->follow,
+                                   .json = options->common.json };
+    struct server server;
+    struct edl_error error = { 0 };
+    uint64_t index;
+
+    if (options->index != NULL && parse_u64(options->index, &index) < 0) {
+        (void)edl_error_set(&error, -EINVAL, "--index: \"%s\" is no process number",
+                            options->index);
+        return report_error(&error);
+    }
+    int status = server_open(&options->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = job_logs(&server, &request);
+    server_clear(&server);
+    return status;
+}
+
+const struct verb verb_logs = {
+    .name = "logs",
+    .usage = "JOB [-f] [--role ROLE] [--index I]",
+    .summary = "Print the output of a job's processes, each line behind its process",
+    .details =
+        "Works for jobs that have ended and for nodes that have gone: the end of every output is\n"
+        "kept. With --json one piece of output per line.",
+    .options = logs_options,
+    .options_size = sizeof(struct logs_options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_nodes.c - `edl nodes`: the machines, what they offer and what of it is granted */
+#include <inttypes.h>
+
+#include "client/json_read.h"
+#include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+static void add_cpu(struct table *table, const json_t *node, const char *name)
+{
+    char text[32];
+
+    table_add(table, "%s", text_cpu(json_u64(node, name), text, sizeof(text)));
+}
+
+static void add_bytes(struct table *table, const json_t *node, const char *name)
+{
+    char text[32];
+
+    table_add(table, "%s", text_bytes(json_u64(node, name), text, sizeof(text)));
+}
+
+static void add_node(struct table *table, const json_t *node)
+{
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
+    uint64_t report_us = json_u64(node, "last_report_us");
+    char text[32];
+
+    table_add(table, "%s", json_text(node, "name"));
+    table_add(table, "%s", json_text(node, "state"));
+    table_add(table, "%s", json_text(node, "address"));
+    add_cpu(table, node, "cpu_millicores");
+    add_cpu(table, node, "cpu_granted_millicores");
+    add_cpu(table, node, "foreign_cpu_millicores");
+    add_bytes(table, node, "memory_bytes");
+    add_bytes(table, node, "memory_granted_bytes");
+    table_add(table, "%" PRIu64 "/%" PRIu64, json_u64(node, "gpus_granted"),
+              json_u64(node, "gpus"));
+    table_add(table, "%" PRIu64, json_u64(node, "processes"));
+    if (report_us == 0 || report_us > now_us)
+        table_add(table, "%s", report_us == 0 ? "never" : "now");
+    else
+        table_add(table, "%s ago", text_duration(now_us - report_us, text, sizeof(text)));
+}
+
+static int run(const struct invocation *invocation)
+{
+    static const char *const headers[] = { "NODE",    "STATE",     "ADDRESS", "CPU",
+                                           "GRANTED", "FOREIGN",   "MEMORY",  "GRANTED",
+                                           "GPUS",    "PROCESSES", "REPORT",  NULL };
+    _cleanup_json_ json_t *answer = NULL;
+    struct server server;
+    int status = server_open(invocation->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = server_get(&server, &answer, "/nodes");
+    server_clear(&server);
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x3f8);
+    size_t i;
+    json_t *node;
+
+    json_array_foreach(json_object_get(answer, "nodes"), i, node) add_node(table, node);
+    table_print(table, stdout);
+    return STATUS_OK;
+}
+
+const struct verb verb_nodes = {
+    .name = "nodes",
+    .usage = "",
+    .summary = "List the machines, what they offer and what is granted",
+    .options = no_options,
+    .options_size = sizeof(struct common_options),
+    .run = run,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_ps.c - `edl ps`: the jobs, one per line */
+#include <inttypes.h>
+
+#include "client/json_read.h"
+#include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+struct ps_options {
+    struct common_options common;
+    bool all;
+};
+
+static const struct option_spec ps_options[] = {
+    { "all", 'a', OPTION_FLAG, NULL, "also the jobs that have ended",
+      offsetof(struct ps_options, all) },
+    { .name = NULL },
+};
+
+/* "trainer 3/2-6" for an elastic role, "pserver 1/1" for one of fixed size. */
+static void add_roles(struct table *table, const json_t *roles)
+{
+    char text[256] = "";
+    size_t used = 0;
+    size_t i;
+    json_t *role;
+
+    json_array_foreach(roles, i, role)
+    {
+        uint64_t min = json_u64(role, "min");
+        uint64_t max = json_u64(role, "max");
+        char bounds[48];
+
+        if (min == max)
+            (void)snprintf(bounds, sizeof(bounds), "%" PRIu64, min);
+        else
+            (void)snprintf(bounds, sizeof(bounds), "%" PRIu64 "-%" PRIu64, min, max);
+        int n =
+            snprintf(text + used, sizeof(text) - used, "%s%s %" PRIu64 "/%s", used > 0 ? ", " : "",
+                     json_text(role, "role"), json_u64(role, "running"), bounds);
+
+        if (n < 0 || (size_t)n >= sizeof(text) - used)
+            break;
+        used += (size_t)n;
+    }
+    table_add(table, "%s", text);
+}
+
+static void add_progress(struct table *table, const json_t *job)
+{
+    uint64_t records = json_u64(job, "records_pass"); /* of one pass */
+    uint64_t passes = json_u64(job, "passes");
+
+    if (!json_is_true(json_object_get(job, "dataset")) || records == 0)
+        table_add(table, "-");
+    else
+        table_add(table, "pass %" PRIu64 "/%" PRIu64 " %.0f%%",
+                  MIN_OF(json_u64(job, "pass") + 1, passes), passes,
+                  100.0 * (double)json_u64(job, "records_done") / (double)records);
+}
+
+static void add_time(struct table *table, const json_t *job)
+{
+    uint64_t start_us = json_u64(job, "started_us");
+    uint64_t end_us = json_u64(job, "ended_us");
+    uint64_t now_us = end_us != 0 ? end_us : clock_read_us(CLOCK_REALTIME);
+    char text[32];
+
+    if (start_us == 0 || now_us < start_us)
+        table_add(table, "-");
+    else
+        table_add(table, "%s", text_duration(now_us - start_us, text, sizeof(text)));
+}
+
+static int run(const struct invocation *invocation)
+{
+    static const char *const headers[] = { "ID",       "JOB",  "STATE",  "RUNNING/BOUNDS",
+                                           "PROGRESS", "TIME", "REASON", NULL };
+    const struct ps_options *options = invocation->options;
+    _cleanup_json_ json_t *answer = NULL;
+    struct server server;
+    int status = server_open(&options->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = server_get(&server, &answer, "/jobs?state=%s", options->all ? "all" : "active");
+    server_clear(&server);
+    if (status != STATUS_OK)
+        return status;
+    if (options->common.json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1);
+    size_t i;
+    json_t *job;
+
+    json_array_foreach(json_object_get(answer, "jobs"), i, job)
+    {
+        table_add(table, "%" PRIu64, json_u64(job, "id"));
+        table_add(table, "%s", json_text(job, "name"));
+        table_add(table, "%s", json_text(job, "state"));
+        add_roles(table, json_object_get(job, "roles"));
+        add_progress(table, job);
+        add_time(table, job);
+        table_add(table, "%s", json_text(job, "reason"));
+    }
+    table_print(table, stdout);
+    return STATUS_OK;
+}
+
+const struct verb verb_ps = {
+    .name = "ps",
+    .usage = "[--all]",
+    .summary = "List the jobs",
+    .options = ps_options,
+    .options_size = sizeof(struct ps_options),
+    .run = run,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_show.c - `edl show`: everything about one job
+ *
+ * Three questions (job, processes, tasks); with --json one object that holds the three answers. */
+#include <inttypes.h>
+
+#include "client/job_view.h"
+#include "client/json_read.h"
+#include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+struct show_options {
+    struct common_options common;
+    bool all;
+};
+
+static const struct option_spec show_options[] = {
+    { "all", 'a', OPTION_FLAG, NULL, "also the processes that have ended",
+      offsetof(struct show_options, all) },
+    { .name = NULL },
+};
+
+static void print_time(const char *label, const json_t *job, const char *name)
+{
+    char text[40];
+
+    if (json_u64(job, name) != 0)
+        (void)printf("%-10s %s\n", label, text_time(json_u64(job, name), text, sizeof(text)));
+}
+
+static void print_job(const json_t *job)
+{
+    const char *code = json_text(job, "reason_code");
+
+    job_print_line(job);
+    if (code[0] != '\0')
+        (void)printf("%-10s %s\n", "code", code);
+    if (json_text(job, "user")[0] != '\0')
+        (void)printf("%-10s %s\n", "user", json_text(job, "user"));
+    print_time("submitted", job, "submitted_us");
+    print_time("started", job, "started_us");
+    print_time("ended", job, "ended_us");
+    (void)printf("%-10s %" PRIu64 "\n", "resizes", json_u64(job, "resizes"));
+}
+
+static void print_roles(const json_t *roles)
+{
+    static const char *const headers[] = {
+        "ROLE", "MIN", "MAX", "TARGET", "RUNNING", "LIVE", NULL
+    };
+    static const char *const names[] = { "min", "max", "target", "running", "live" };
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x3e);
+    size_t i;
+    json_t *role;
+
+    json_array_foreach(roles, i, role)
+    {
+        table_add(table, "%s", json_text(role, "role"));
+        for (size_t j = 0; j < ELEMENTS(names); j++)
+            table_add(table, "%" PRIu64, json_u64(role, names[j]));
+    }
+    (void)fputc('\n', stdout);
+    table_print(table, stdout);
+}
+
+static void add_end(struct table *table, const json_t *process)
+{
+    const char *reason = json_text(process, "reason");
+    uint64_t sig = json_u64(process, "exit_signal");
+
+    if (!streq(json_text(process, "state"), "exited"))
+        table_add(table, "%s", reason);
+    else if (sig != 0)
+        table_add(table, "signal %" PRIu64 "%s%s", sig, reason[0] != '\0' ? ", " : "", reason);
+    else
+        table_add(table, "exit %" PRIu64 "%s%s", json_u64(process, "exit_code"),
+                  reason[0] != '\0' ? ", " : "", reason);
+}
+
+static void print_processes(const json_t *processes)
+{
+    static const char *const headers[] = { "PROCESS", "INCARNATION", "STATE",  "NODE", "PID",
+                                           "CPU",     "MEMORY",      "REASON", NULL };
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x72);
+    size_t i;
+    json_t *process;
+
+    if (json_array_size(processes) == 0)
+        return;
+    json_array_foreach(processes, i, process)
+    {
+        char text[32];
+
+        table_add(table, "%s-%" PRIu64, json_text(process, "role"), json_u64(process, "index"));
+        table_add(table, "%" PRIu64, json_u64(process, "incarnation"));
+        table_add(table, "%s", json_text(process, "state"));
+        table_add(table, "%s", json_text(process, "node"));
+        table_add(table, "%" PRIu64, json_u64(process, "pid"));
+        table_add(table, "%s", text_duration(json_u64(process, "cpu_used_us"), text, sizeof(text)));
+        table_add(table, "%s",
+                  text_bytes(json_u64(process, "memory_used_bytes"), text, sizeof(text)));
+        add_end(table, process);
+    }
+    (void)fputc('\n', stdout);
+    table_print(table, stdout);
+}
+
+static void print_tasks(const json_t *tasks)
+{
+    if (json_u64(tasks, "records_pass") == 0)
+        return;
+    (void)printf("\ntasks      pass %" PRIu64 " of %" PRIu64 ": %" PRIu64 " to do, %" PRIu64
+                 " leased, %" PRIu64 " done, %" PRIu64 " discarded, %" PRIu64 " retries\n",
+                 MIN_OF(json_u64(tasks, "pass") + 1, json_u64(tasks, "passes")),
+                 json_u64(tasks, "passes"), json_u64(tasks, "todo"), json_u64(tasks, "leased"),
+                 json_u64(tasks, "done"), json_u64(tasks, "discarded"), json_u64(tasks, "retries"));
+    (void)printf("records    %" PRIu64 " of %" PRIu64 " in this pass, %" PRIu64 " in all\n",
+                 json_u64(tasks, "records_done"), json_u64(tasks, "records_pass"),
+                 json_u64(tasks, "records_total"));
+    if (json_is_true(json_object_get(tasks, "model_saved")))
+        (void)printf("model      saved\n");
+}
+
+static void print_metrics(const json_t *metrics)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(metrics) || json_object_size(metrics) == 0)
+        return;
+    (void)printf("\nmetrics\n");
+    json_object_foreach((json_t *)metrics, name, value)
+    {
+        _cleanup_free_ char *text =
+            json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+
+        (void)printf("  %-20s %s\n", name, text != NULL ? text : "?");
+    }
+}
+
+static int show(struct server *server, const struct show_options *options, const char *name)
+{
+    _cleanup_free_ char *path = job_path(name, "");
+    _cleanup_json_ json_t *job = NULL;
+    _cleanup_json_ json_t *processes = NULL;
+    _cleanup_json_ json_t *tasks = NULL;
+    int status = server_request(server, "GET", path, NULL, &job);
+
+    if (status == STATUS_OK)
+        status = server_get(server, &processes, "%s/processes?state=%s", path,
+                            options->all ? "all" : "live");
+    if (status == STATUS_OK && json_is_true(json_object_get(job, "dataset")))
+        status = server_get(server, &tasks, "%s/tasks", path);
+    if (status != STATUS_OK)
+        return status;
+    if (options->common.json) {
+        _cleanup_json_ json_t *all =
+            json_pack("{s:O, s:O?, s:O?}", "job", job, "processes",
+                      json_object_get(processes, "processes"), "tasks", tasks);
+
+        json_print(all);
+        return STATUS_OK;
+    }
+    print_job(job);
+    print_roles(json_object_get(job, "roles"));
+    print_processes(json_object_get(processes, "processes"));
+    print_tasks(tasks);
+    print_metrics(json_object_get(job, "metrics"));
+    return STATUS_OK;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct show_options *options = invocation->options;
+    struct server server;
+    int status = server_open(&options->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = show(&server, options, invocation->arguments.args[0]);
+    server_clear(&server);
+    return status;
+}
+
+const struct verb verb_show = {
+    .name = "show",
+    .usage = "JOB [--all]",
+    .summary = "Show one job: state, reason, roles, processes, tasks, metrics",
+    .options = show_options,
+    .options_size = sizeof(struct show_options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

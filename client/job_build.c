@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_build.c - a job document from a command line
+ *
+ * Only the form is made here; whether the values make sense is the scheduler's to judge, which
+ * knows all the rules and names the key that breaks one. */
+#include "client/job_build.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "client/options.h"
+#include "client/text.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define STEM_MAX 40
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* "python3 train.py" is the job "train": who interprets it says nothing. */
+static const char *telling_argument(char **argv, size_t argc)
+{
+    static const char *const interpreters[] = { "python", "python3", "sh", "bash", "perl", "env" };
+    const char *program = base_name(argv[0]);
+
+    for (size_t i = 0; i < ELEMENTS(interpreters); i++)
+        if (argc > 1 && argv[1][0] != '-' && streq(program, interpreters[i]))
+            return base_name(argv[1]);
+    return program;
+}
+
+char *job_build_name(char **argv, size_t argc, const unsigned char random[5])
+{
+    /* no vowels: no words by accident */
+    static const char alphabet[] = "bcdfghjkmnpqrstvwxz2456789";
+    const char *source = telling_argument(argv, argc);
+    char stem[STEM_MAX + 1];
+    char suffix[6] = { 0 };
+    size_t n = 0;
+
+    for (const char *c = source; *c != '\0' && n < STEM_MAX; c++) {
+        if (*c == '.' && n > 0)
+            break; /* the extension */
+        if (isascii(*c) && isalnum((unsigned char)*c))
+            stem[n++] = (char)tolower((unsigned char)*c);
+        else if (n > 0 && stem[n - 1] != '-')
+            stem[n++] = '-';
+        while (n > 0 && !isalpha((unsigned char)stem[0])) /* a label starts with a letter */
+            n = 0;
+    }
+    while (n > 0 && stem[n - 1] == '-')
+        n--;
+    stem[n] = '\0';
+    for (size_t i = 0; i + 1 < sizeof(suffix); i++)
+        suffix[i] = alphabet[random[i] % (sizeof(alphabet) - 1)];
+    return text_format("%s-%s", n > 0 ? stem : "job", suffix);
+}
+
+static int add_env(json_t *spec, const struct option_list *list, struct edl_error *error)
+{
+    json_t *env = json_object();
+
+    (void)json_object_set_new(spec, "env", env);
+    for (size_t i = 0; i < list->n; i++) {
+        const char *equals = strchr(list->values[i], '=');
+
+        if (equals == NULL || equals == list->values[i]) {
+            (void)edl_error_set(error, -EINVAL, "--env: \"%s\" is not NAME=VALUE", list->values[i]);
+            return edl_error_remedy(error, "--env NAME=VALUE");
+        }
+        _cleanup_free_ char *name =
+            text_format("%.*s", (int)(equals - list->values[i]), list->values[i]);
+
+        if (json_object_set_new(env, name, json_string(equals + 1)) == -1)
+            return edl_error_set(error, -EINVAL, "--env %s: the value is not UTF-8", name);
+    }
+    return 0;
+}
+
+static int add_command(json_t *role, const struct job_build *build, struct edl_error *error)
+{
+    json_t *command = json_array();
+
+    (void)json_object_set_new(role, "command", command);
+    for (size_t i = 0; i < build->argc; i++)
+        if (json_array_append_new(command, json_string(build->argv[i])) == -1)
+            return edl_error_set(error, -EINVAL, "argument %zu of the command is not UTF-8", i);
+    return 0;
+}
+
+static void set_amount(json_t *object, const char *name, uint64_t amount, const char *unit)
+{
+    _cleanup_free_ char *text = text_format("%" PRIu64 "%s", amount, unit);
+
+    if (amount != 0)
+        (void)json_object_set_new(object, name, json_string(text));
+}
+
+static json_t *build_role(const struct job_build *build, uint64_t min, uint64_t max)
+{
+    json_t *role = json_pack("{s:s, s:I, s:I, s:s}", "role", "trainer", "min", (json_int_t)min,
+                             "max", (json_int_t)max, "workspace", build->workspace);
+
+    set_amount(role, "cpu", build->cpu_millicores, "m");
+    set_amount(role, "memory", build->memory_bytes, "");
+    if (build->gpus != 0)
+        (void)json_object_set_new(role, "gpus", json_integer((json_int_t)build->gpus));
+    return role;
+}
+
+static int fill(json_t *document, const struct job_build *build, struct edl_error *error)
+{
+    uint64_t min = build->min != 0 ? build->min : 1;
+    uint64_t max = build->max != 0 ? build->max : min;
+    json_t *spec = json_object_get(document, "spec");
+    json_t *role;
+
+    if (max < min)
+        return edl_error_set(error, -EINVAL, "--max is less than --min (%" PRIu64 ")", min);
+    role = build_role(build, min, max);
+    (void)json_object_set_new(spec, "roles", json_pack("[o]", role));
+    /* Elastic means that processes come and go while it runs. */
+    (void)json_object_set_new(spec, "fault_tolerant", json_boolean(min < max));
+    if (build->passes != 0)
+        (void)json_object_set_new(spec, "passes", json_integer((json_int_t)build->passes));
+    if (build->dataset != NULL)
+        (void)json_object_set_new(spec, "dataset", json_string(build->dataset));
+
+    int r = add_command(role, build, error);
+
+    if (r == 0 && build->env != NULL && build->env->n > 0)
+        r = add_env(spec, build->env, error);
+    return r;
+}
+
+int job_build_document(const struct job_build *build, json_t **ret, struct edl_error *error)
+{
+    _cleanup_free_ char *derived = NULL;
+    unsigned char random[5];
+
+    if (build->name == NULL) {
+        if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+            return edl_error_errno(error, -errno, "reading random bytes");
+        derived = job_build_name(build->argv, build->argc, random);
+    }
+    json_t *document =
+        json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "paddlepaddle.org/v1", "kind",
+                  "TrainingJob", "metadata", "name", build->name != NULL ? build->name : derived,
+                  "spec", "mode", "collective");
+
+    if (document == NULL)
+        return edl_error_set(error, -EINVAL, "the job's name is not UTF-8");
+    int r = fill(document, build, error);
+
+    if (r < 0)
+        json_decref(document);
+    else
+        *ret = document;
+    return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_build.h - a job document from a command line: `edl submit -- COMMAND...` */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+struct option_list;
+
+struct job_build {
+    const char *name;      /* NULL: derived from the command */
+    const char *workspace; /* absolute; "" = a private folder per process */
+    const char *dataset;   /* glob, or NULL */
+    uint64_t min;          /* 0 = 1 */
+    uint64_t max;          /* 0 = min */
+    uint64_t cpu_millicores, memory_bytes, gpus, passes; /* 0 = the scheduler's default */
+    const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
+    char **argv;
+    size_t argc; /* >= 1 */
+};
+
+/* job_build_name - DNS label from the command ("python3 train.py" gives "train-x7k2q"), new string
+ * random: 5 bytes, the caller's; they make the suffix. */
+char *job_build_name(char **argv, size_t argc, const unsigned char random[5]);
+
+/* job_build_document - *ret: new reference. -EINVAL for a --env without '=' and for max < min */
+int job_build_document(const struct job_build *build, json_t **ret, struct edl_error *error);

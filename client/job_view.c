@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_view.c - what several verbs need to know of a job in the server's words */
+#include "client/job_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define OUTAGE_MAX_US (60 * USEC_PER_SEC) /* a scheduler that restarts is back long before */
+
+bool job_is_final(const json_t *job)
+{
+    static const char *const final[] = { "succeeded", "failed", "killed" };
+
+    for (size_t i = 0; i < ELEMENTS(final); i++)
+        if (streq(json_text(job, "state"), final[i]))
+            return true;
+    return false;
+}
+
+int job_outcome(const json_t *job)
+{
+    return streq(json_text(job, "state"), "succeeded") ? STATUS_OK : STATUS_FAILED;
+}
+
+char *job_path(const char *job, const char *suffix)
+{
+    _cleanup_free_ char *segment = text_url_segment(job);
+
+    return text_format("/jobs/%s%s", segment, suffix);
+}
+
+void job_print_line(const json_t *job)
+{
+    const char *name = json_text(job, json_object_get(job, "name") != NULL ? "name" : "job");
+    const char *reason = json_text(job, "reason");
+
+    (void)printf("job %s (%" PRIu64 ") %s%s%s\n", name, json_u64(job, "id"),
+                 json_text(job, "state"), reason[0] != '\0' ? ": " : "", reason);
+}
+
+/* The job, or NULL in *ret while the server is away for not longer than OUTAGE_MAX_US. */
+static int ask(struct server *server, const char *path, uint64_t *heard_us, json_t **ret)
+{
+    struct http_call call = { .method = "GET", .path = path };
+    struct http_answer answer = { 0 };
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    int status = server_call(server, &call, &answer);
+
+    if (status == STATUS_OK) {
+        *heard_us = now_us;
+        *ret = json_incref(answer.json);
+    } else if (status != STATUS_NO_SERVER || now_us - *heard_us > OUTAGE_MAX_US) {
+        status = report_answer(&answer);
+    } else {
+        status = STATUS_OK;
+    }
+    http_answer_clear(&answer);
+    return status;
+}
+
+int job_wait(struct server *server, const char *job, uint64_t timeout_us, json_t **ret_job)
+{
+    _cleanup_free_ char *path = job_path(job, "");
+    uint64_t start_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t heard_us = start_us;
+    uint64_t revision = 0;
+    /* The revision first: what happens between the two questions then ends the wait at once. */
+    int status = server_event_revision(server, &revision);
+
+    for (;;) {
+        _cleanup_json_ json_t *answer = NULL;
+
+        if (status == STATUS_OK)
+            status = ask(server, path, &heard_us, &answer);
+        if (status != STATUS_OK)
+            return status;
+        if (answer != NULL && job_is_final(answer)) {
+            *ret_job = TAKE_PTR(answer);
+            return STATUS_OK;
+        }
+        uint64_t passed_us = clock_read_us(CLOCK_BOOTTIME) - start_us;
+
+        if (timeout_us != NEVER_US && passed_us >= timeout_us) {
+            struct edl_error error = { 0 };
+
+            (void)edl_error_set(&error, -ETIME, "job %s is still %s", job,
+                                answer != NULL ? json_text(answer, "state") : "unknown");
+            (void)edl_error_remedy(&error, "edl why %s", job);
+            return report_error(&error);
+        }
+        (void)server_event_wait(server, &revision,
+                                timeout_us == NEVER_US ? NEVER_US : timeout_us - passed_us);
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_view.h - what several verbs need to know of a job in the server's words */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct server;
+
+/* job_is_final - succeeded, failed or killed */
+bool job_is_final(const json_t *job);
+
+/* job_path - "/jobs/<job, encoded><suffix>", new string */
+char *job_path(const char *job, const char *suffix);
+
+/* job_print_line - "job example (1) running", the reason after a colon when there is one */
+void job_print_line(const json_t *job);
+
+/* job_wait - until the job is final or timeout_us have passed (NEVER_US: no limit)
+ * STATUS_OK: final, *ret_job is a new reference. STATUS_FAILED: not final in time (said on stderr),
+ * or no such job. */
+int job_wait(struct server *server, const char *job, uint64_t timeout_us, json_t **ret_job);
+
+/* job_outcome - STATUS_OK for succeeded, else STATUS_FAILED */
+int job_outcome(const json_t *job);
+
+/* What of a job's output is wanted. */
+struct log_request {
+    const char *job;
+    const char *role;  /* NULL: all */
+    const char *index; /* NULL: all */
+    bool follow;
+    bool json;
+};
+
+/* job_logs - prints a job's output, each line behind its process' name; with follow until the job
+ * ends */
+int job_logs(struct server *server, const struct log_request *request);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_lines.c - pieces of many processes' output to whole lines, each behind its process' name */
+#include "client/log_lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "shared/macro.h"
+
+#define LINE_MAX_BYTES                                                                             \
+    65536 /* a longer line (progress bars without line ends) is printed in parts */
+#define KEY_MAX 64
+
+struct stream {
+    char key[KEY_MAX]; /* "trainer-0", printed in front */
+    uint64_t incarnation;
+    char *pending; /* owned, the unfinished line, n_pending bytes */
+    size_t n_pending;
+    UT_hash_handle hh;
+};
+
+struct log_lines {
+    FILE *out;
+    struct stream *streams; /* k: "role-index" -> v: owned */
+};
+
+static void print_line(struct log_lines *lines, struct stream *stream, const char *text,
+                       size_t size)
+{
+    (void)fprintf(lines->out, "[%s] ", stream->key);
+    if (stream->n_pending > 0)
+        (void)fwrite(stream->pending, 1, stream->n_pending, lines->out);
+    (void)fwrite(text, 1, size, lines->out);
+    (void)fputc('\n', lines->out);
+    stream->n_pending = 0;
+}
+
+static void keep(struct stream *stream, const char *text, size_t size)
+{
+    if (size == 0)
+        return;
+    stream->pending = xreallocarray(stream->pending, stream->n_pending + size, 1);
+    memcpy(stream->pending + stream->n_pending, text, size);
+    stream->n_pending += size;
+}
+
+static struct stream *stream_get(struct log_lines *lines, const char *role, uint64_t index)
+{
+    char key[KEY_MAX] = { 0 };
+    struct stream *stream = NULL;
+
+    (void)snprintf(key, sizeof(key), "%.40s-%" PRIu64, role, index);
+    HASH_FIND_STR(lines->streams, key, stream);
+    if (stream == NULL) {
+        stream = xcalloc(1, sizeof(*stream));
+        memcpy(stream->key, key, sizeof(key));
+        HASH_ADD_STR(lines->streams, key, stream);
+    }
+    return stream;
+}
+
+struct log_lines *log_lines_new(FILE *out)
+{
+    struct log_lines *lines = xcalloc(1, sizeof(*lines));
+
+    lines->out = out;
+    return lines;
+}
+
+struct log_lines *log_lines_free(struct log_lines *lines)
+{
+    struct stream *stream;
+    struct stream *next;
+
+    if (lines == NULL)
+        return NULL;
+    HASH_ITER(hh, lines->streams, stream, next)
+    {
+        if (stream->n_pending > 0)
+            print_line(lines, stream, "", 0);
+        HASH_DEL(lines->streams, stream);
+        free(stream->pending);
+        free(stream);
+    }
+    free(lines);
+    return NULL;
+}
+
+void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
+                   const char *text)
+{
+    struct stream *stream = stream_get(lines, role, index);
+
+    if (stream->incarnation != incarnation && stream->n_pending > 0)
+        print_line(lines, stream, "", 0);
+    stream->incarnation = incarnation;
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1)
+        print_line(lines, stream, text, (size_t)(end - text));
+
+    size_t rest = strlen(text);
+
+    if (stream->n_pending + rest > LINE_MAX_BYTES)
+        print_line(lines, stream, text, rest);
+    else
+        keep(stream, text, rest);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_lines.h - pieces of many processes' output to whole lines, each behind its process' name
+ *
+ * A piece may end in the middle of a line; the beginning is kept until its end comes, so that two
+ * processes never share a line. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct log_lines;
+
+struct log_lines *log_lines_new(FILE *out);
+
+/* log_lines_free - prints what is still unfinished (with a line end); returns NULL */
+struct log_lines *log_lines_free(struct log_lines *lines);
+
+/* log_lines_add - a piece of the output of (role, index); a new incarnation starts a new line */
+void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
+                   const char *text);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - the command `edl`
+ *
+ * Everything it does goes through the scheduler's HTTP API; the verbs are in cmd_*.c, their table
+ * is in verb.c. Output is by the line, so that `edl top | grep` and `edl logs -f | head` work as
+ * expected. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/verb.h"
+#include "shared/log.h"
+
+int main(int argc, char **argv)
+{
+    /* A reader that has seen enough ends us silently, also when our parent ignores SIGPIPE. */
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)setlocale(LC_CTYPE, "");
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    log_init("edl");
+
+    int status = verb_main(argc, argv);
+
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "edl: the output could not be written: %s\n", strerror(errno));
+        return status == STATUS_OK ? STATUS_FAILED : status;
+    }
+    return status;
+}

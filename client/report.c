@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - how a failure is told to a person: what is wrong, where, what to try
+ *
+ * Everything goes to stderr, so that stdout stays what a script asked for. */
+#include "client/report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "client/verb.h"
+#include "shared/error.h"
+#include "shared/http_client.h"
+#include "shared/macro.h"
+
+static int status_of(int code)
+{
+    static const int bad_input[] = { -EINVAL, -ERANGE, -E2BIG, EDL_EBADSPEC };
+
+    if (code == EDL_EUNREACHABLE || code == -ETIMEDOUT)
+        return STATUS_NO_SERVER;
+    for (size_t i = 0; i < ELEMENTS(bad_input); i++)
+        if (code == bad_input[i])
+            return STATUS_BAD_INPUT;
+    return STATUS_FAILED;
+}
+
+int report_error(const struct edl_error *error)
+{
+    (void)fflush(stdout); /* in the order in which things happened */
+    (void)fprintf(stderr, "edl: %s\n", error->text);
+    if (error->pointer[0] != '\0')
+        (void)fprintf(stderr, "  %s\n", error->pointer);
+    if (error->remedy[0] != '\0')
+        (void)fprintf(stderr, "try: %s\n", error->remedy);
+    return status_of(error->code);
+}
+
+/* The members of a problem document as text; NULL when absent or of another type. */
+static const char *member(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+int report_answer(const struct http_answer *answer)
+{
+    struct edl_error error = { 0 };
+
+    (void)http_answer_error(answer, &error);
+    if (answer->failure != 0) {
+        if (error.remedy[0] == '\0')
+            (void)edl_error_remedy(&error,
+                                   "is the server running? `edl dev` starts one on this machine");
+        (void)report_error(&error);
+        return STATUS_NO_SERVER;
+    }
+
+    const json_t *errors = json_object_get(answer->json, "errors");
+    const char *detail = member(answer->json, "detail");
+    const char *remedy = member(answer->json, "remedy");
+    size_t i;
+    json_t *entry;
+
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "edl: %s\n", detail != NULL ? detail : error.text);
+    json_array_foreach(errors, i, entry)
+    {
+        const char *pointer = member(entry, "pointer");
+        const char *text = member(entry, "detail");
+
+        (void)fprintf(stderr, "  %s: %s\n", pointer != NULL && pointer[0] != '\0' ? pointer : "/",
+                      text != NULL ? text : "not valid");
+    }
+    if (remedy != NULL && remedy[0] != '\0')
+        (void)fprintf(stderr, "try: %s\n", remedy);
+    else if (answer->status == 401)
+        (void)fprintf(stderr, "try: --token-file FILE, or export EDL_TOKEN_FILE=FILE\n");
+
+    bool bad_input = answer->status == 400 || answer->status == 413 || answer->status == 415 ||
+                     answer->status == 422;
+
+    return bad_input ? STATUS_BAD_INPUT : STATUS_FAILED;
+}
+
+void report_note(const char *format, ...)
+{
+    va_list ap;
+
+    (void)fflush(stdout);
+    (void)fputs("note: ", stderr);
+    va_start(ap, format);
+    (void)vfprintf(stderr, format, ap);
+    va_end(ap);
+    (void)fputc('\n', stderr);
+}

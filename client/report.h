@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - how a failure is told to a person: what is wrong, where, what to try */
+#pragma once
+
+struct edl_error;
+struct http_answer;
+
+/* report_error - "edl: text", the pointer, "try: remedy" on stderr; returns the exit status for it
+ */
+int report_error(const struct edl_error *error);
+
+/* report_answer - as report_error for an answer that is not a success; every entry of errors[] is
+ * printed */
+int report_answer(const struct http_answer *answer);
+
+/* report_note - one line on stderr that is no failure */
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

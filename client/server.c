@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.c - the scheduler that a verb talks to: finding it, its token, and calls to it
+ *
+ * Blocking calls: a verb has one thing to do at a time. Waiting is done by the scheduler (long poll
+ * on /events), never by asking again and again. */
+#include "client/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "client/dev_file.h"
+#include "client/report.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define TOKEN_MAX 4096
+#define EVENT_WAIT_MAX_S 20 /* well below the 30 s at which the scheduler ends a long poll */
+#define RETRY_MS 500
+#define EVENT_PAGE_MIN 100 /* a page with fewer events is the last one */
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* A token is one printable word; anything else would break out of its header line. */
+static int token_check(char *token, const char *origin, struct edl_error *error)
+{
+    size_t size = strcspn(token, "\r\n");
+
+    token[size] = '\0';
+    for (const char *c = token; *c != '\0'; c++)
+        if (*c <= ' ' || *c >= 0x7f)
+            return edl_error_set(error, -EINVAL, "%s does not hold a token", origin);
+    if (size == 0)
+        return edl_error_set(error, -EINVAL, "%s is empty", origin);
+    return 0;
+}
+
+static int token_read(const char *path, char **ret, struct edl_error *error)
+{
+    _cleanup_free_ char *token = xcalloc(1, TOKEN_MAX + 1);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "reading the token file %s", path);
+    if (read(fd, token, TOKEN_MAX) == -1)
+        return edl_error_errno(error, -errno, "reading the token file %s", path);
+    int r = token_check(token, path, error);
+
+    if (r == 0)
+        *ret = TAKE_PTR(token);
+    return r;
+}
+
+static char *base_from(const char *given)
+{
+    if (strstr(given, "://") != NULL || strncmp(given, "unix:", 5) == 0)
+        return xstrdup(given);
+    return text_format("http://%s", given);
+}
+
+/* The token of options or environment; *ret stays NULL when neither names one. */
+static int explicit_token(const struct common_options *options, char **ret, struct edl_error *error)
+{
+    const char *path =
+        options->token_file != NULL ? options->token_file : environment("EDL_TOKEN_FILE");
+    const char *text = options->token_file != NULL ? NULL : environment("EDL_TOKEN");
+
+    if (path != NULL)
+        return token_read(path, ret, error);
+    if (text != NULL) {
+        _cleanup_free_ char *token = xstrdup(text);
+        int r = token_check(token, "EDL_TOKEN", error);
+
+        if (r < 0)
+            return r;
+        *ret = TAKE_PTR(token);
+    }
+    return 0;
+}
+
+static int locate(const char *given, const json_t *dev, struct server *server,
+                  struct edl_error *error)
+{
+    const char *dev_base = json_string_value(json_object_get(dev, "server"));
+    const char *dev_token = json_string_value(json_object_get(dev, "token_file"));
+
+    if (given == NULL && dev_base == NULL) {
+        (void)edl_error_set(error, -ENOENT, "no server is known");
+        return edl_error_remedy(error,
+                                "`edl dev` starts a cluster on this machine; or --server URL, "
+                                "or export EDL_SERVER=URL");
+    }
+    server->base = base_from(given != NULL ? given : dev_base);
+    if (server->token == NULL && dev_base != NULL && dev_token != NULL &&
+        streq(server->base, dev_base))
+        return token_read(dev_token, &server->token, error);
+    return 0;
+}
+
+int server_locate(const struct common_options *options, struct server *ret, struct edl_error *error)
+{
+    struct server server = { 0 };
+    json_t *dev = NULL;
+    struct edl_error dev_error = { 0 };
+    const char *given = options->server != NULL ? options->server : environment("EDL_SERVER");
+    int r = explicit_token(options, &server.token, error);
+
+    if (r < 0)
+        return r;
+    int dev_r = dev_file_read(&dev, &dev_error);
+
+    if (given == NULL && dev_r < 0 && dev_r != -ENOENT) {
+        server_clear(&server);
+        if (error != NULL)
+            *error = dev_error;
+        return dev_r;
+    }
+    r = locate(given, dev, &server, error);
+    json_decref(dev);
+    if (r < 0)
+        server_clear(&server);
+    else
+        *ret = server;
+    return r;
+}
+
+int server_open(const struct common_options *options, struct server *ret)
+{
+    struct server server;
+    struct edl_error error = { 0 };
+    int r = server_locate(options, &server, &error);
+
+    if (r == -ENOENT && error.remedy[0] != '\0') {
+        (void)report_error(&error);
+        return STATUS_NO_SERVER;
+    }
+    if (r < 0)
+        return report_error(&error);
+    if (http_client_new(server.base, &server.http, &error) < 0) {
+        server_clear(&server);
+        return report_error(&error);
+    }
+    *ret = server;
+    return STATUS_OK;
+}
+
+void server_clear(struct server *server)
+{
+    if (server->http != NULL)
+        (void)http_client_free(server->http);
+    free(server->base);
+    free(server->token);
+    *server = (struct server){ 0 };
+}
+
+int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer)
+{
+    call->bearer_token = server->token;
+    if (http_client_call(server->http, call, ret_answer) != 0)
+        return STATUS_NO_SERVER;
+    return ret_answer->status < 400 ? STATUS_OK : STATUS_FAILED;
+}
+
+int server_request(struct server *server, const char *method, const char *path, const json_t *body,
+                   json_t **ret)
+{
+    struct http_call call = { .method = method, .path = path, .json = body };
+    struct http_answer answer = { 0 };
+    int status = server_call(server, &call, &answer);
+
+    if (status != STATUS_OK)
+        status = report_answer(&answer);
+    else if (ret != NULL)
+        *ret = answer.json != NULL ? json_incref(answer.json) : json_object();
+    http_answer_clear(&answer);
+    return status;
+}
+
+int server_get(struct server *server, json_t **ret, const char *format, ...)
+{
+    _cleanup_free_ char *path = NULL;
+    va_list ap;
+
+    va_start(ap, format);
+    if (vasprintf(&path, format, ap) < 0)
+        abort();
+    va_end(ap);
+    return server_request(server, "GET", path, NULL, ret);
+}
+
+/* Newest revision among the events of an answer; unchanged when there is none. */
+static bool events_advance(const json_t *answer, uint64_t *revision)
+{
+    const json_t *events = json_object_get(answer, "events");
+    uint64_t before = *revision;
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(events, i, event)
+    {
+        json_int_t value = json_integer_value(json_object_get(event, "revision"));
+
+        if (value > 0 && (uint64_t)value > *revision)
+            *revision = (uint64_t)value;
+    }
+    return *revision > before;
+}
+
+/* A long history is not read page by page: steps that double until they are past the end, then
+ * shrink. */
+int server_event_revision(struct server *server, uint64_t *ret_revision)
+{
+    uint64_t revision = 0;
+    uint64_t step = 0;
+
+    for (;;) {
+        json_t *answer = NULL;
+        int status =
+            server_get(server, &answer, "/events?after=%" PRIu64 "&wait=0", revision + step);
+
+        if (status != STATUS_OK)
+            return status;
+        bool advanced = events_advance(answer, &revision);
+        size_t n = json_array_size(json_object_get(answer, "events"));
+
+        json_decref(answer);
+        if ((advanced && n < EVENT_PAGE_MIN) || (!advanced && step == 0))
+            break;
+        if (advanced)
+            step = MAX_OF(step * 2, (uint64_t)EVENT_PAGE_MIN);
+        else
+            step /= 4;
+    }
+    *ret_revision = revision;
+    return STATUS_OK;
+}
+
+int server_event_wait(struct server *server, uint64_t *revision, uint64_t timeout_us)
+{
+    if (timeout_us == 0)
+        return 0;
+
+    uint64_t bounded_us = MIN_OF(timeout_us, EVENT_WAIT_MAX_S * USEC_PER_SEC);
+    uint64_t wait_s = MAX_OF((bounded_us + USEC_PER_SEC - 1) / USEC_PER_SEC, (uint64_t)1);
+    _cleanup_free_ char *path =
+        text_format("/events?after=%" PRIu64 "&wait=%" PRIu64, *revision, wait_s);
+    /* The server waits in whole seconds; our own limit ends a wait that must be shorter. */
+    struct http_call call = { .method = "GET", .path = path, .timeout_us = bounded_us + 100000 };
+    struct http_answer answer = { 0 };
+    int status = server_call(server, &call, &answer);
+    int r;
+
+    if (status == STATUS_OK)
+        r = events_advance(answer.json, revision);
+    else if (answer.failure == -ETIMEDOUT)
+        r = 0;
+    else if (answer.failure == 0 && answer.status == 410)
+        r = 1; /* compacted: start over, everything may have changed */
+    else
+        r = answer.failure != 0 ? answer.failure : EDL_EHTTP;
+    http_answer_clear(&answer);
+    if (r < 0)
+        (void)poll(NULL, 0, RETRY_MS);
+    return r;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.h - the scheduler that a verb talks to: finding it, its token, and calls to it */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "shared/http_client.h"
+
+struct common_options;
+struct edl_error;
+
+struct server {
+    char *base;  /* "http://host:port" or "unix:/path", owned */
+    char *token; /* NULL: none found, owned */
+    struct http_client *http;
+};
+
+/* server_locate - fills base and token from the options, the environment and dev.json, in this
+ * order A token found in dev.json goes only to the server named in dev.json. Errors: -ENOENT no
+ * server known, -EINVAL, and what reading the token file gives. */
+int server_locate(const struct common_options *options, struct server *ret,
+                  struct edl_error *error);
+
+/* server_open - locate and prepare calls; prints what is wrong. Returns enum status; on STATUS_OK
+ * the caller clears *ret. */
+int server_open(const struct common_options *options, struct server *ret);
+void server_clear(struct server *server);
+
+/* server_call - call with our token; ret_answer is always valid. Returns enum status, nothing
+ * printed. */
+int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer);
+
+/* server_request - one JSON call; prints the failure. *ret (may be NULL): new reference on
+ * STATUS_OK, never NULL */
+int server_request(struct server *server, const char *method, const char *path, const json_t *body,
+                   json_t **ret);
+
+/* As server_request with a path made on the spot. */
+int server_get(struct server *server, json_t **ret, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* server_event_revision - newest revision of GET /events, to wait from */
+int server_event_revision(struct server *server, uint64_t *ret_revision);
+
+/* server_event_wait - until something changes after *revision (moved on) or timeout_us have passed
+ * Returns 1 (news), 0 (time passed) or a negative code when the server did not answer; then it has
+ * waited a moment, so that a caller who tries again does not spin. */
+int server_event_wait(struct server *server, uint64_t *revision, uint64_t timeout_us);

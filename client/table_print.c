@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table_print.c - rows of text in columns as wide as their widest cell
+ *
+ * Two blanks between columns, the last column unpadded, no trailing blanks. */
+#include "client/table_print.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/macro.h"
+
+#define COLUMNS_MAX 16
+
+struct table {
+    const char *const *headers; /* borrowed */
+    size_t n_columns;
+    uint32_t right;
+    char **cells; /* owned, row-major */
+    size_t n_cells;
+    size_t allocated;
+};
+
+struct table *table_new(const char *const *headers, uint32_t right)
+{
+    struct table *table = xcalloc(1, sizeof(*table));
+
+    table->headers = headers;
+    table->right = right;
+    while (table->n_columns < COLUMNS_MAX && headers[table->n_columns] != NULL)
+        table->n_columns++;
+    return table;
+}
+
+struct table *table_free(struct table *table)
+{
+    if (table == NULL)
+        return NULL;
+    for (size_t i = 0; i < table->n_cells; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    free(table);
+    return NULL;
+}
+
+void table_add(struct table *table, const char *format, ...)
+{
+    char *text = NULL;
+    va_list ap;
+
+    va_start(ap, format);
+    if (vasprintf(&text, format, ap) < 0)
+        abort();
+    va_end(ap);
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    if (table->n_cells == table->allocated) {
+        table->allocated = MAX_OF(table->allocated * 2, (size_t)64);
+        table->cells = xreallocarray(table->cells, table->allocated, sizeof(*table->cells));
+    }
+    table->cells[table->n_cells++] = text;
+}
+
+/* Columns on the screen: UTF-8 continuation bytes take none. */
+static size_t text_width(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void print_cell(const struct table *table, size_t column, const char *text, size_t width,
+                       FILE *out)
+{
+    size_t used = text_width(text);
+    int pad = used < width ? (int)(width - used) : 0;
+
+    if (column > 0)
+        (void)fputs("  ", out);
+    if (table->right & (UINT32_C(1) << column))
+        (void)fprintf(out, "%*s%s", pad, "", text);
+    else
+        (void)fprintf(out, "%s%*s", text, column + 1 < table->n_columns ? pad : 0, "");
+    if (column + 1 == table->n_columns)
+        (void)fputc('\n', out);
+}
+
+void table_print(const struct table *table, FILE *out)
+{
+    size_t width[COLUMNS_MAX] = { 0 };
+
+    for (size_t i = 0; i < table->n_columns; i++)
+        width[i] = text_width(table->headers[i]);
+    for (size_t i = 0; i < table->n_cells; i++) {
+        size_t *w = &width[i % table->n_columns];
+
+        *w = MAX_OF(*w, text_width(table->cells[i]));
+    }
+    for (size_t i = 0; i < table->n_columns; i++)
+        print_cell(table, i, table->headers[i], width[i], out);
+    for (size_t i = 0; i < table->n_cells; i++)
+        print_cell(table, i % table->n_columns, table->cells[i], width[i % table->n_columns], out);
+}

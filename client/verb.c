@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verb.c - the table of verbs, the help made from it, and the way from argv to a verb */
+#include "client/verb.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client/report.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/nearest.h"
+
+/* In the order of the help. */
+static const struct verb *const verbs[] = {
+    &verb_dev,  &verb_submit, &verb_ps,    &verb_show, &verb_why,    &verb_logs,    &verb_wait,
+    &verb_kill, &verb_scale,  &verb_nodes, &verb_top,  &verb_corpus, &verb_version,
+};
+
+const struct option_spec no_options[] = { { .name = NULL } };
+
+const struct verb *verb_find(const char *name)
+{
+    for (size_t i = 0; i < ELEMENTS(verbs); i++)
+        if (streq(verbs[i]->name, name))
+            return verbs[i];
+    return NULL;
+}
+
+const struct verb *verb_nearest(const char *name)
+{
+    const char *names[ELEMENTS(verbs)];
+
+    for (size_t i = 0; i < ELEMENTS(verbs); i++)
+        names[i] = verbs[i]->name;
+
+    const char *nearest = nearest_word(name, names, ELEMENTS(names));
+
+    return nearest != NULL ? verb_find(nearest) : NULL;
+}
+
+static void print_overview(FILE *out)
+{
+    (void)fprintf(out, "usage: edl VERB [OPTION]... [ARGUMENT]...\n\n"
+                       "Elastic training jobs on plain Linux machines.\n\n");
+    for (size_t i = 0; i < ELEMENTS(verbs); i++)
+        (void)fprintf(out, "  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);
+    (void)fprintf(out, "\nEvery verb takes:\n");
+    options_print(out, common_option_specs);
+    (void)fprintf(out, "\n`edl help VERB` tells more. Exit status: 0 done, 1 failed or not found,\n"
+                       "2 wrong input, 3 the server cannot be reached.\n");
+}
+
+static void print_verb_help(const struct verb *verb, FILE *out)
+{
+    (void)fprintf(out, "usage: edl %s%s%s\n\n%s.\n", verb->name, verb->usage[0] != '\0' ? " " : "",
+                  verb->usage, verb->summary);
+    if (verb->details != NULL)
+        (void)fprintf(out, "\n%s\n", verb->details);
+    (void)fprintf(out, "\nOptions:\n");
+    options_print(out, verb->options);
+    options_print(out, common_option_specs);
+}
+
+static int unknown_verb(const char *name)
+{
+    const struct verb *nearest = verb_nearest(name);
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EINVAL, "there is no verb \"%s\"", name);
+    if (nearest != NULL)
+        (void)edl_error_remedy(&error, "edl %s", nearest->name);
+    else
+        (void)edl_error_remedy(&error, "edl --help");
+    return report_error(&error);
+}
+
+static int help_main(int argc, char **argv)
+{
+    const struct verb *verb = argc > 0 ? verb_find(argv[0]) : NULL;
+
+    if (argc > 0 && verb == NULL && argv[0][0] != '-')
+        return unknown_verb(argv[0]);
+    if (verb != NULL)
+        print_verb_help(verb, stdout);
+    else
+        print_overview(stdout);
+    return STATUS_OK;
+}
+
+static int check_count(const struct verb *verb, const struct arguments *arguments,
+                       struct edl_error *error)
+{
+    if (arguments->n_args >= verb->min_args && arguments->n_args <= verb->max_args)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "edl %s: %s", verb->name,
+                        arguments->n_args < verb->min_args ? "an argument is missing"
+                                                           : "too many arguments");
+    return edl_error_remedy(error, "edl %s %s", verb->name, verb->usage);
+}
+
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+    _cleanup_free_ void *options = xcalloc(1, verb->options_size);
+    struct edl_error error = { 0 };
+    struct invocation invocation = { .verb = verb, .options = options, .common = options };
+    int status;
+
+    if (options_parse(verb->options, options, argc, argv, &invocation.arguments, &error) < 0)
+        return report_error(&error);
+    if (invocation.common->help) {
+        print_verb_help(verb, stdout);
+        status = STATUS_OK;
+    } else if (check_count(verb, &invocation.arguments, &error) < 0) {
+        status = report_error(&error);
+    } else {
+        status = verb->run(&invocation);
+    }
+    arguments_clear(&invocation.arguments);
+    return status;
+}
+
+int verb_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return STATUS_BAD_INPUT;
+    }
+    if (streq(argv[1], "help") || streq(argv[1], "--help") || streq(argv[1], "-h"))
+        return help_main(argc - 2, argv + 2);
+    if (streq(argv[1], "--version"))
+        return run_verb(&verb_version, 0, argv + 2);
+
+    const struct verb *verb = verb_find(argv[1]);
+
+    if (verb == NULL)
+        return unknown_verb(argv[1]);
+    return run_verb(verb, argc - 2, argv + 2);
+}

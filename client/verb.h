@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verb.h - what a verb of the command `edl` is, and what the process exits with */
+#pragma once
+
+#include <stddef.h>
+
+#include "client/options.h"
+
+/* Exit status, the same for every verb. */
+enum status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1,    /* the job failed, no such job, refused */
+    STATUS_BAD_INPUT = 2, /* the command line or the document is wrong */
+    STATUS_NO_SERVER = 3, /* nothing answered */
+};
+
+struct verb;
+
+/* One call of a verb, options parsed. */
+struct invocation {
+    const struct verb *verb;
+    void *options; /* the verb's own struct, zero where not given */
+    const struct common_options *common;
+    struct arguments arguments;
+};
+
+struct verb {
+    const char *name;
+    const char *usage;   /* what follows "edl NAME" */
+    const char *summary; /* one line */
+    const char *details; /* paragraphs for `edl help NAME`, or NULL */
+    const struct option_spec *options;
+    size_t
+        options_size; /* of the struct that the table fills; its first member is common_options */
+    size_t min_args;  /* before "--" */
+    size_t max_args;  /* SIZE_MAX: any number */
+    int (*run)(const struct invocation *invocation); /* returns enum status */
+};
+
+/* For verbs with the common options only. */
+extern const struct option_spec no_options[];
+
+extern const struct verb verb_corpus;
+extern const struct verb verb_dev;
+extern const struct verb verb_kill;
+extern const struct verb verb_logs;
+extern const struct verb verb_nodes;
+extern const struct verb verb_ps;
+extern const struct verb verb_scale;
+extern const struct verb verb_show;
+extern const struct verb verb_submit;
+extern const struct verb verb_top;
+extern const struct verb verb_version;
+extern const struct verb verb_wait;
+extern const struct verb verb_why;
+
+/* verb_find - NULL when there is none; verb_nearest - the likeliest one meant, or NULL */
+const struct verb *verb_find(const char *name);
+const struct verb *verb_nearest(const char *name);
+
+/* verb_main - the whole command: argv as main() got it; returns the exit status */
+int verb_main(int argc, char **argv);
