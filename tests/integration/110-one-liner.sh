@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# `edl submit -- COMMAND`: runs, its output comes back, its outcome is the exit status; kill leaves nothing behind.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+
+edl submit --name hello --follow -- echo hello from the cluster >"$work/out"
+grep -q 'hello from the cluster' "$work/out" || fail "no output: $(cat "$work/out")"
+job_is hello succeeded || fail 'hello did not succeed'
+
+status=0
+edl submit --name wrong --follow -- sh -c 'echo going wrong; exit 3' >"$work/out" || status=$?
+[ $status = 1 ] || fail "a failed job's exit status is $status"
+job_is wrong failed || fail 'wrong did not fail'
+job_field wrong .reason | grep -q 'exit code 3' || fail "reason: $(job_field wrong .reason)"
+# logs are there after the end
+edl logs wrong | grep -q 'going wrong' || fail 'the log is gone'
+
+# EDL_SOCKET knows its caller from the first moment
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    # shellcheck disable=SC2016
+    edl submit --name "early-$i" -- sh -c 'exec curl -sSf --unix-socket "$EDL_SOCKET" "http://agent/jobs/self/hosts?role=trainer"' >/dev/null
+done
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    edl wait "early-$i" --timeout 30 || fail "early-$i: $(edl logs "early-$i")"
+done
+
+# a job whose children hide: double fork, new session, TERM ignored
+# shellcheck disable=SC2016
+edl submit --name hide -- bash -c 'trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-$EDL_JOB sleep 1000" & ) ; echo up; sleep 1000'
+await 20 'hide runs' job_is hide running
+await 20 'hide says up' sh -c 'edl logs hide | grep -q up'
+edl scale hide 1:1 >/dev/null
+edl kill hide --reason test
+status=0; edl wait hide --timeout 60 || status=$?
+[ $status = 1 ] || fail "wait of a killed job: exit status $status"
+job_is hide killed || fail 'hide was not killed'
+if pgrep -f "hidden-hide" >/dev/null; then fail 'a hidden child is left'; fi
+
+# unknown job, unknown verb
+status=0; edl show nothing >"$work/out" 2>&1 || status=$?
+[ $status = 1 ] || fail "show of an unknown job: $status"
+status=0; edl sumbit >"$work/out" 2>&1 || status=$?
+[ $status = 2 ] && grep -q submit "$work/out" || fail "unknown verb: $status $(cat "$work/out")"
+cluster_stop

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# kill -9 of trainers while a job trains: they are replaced, survivors go on, every record is counted exactly once.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+small_corpus
+training_job train 2 4 30 >"$work/job.yaml"
+edl submit "$work/job.yaml"
+await 60 'trainers run' at_least train trainer 2
+await 60 'it trains' records_at_least train 1000
+servers=$(pids train pserver | sort | tr '\n' ' ')
+victim=$(pids train trainer | head -n 1)
+kill -9 "$victim"
+await 60 'training went on' records_at_least train 200000
+victim=$(pids train trainer | tail -n 1)
+[ -z "$victim" ] || kill -9 "$victim"
+[ "$servers" = "$(pids train pserver | sort | tr '\n' ' ')" ] || job_is train stopping succeeded || fail 'a parameter server was disturbed'
+edl wait train --timeout 240 || fail "train: $(job_field train .reason)"
+exact_counts train
+n=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.role == "trainer" and .exit_signal == 9)] | length')
+[ "$n" -ge 1 ] || fail 'no trainer was seen killed'
+cluster_stop

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# kill -9 of an agent while a job trains: its processes go on, the new agent adopts them, nothing is lost.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+small_corpus
+training_job train 2 4 30 >"$work/job.yaml"
+edl submit "$work/job.yaml"
+await 60 'it trains' records_at_least train 1000
+before=$(api GET '/jobs/train/processes?state=live' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
+for name in node-1 node-2; do
+    pid=$(pgrep -f -- "edl-agent .*--node $name .*$work" | head -n 1)
+    [ -n "$pid" ] || fail "agent of $name not found"
+    kill -9 "$pid"
+done
+await 60 'training went on' records_at_least train 300000
+after=$(api GET '/jobs/train/processes?state=all' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
+for p in $(echo "$before" | jq -c '.[]'); do
+    echo "$after" | jq -e --argjson p "$p" 'index([$p])' >/dev/null || fail "process $p is not known any more: $after"
+done
+lost=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.state == "lost" or .exit_signal > 0)] | length')
+[ "$lost" = 0 ] || fail "$lost processes were disturbed"
+edl wait train --timeout 240 || fail "train: $(job_field train .reason)"
+exact_counts train
+cluster_stop

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# kill -9 of the scheduler, again and again, while a job trains: it continues where it was, nothing is lost or disturbed.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+small_corpus
+training_job train 2 4 30 >"$work/job.yaml"
+edl submit "$work/job.yaml"
+await 60 'it trains' records_at_least train 1000
+for round in 1 2 3; do
+    pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
+    [ -n "$pid" ] || fail 'scheduler not found'
+    kill -9 "$pid"
+    # a job acknowledged right before the next kill is there after it
+    until edl submit --name "after-$round" -- true 2>"$work/err"; do
+        [ $SECONDS -lt 120 ] || fail "no scheduler came back: $(cat "$work/err")"
+        read -r -t 0.2 <> <(:) || true
+    done
+    pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
+    kill -9 "$pid"
+    await 30 'the acknowledged job is there' job_field "after-$round" .id
+    await 60 'training went on' records_at_least train $((round * 150000))
+done
+edl wait train --timeout 240 || fail "train: $(job_field train .reason)"
+exact_counts train
+for round in 1 2 3; do edl wait "after-$round" --timeout 60 || fail "after-$round"; done
+disturbed=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.state == "lost" or .exit_signal > 0 or .exit_code > 0)] | length')
+[ "$disturbed" = 0 ] || fail "$disturbed processes were disturbed"
+cluster_stop

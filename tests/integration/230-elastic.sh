@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Three jobs on a small cluster: the first spreads to its maximum, later ones squeeze in, nobody is killed, all succeed.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2 --cpu 1000m --max-load 0.9
+small_corpus 60 60000
+for name in one two three; do training_job $name 1 5 30 >"$work/$name.yaml"; done
+edl submit "$work/one.yaml"
+await 60 'one has its maximum' at_least one trainer 5
+edl submit "$work/two.yaml"
+await 60 'two runs' at_least two trainer 1
+edl submit "$work/three.yaml"
+await 90 'three runs beside the others' at_least three trainer 1
+for name in one two three; do
+    [ "$(running $name trainer)" -ge 1 ] || job_is $name succeeded || fail "$name fell below its minimum"
+done
+api GET /nodes | jq -e '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)' >/dev/null || fail 'a node is over-committed'
+resizes=$(job_field one .resizes)
+for name in one two three; do
+    edl wait $name --timeout 280 || fail "$name: $(job_field $name .reason)"
+    exact_counts $name
+    hurt=$(api GET "/jobs/$name/processes?state=all" | jq '[.processes[] | select(.exit_signal > 0 or .exit_code > 0 or .state == "lost")] | length')
+    [ "$hurt" = 0 ] || fail "$hurt processes of $name were killed instead of shrunk"
+done
+[ "$resizes" -ge 1 ] || fail 'one was never resized'
+cluster_stop
