@@ -258,6 +258,11 @@ static bool poll_orders(struct scheduler *scheduler, struct held *held, void *da
     const struct node *node = cluster_node(scheduler->cluster, poll->node);
     struct edl_error error = { 0 };
 
+    if (scheduler->failed) { /* a commit failed: memory is ahead of the disk for good */
+        (void)edl_error_set(&error, -EAGAIN, "the scheduler is restarting");
+        held_reply_error(held, &error);
+        return true;
+    }
     if (node == NULL) {
         (void)edl_error_set(&error, -ENOENT, "node %s was removed", poll->node);
         held_reply_error(held, &error);

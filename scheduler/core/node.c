@@ -198,6 +198,17 @@ static struct process *reported_process(const struct cluster *cluster, const str
                : NULL;
 }
 
+/* Its node ended it (the lease was over, the machine goes down): no success or failure of its own.
+ * The texts are the supervisor's. */
+static bool ended_by_node(const struct process_report *report)
+{
+    static const char lease_ended[] = "lease ended";
+
+    return report->reason != NULL &&
+           (strncmp(report->reason, lease_ended, sizeof lease_ended - 1) == 0 ||
+            streq(report->reason, "stopped"));
+}
+
 static void take_process(struct cluster *cluster, struct process *process,
                          const struct process_report *report, bool rebooted, struct instant now)
 {
@@ -209,8 +220,9 @@ static void take_process(struct cluster *cluster, struct process *process,
         process->pid = report->pid;
         effect_save_process(cluster, process);
     }
-    if (report->state == PROCESS_EXITED && rebooted && !process->stop_wanted) {
-        process_lost(cluster, process, REASON_REBOOTED, now); /* not its own fault */
+    if (report->state == PROCESS_EXITED && !process->stop_wanted &&
+        (rebooted || ended_by_node(report))) {
+        process_lost(cluster, process, rebooted ? REASON_REBOOTED : report->reason, now);
         return;
     }
     if (report->state == PROCESS_EXITED) {

@@ -230,13 +230,15 @@ static void ended_by_itself(struct cluster *cluster, struct process *process, st
 
     if (process->exit_code != 0 || process->exit_signal != 0) {
         failed(cluster, process, process->reason, now);
+    } else if (!job_role_works(job, process->role)) {
+        /* a server: only its job's end ends its work */
+        failed(cluster, process, "exit code 0, but its job still needs it", now);
     } else if (deserts(process)) {
         failed(cluster, process,
                "exit code 0, but its job's data is not finished or no model was saved", now);
     } else {
         process_slot(process)->finished = true;
-        if (job_role_works(job, process->role))
-            job->finishing = true;
+        job->finishing = true;
         effect_save_job(cluster, job);
     }
 }

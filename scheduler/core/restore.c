@@ -59,20 +59,19 @@ static bool is_moved(const struct process *process)
 }
 
 /* What the end of a slot's process says about the slot; called oldest first, so the last one
- * decides. */
+ * decides. Whether an exit with 0 finished the slot was decided when it happened, and stored with
+ * the job: not every such exit does. */
 static void derive_slot(struct job *job, const struct process *process, uint32_t *failures)
 {
     struct slot *slot = process_slot(process);
     bool success =
         process->state == PROCESS_EXITED && process->exit_code == 0 && process->exit_signal == 0;
+    bool finished = success && !process->stop_wanted && slot->finished;
 
-    slot->due = job_is_started(job) && (process->stop_wanted ? is_moved(process) : !success);
-    slot->finished = success && !process->stop_wanted;
+    slot->due = job_is_started(job) && (process->stop_wanted ? is_moved(process) : !finished);
     if (process->state == PROCESS_EXITED && !process->stop_wanted && !success)
         ++*failures;
     slot->failures = MAX_OF(slot->failures, *failures);
-    if (slot->finished && job_role_works(job, process->role))
-        job->finishing = true;
 }
 
 static void derive_slots(struct job *job)

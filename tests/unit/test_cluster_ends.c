@@ -99,6 +99,53 @@ static void test_failed_pserver_comes_back_on_the_same_index(void **state)
     world_free(w);
 }
 
+static void test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    uint64_t id = world_submit(w, world_spec("one", 2, 3, 200, 2, 500))->id;
+    struct job *job = cluster_job(w->cluster, id);
+
+    (void)state;
+    world_run(w, 6);
+    world_exit(w, world_live(job, "pserver", 0), 0, 0);
+    world_run(w, 1);
+    world_restart(w);
+    job = cluster_job(w->cluster, id);
+    assert_false(job->finishing);
+    world_advance(w, 60 * USEC_PER_SEC);
+    world_run(w, 4);
+    assert_non_null(world_live(job, "pserver", 0));
+    assert_int_equal(world_live(job, "pserver", 0)->state, PROCESS_RUNNING);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* The scheduler was away for longer than a lease: the supervisors stopped everything. */
+static void test_ends_by_the_node_are_neither_success_nor_failure(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("one", 2, 2, 200, 1, 500);
+    struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    job = world_submit(w, spec);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    for (size_t i = 0; i < w->agents[0].n; i++) {
+        struct fake_process *fake = &w->agents[0].items[i];
+
+        fake->state = PROCESS_EXITED;
+        fake->exit_code = fake->role_index == role_of(job, "pserver") ? 0 : 1;
+        fake->reason = "lease ended: the node was cut off";
+    }
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(job, role_of(job, "trainer")), 2);
+    assert_int_equal(job_count_running(job, role_of(job, "pserver")), 1);
+    world_free(w);
+}
+
 static void test_failure_without_fault_tolerance_fails_the_job(void **state)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
@@ -345,6 +392,8 @@ int main(void)
         cmocka_unit_test(test_exit_0_finishes_slot_then_job_and_stops_pservers),
         cmocka_unit_test(test_failure_backs_off_and_counts_to_the_limit),
         cmocka_unit_test(test_failed_pserver_comes_back_on_the_same_index),
+        cmocka_unit_test(test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart),
+        cmocka_unit_test(test_ends_by_the_node_are_neither_success_nor_failure),
         cmocka_unit_test(test_failure_without_fault_tolerance_fails_the_job),
         cmocka_unit_test(test_kill_before_agents_saw_anything_waits_for_their_word),
         cmocka_unit_test(test_dataset_job_succeeds_only_with_data_done_and_model_saved),
