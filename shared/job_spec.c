@@ -34,6 +34,40 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     return NULL;
 }
 
+static char **copy_argv(char *const *argv)
+{
+    size_t n = 0;
+    char **copy;
+
+    if (argv == NULL)
+        return NULL;
+    while (argv[n] != NULL)
+        n++;
+    copy = xcalloc(n + 1, sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(argv[i]);
+    return copy;
+}
+
+struct job_spec *job_spec_copy(const struct job_spec *spec)
+{
+    struct job_spec *copy = xcalloc(1, sizeof *copy);
+
+    *copy = *spec;
+    copy->dataset = spec->dataset != NULL ? xstrdup(spec->dataset) : NULL;
+    copy->env = spec->n_env > 0 ? xcalloc(spec->n_env, sizeof *copy->env) : NULL;
+    for (size_t i = 0; i < spec->n_env; i++)
+        copy->env[i] = (struct env_pair){ .name = xstrdup(spec->env[i].name),
+                                          .value = xstrdup(spec->env[i].value) };
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role_spec *role = &spec->roles[i];
+
+        copy->roles[i].argv = copy_argv(role->argv);
+        copy->roles[i].workspace = role->workspace != NULL ? xstrdup(role->workspace) : NULL;
+    }
+    return copy;
+}
+
 int job_spec_role(const struct job_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->n_roles; i++)

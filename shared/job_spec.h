@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/label.h"
+
 #define JOB_NAME_MAX 63 /* characters, DNS-label like: [a-z][a-z0-9-]* */
 #define ROLE_NAME_MAX 31
 #define JOB_ROLES_MAX 8
@@ -31,6 +33,7 @@ struct role_spec {
     uint64_t memory_bytes;   /* request per instance */
     uint32_t gpus;           /* limit per instance, as upstream counts them */
     uint32_t n_ports;        /* ports allocated per instance */
+    struct labels selector;  /* its nodes must carry every one of these */
 };
 
 struct job_spec {
@@ -53,6 +56,9 @@ struct job_spec {
 
 /* job_spec_free - accepts NULL; returns NULL */
 struct job_spec *job_spec_free(struct job_spec *spec);
+
+/* job_spec_copy - a deep copy, owned by the caller */
+struct job_spec *job_spec_copy(const struct job_spec *spec);
 
 /* job_spec_role - index of a role by name, or -ENOENT */
 int job_spec_role(const struct job_spec *spec, const char *name);

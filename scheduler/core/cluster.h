@@ -20,11 +20,13 @@
 #include "scheduler/core/task_queue.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
+#include "shared/label.h"
 
 struct edl_error;
 
 #define NODE_NAME_MAX 63
 #define PROCESS_PORTS_MAX 8
+#define NODE_GPUS_MAX 64
 
 enum job_state {
     JOB_QUEUED,
@@ -66,8 +68,11 @@ struct node_offer {
     char address[64]; /* where other nodes reach its processes */
     uint64_t cpu_millicores;
     uint64_t memory_bytes;
-    uint32_t gpus;
+    uint32_t gpus;                  /* devices 0..gpus-1, at most NODE_GPUS_MAX */
     uint16_t port_first, port_last; /* inclusive range for the processes */
+    uint8_t numa_nodes;             /* 0: not known, taken as 1 */
+    uint8_t gpu_numa[NODE_GPUS_MAX]; /* NUMA node of each device */
+    struct labels labels;
 };
 
 struct node {
@@ -109,6 +114,7 @@ struct process {
     char node_name[NODE_NAME_MAX + 1];
     uint16_t ports[PROCESS_PORTS_MAX];
     uint32_t n_ports;
+    uint64_t gpu_mask; /* the devices it was granted, bit i = device i of its node */
     int64_t pid;   /* as reported, display only */
     int exit_code; /* valid when EXITED and exit_signal == 0; -1 unknown */
     int exit_signal;

@@ -147,6 +147,8 @@ bool rooms_place_gang(struct rooms *rooms, const struct demand *demands, size_t 
                       struct placed *placed, size_t *ret_n);
 /* node_pick_ports - n free ports of the node's range, round robin; false when there are too few */
 bool node_pick_ports(struct node *node, uint32_t n, uint16_t *ret_ports);
+/* node_pick_gpus - n free devices, of one NUMA node if one has as many; false when there are too few */
+bool node_pick_gpus(const struct node *node, uint32_t n, uint64_t *ret_mask);
 
 /* --- plan*.c
  * -------------------------------------------------------------------------------------------- */

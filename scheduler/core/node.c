@@ -15,7 +15,6 @@
 
 #define CPU_MILLICORES_MAX UINT64_C(100000000)
 #define MEMORY_BYTES_MAX (UINT64_C(1) << 55)
-#define GPUS_MAX 4096U
 
 #define REASON_REBOOTED "its node was started again"
 
@@ -26,7 +25,7 @@ struct node_offer node_offer_bounded(const struct node_offer *offer)
     bounded.address[sizeof bounded.address - 1] = '\0';
     bounded.cpu_millicores = MIN_OF(bounded.cpu_millicores, CPU_MILLICORES_MAX);
     bounded.memory_bytes = MIN_OF(bounded.memory_bytes, MEMORY_BYTES_MAX);
-    bounded.gpus = MIN_OF(bounded.gpus, GPUS_MAX);
+    bounded.gpus = MIN_OF(bounded.gpus, NODE_GPUS_MAX);
     return bounded;
 }
 
@@ -76,7 +75,10 @@ static bool offers_same(const struct node_offer *a, const struct node_offer *b)
 {
     return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
            a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
-           a->port_first == b->port_first && a->port_last == b->port_last;
+           a->port_first == b->port_first && a->port_last == b->port_last &&
+           a->numa_nodes == b->numa_nodes &&
+           memcmp(a->gpu_numa, b->gpu_numa, sizeof a->gpu_numa) == 0 &&
+           labels_equal(&a->labels, &b->labels);
 }
 
 static void take_offer(struct cluster *cluster, struct node *node, const struct node_offer *offer)

@@ -256,3 +256,48 @@ bool node_pick_ports(struct node *node, uint32_t n, uint16_t *ret_ports)
         node->port_next = port;
     return found == n;
 }
+
+static uint64_t gpus_of_numa(const struct node *node, unsigned numa)
+{
+    uint64_t mask = 0;
+
+    for (uint32_t i = 0; i < node->offer.gpus; i++)
+        if (node->offer.gpu_numa[i] == numa)
+            mask |= UINT64_C(1) << i;
+    return mask;
+}
+
+static uint64_t lowest_bits(uint64_t mask, uint32_t n)
+{
+    uint64_t picked = 0;
+
+    for (; n > 0; n--) {
+        picked |= mask & -mask;
+        mask &= mask - 1;
+    }
+    return picked;
+}
+
+/* Of the NUMA nodes with enough free devices the one with the fewest: the others stay whole. */
+bool node_pick_gpus(const struct node *node, uint32_t n, uint64_t *ret_mask)
+{
+    const struct process *process;
+    uint64_t all = node->offer.gpus >= NODE_GPUS_MAX ? UINT64_MAX
+                                                     : (UINT64_C(1) << node->offer.gpus) - 1;
+    uint64_t best;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    all &= ~process->gpu_mask;
+    best = all;
+    for (unsigned numa = 0; numa < MAX_OF(node->offer.numa_nodes, 1); numa++) {
+        uint64_t mask = all & gpus_of_numa(node, numa);
+
+        if (__builtin_popcountll(mask) >= (int)n &&
+            __builtin_popcountll(mask) < __builtin_popcountll(best))
+            best = mask;
+    }
+    if (__builtin_popcountll(best) < (int)n)
+        return false;
+    *ret_mask = lowest_bits(best, n);
+    return true;
+}

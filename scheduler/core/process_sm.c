@@ -135,13 +135,16 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
 {
     struct process *process;
     uint16_t ports[PROCESS_PORTS_MAX];
+    uint64_t gpu_mask;
     uint32_t n_ports = job->spec->roles[role].n_ports;
 
-    if (!node_pick_ports(node, n_ports, ports))
+    if (!node_pick_gpus(node, job->spec->roles[role].gpus, &gpu_mask) ||
+        !node_pick_ports(node, n_ports, ports))
         return false;
     process = process_new(job, role, index, job->next_incarnation++);
     process->assigned_wall_us = now.wall_us;
     process->n_ports = n_ports;
+    process->gpu_mask = gpu_mask;
     memcpy(process->ports, ports, n_ports * sizeof *ports);
     process_attach(process, node);
     process_slot(process)->due = false;
