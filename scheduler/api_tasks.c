@@ -13,7 +13,7 @@
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
-#include "scheduler/queue_rules.h"
+#include "scheduler/core/queue_rules.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

@@ -22,6 +22,26 @@ static int check_ports(const struct node *node, struct edl_error *error)
     return 0;
 }
 
+static int check_gpus(const struct node *node, struct edl_error *error)
+{
+    const struct process *process;
+    uint64_t seen = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        uint32_t wanted = process->job->spec->roles[process->role].gpus;
+
+        if ((uint32_t)__builtin_popcountll(process->gpu_mask) != wanted)
+            return BROKEN("node %s: a process holds the devices %llx and was to get %u", node->name,
+                          ULL(process->gpu_mask), wanted);
+        if (seen & process->gpu_mask)
+            return BROKEN("node %s: a GPU was handed out twice: %llx", node->name,
+                          ULL(seen & process->gpu_mask));
+        seen |= process->gpu_mask;
+    }
+    return 0;
+}
+
 static int check_node(const struct node *node, struct edl_error *error)
 {
     const struct process *process;
@@ -52,7 +72,7 @@ static int check_node(const struct node *node, struct edl_error *error)
     if ((node->state == NODE_LOST) != (node->lease_prev == NULL))
         return BROKEN("node %s is %s with%s a lease", node->name, node_state_to_string(node->state),
                       node->lease_prev == NULL ? "out" : "");
-    return check_ports(node, error);
+    return check_ports(node, error) < 0 ? EDL_EBADTRANSITION : check_gpus(node, error);
 }
 
 static int check_processes(const struct job *job, struct edl_error *error)

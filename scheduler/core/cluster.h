@@ -68,9 +68,9 @@ struct node_offer {
     char address[64]; /* where other nodes reach its processes */
     uint64_t cpu_millicores;
     uint64_t memory_bytes;
-    uint32_t gpus;                  /* devices 0..gpus-1, at most NODE_GPUS_MAX */
-    uint16_t port_first, port_last; /* inclusive range for the processes */
-    uint8_t numa_nodes;             /* 0: not known, taken as 1 */
+    uint32_t gpus;                   /* devices 0..gpus-1, at most NODE_GPUS_MAX */
+    uint16_t port_first, port_last;  /* inclusive range for the processes */
+    uint8_t numa_nodes;              /* 0: not known, taken as 1 */
     uint8_t gpu_numa[NODE_GPUS_MAX]; /* NUMA node of each device */
     struct labels labels;
 };
@@ -115,8 +115,8 @@ struct process {
     uint16_t ports[PROCESS_PORTS_MAX];
     uint32_t n_ports;
     uint64_t gpu_mask; /* the devices it was granted, bit i = device i of its node */
-    int64_t pid;   /* as reported, display only */
-    int exit_code; /* valid when EXITED and exit_signal == 0; -1 unknown */
+    int64_t pid;       /* as reported, display only */
+    int exit_code;     /* valid when EXITED and exit_signal == 0; -1 unknown */
     int exit_signal;
     bool stop_wanted; /* we asked it to stop: its end is neither success nor failure */
     char reason[160]; /* why it was stopped, or how it ended */
@@ -134,8 +134,8 @@ struct slot {
     uint32_t failures;
     uint64_t not_before_us; /* back-off */
     bool finished;          /* a process of it ended by itself with exit code 0 */
-    bool due; /* its process failed or was lost: a new incarnation is wanted (derived at restore) */
-    struct process *live; /* borrowed; NULL when none */
+    bool due;               /* its process failed or was lost: a new incarnation is wanted */
+    struct process *live;   /* borrowed; NULL when none */
 };
 
 struct job {
@@ -330,6 +330,15 @@ struct node *cluster_restore_node(struct cluster *cluster, const char *name, enu
                                   const struct node_offer *offer);
 /* cluster_restored - recomputes sums; every node gets a full lease before it can be called lost */
 void cluster_restored(struct cluster *cluster, struct instant now);
+
+/* cluster_clone - an independent copy to try something on: what is remembered, and what a plan
+ * looks at besides (leases, back-offs, foreign load), without pending effects. cluster_free it.
+ * Linear. */
+struct cluster *cluster_clone(const struct cluster *cluster, struct instant now);
+
+/* cluster_compare - do two clusters remember the same? 0, or EDL_EBADTRANSITION with error naming
+ * the first difference. Linear. */
+int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl_error *error);
 
 /* cluster_check - the invariants; 0, or EDL_EBADTRANSITION with error naming the first that does
  * not hold */

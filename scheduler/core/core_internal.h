@@ -18,6 +18,7 @@
  * well. */
 #define REASON_DRAINED "its node is being drained"
 #define REASON_AGENT_STOPS "its agent stops it"
+#define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
 
 /* --- effects.c
  * ------------------------------------------------------------------------------------------ */
@@ -64,6 +65,9 @@ uint32_t job_count_due(const struct job *job, uint32_t role);
 uint32_t job_count_finished(const struct job *job, uint32_t role);
 /* instances that a started job must not lack now */
 uint32_t job_role_floor(const struct job *job, uint32_t role);
+/* slot_set_due - and remembers it */
+void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
+                  bool due);
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n);
 
 /* --- process_sm.c
@@ -147,7 +151,8 @@ bool rooms_place_gang(struct rooms *rooms, const struct demand *demands, size_t 
                       struct placed *placed, size_t *ret_n);
 /* node_pick_ports - n free ports of the node's range, round robin; false when there are too few */
 bool node_pick_ports(struct node *node, uint32_t n, uint16_t *ret_ports);
-/* node_pick_gpus - n free devices, of one NUMA node if one has as many; false when there are too few */
+/* node_pick_gpus - n free devices, of one NUMA node if one has as many; false when there are too
+ * few */
 bool node_pick_gpus(const struct node *node, uint32_t n, uint64_t *ret_mask);
 
 /* --- plan*.c

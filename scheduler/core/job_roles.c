@@ -69,6 +69,16 @@ uint32_t job_role_floor(const struct job *job, uint32_t role)
     return job->spec->roles[role].min - MIN_OF(finished, job->spec->roles[role].min);
 }
 
+void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index, bool due)
+{
+    struct slot *slot = &job->slots[role][index];
+
+    if (slot->due == due)
+        return;
+    slot->due = due;
+    effect_save_job(cluster, job);
+}
+
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n)
 {
     uint32_t old = job->n_slots[role];

@@ -148,10 +148,10 @@ static bool revive(struct cluster *cluster, struct job *job)
 }
 
 /* Drops repairs that nobody needs: the data is done and some process finished. */
-static void forgive(struct job *job, uint32_t role)
+static void forgive(struct cluster *cluster, struct job *job, uint32_t role)
 {
     for (uint32_t i = 0; i < job->n_slots[role]; i++)
-        job->slots[role][i].due = false;
+        slot_set_due(cluster, job, role, i, false);
 }
 
 /* At least one working process finished, none lives, and none is to be started again. */
@@ -167,7 +167,7 @@ static bool is_done(struct cluster *cluster, struct job *job)
         if (!job_role_works(job, r))
             continue;
         if (forgiving)
-            forgive(job, r);
+            forgive(cluster, job, r);
         live += job_count(job, r, true);
         due += job_count_due(job, r);
     }
@@ -184,7 +184,7 @@ static bool describe_repair(struct cluster *cluster, struct job *job)
             if (!slot->due || slot->live != NULL)
                 continue;
             if (job->waits_for_room)
-                job_set_reason(cluster, job, "replacement-does-not-fit",
+                job_set_reason(cluster, job, REASON_NO_ROOM,
                                "%s-%u is to be started again and waits for room on a node",
                                job->spec->roles[r].name, i);
             else if (slot->failures > 0)
@@ -217,7 +217,7 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
     if (describe_repair(cluster, job))
         return;
     if (job->waits_for_room)
-        job_set_reason(cluster, job, "replacement-does-not-fit",
+        job_set_reason(cluster, job, REASON_NO_ROOM,
                        "%u of %u processes run; the others wait for room on a node", running,
                        wanted);
     else if (state == JOB_STARTING)
@@ -255,7 +255,7 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job->target[r] = 0;
         for (uint32_t i = 0; i < job->n_slots[r]; i++) {
-            job->slots[r][i].due = false;
+            slot_set_due(cluster, job, r, i, false);
             if (job->slots[r][i].live != NULL)
                 process_stop(cluster, job->slots[r][i].live, false, "its job ends", now);
         }

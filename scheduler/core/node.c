@@ -110,6 +110,12 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
     if (strlen(credential_hash) >= sizeof node->credential_hash)
         return edl_error_set(error, -EINVAL, "the credential's hash is too long");
     node = cluster_node(cluster, name);
+    if (node != NULL && node->state != NODE_LOST && node->ever_reported) {
+        (void)edl_error_at(error, -EEXIST, "/node", "another machine reports as node %s", name);
+        return edl_error_remedy(error,
+                                "give this one another name with --node, or remove that one; "
+                                "one that was installed anew joins when its lease has ended");
+    }
     if (node == NULL)
         node = node_new(cluster, name, NODE_READY, offer);
     else
@@ -304,7 +310,10 @@ int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node
         return edl_error_at(error, -EINVAL, "/state",
                             "a node can be set ready, cordoned or draining, not %s",
                             node_state_to_string(state));
-    node->admin_state = state;
+    if (node->admin_state != state) {
+        node->admin_state = state;
+        effect_save_node(cluster, node);
+    }
     if (node->state == NODE_LOST || node->state == state)
         return 0;
     set_state(cluster, node, state,

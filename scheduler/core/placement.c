@@ -282,8 +282,8 @@ static uint64_t lowest_bits(uint64_t mask, uint32_t n)
 bool node_pick_gpus(const struct node *node, uint32_t n, uint64_t *ret_mask)
 {
     const struct process *process;
-    uint64_t all = node->offer.gpus >= NODE_GPUS_MAX ? UINT64_MAX
-                                                     : (UINT64_C(1) << node->offer.gpus) - 1;
+    uint64_t all =
+        node->offer.gpus >= NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << node->offer.gpus) - 1;
     uint64_t best;
 
     DL_FOREACH2(node->processes, process, node_next)

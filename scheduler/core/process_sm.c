@@ -163,7 +163,7 @@ void process_stop(struct cluster *cluster, struct process *process, bool again, 
     if (process->stop_wanted || process_state_is_final(process->state))
         return;
     process->stop_wanted = true;
-    process_slot(process)->due = again;
+    slot_set_due(cluster, process->job, process->role, process->index, again);
     (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
     (void)process_set_state(cluster, process, PROCESS_STOPPING, now);
     effect_orders(cluster, process->node);
@@ -276,7 +276,7 @@ void process_lost(struct cluster *cluster, struct process *process, const char *
 
     if (!process->stop_wanted) {
         (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
-        process_slot(process)->due = job_is_started(job);
+        slot_set_due(cluster, job, process->role, process->index, job_is_started(job));
     }
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_LOST, now);

@@ -2,7 +2,7 @@
 /* restore.c - the cluster again, from the records of before a restart
  *
  * Rows come in any order; cluster_restored ties them together and derives what no row holds: lists,
- * sums, which slots are due or finished, the next numbers. Nothing is stopped or started by it:
+ * sums, the next numbers. Nothing is stopped or started by it:
  * what runs goes on, agents report within their lease and the first plan finds what is wanted to be
  * already there. */
 #include "scheduler/core/core_internal.h"
@@ -53,46 +53,6 @@ static int compare_incarnations(const struct process *a, const struct process *b
     return a->incarnation < b->incarnation ? -1 : a->incarnation > b->incarnation;
 }
 
-static bool is_moved(const struct process *process)
-{
-    return streq(process->reason, REASON_DRAINED) || streq(process->reason, REASON_AGENT_STOPS);
-}
-
-/* What the end of a slot's process says about the slot; called oldest first, so the last one
- * decides. Whether an exit with 0 finished the slot was decided when it happened, and stored with
- * the job: not every such exit does. */
-static void derive_slot(struct job *job, const struct process *process, uint32_t *failures)
-{
-    struct slot *slot = process_slot(process);
-    bool success =
-        process->state == PROCESS_EXITED && process->exit_code == 0 && process->exit_signal == 0;
-    bool finished = success && !process->stop_wanted && slot->finished;
-
-    slot->due = job_is_started(job) && (process->stop_wanted ? is_moved(process) : !finished);
-    if (process->state == PROCESS_EXITED && !process->stop_wanted && !success)
-        ++*failures;
-    slot->failures = MAX_OF(slot->failures, *failures);
-}
-
-static void derive_slots(struct job *job)
-{
-    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        uint32_t *failures = xcalloc(job->n_slots[r], sizeof *failures);
-        const struct process *process;
-
-        DL_FOREACH2(job->processes, process, job_next)
-        {
-            if (process->role != r)
-                continue;
-            if (process_state_is_final(process->state))
-                derive_slot(job, process, &failures[process->index]);
-            else
-                process_slot(process)->due = false;
-        }
-        free(failures);
-    }
-}
-
 static void restore_live(struct cluster *cluster, struct job *job, struct process *process,
                          struct instant now)
 {
@@ -105,7 +65,6 @@ static void restore_live(struct cluster *cluster, struct job *job, struct proces
         return;
     }
     process_attach(process, node);
-    process_slot(process)->due = process->stop_wanted && job_is_started(job) && is_moved(process);
 }
 
 static void restore_job(struct cluster *cluster, struct job *job, struct instant now)
@@ -119,7 +78,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
             MAX_OF(job->next_incarnation, job->processes->job_prev->incarnation + 1);
     if (!job_state_is_final(job->state))
         DL_APPEND2(cluster->active, job, active_prev, active_next);
-    derive_slots(job);
+    job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
     DL_FOREACH_SAFE2(job->processes, process, next, job_next)
     {
         if (!process_state_is_final(process->state))

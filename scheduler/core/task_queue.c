@@ -83,7 +83,7 @@ struct task_queue *task_queue_free(struct task_queue *queue)
 
 static void mark_changed(struct task_queue *queue, struct entry *entry)
 {
-    if (entry->changed || queue->all_changed)
+    if (entry->changed)
         return;
     entry->changed = true;
     DL_APPEND2(queue->changed, entry, changed_prev, changed_next);
@@ -163,7 +163,7 @@ static void take_out(struct task_queue *queue, struct entry *entry)
     }
 }
 
-static void put_todo(struct task_queue *queue, struct entry *entry, bool at_head)
+static void move_todo(struct task_queue *queue, struct entry *entry, bool at_head)
 {
     take_out(queue, entry);
     entry->task.state = TASK_TODO;
@@ -174,6 +174,11 @@ static void put_todo(struct task_queue *queue, struct entry *entry, bool at_head
         DL_PREPEND(queue->todo, entry);
     else
         DL_APPEND(queue->todo, entry);
+}
+
+static void put_todo(struct task_queue *queue, struct entry *entry, bool at_head)
+{
+    move_todo(queue, entry, at_head);
     mark_changed(queue, entry);
 }
 
@@ -208,8 +213,10 @@ static bool end_pass_if_over(struct task_queue *queue)
     queue->pass++;
     if (task_queue_is_finished(queue))
         return true; /* the last pass keeps its states and counts for the record */
+    /* not marked one by one: the store resets all of them, then writes those that were marked for
+     * something else in this turn (their lease numbers moved) */
     for (size_t i = 0; i < queue->n_entries; i++) {
-        put_todo(queue, queue->entries[i], false);
+        move_todo(queue, queue->entries[i], false);
         queue->entries[i]->task.failures = 0;
         queue->entries[i]->leased_before = false;
     }
@@ -477,18 +484,18 @@ struct task_queue_counts task_queue_counts(const struct task_queue *queue)
     return queue->counts;
 }
 
-void task_queue_take_changed(struct task_queue *queue,
-                             void (*fn)(const struct task *task, void *userdata), void *userdata,
-                             bool *ret_all)
+void task_queue_take_changed(struct task_queue *queue, void (*reset)(void *userdata),
+                             void (*fn)(const struct task *task, void *userdata), void *userdata)
 {
     struct entry *entry, *next;
 
-    *ret_all = queue->all_changed;
+    if (queue->all_changed && reset != NULL)
+        reset(userdata);
     DL_FOREACH_SAFE2(queue->changed, entry, next, changed_next)
     {
         DL_DELETE2(queue->changed, entry, changed_prev, changed_next);
         entry->changed = false;
-        if (!queue->all_changed)
+        if (fn != NULL)
             fn(&entry->task, userdata);
     }
     queue->all_changed = false;

@@ -113,9 +113,8 @@ size_t task_queue_n_tasks(const struct task_queue *queue);
 const struct task *task_queue_task(const struct task_queue *queue, uint32_t id);
 struct task_queue_counts task_queue_counts(const struct task_queue *queue);
 
-/* Tasks changed since the last call, for the store: calls fn for each, then forgets them. A pass
- * roll-over changes all; *ret_all is then true and fn is not called (the store writes the new pass
- * and resets states in one statement). */
-void task_queue_take_changed(struct task_queue *queue,
-                             void (*fn)(const struct task *task, void *userdata), void *userdata,
-                             bool *ret_all);
+/* Tasks changed since the last call, for the store: if a pass ended since, first reset (to do, no
+ * failures, no holder, lease as it was: one statement for all tasks), then fn for each that changed
+ * by itself, as it is now. They are forgotten then. NULL for both: just forget. */
+void task_queue_take_changed(struct task_queue *queue, void (*reset)(void *userdata),
+                             void (*fn)(const struct task *task, void *userdata), void *userdata);

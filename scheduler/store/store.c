@@ -35,21 +35,22 @@ static const char *const statement_texts[ST_N] = {
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
-        " cpu_used_us, memory_used_bytes)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"
+        " cpu_used_us, memory_used_bytes, gpus)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)"
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET state=?5, node=?6, ports=?7,"
         " pid=?8, exit_code=?9, exit_signal=?10, stop_wanted=?11, reason=?12,"
         " assigned_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, cpu_used_us=?16,"
-        " memory_used_bytes=?17",
+        " memory_used_bytes=?17, gpus=?18",
     [ST_NODE_PUT] =
         "INSERT INTO node (name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
-        " last_report_wall_us, boot_id, credential_hash)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)"
+        " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)"
         " ON CONFLICT (name) DO UPDATE SET state=?2, ever_reported=?3, address=?4,"
         " cpu_millicores=?5, memory_bytes=?6, gpus=?7, port_first=?8, port_last=?9, port_next=?10,"
         " foreign_cpu_millicores=?11, foreign_memory_bytes=?12, last_report_wall_us=?13,"
-        " boot_id=?14, credential_hash=?15",
+        " boot_id=?14, credential_hash=?15, admin_state=?16, labels=?17, numa_nodes=?18,"
+        " gpu_numa=?19",
     [ST_NODE_DELETE] = "DELETE FROM node WHERE name = ?1",
     [ST_QUEUE_PUT] =
         "INSERT INTO queue (job_id, pass, records_total, records_discarded_total, retries_total,"
@@ -60,9 +61,8 @@ static const char *const statement_texts[ST_N] = {
                     " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6"
                     " WHERE job_id=?1 AND id=?2",
-    /* One statement for a whole pass. Leases only ever rise, so one more is always safe. */
-    [ST_TASK_RESET] =
-        "UPDATE task SET state=0, failures=0, holder=0, lease=lease+1 WHERE job_id=?1",
+    /* One statement for a whole pass; leases only ever rise. */
+    [ST_TASK_RESET] = "UPDATE task SET state=0, failures=0, holder=0 WHERE job_id=?1",
     [ST_EVENT_ADD] =
         "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
     [ST_TAIL_PUT] =
@@ -76,11 +76,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_PROCESS_ALL] =
         "SELECT job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"
         " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"
-        " memory_used_bytes FROM process ORDER BY job_id, incarnation",
+        " memory_used_bytes, gpus FROM process ORDER BY job_id, incarnation",
     [ST_NODE_ALL] =
         "SELECT name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
-        " last_report_wall_us, boot_id, credential_hash FROM node ORDER BY name",
+        " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa"
+        " FROM node ORDER BY name",
     [ST_QUEUE_ALL] = "SELECT job_id, pass, records_total, records_discarded_total, retries_total,"
                      " model_saved, saver FROM queue ORDER BY job_id",
     [ST_TASK_ALL] = "SELECT id, state, lease, failures, holder, chunks FROM task WHERE job_id=?1"

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/records.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -25,7 +25,7 @@ static char *dump_and_free(json_t *take_value)
     return text;
 }
 
-static char *targets_to_text(const struct job *job)
+static char *targets_to_text(const struct job_record *job)
 {
     json_t *array = json_array();
 
@@ -34,125 +34,177 @@ static char *targets_to_text(const struct job *job)
     return dump_and_free(array);
 }
 
-/* Back-off instants are boot time and are not kept: after a restart a slot may start again at once.
- */
-static char *slots_to_text(const struct job *job)
+static char *slots_to_text(const struct job_record *job)
 {
     json_t *array = json_array();
 
-    for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
-            const struct slot *slot = &job->slots[r][i];
+    for (size_t i = 0; i < job->n_slots; i++) {
+        const struct slot_record *slot = &job->slots[i];
 
-            if (slot->failures != 0 || slot->finished)
-                (void)json_array_append_new(array, json_pack("[iiIb]", (int)r, (int)i,
-                                                             (json_int_t)slot->failures,
-                                                             (int)slot->finished));
-        }
+        (void)json_array_append_new(array, json_pack("[iiIbb]", (int)slot->role, (int)slot->index,
+                                                     (json_int_t)slot->failures,
+                                                     (int)slot->finished, (int)slot->due));
+    }
     return dump_and_free(array);
 }
 
-static int put_job(struct store *store, const struct job *job, struct edl_error *error)
+static int put_job(struct store *store, const struct job *live, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_JOB_PUT];
-    _cleanup_free_ char *spec = dump_and_free(job_spec_to_document(job->spec));
-    _cleanup_free_ char *targets = targets_to_text(job);
-    _cleanup_free_ char *slots = slots_to_text(job);
+    _cleanup_free_ struct slot_record *history = xcalloc(record_max_slots(live), sizeof *history);
+    _cleanup_free_ char *spec = dump_and_free(job_spec_to_document(live->spec));
+    _cleanup_free_ char *targets = NULL, *slots = NULL;
+    struct job_record job;
 
-    store_bind_u64(statement, 1, job->id);
-    store_bind_text(statement, 2, job->spec->name);
-    store_bind_text(statement, 3, job_state_to_string(job->state));
-    store_bind_text(statement, 4, job->reason_code);
-    store_bind_text(statement, 5, job->reason);
-    store_bind_text(statement, 6, job->user);
+    record_of_job(live, history, &job);
+    targets = targets_to_text(&job);
+    slots = slots_to_text(&job);
+    store_bind_u64(statement, 1, job.id);
+    store_bind_text(statement, 2, job.spec->name);
+    store_bind_text(statement, 3, job_state_to_string(job.state));
+    store_bind_text(statement, 4, job.reason_code);
+    store_bind_text(statement, 5, job.reason);
+    store_bind_text(statement, 6, job.user);
     store_bind_text(statement, 7, spec);
-    store_bind_u64(statement, 8, job->next_incarnation);
+    store_bind_u64(statement, 8, job.next_incarnation);
     store_bind_text(statement, 9, targets);
     store_bind_text(statement, 10, slots);
-    store_bind_u64(statement, 11, job->resizes);
-    store_bind_u64(statement, 12, job->finishing);
-    store_bind_u64(statement, 13, job->submitted_wall_us);
-    store_bind_u64(statement, 14, job->started_wall_us);
-    store_bind_u64(statement, 15, job->ended_wall_us);
-    store_bind_text(statement, 16, job->dataset_digest);
-    store_bind_text(statement, 17, job->metrics);
+    store_bind_u64(statement, 11, job.resizes);
+    store_bind_u64(statement, 12, job.finishing);
+    store_bind_u64(statement, 13, job.submitted_wall_us);
+    store_bind_u64(statement, 14, job.started_wall_us);
+    store_bind_u64(statement, 15, job.ended_wall_us);
+    store_bind_text(statement, 16, job.dataset_digest);
+    store_bind_text(statement, 17, job.metrics);
     return store_step_done(store, ST_JOB_PUT, error);
 }
 
-static int put_process(struct store *store, const struct process *process, struct edl_error *error)
+static char *ports_to_text(const struct process_record *process)
 {
-    sqlite3_stmt *statement = store->statements[ST_PROCESS_PUT];
     json_t *array = json_array();
-    _cleanup_free_ char *ports = NULL;
 
     for (uint32_t i = 0; i < process->n_ports; i++)
         (void)json_array_append_new(array, json_integer(process->ports[i]));
-    ports = dump_and_free(array);
-    store_bind_u64(statement, 1, process->job->id);
-    store_bind_u64(statement, 2, process->role);
-    store_bind_u64(statement, 3, process->index);
-    store_bind_u64(statement, 4, process->incarnation);
-    store_bind_text(statement, 5, process_state_to_string(process->state));
-    store_bind_text(statement, 6, process->node_name);
+    return dump_and_free(array);
+}
+
+static char *gpus_to_text(const struct process_record *process)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < NODE_GPUS_MAX; i++)
+        if (process->gpu_mask & UINT64_C(1) << i)
+            (void)json_array_append_new(array, json_integer(i));
+    return dump_and_free(array);
+}
+
+static int put_process(struct store *store, const struct process *live, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_PROCESS_PUT];
+    _cleanup_free_ char *ports = NULL, *gpus = NULL;
+    struct process_record process;
+
+    record_of_process(live, &process);
+    ports = ports_to_text(&process);
+    gpus = gpus_to_text(&process);
+    store_bind_u64(statement, 1, process.job_id);
+    store_bind_u64(statement, 2, process.role);
+    store_bind_u64(statement, 3, process.index);
+    store_bind_u64(statement, 4, process.incarnation);
+    store_bind_text(statement, 5, process_state_to_string(process.state));
+    store_bind_text(statement, 6, process.node_name);
     store_bind_text(statement, 7, ports);
-    (void)sqlite3_bind_int64(statement, 8, process->pid);
-    (void)sqlite3_bind_int(statement, 9, process->exit_code);
-    (void)sqlite3_bind_int(statement, 10, process->exit_signal);
-    store_bind_u64(statement, 11, process->stop_wanted);
-    store_bind_text(statement, 12, process->reason);
-    store_bind_u64(statement, 13, process->assigned_wall_us);
-    store_bind_u64(statement, 14, process->started_wall_us);
-    store_bind_u64(statement, 15, process->ended_wall_us);
-    store_bind_u64(statement, 16, process->cpu_used_us);
-    store_bind_u64(statement, 17, process->memory_used_bytes);
+    (void)sqlite3_bind_int64(statement, 8, process.pid);
+    (void)sqlite3_bind_int(statement, 9, process.exit_code);
+    (void)sqlite3_bind_int(statement, 10, process.exit_signal);
+    store_bind_u64(statement, 11, process.stop_wanted);
+    store_bind_text(statement, 12, process.reason);
+    store_bind_u64(statement, 13, process.assigned_wall_us);
+    store_bind_u64(statement, 14, process.started_wall_us);
+    store_bind_u64(statement, 15, process.ended_wall_us);
+    store_bind_u64(statement, 16, process.cpu_used_us);
+    store_bind_u64(statement, 17, process.memory_used_bytes);
+    store_bind_text(statement, 18, gpus);
     return store_step_done(store, ST_PROCESS_PUT, error);
 }
 
-static int put_node(struct store *store, const struct node *node, struct edl_error *error)
+static char *labels_to_text(const struct labels *labels)
+{
+    json_t *object = json_object();
+
+    for (uint32_t i = 0; i < labels->n; i++)
+        (void)json_object_set_new(object, labels->items[i].name,
+                                  json_string(labels->items[i].value));
+    return dump_and_free(object);
+}
+
+static char *gpu_numa_to_text(const struct node_offer *offer)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; i < MIN_OF(offer->gpus, NODE_GPUS_MAX); i++)
+        (void)json_array_append_new(array, json_integer(offer->gpu_numa[i]));
+    return dump_and_free(array);
+}
+
+static int put_node(struct store *store, const struct node *live, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_NODE_PUT];
+    _cleanup_free_ char *labels = NULL, *gpu_numa = NULL;
+    struct node_record node;
 
-    store_bind_text(statement, 1, node->name);
-    store_bind_text(statement, 2, node_state_to_string(node->state));
-    store_bind_u64(statement, 3, node->ever_reported);
-    store_bind_text(statement, 4, node->offer.address);
-    store_bind_u64(statement, 5, node->offer.cpu_millicores);
-    store_bind_u64(statement, 6, node->offer.memory_bytes);
-    store_bind_u64(statement, 7, node->offer.gpus);
-    store_bind_u64(statement, 8, node->offer.port_first);
-    store_bind_u64(statement, 9, node->offer.port_last);
-    store_bind_u64(statement, 10, node->port_next);
-    store_bind_u64(statement, 11, node->foreign_cpu_millicores);
-    store_bind_u64(statement, 12, node->foreign_memory_bytes);
-    store_bind_u64(statement, 13, node->last_report_wall_us);
-    store_bind_text(statement, 14, node->boot_id);
-    store_bind_text(statement, 15, node->credential_hash);
+    record_of_node(live, &node);
+    labels = labels_to_text(&node.offer.labels);
+    gpu_numa = gpu_numa_to_text(&node.offer);
+    store_bind_text(statement, 1, node.name);
+    store_bind_text(statement, 2, node_state_to_string(node.state));
+    store_bind_u64(statement, 3, node.ever_reported);
+    store_bind_text(statement, 4, node.offer.address);
+    store_bind_u64(statement, 5, node.offer.cpu_millicores);
+    store_bind_u64(statement, 6, node.offer.memory_bytes);
+    store_bind_u64(statement, 7, node.offer.gpus);
+    store_bind_u64(statement, 8, node.offer.port_first);
+    store_bind_u64(statement, 9, node.offer.port_last);
+    store_bind_u64(statement, 10, node.port_next);
+    store_bind_u64(statement, 11, node.foreign_cpu_millicores);
+    store_bind_u64(statement, 12, node.foreign_memory_bytes);
+    store_bind_u64(statement, 13, node.last_report_wall_us);
+    store_bind_text(statement, 14, node.boot_id);
+    store_bind_text(statement, 15, node.credential_hash);
+    store_bind_text(statement, 16, node_state_to_string(node.admin_state));
+    store_bind_text(statement, 17, labels);
+    store_bind_u64(statement, 18, node.offer.numa_nodes);
+    store_bind_text(statement, 19, gpu_numa);
     return store_step_done(store, ST_NODE_PUT, error);
 }
 
 static int put_queue(struct store *store, const struct job *job, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_QUEUE_PUT];
-    struct task_queue_counts counts = task_queue_counts(job->queue);
+    struct queue_record queue;
 
-    store_bind_u64(statement, 1, job->id);
-    store_bind_u64(statement, 2, task_queue_pass(job->queue));
-    store_bind_u64(statement, 3, counts.records_total);
-    store_bind_u64(statement, 4, counts.records_discarded_total);
-    store_bind_u64(statement, 5, counts.retries_total);
-    store_bind_u64(statement, 6, task_queue_is_model_saved(job->queue));
-    store_bind_u64(statement, 7, task_queue_saver(job->queue));
+    record_of_queue(job, &queue);
+    store_bind_u64(statement, 1, queue.job_id);
+    store_bind_u64(statement, 2, queue.pass);
+    store_bind_u64(statement, 3, queue.records_total);
+    store_bind_u64(statement, 4, queue.records_discarded_total);
+    store_bind_u64(statement, 5, queue.retries_total);
+    store_bind_u64(statement, 6, queue.model_saved);
+    store_bind_u64(statement, 7, queue.saver);
     return store_step_done(store, ST_QUEUE_PUT, error);
 }
 
-static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct task *task)
+static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct task *live)
 {
+    struct task_record task;
+
+    record_of_task(live, &task);
     store_bind_u64(statement, 1, job_id);
-    store_bind_u64(statement, 2, task->id);
-    store_bind_u64(statement, 3, task->state);
-    store_bind_u64(statement, 4, task->lease);
-    store_bind_u64(statement, 5, task->failures);
-    store_bind_u64(statement, 6, task->holder);
+    store_bind_u64(statement, 2, task.id);
+    store_bind_u64(statement, 3, task.state);
+    store_bind_u64(statement, 4, task.lease);
+    store_bind_u64(statement, 5, task.failures);
+    store_bind_u64(statement, 6, task.holder);
 }
 
 struct task_writer {
@@ -161,6 +213,16 @@ struct task_writer {
     struct edl_error *error;
     int r;
 };
+
+static void reset_tasks(void *userdata)
+{
+    struct task_writer *writer = userdata;
+
+    if (writer->r < 0)
+        return;
+    store_bind_u64(writer->store->statements[ST_TASK_RESET], 1, writer->job_id);
+    writer->r = store_step_done(writer->store, ST_TASK_RESET, writer->error);
+}
 
 static void set_task(const struct task *task, void *userdata)
 {
@@ -175,25 +237,11 @@ static void set_task(const struct task *task, void *userdata)
 static int put_tasks(struct store *store, const struct job *job, struct edl_error *error)
 {
     struct task_writer writer = { .store = store, .job_id = job->id, .error = error };
-    bool all = false;
     int r = put_queue(store, job, error);
 
     if (r < 0)
         return r;
-    task_queue_take_changed(job->queue, set_task, &writer, &all);
-    if (writer.r < 0 || !all)
-        return writer.r;
-    store_bind_u64(store->statements[ST_TASK_RESET], 1, job->id);
-    r = store_step_done(store, ST_TASK_RESET, error);
-    if (r < 0)
-        return r;
-    /* What was handed out in the same turn, after the new pass began. */
-    for (uint32_t i = 0; i < task_queue_n_tasks(job->queue); i++) {
-        const struct task *task = task_queue_task(job->queue, i);
-
-        if (task->state != TASK_TODO || task->failures != 0)
-            set_task(task, &writer);
-    }
+    task_queue_take_changed(job->queue, reset_tasks, set_task, &writer);
     return writer.r;
 }
 
@@ -208,16 +256,9 @@ static char *chunks_to_text(const struct task *task)
     return dump_and_free(array);
 }
 
-static void forget_task(const struct task *task, void *userdata)
-{
-    (void)task;
-    (void)userdata;
-}
-
 static int put_dataset(struct store *store, const struct job *job, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_TASK_PUT];
-    bool all;
     int r = put_queue(store, job, error);
 
     for (uint32_t i = 0; r == 0 && i < task_queue_n_tasks(job->queue); i++) {
@@ -229,7 +270,7 @@ static int put_dataset(struct store *store, const struct job *job, struct edl_er
         r = store_step_done(store, ST_TASK_PUT, error);
     }
     if (r == 0) /* they are all written just now */
-        task_queue_take_changed(job->queue, forget_task, NULL, &all);
+        task_queue_take_changed(job->queue, NULL, NULL, NULL);
     return r;
 }
 

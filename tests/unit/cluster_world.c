@@ -31,6 +31,7 @@ struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory
     world->now =
         (struct instant){ .now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC };
     world->cluster = cluster_new(&cfg);
+    world->store = memory_store_new();
     world->n_agents = n_nodes;
     for (size_t i = 0; i < n_nodes; i++) {
         struct fake_agent *agent = &world->agents[i];
@@ -55,6 +56,7 @@ struct world *world_free(struct world *world)
     for (size_t i = 0; i < world->n_agents; i++)
         free(world->agents[i].items);
     (void)cluster_free(world->cluster);
+    (void)memory_store_free(world->store);
     free(world);
     return NULL;
 }
@@ -86,6 +88,20 @@ static void check_slots(const struct world *world)
         }
 }
 
+/* What was committed, loaded again, is what is there. */
+static void check_replay(const struct world *world)
+{
+    struct cluster *replay = cluster_new(&world->cluster->config);
+    struct edl_error error = { 0 };
+
+    if (memory_store_load(world->store, replay, world->now, &error) < 0)
+        fail_msg("%s", error.text);
+    cluster_restored(replay, world->now);
+    if (cluster_compare(world->cluster, replay, &error) < 0)
+        fail_msg("what was committed is not what is there: %s", error.text);
+    (void)cluster_free(replay);
+}
+
 void world_check(struct world *world)
 {
     struct edl_error error = { 0 };
@@ -110,13 +126,16 @@ void world_check(struct world *world)
 
 void world_plan(struct world *world)
 {
+    const struct effect *effects;
     size_t n;
 
     world_check(world);
     cluster_plan(world->cluster, world->now);
     world_check(world);
-    (void)cluster_effects(world->cluster, &n);
+    effects = cluster_effects(world->cluster, &n);
+    memory_store_commit(world->store, effects, n);
     cluster_effects_clear(world->cluster);
+    check_replay(world);
 }
 
 static bool is_ordered(const struct process *process, const struct fake_process *fake)
@@ -288,90 +307,12 @@ void world_exit(struct world *world, const struct process *process, int exit_cod
     }
 }
 
-static struct job_spec *copy_spec(const struct job_spec *old)
-{
-    struct job_spec *spec = xcalloc(1, sizeof *spec);
-
-    *spec = *old;
-    spec->dataset = xstrdup(old->dataset);
-    for (size_t i = 0; i < spec->n_roles; i++) {
-        spec->roles[i].argv = NULL;
-        spec->roles[i].workspace = NULL;
-    }
-    return spec;
-}
-
-static struct task_queue *copy_queue(const struct task_queue *old, uint64_t now_us)
-{
-    struct task_queue *queue;
-    struct task_queue_counts counts = task_queue_counts(old);
-
-    queue = world_queue((uint32_t)task_queue_n_tasks(old), task_queue_passes(old));
-    task_queue_restore(queue, task_queue_pass(old), counts.records_total,
-                       counts.records_discarded_total, counts.retries_total,
-                       task_queue_is_model_saved(old));
-    for (uint32_t i = 0; i < task_queue_n_tasks(old); i++) {
-        const struct task *task = task_queue_task(old, i);
-
-        assert_int_equal(task_queue_restore_task(queue, i, task->state, task->lease, task->failures,
-                                                 task->holder, now_us),
-                         0);
-    }
-    return queue;
-}
-
-static void copy_job(struct cluster *to, const struct job *old, uint64_t now_us)
-{
-    struct job *job = cluster_restore_job(to, old->id, copy_spec(old->spec), old->state);
-    const struct process *process;
-
-    memcpy(job->reason_code, old->reason_code, sizeof job->reason_code);
-    memcpy(job->reason, old->reason, sizeof job->reason);
-    memcpy(job->target, old->target, sizeof job->target);
-    job->next_incarnation = old->next_incarnation;
-    job->resizes = old->resizes;
-    job->finishing = old->finishing;
-    job->submitted_wall_us = old->submitted_wall_us;
-    job->started_wall_us = old->started_wall_us;
-    job->ended_wall_us = old->ended_wall_us;
-    for (uint32_t r = 0; r < old->spec->n_roles; r++)
-        for (uint32_t i = 0; i < MIN_OF(old->n_slots[r], job->n_slots[r]); i++) {
-            job->slots[r][i].failures = old->slots[r][i].failures;
-            job->slots[r][i].finished = old->slots[r][i].finished;
-        }
-    if (old->queue != NULL)
-        job->queue = copy_queue(old->queue, now_us);
-    DL_FOREACH2(old->processes, process, job_next)
-    {
-        struct process *copy =
-            cluster_restore_process(to, job, process->role, process->index, process->incarnation,
-                                    process->state, process->node_name);
-
-        copy->stop_wanted = process->stop_wanted;
-        copy->exit_code = process->exit_code;
-        copy->exit_signal = process->exit_signal;
-        copy->n_ports = process->n_ports;
-        memcpy(copy->ports, process->ports, sizeof copy->ports);
-        memcpy(copy->reason, process->reason, sizeof copy->reason);
-    }
-}
-
 void world_restart(struct world *world)
 {
-    struct cluster *old = world->cluster;
-    struct cluster *fresh = cluster_new(&old->config);
-    const struct node *node;
-    const struct job *job;
+    struct cluster *fresh = cluster_new(&world->cluster->config);
 
-    for (node = old->nodes; node != NULL; node = node->hh.next) {
-        struct node *copy = cluster_restore_node(fresh, node->name, node->state, &node->offer);
-
-        memcpy(copy->boot_id, node->boot_id, sizeof copy->boot_id);
-        memcpy(copy->credential_hash, node->credential_hash, sizeof copy->credential_hash);
-    }
-    for (job = old->jobs; job != NULL; job = job->hh.next)
-        copy_job(fresh, job, world->now.now_us);
-    (void)cluster_free(old);
+    assert_int_equal(memory_store_load(world->store, fresh, world->now, NULL), 0);
+    (void)cluster_free(world->cluster);
     world->cluster = fresh;
     cluster_restored(fresh, world->now);
     world_plan(world);

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/memory_store.h"
 
 #define WORLD_NODES 8
 #define GIB (UINT64_C(1) << 30)
@@ -38,7 +38,8 @@ struct fake_agent {
 };
 
 struct world {
-    struct cluster *cluster; /* owned */
+    struct cluster *cluster;    /* owned */
+    struct memory_store *store; /* owned; every plan is committed to it */
     struct instant now;
     struct fake_agent agents[WORLD_NODES];
     size_t n_agents;

@@ -216,6 +216,44 @@ static void test_lost_node_is_replaced_and_its_return_changes_nothing(void **sta
     world_free(w);
 }
 
+static void test_a_live_node_is_not_taken_over(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 900);
+    struct node *node = NULL;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(cluster_join_node(w->cluster, w->agents[0].name, "thief", &w->agents[0].offer,
+                                       w->now, &node, &error),
+                     -EEXIST);
+    assert_string_equal(cluster_node(w->cluster, w->agents[0].name)->credential_hash, "hash");
+    w->agents[0].silent = true;
+    world_advance(w, 60 * USEC_PER_SEC);
+    assert_int_equal(cluster_join_node(w->cluster, w->agents[0].name, "anew", &w->agents[0].offer,
+                                       w->now, &node, &error),
+                     0);
+    world_plan(w);
+    world_free(w);
+}
+
+static void test_cordon_of_a_lost_node_survives_a_restart(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 900);
+
+    (void)state;
+    w->agents[0].silent = true;
+    world_advance(w, 60 * USEC_PER_SEC);
+    assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-0"),
+                                            NODE_CORDONED, w->now, NULL),
+                     0);
+    world_plan(w);
+    world_restart(w);
+    w->agents[0].silent = false;
+    world_run(w, 1);
+    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_CORDONED);
+    world_free(w);
+}
+
 static void test_returned_node_takes_nothing_until_its_leftovers_are_gone(void **state)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
@@ -485,6 +523,8 @@ int main(void)
         cmocka_unit_test(test_priority_goes_first),
         cmocka_unit_test(test_submit_refuses_name_in_use_and_keeps_spec),
         cmocka_unit_test(test_lost_node_is_replaced_and_its_return_changes_nothing),
+        cmocka_unit_test(test_a_live_node_is_not_taken_over),
+        cmocka_unit_test(test_cordon_of_a_lost_node_survives_a_restart),
         cmocka_unit_test(test_returned_node_takes_nothing_until_its_leftovers_are_gone),
         cmocka_unit_test(test_new_boot_id_loses_what_ran_before),
         cmocka_unit_test(test_complete_report_without_a_known_process_loses_it),

@@ -346,6 +346,7 @@ static void test_restart_changes_nothing_and_goes_on(void **state)
     assert_int_equal(world_live(job, "trainer", 9)->incarnation, incarnation);
     assert_code(cluster_find_job(w->cluster, "giant"), "never-fits");
     assert_int_equal(cluster_kill_job(w->cluster, job, "x", w->now, NULL), 0);
+    world_plan(w);
     world_restart(w); /* in the middle of its end */
     world_run(w, 3);
     assert_int_equal(cluster_find_job(w->cluster, "one")->state, JOB_KILLED);

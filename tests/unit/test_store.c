@@ -13,7 +13,7 @@
 #include <sqlite3.h>
 #include <utlist.h>
 
-#include "scheduler/queue_rules.h"
+#include "scheduler/core/queue_rules.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -124,6 +124,51 @@ static void test_restart_brings_back_job_node_and_processes(void **state)
     assert_string_equal(process->node->credential_hash, "c0ffee");
     assert_string_equal(process->node->boot_id, "boot");
     assert_int_equal(process->node->cpu_granted_millicores, 3500);
+}
+
+/* labels, NUMA, granted devices, and what people set on a node that is lost */
+static void test_what_a_node_is_survives(void **state)
+{
+    static const char gpu_job[] =
+        "metadata: {name: g}\nspec: {trainer: {entrypoint: x, min-instance: 2, max-instance: 2,"
+        " resources: {limits: {gpu: 2, cpu: 1}}}}\n";
+    struct fixture *f = *state;
+    struct node_report report = node_says(NULL, 0);
+    struct edl_error error = { 0 };
+    struct cluster *before;
+    struct node *node;
+    struct job *job;
+    const struct instant later = { .now_us = start.now_us + 60 * USEC_PER_SEC,
+                                   .wall_us = start.wall_us + 60 * USEC_PER_SEC };
+
+    report.offer.gpus = 4;
+    report.offer.numa_nodes = 2;
+    report.offer.gpu_numa[2] = report.offer.gpu_numa[3] = 1;
+    assert_int_equal(labels_parse(&report.offer.labels, "rack=r1", &error), 0);
+    assert_int_equal(labels_parse(&report.offer.labels, "gpu=a100", &error), 0);
+    assert_int_equal(cluster_join_node(f->cluster, "n1", "c0ffee", &report.offer, start, &node,
+                                       &error),
+                     0);
+    assert_int_equal(cluster_report(f->cluster, node, &report, start, &error), 0);
+    assert_int_equal(cluster_submit(f->cluster, parse_job(gpu_job), "me", start, &job, &error), 0);
+    cluster_plan(f->cluster, start);
+    assert_int_equal(job_count(job, 0, true), 2);
+    commit(f);
+    cluster_tick(f->cluster, later);
+    assert_int_equal(node->state, NODE_LOST);
+    assert_int_equal(cluster_set_node_state(f->cluster, node, NODE_CORDONED, later, &error), 0);
+    cluster_plan(f->cluster, later);
+    commit(f);
+    before = f->cluster;
+    f->cluster = NULL;
+    restart(f);
+    assert_int_equal(cluster_compare(before, f->cluster, &error), 0);
+    node = cluster_node(f->cluster, "n1");
+    assert_string_equal(labels_get(&node->offer.labels, "rack"), "r1");
+    assert_int_equal(node->offer.gpu_numa[3], 1);
+    assert_int_equal(cluster_report(f->cluster, node, &report, later, &error), 0);
+    assert_int_equal(node->state, NODE_CORDONED);
+    (void)cluster_free(before);
 }
 
 static void test_restart_without_commit_knows_nothing(void **state)
@@ -525,6 +570,7 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_restart_brings_back_job_node_and_processes),
+        T(test_what_a_node_is_survives),
         T(test_restart_without_commit_knows_nothing),
         T(test_restart_never_gives_a_job_id_twice),
         T(test_failures_of_a_slot_survive),

@@ -198,30 +198,47 @@ static void test_one_saver_until_it_is_gone(void **state)
     task_queue_free(queue);
 }
 
+struct told {
+    unsigned resets, tasks;
+    bool task_before_reset;
+};
+
+static void count_reset(void *userdata)
+{
+    struct told *told = userdata;
+
+    told->task_before_reset = told->tasks > 0;
+    told->resets++;
+}
+
 static void count_task(const struct task *task, void *userdata)
 {
+    struct told *told = userdata;
+
     (void)task;
-    ++*(int *)userdata;
+    told->tasks++;
 }
 
 static void test_changed_tasks_are_told_once(void **state)
 {
     struct task_queue *queue = make_queue(2, 2, 3);
-    bool all = false;
-    int n = 0;
+    struct told told = { 0 };
 
     (void)state;
     (void)lease(queue, 1, 0);
-    task_queue_take_changed(queue, count_task, &n, &all);
-    assert_int_equal(n, 1);
-    assert_false(all);
-    task_queue_take_changed(queue, count_task, &n, &all);
-    assert_int_equal(n, 1);
+    task_queue_take_changed(queue, count_reset, count_task, &told);
+    assert_int_equal(told.tasks, 1);
+    assert_int_equal(told.resets, 0);
+    task_queue_take_changed(queue, count_reset, count_task, &told);
+    assert_int_equal(told.tasks, 1);
+    told = (struct told){ 0 };
     assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
     assert_int_equal(finish(queue, task_queue_task(queue, 0)), 0);
-    task_queue_take_changed(queue, count_task, &n, &all);
-    assert_true(all); /* the roll-over */
-    assert_int_equal(n, 1);
+    task_queue_take_changed(queue, count_reset, count_task, &told);
+    /* the roll-over, and then the two whose leases moved in the same turn */
+    assert_int_equal(told.resets, 1);
+    assert_int_equal(told.tasks, 2);
+    assert_false(told.task_before_reset);
     task_queue_free(queue);
 }
 

@@ -26,7 +26,11 @@ CREATE TABLE node (
     foreign_memory_bytes    INTEGER NOT NULL,
     last_report_wall_us     INTEGER NOT NULL,
     boot_id                 TEXT NOT NULL,
-    credential_hash         TEXT NOT NULL
+    credential_hash         TEXT NOT NULL,
+    admin_state             TEXT NOT NULL,   -- ready, cordoned or draining: what people set, also while it is lost
+    labels                  TEXT NOT NULL,   -- JSON object
+    numa_nodes              INTEGER NOT NULL,
+    gpu_numa                TEXT NOT NULL    -- JSON array: NUMA node of each device
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE job (
@@ -39,7 +43,7 @@ CREATE TABLE job (
     spec              TEXT NOT NULL, -- the normalised document, JSON
     next_incarnation  INTEGER NOT NULL,
     targets           TEXT NOT NULL, -- JSON: one number for each role
-    slots             TEXT NOT NULL, -- JSON: [role, index, failures, finished] of each slot with a history
+    slots             TEXT NOT NULL, -- JSON: [role, index, failures, finished, due] of each slot with a history
     resizes           INTEGER NOT NULL,
     finishing         INTEGER NOT NULL,
     submitted_wall_us INTEGER NOT NULL,
@@ -67,6 +71,7 @@ CREATE TABLE process (
     ended_wall_us     INTEGER NOT NULL,
     cpu_used_us       INTEGER NOT NULL,
     memory_used_bytes INTEGER NOT NULL,
+    gpus              TEXT NOT NULL,    -- JSON array of devices
     PRIMARY KEY (job_id, role, idx, incarnation)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c - do two clusters remember the same?
+ *
+ * Looks at every fact that a store keeps and at those that a restart derives from them. Left out,
+ * because a restart begins them anew: leases and back-off instants (boot time), orders_version and
+ * offers_version (of this run), what the last report said in passing (CPU and memory used, pid is
+ * kept, foreign load, last_report), submitted_us, port_next, and everything that planning keeps for
+ * itself. Linear, no allocation. */
+#include "scheduler/core/core_internal.h"
+
+#include <utlist.h>
+
+#define DIFFERS(...) edl_error_set(error, EDL_EBADTRANSITION, __VA_ARGS__)
+#define ULL(value) ((unsigned long long)(value))
+
+static int compare_node(const struct node *a, const struct node *b, struct edl_error *error)
+{
+    if (b == NULL)
+        return DIFFERS("node %s is missing", a->name);
+    if (a->state != b->state || a->admin_state != b->admin_state)
+        return DIFFERS("node %s: %s (%s) and %s (%s)", a->name, node_state_to_string(a->state),
+                       node_state_to_string(a->admin_state), node_state_to_string(b->state),
+                       node_state_to_string(b->admin_state));
+    if (memcmp(&a->offer, &b->offer, sizeof a->offer) != 0)
+        return DIFFERS("node %s: what it offers differs", a->name);
+    if (!streq(a->boot_id, b->boot_id) || !streq(a->credential_hash, b->credential_hash))
+        return DIFFERS("node %s: boot id or credential differs", a->name);
+    if (a->cpu_granted_millicores != b->cpu_granted_millicores ||
+        a->memory_granted_bytes != b->memory_granted_bytes || a->gpus_granted != b->gpus_granted)
+        return DIFFERS("node %s: granted %llum and %llum", a->name, ULL(a->cpu_granted_millicores),
+                       ULL(b->cpu_granted_millicores));
+    return 0;
+}
+
+static int compare_process(const struct process *a, const struct process *b,
+                           struct edl_error *error)
+{
+    const char *job = a->job->spec->name;
+    unsigned long long incarnation = a->incarnation;
+
+    if (a->incarnation != b->incarnation || a->role != b->role || a->index != b->index)
+        return DIFFERS("job %s: incarnation %llu and %llu", job, incarnation, ULL(b->incarnation));
+    if (a->state != b->state || a->stop_wanted != b->stop_wanted)
+        return DIFFERS("job %s: incarnation %llu is %s and %s", job, incarnation,
+                       process_state_to_string(a->state), process_state_to_string(b->state));
+    if (!streq(a->node_name, b->node_name) || (a->node == NULL) != (b->node == NULL))
+        return DIFFERS("job %s: incarnation %llu is on %s and %s", job, incarnation, a->node_name,
+                       b->node_name);
+    if (a->n_ports != b->n_ports || memcmp(a->ports, b->ports, sizeof a->ports) != 0 ||
+        a->gpu_mask != b->gpu_mask)
+        return DIFFERS("job %s: incarnation %llu: ports or GPUs differ", job, incarnation);
+    if (a->exit_code != b->exit_code || a->exit_signal != b->exit_signal || a->pid != b->pid ||
+        !streq(a->reason, b->reason))
+        return DIFFERS("job %s: incarnation %llu: how it ended differs (\"%s\" and \"%s\")", job,
+                       incarnation, a->reason, b->reason);
+    return 0;
+}
+
+static int compare_processes(const struct job *a, const struct job *b, struct edl_error *error)
+{
+    const struct process *x = a->processes;
+    const struct process *y = b->processes;
+
+    for (; x != NULL && y != NULL; x = x->job_next, y = y->job_next) {
+        int r = compare_process(x, y, error);
+
+        if (r < 0)
+            return r;
+    }
+    return x == NULL && y == NULL
+               ? 0
+               : DIFFERS("job %s: one has more processes than the other", a->spec->name);
+}
+
+static int compare_slots(const struct job *a, const struct job *b, struct edl_error *error)
+{
+    for (uint32_t r = 0; r < a->spec->n_roles; r++)
+        for (uint32_t i = 0; i < MAX_OF(a->n_slots[r], b->n_slots[r]); i++) {
+            static const struct slot none;
+            const struct slot *x = i < a->n_slots[r] ? &a->slots[r][i] : &none;
+            const struct slot *y = i < b->n_slots[r] ? &b->slots[r][i] : &none;
+
+            if (x->failures != y->failures || x->finished != y->finished || x->due != y->due ||
+                (x->live == NULL) != (y->live == NULL))
+                return DIFFERS("job %s: slot %u of %s: failures %u and %u, finished %d and %d, due "
+                               "%d and %d",
+                               a->spec->name, i, a->spec->roles[r].name, x->failures, y->failures,
+                               x->finished, y->finished, x->due, y->due);
+        }
+    return 0;
+}
+
+static int compare_tasks(const struct job *a, const struct job *b, struct edl_error *error)
+{
+    struct task_queue_counts x, y;
+
+    if ((a->queue == NULL) != (b->queue == NULL))
+        return DIFFERS("job %s: one has no task queue", a->spec->name);
+    if (a->queue == NULL)
+        return 0;
+    x = task_queue_counts(a->queue);
+    y = task_queue_counts(b->queue);
+    if (task_queue_pass(a->queue) != task_queue_pass(b->queue) || x.todo != y.todo ||
+        x.leased != y.leased || x.done != y.done || x.discarded != y.discarded ||
+        x.records_done != y.records_done || x.records_total != y.records_total ||
+        x.records_discarded_total != y.records_discarded_total ||
+        x.retries_total != y.retries_total ||
+        task_queue_is_model_saved(a->queue) != task_queue_is_model_saved(b->queue) ||
+        task_queue_saver(a->queue) != task_queue_saver(b->queue))
+        return DIFFERS("job %s: pass %u and %u, %llu and %llu records", a->spec->name,
+                       task_queue_pass(a->queue), task_queue_pass(b->queue), ULL(x.records_total),
+                       ULL(y.records_total));
+    if (task_queue_n_tasks(a->queue) != task_queue_n_tasks(b->queue))
+        return DIFFERS("job %s: one has more tasks", a->spec->name);
+    for (uint32_t i = 0; i < task_queue_n_tasks(a->queue); i++) {
+        const struct task *t = task_queue_task(a->queue, i);
+        const struct task *u = task_queue_task(b->queue, i);
+
+        if (t->state != u->state || t->lease != u->lease || t->failures != u->failures ||
+            t->n_records != u->n_records || (t->state == TASK_LEASED && t->holder != u->holder))
+            return DIFFERS("job %s: task %u: lease %u and %u, holder %llu and %llu", a->spec->name,
+                           i, t->lease, u->lease, ULL(t->holder), ULL(u->holder));
+    }
+    return 0;
+}
+
+static int compare_job(const struct job *a, const struct job *b, struct edl_error *error)
+{
+    int r;
+
+    if (b == NULL)
+        return DIFFERS("job %s (%llu) is missing", a->spec->name, ULL(a->id));
+    if (a->state != b->state || !streq(a->reason_code, b->reason_code) ||
+        !streq(a->reason, b->reason))
+        return DIFFERS("job %s: %s (%s) and %s (%s)", a->spec->name, job_state_to_string(a->state),
+                       a->reason, job_state_to_string(b->state), b->reason);
+    if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
+        a->finishing != b->finishing || memcmp(a->target, b->target, sizeof a->target) != 0 ||
+        a->submitted_wall_us != b->submitted_wall_us || a->started_wall_us != b->started_wall_us ||
+        a->ended_wall_us != b->ended_wall_us || !streq(a->user, b->user) ||
+        !streq(a->dataset_digest, b->dataset_digest) ||
+        (a->active_prev == NULL) != (b->active_prev == NULL))
+        return DIFFERS("job %s: its plain facts differ (next incarnation %llu and %llu, resizes %u "
+                       "and %u)",
+                       a->spec->name, ULL(a->next_incarnation), ULL(b->next_incarnation),
+                       a->resizes, b->resizes);
+    for (uint32_t i = 0; i < a->spec->n_roles; i++)
+        if (a->spec->roles[i].min != b->spec->roles[i].min ||
+            a->spec->roles[i].max != b->spec->roles[i].max)
+            return DIFFERS("job %s: the bounds of %s differ", a->spec->name,
+                           a->spec->roles[i].name);
+    r = compare_processes(a, b, error);
+    if (r == 0)
+        r = compare_slots(a, b, error);
+    return r < 0 ? r : compare_tasks(a, b, error);
+}
+
+int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl_error *error)
+{
+    const struct node *node;
+    const struct job *job;
+    int r = 0;
+
+    if (HASH_COUNT(a->nodes) != HASH_COUNT(b->nodes) ||
+        HASH_CNT(hh, a->jobs) != HASH_CNT(hh, b->jobs))
+        return DIFFERS("%u and %u nodes, %u and %u jobs", HASH_COUNT(a->nodes),
+                       HASH_COUNT(b->nodes), HASH_CNT(hh, a->jobs), HASH_CNT(hh, b->jobs));
+    if (a->next_job_id != b->next_job_id)
+        return DIFFERS("the next job is %llu and %llu", ULL(a->next_job_id), ULL(b->next_job_id));
+    for (node = a->nodes; r == 0 && node != NULL; node = node->hh.next)
+        r = compare_node(node, cluster_node(b, node->name), error);
+    for (job = a->jobs; r == 0 && job != NULL; job = job->hh.next)
+        r = compare_job(job, cluster_job(b, job->id), error);
+    return r;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory_store.c - a store that keeps its records in memory */
+#include "scheduler/core/memory_store.h"
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "scheduler/core/queue_rules.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+struct node_row {
+    struct node_record record;
+    UT_hash_handle hh; /* k: record.name */
+};
+
+struct process_row {
+    struct process_record record;
+    UT_hash_handle hh; /* k: record.incarnation, unique in its job */
+};
+
+/* One task with what it is made of, which never changes. */
+struct task_row {
+    struct task_record record;
+    struct task_chunk *chunks; /* owned */
+    uint32_t n_chunks;
+};
+
+struct job_row {
+    struct job_record record; /* spec, metrics and slots are owned */
+    struct process_row *processes;
+    bool has_queue;
+    struct queue_record queue;
+    struct task_row *tasks; /* owned, n_tasks */
+    size_t n_tasks;
+    UT_hash_handle hh; /* k: record.id */
+};
+
+struct memory_store {
+    struct node_row *nodes;
+    struct job_row *jobs;
+    uint64_t commits;
+};
+
+struct memory_store *memory_store_new(void)
+{
+    return xcalloc(1, sizeof(struct memory_store));
+}
+
+static void free_chunks(struct task_chunk *chunks, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        free(chunks[i].path);
+    free(chunks);
+}
+
+static void free_tasks(struct job_row *row)
+{
+    for (size_t i = 0; i < row->n_tasks; i++)
+        free_chunks(row->tasks[i].chunks, row->tasks[i].n_chunks);
+    free(row->tasks);
+    row->tasks = NULL;
+    row->n_tasks = 0;
+}
+
+static void free_job(struct job_row *row)
+{
+    struct process_row *process, *next;
+
+    HASH_ITER(hh, row->processes, process, next)
+    {
+        HASH_DEL(row->processes, process);
+        free(process);
+    }
+    free_tasks(row);
+    (void)job_spec_free(
+        (struct job_spec *)row->record.spec); /* why: owned here, const to readers */
+    free((char *)row->record.metrics);
+    free((struct slot_record *)row->record.slots);
+    free(row);
+}
+
+struct memory_store *memory_store_free(struct memory_store *store)
+{
+    struct node_row *node, *next_node;
+    struct job_row *job, *next_job;
+
+    if (store == NULL)
+        return NULL;
+    HASH_ITER(hh, store->nodes, node, next_node)
+    {
+        HASH_DEL(store->nodes, node);
+        free(node);
+    }
+    HASH_ITER(hh, store->jobs, job, next_job)
+    {
+        HASH_DEL(store->jobs, job);
+        free_job(job);
+    }
+    free(store);
+    return NULL;
+}
+
+static struct job_row *find_job(const struct memory_store *store, uint64_t id)
+{
+    struct job_row *row;
+
+    HASH_FIND(hh, store->jobs, &id, sizeof id, row);
+    return row;
+}
+
+/* Effects of one turn come in any order: a process may be saved before its job. */
+static struct job_row *job_row(struct memory_store *store, uint64_t id)
+{
+    struct job_row *row = find_job(store, id);
+
+    if (row != NULL)
+        return row;
+    row = xcalloc(1, sizeof *row);
+    row->record.id = id;
+    HASH_ADD(hh, store->jobs, record.id, sizeof row->record.id, row);
+    return row;
+}
+
+/* All that changes in a spec after the submit are the bounds of its roles. */
+static const struct job_spec *keep_spec(const struct job_spec *old, const struct job_spec *spec)
+{
+    struct job_spec *kept;
+
+    if (old == NULL)
+        return job_spec_copy(spec);
+    kept = (struct job_spec *)old; /* why: owned here, const to readers */
+    for (size_t r = 0; r < kept->n_roles; r++) {
+        kept->roles[r].min = spec->roles[r].min;
+        kept->roles[r].max = spec->roles[r].max;
+    }
+    return kept;
+}
+
+static const char *keep_metrics(const char *old, const char *metrics)
+{
+    if (old != NULL && metrics != NULL && streq(old, metrics))
+        return old;
+    free((char *)old); /* why: owned here, const to readers */
+    return metrics != NULL ? xstrdup(metrics) : NULL;
+}
+
+static void put_job(struct memory_store *store, const struct job *job)
+{
+    struct job_row *row = job_row(store, job->id);
+    struct job_record old = row->record;
+    struct slot_record *slots = xcalloc(record_max_slots(job), sizeof *slots);
+
+    record_of_job(job, slots, &row->record);
+    row->record.spec = keep_spec(old.spec, job->spec);
+    row->record.metrics = keep_metrics(old.metrics, job->metrics);
+    row->record.slots = xreallocarray(slots, row->record.n_slots, sizeof *slots);
+    free((struct slot_record *)old.slots); /* why: owned here, const to readers */
+}
+
+static void put_process(struct memory_store *store, const struct process *process)
+{
+    struct job_row *job = job_row(store, process->job->id);
+    struct process_row *row;
+
+    HASH_FIND(hh, job->processes, &process->incarnation, sizeof process->incarnation, row);
+    if (row == NULL) {
+        row = xcalloc(1, sizeof *row);
+        row->record.incarnation = process->incarnation;
+        HASH_ADD(hh, job->processes, record.incarnation, sizeof row->record.incarnation, row);
+    }
+    record_of_process(process, &row->record);
+}
+
+static void put_node(struct memory_store *store, const struct node *node)
+{
+    struct node_row *row;
+
+    HASH_FIND_STR(store->nodes, node->name, row);
+    if (row == NULL) {
+        row = xcalloc(1, sizeof *row);
+        memcpy(row->record.name, node->name, sizeof row->record.name);
+        HASH_ADD_STR(store->nodes, record.name, row);
+    }
+    record_of_node(node, &row->record);
+}
+
+static void forget_node(struct memory_store *store, const char *name)
+{
+    struct node_row *row;
+
+    HASH_FIND_STR(store->nodes, name, row);
+    if (row == NULL)
+        return;
+    HASH_DEL(store->nodes, row);
+    free(row);
+}
+
+/* --- task queues: as the SQLite store does it --- */
+
+static void reset_tasks(void *userdata)
+{
+    struct job_row *row = userdata;
+
+    for (uint32_t i = 0; i < row->n_tasks; i++)
+        row->tasks[i].record = (struct task_record){ .id = i, .lease = row->tasks[i].record.lease };
+}
+
+static void set_task(const struct task *task, void *userdata)
+{
+    struct job_row *row = userdata;
+
+    if (task->id < row->n_tasks)
+        record_of_task(task, &row->tasks[task->id].record);
+}
+
+static void put_tasks(struct memory_store *store, const struct job *job)
+{
+    struct job_row *row = job_row(store, job->id);
+
+    record_of_queue(job, &row->queue);
+    task_queue_take_changed(job->queue, reset_tasks, set_task, row);
+}
+
+static struct task_chunk *copy_chunks(const struct task_chunk *chunks, uint32_t n)
+{
+    struct task_chunk *copy = xcalloc(n, sizeof *copy);
+
+    for (uint32_t i = 0; i < n; i++) {
+        copy[i] = chunks[i];
+        copy[i].path = xstrdup(chunks[i].path);
+    }
+    return copy;
+}
+
+static void put_dataset(struct memory_store *store, const struct job *job)
+{
+    struct job_row *row = job_row(store, job->id);
+
+    free_tasks(row);
+    row->has_queue = true;
+    record_of_queue(job, &row->queue);
+    row->n_tasks = task_queue_n_tasks(job->queue);
+    row->tasks = xcalloc(row->n_tasks, sizeof *row->tasks);
+    for (uint32_t i = 0; i < row->n_tasks; i++) {
+        const struct task *task = task_queue_task(job->queue, i);
+
+        record_of_task(task, &row->tasks[i].record);
+        row->tasks[i].chunks = copy_chunks(task->chunks, task->n_chunks);
+        row->tasks[i].n_chunks = task->n_chunks;
+    }
+}
+
+static void put_effect(struct memory_store *store, const struct effect *effect)
+{
+    switch (effect->kind) {
+    case EFFECT_SAVE_JOB:
+        put_job(store, effect->job);
+        break;
+    case EFFECT_SAVE_PROCESS:
+        put_process(store, effect->process);
+        break;
+    case EFFECT_SAVE_NODE:
+        put_node(store, effect->node);
+        break;
+    case EFFECT_SAVE_TASKS:
+        put_tasks(store, effect->job);
+        break;
+    case EFFECT_SAVE_DATASET:
+        put_dataset(store, effect->job);
+        task_queue_take_changed(effect->job->queue, NULL, NULL, NULL);
+        break;
+    case EFFECT_FORGET_NODE:
+        forget_node(store, effect->name);
+        break;
+    case EFFECT_EVENT:
+    case EFFECT_ORDERS:
+        break;
+    }
+}
+
+void memory_store_commit(struct memory_store *store, const struct effect *effects, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        put_effect(store, &effects[i]);
+    store->commits++;
+}
+
+void memory_store_put_all(struct memory_store *store, const struct cluster *cluster)
+{
+    const struct node *node;
+    const struct job *job;
+    const struct process *process;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        put_node(store, node);
+    for (job = cluster->jobs; job != NULL; job = job->hh.next) {
+        put_job(store, job);
+        if (job->queue != NULL)
+            put_dataset(store, job);
+        DL_FOREACH2(job->processes, process, job_next)
+        put_process(store, process);
+    }
+    store->commits++;
+}
+
+uint64_t memory_store_commits(const struct memory_store *store)
+{
+    return store->commits;
+}
+
+const struct job_record *memory_store_job(const struct memory_store *store, uint64_t id)
+{
+    const struct job_row *row = find_job(store, id);
+
+    return row != NULL ? &row->record : NULL;
+}
+
+const struct process_record *memory_store_process(const struct memory_store *store, uint64_t job,
+                                                  uint64_t incarnation)
+{
+    const struct job_row *row = find_job(store, job);
+    struct process_row *process = NULL;
+
+    if (row != NULL)
+        HASH_FIND(hh, row->processes, &incarnation, sizeof incarnation, process);
+    return process != NULL ? &process->record : NULL;
+}
+
+const struct node_record *memory_store_node(const struct memory_store *store, const char *name)
+{
+    struct node_row *row;
+
+    HASH_FIND_STR(store->nodes, name, row);
+    return row != NULL ? &row->record : NULL;
+}
+
+static int load_queue(const struct job_row *row, struct cluster *cluster, struct instant now,
+                      struct edl_error *error)
+{
+    struct job *job = cluster_job(cluster, row->record.id);
+    struct task_queue_config config = queue_rules(job->spec);
+    struct task_record *tasks = xcalloc(row->n_tasks, sizeof *tasks);
+    int r;
+
+    job->queue = task_queue_new(&config);
+    for (size_t i = 0; i < row->n_tasks; i++) {
+        (void)task_queue_add(job->queue, copy_chunks(row->tasks[i].chunks, row->tasks[i].n_chunks),
+                             row->tasks[i].n_chunks);
+        tasks[i] = row->tasks[i].record;
+    }
+    r = cluster_restore_queue_record(cluster, &row->queue, tasks, row->n_tasks, now, error);
+    free(tasks);
+    return r;
+}
+
+static int load_job(const struct job_row *row, struct cluster *cluster, struct instant now,
+                    struct edl_error *error)
+{
+    const struct process_row *process;
+    struct job_spec *spec;
+    int r;
+
+    if (row->record.spec == NULL)
+        return edl_error_set(error, EDL_ECORRUPT, "job %llu has processes or tasks and no row",
+                             (unsigned long long)row->record.id);
+    spec = job_spec_copy(row->record.spec);
+    r = cluster_restore_job_record(cluster, &row->record, spec, now, error);
+    if (r < 0) {
+        (void)job_spec_free(spec);
+        return r;
+    }
+    for (process = row->processes; r == 0 && process != NULL; process = process->hh.next)
+        r = cluster_restore_process_record(cluster, &process->record, error);
+    return r == 0 && row->has_queue ? load_queue(row, cluster, now, error) : r;
+}
+
+int memory_store_load(const struct memory_store *store, struct cluster *cluster, struct instant now,
+                      struct edl_error *error)
+{
+    const struct node_row *node;
+    const struct job_row *job;
+    int r = 0;
+
+    for (node = store->nodes; r == 0 && node != NULL; node = node->hh.next)
+        r = cluster_restore_node_record(cluster, &node->record, error);
+    for (job = store->jobs; r == 0 && job != NULL; job = job->hh.next)
+        r = load_job(job, cluster, now, error);
+    return r;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* records.c - live objects to records and back */
+#include "scheduler/core/records.h"
+
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define COPY(to, from) memcpy((to), (from), sizeof(to))
+
+void record_of_node(const struct node *node, struct node_record *ret)
+{
+    *ret = (struct node_record){
+        .state = node->state,
+        .admin_state = node->admin_state,
+        .ever_reported = node->ever_reported,
+        .offer = node->offer,
+        .port_next = node->port_next,
+        .foreign_cpu_millicores = node->foreign_cpu_millicores,
+        .foreign_memory_bytes = node->foreign_memory_bytes,
+        .last_report_wall_us = node->last_report_wall_us,
+    };
+    COPY(ret->name, node->name);
+    COPY(ret->boot_id, node->boot_id);
+    COPY(ret->credential_hash, node->credential_hash);
+}
+
+size_t record_max_slots(const struct job *job)
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        n += job->n_slots[r];
+    return n;
+}
+
+/* Back-off instants are boot time and are not kept: after a restart a slot may start again at once.
+ */
+static size_t record_slots(const struct job *job, struct slot_record *ret)
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct slot *slot = &job->slots[r][i];
+
+            if (slot->failures != 0 || slot->finished || slot->due)
+                ret[n++] = (struct slot_record){ r, i, slot->failures, slot->finished, slot->due };
+        }
+    return n;
+}
+
+void record_of_job(const struct job *job, struct slot_record *slots, struct job_record *ret)
+{
+    *ret = (struct job_record){
+        .id = job->id,
+        .state = job->state,
+        .next_incarnation = job->next_incarnation,
+        .resizes = job->resizes,
+        .finishing = job->finishing,
+        .submitted_wall_us = job->submitted_wall_us,
+        .started_wall_us = job->started_wall_us,
+        .ended_wall_us = job->ended_wall_us,
+        .spec = job->spec,
+        .metrics = job->metrics,
+        .slots = slots,
+        .n_slots = record_slots(job, slots),
+    };
+    COPY(ret->reason_code, job->reason_code);
+    COPY(ret->reason, job->reason);
+    COPY(ret->user, job->user);
+    COPY(ret->target, job->target);
+    COPY(ret->dataset_digest, job->dataset_digest);
+}
+
+void record_of_process(const struct process *process, struct process_record *ret)
+{
+    *ret = (struct process_record){
+        .job_id = process->job->id,
+        .role = process->role,
+        .index = process->index,
+        .incarnation = process->incarnation,
+        .state = process->state,
+        .n_ports = process->n_ports,
+        .gpu_mask = process->gpu_mask,
+        .pid = process->pid,
+        .exit_code = process->exit_code,
+        .exit_signal = process->exit_signal,
+        .stop_wanted = process->stop_wanted,
+        .assigned_wall_us = process->assigned_wall_us,
+        .started_wall_us = process->started_wall_us,
+        .ended_wall_us = process->ended_wall_us,
+        .cpu_used_us = process->cpu_used_us,
+        .memory_used_bytes = process->memory_used_bytes,
+    };
+    COPY(ret->node_name, process->node_name);
+    COPY(ret->ports, process->ports);
+    COPY(ret->reason, process->reason);
+}
+
+void record_of_queue(const struct job *job, struct queue_record *ret)
+{
+    struct task_queue_counts counts = task_queue_counts(job->queue);
+
+    *ret = (struct queue_record){
+        .job_id = job->id,
+        .pass = task_queue_pass(job->queue),
+        .records_total = counts.records_total,
+        .records_discarded_total = counts.records_discarded_total,
+        .retries_total = counts.retries_total,
+        .model_saved = task_queue_is_model_saved(job->queue),
+        .saver = task_queue_saver(job->queue),
+    };
+}
+
+void record_of_task(const struct task *task, struct task_record *ret)
+{
+    *ret = (struct task_record){ task->id, task->state, task->lease, task->failures, task->holder };
+}
+
+int cluster_restore_node_record(struct cluster *cluster, const struct node_record *record,
+                                struct edl_error *error)
+{
+    struct node *node;
+
+    if (cluster_node(cluster, record->name) != NULL)
+        return edl_error_set(error, EDL_ECORRUPT, "node %s is recorded twice", record->name);
+    node = cluster_restore_node(cluster, record->name, record->state, &record->offer);
+    node->admin_state = record->admin_state;
+    node->ever_reported = record->ever_reported;
+    node->port_next = record->port_next;
+    node->foreign_cpu_millicores = record->foreign_cpu_millicores;
+    node->foreign_memory_bytes = record->foreign_memory_bytes;
+    node->last_report_wall_us = record->last_report_wall_us;
+    COPY(node->boot_id, record->boot_id);
+    COPY(node->credential_hash, record->credential_hash);
+    return 0;
+}
+
+/* Boot time of the submit, worked out again: the machine may have been started anew since. */
+static uint64_t boot_time_of(struct instant now, uint64_t wall_us)
+{
+    uint64_t age_us = now.wall_us > wall_us ? now.wall_us - wall_us : 0;
+
+    return now.now_us > age_us ? now.now_us - age_us : 0;
+}
+
+static void restore_slots(struct job *job, const struct job_record *record)
+{
+    for (size_t i = 0; i < record->n_slots; i++) {
+        const struct slot_record *slot = &record->slots[i];
+
+        if (slot->role >= job->spec->n_roles || slot->index >= ROLE_INSTANCES_MAX)
+            continue;
+        /* bounds may have been scaled down since: what happened there still counts */
+        job_grow_slots(job, slot->role, slot->index + 1);
+        job->slots[slot->role][slot->index].failures = slot->failures;
+        job->slots[slot->role][slot->index].finished = slot->finished;
+        job->slots[slot->role][slot->index].due = slot->due;
+    }
+}
+
+int cluster_restore_job_record(struct cluster *cluster, const struct job_record *record,
+                               struct job_spec *take_spec, struct instant now,
+                               struct edl_error *error)
+{
+    struct job *job;
+
+    if (record->id == 0 || cluster_job(cluster, record->id) != NULL)
+        return edl_error_set(error, EDL_ECORRUPT, "job %llu is recorded twice, or its id is 0",
+                             (unsigned long long)record->id);
+    job = cluster_restore_job(cluster, record->id, take_spec, record->state);
+    job->next_incarnation = record->next_incarnation;
+    job->resizes = record->resizes;
+    job->finishing = record->finishing;
+    job->submitted_wall_us = record->submitted_wall_us;
+    job->started_wall_us = record->started_wall_us;
+    job->ended_wall_us = record->ended_wall_us;
+    job->submitted_us = boot_time_of(now, record->submitted_wall_us);
+    COPY(job->reason_code, record->reason_code);
+    COPY(job->reason, record->reason);
+    COPY(job->user, record->user);
+    COPY(job->target, record->target);
+    COPY(job->dataset_digest, record->dataset_digest);
+    if (record->metrics != NULL)
+        job->metrics = xstrdup(record->metrics);
+    restore_slots(job, record);
+    return 0;
+}
+
+int cluster_restore_process_record(struct cluster *cluster, const struct process_record *record,
+                                   struct edl_error *error)
+{
+    struct job *job = cluster_job(cluster, record->job_id);
+    struct process *process;
+
+    if (job == NULL || record->role >= job->spec->n_roles || record->index >= ROLE_INSTANCES_MAX)
+        return edl_error_set(error, EDL_ECORRUPT,
+                             "a process of job %llu refers to no job, role or slot that there is",
+                             (unsigned long long)record->job_id);
+    process = cluster_restore_process(cluster, job, record->role, record->index,
+                                      record->incarnation, record->state, record->node_name);
+    process->n_ports = record->n_ports;
+    process->gpu_mask = record->gpu_mask;
+    process->pid = record->pid;
+    process->exit_code = record->exit_code;
+    process->exit_signal = record->exit_signal;
+    process->stop_wanted = record->stop_wanted;
+    process->assigned_wall_us = record->assigned_wall_us;
+    process->started_wall_us = record->started_wall_us;
+    process->ended_wall_us = record->ended_wall_us;
+    process->cpu_used_us = record->cpu_used_us;
+    process->memory_used_bytes = record->memory_used_bytes;
+    COPY(process->ports, record->ports);
+    COPY(process->reason, record->reason);
+    return 0;
+}
+
+int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
+                                 const struct task_record *tasks, size_t n, struct instant now,
+                                 struct edl_error *error)
+{
+    struct job *job = cluster_job(cluster, record->job_id);
+
+    if (job == NULL || job->queue == NULL || task_queue_n_tasks(job->queue) != n)
+        return edl_error_set(error, EDL_ECORRUPT,
+                             "the task queue of job %llu has no job or not its tasks",
+                             (unsigned long long)record->job_id);
+    task_queue_restore(job->queue, record->pass, record->records_total,
+                       record->records_discarded_total, record->retries_total, record->model_saved);
+    for (uint32_t i = 0; i < n; i++)
+        if (tasks[i].id != i ||
+            task_queue_restore_task(job->queue, i, tasks[i].state, tasks[i].lease,
+                                    tasks[i].failures, tasks[i].holder, now.now_us) < 0)
+            return edl_error_set(error, EDL_ECORRUPT, "task %u of job %llu cannot be restored", i,
+                                 (unsigned long long)record->job_id);
+    task_queue_restore_saver(job->queue, record->saver);
+    /* what was just read needs no writing */
+    task_queue_take_changed(job->queue, NULL, NULL, NULL);
+    return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* records.h - what is remembered of the cluster; nothing else survives a restart
+ *
+ * One record per row of a store. They are plain data: made from the live object when a turn's
+ * effects are committed, and turned into a live object again at start. Every store (SQLite, memory)
+ * keeps records and knows no live object beyond them. */
+#pragma once
+
+#include "scheduler/core/cluster.h"
+
+struct node_record {
+    char name[NODE_NAME_MAX + 1];
+    enum node_state state, admin_state;
+    bool ever_reported;
+    struct node_offer offer;
+    uint16_t port_next;
+    uint64_t foreign_cpu_millicores, foreign_memory_bytes;
+    uint64_t last_report_wall_us;
+    char boot_id[40];
+    char credential_hash[65];
+};
+
+struct slot_record { /* of a slot with a history only */
+    uint32_t role, index, failures;
+    bool finished, due;
+};
+
+struct job_record {
+    uint64_t id;
+    enum job_state state;
+    char reason_code[32], reason[240];
+    char user[64];
+    uint64_t next_incarnation;
+    uint32_t target[JOB_ROLES_MAX];
+    uint32_t resizes;
+    bool finishing;
+    uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    char dataset_digest[65];
+    const struct job_spec *spec;     /* whose it is depends on who made the record */
+    const char *metrics;             /* JSON text, NULL; the same */
+    const struct slot_record *slots; /* n_slots; the same */
+    size_t n_slots;
+};
+
+struct process_record {
+    uint64_t job_id;
+    uint32_t role, index;
+    uint64_t incarnation;
+    enum process_state state;
+    char node_name[NODE_NAME_MAX + 1];
+    uint16_t ports[PROCESS_PORTS_MAX];
+    uint32_t n_ports;
+    uint64_t gpu_mask;
+    int64_t pid;
+    int exit_code, exit_signal;
+    bool stop_wanted;
+    char reason[160];
+    uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
+    uint64_t cpu_used_us, memory_used_bytes;
+};
+
+struct queue_record {
+    uint64_t job_id;
+    uint32_t pass;
+    uint64_t records_total, records_discarded_total, retries_total;
+    bool model_saved;
+    uint64_t saver; /* incarnation elected to save the model, 0: none */
+};
+
+struct task_record {
+    uint32_t id;
+    enum task_state state;
+    uint32_t lease, failures;
+    uint64_t holder;
+};
+
+/* Live object to record. record_of_job borrows spec and metrics from the job; slots is an array of
+ * the caller's with room for every slot of the job (record_max_slots). */
+void record_of_node(const struct node *node, struct node_record *ret);
+size_t record_max_slots(const struct job *job);
+void record_of_job(const struct job *job, struct slot_record *slots, struct job_record *ret);
+void record_of_process(const struct process *process, struct process_record *ret);
+void record_of_queue(const struct job *job, struct queue_record *ret);
+void record_of_task(const struct task *task, struct task_record *ret);
+
+/* Record to live object, in this order: nodes, jobs, processes, queues (job->queue made by the
+ * caller, with its tasks added), tasks; then cluster_restored. EDL_ECORRUPT with error for what
+ * does not refer to what is there. */
+int cluster_restore_node_record(struct cluster *cluster, const struct node_record *record,
+                                struct edl_error *error);
+/* takes spec in place of the record's, on success only */
+int cluster_restore_job_record(struct cluster *cluster, const struct job_record *record,
+                               struct job_spec *take_spec, struct instant now,
+                               struct edl_error *error);
+int cluster_restore_process_record(struct cluster *cluster, const struct process_record *record,
+                                   struct edl_error *error);
+/* tasks: n of the queue, in the order of their ids */
+int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
+                                 const struct task_record *tasks, size_t n, struct instant now,
+                                 struct edl_error *error);
