@@ -28,7 +28,7 @@
 #include "agent/process.h"
 #include "agent/process_dir.h"
 #include "agent/proxy.h"
-#include "agent/reconcile.h"
+#include "agent/core/reconcile.h"
 #include "agent/runtime_direct.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

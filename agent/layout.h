@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/process_id.h"
+#include "agent/core/process_id.h"
 
 struct agent_options;
 struct edl_error;

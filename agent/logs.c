@@ -19,6 +19,7 @@
 #include "agent/layout.h"
 #include "agent/link.h"
 #include "agent/orders.h"
+#include "agent/process_id_json.h"
 #include "agent/utf8.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <systemd/sd-event.h>
 
-#include "agent/process_id.h"
+#include "agent/core/process_id.h"
 
 struct edl_error;
 struct layout;

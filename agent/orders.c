@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "agent/process_id_json.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

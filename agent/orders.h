@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/reconcile.h"
+#include "agent/core/reconcile.h"
 
 struct edl_error;
 

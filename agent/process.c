@@ -16,6 +16,7 @@
 #include "agent/environment.h"
 #include "agent/layout.h"
 #include "agent/process_dir.h"
+#include "agent/process_id_json.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

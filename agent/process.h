@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/process_id.h"
+#include "agent/core/process_id.h"
 #include "agent/runtime.h"
-#include "agent/unit_sm.h"
+#include "agent/core/unit_sm.h"
 
 struct edl_error;
 struct environment_facts;

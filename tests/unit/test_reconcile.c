@@ -12,8 +12,8 @@
 
 #include "agent/inventory.h"
 #include "agent/orders.h"
-#include "agent/reconcile.h"
-#include "agent/unit_sm.h"
+#include "agent/core/reconcile.h"
+#include "agent/core/unit_sm.h"
 #include "agent/utf8.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -5,7 +5,7 @@
  * The two loops do not overlap: a start that must wait for an older incarnation is simply not
  * given, the older one's STOP comes from the second loop, and its end calls us again. Quadratic on
  * purpose: a node runs tens of processes. */
-#include "agent/reconcile.h"
+#include "agent/core/reconcile.h"
 
 static const struct reconcile_order *order_of(const struct reconcile_order *orders, size_t n_orders,
                                               const struct process_id *id)

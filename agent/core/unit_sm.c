@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_sm.c - life cycle of one process, as a table (see the diagram in unit_sm.h) */
-#include "agent/unit_sm.h"
+#include "agent/core/unit_sm.h"
 
 #include "shared/error.h"
 

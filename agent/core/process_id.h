@@ -5,11 +5,8 @@
  * Role names are checked here, because they become parts of paths. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct edl_error;
 
 #define PROCESS_ROLE_SIZE 32
 #define PROCESS_KEY_SIZE 96
@@ -27,11 +24,8 @@ char *process_id_key(const struct process_id *id, char key[PROCESS_KEY_SIZE]);
 /* process_id_parse - the reverse; -EINVAL for anything process_id_key would not write */
 int process_id_parse(const char *key, struct process_id *ret);
 
-/* process_id_from_json - keys job_id, role, index, incarnation of an object; -EINVAL with error */
-int process_id_from_json(const json_t *object, struct process_id *ret, struct edl_error *error);
-
-/* process_id_json - new object with the four keys */
-json_t *process_id_json(const struct process_id *id);
+/* process_role_valid - a role's name: lower case letters, digits, '-' (not first), '_' */
+bool process_role_valid(const char *role);
 
 bool process_id_same_slot(const struct process_id *a, const struct process_id *b);
 bool process_id_equal(const struct process_id *a, const struct process_id *b);

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/process_id.h"
-#include "agent/unit_sm.h"
+#include "agent/core/process_id.h"
+#include "agent/core/unit_sm.h"
 
 struct reconcile_order {
     struct process_id id;

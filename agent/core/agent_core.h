@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_core.h - everything an agent decides about the processes of its node
+ *
+ * Pure: no I/O, no clock; facts and the instant (boot time, microseconds) come in as calls, actions
+ * go out as data. edl-agent and the simulator carry them out with the very same object code.
+ *
+ * A unit is a process as its agent sees it: ordered, running, ending, or over and not yet forgotten
+ * by the scheduler. What holds:
+ *  1. Before the first orders nothing is started, stopped or forgotten.
+ *  2. A unit starts only while the lease holds and its end is not near (fence.h), and only by
+ *     orders that were asked for within this unbroken lease: during a gap the scheduler may have
+ *     given the slot to another node.
+ *  3. Of a slot at most one unit is alive, and no incarnation starts that is older than one known
+ *     here. An order that cannot be followed for good becomes a unit that ended, with the reason.
+ *  4. An end is reported after the last lines of its log were offered to the scheduler, taken or
+ *     not; until then the unit is reported as "preparing", which is never news.
+ *  5. A unit that ended stays until orders do not list it: only then is its end on record.
+ *  6. Nothing is started any more once stopping; LEAVE comes when every unit is over and the
+ *     scheduler knows it, or AGENT_GOODBYE_US after the last end.
+ *
+ * Use: after each input take all actions and carry them out, in their order, before new orders are
+ * handed in (START speaks of them by index). Results may be handed in while actions are taken. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/core/process_id.h"
+#include "agent/core/reconcile.h"
+#include "agent/core/unit_sm.h"
+
+#define AGENT_REASON_SIZE 256
+#define AGENT_GOODBYE_US (UINT64_C(3) * 1000000) /* for the last report when nobody answers */
+
+struct agent_core;
+
+struct agent_unit { /* read only for others */
+    struct process_id id;
+    enum unit_state state;
+    uint64_t grace_us;
+    int exit_code; /* this and the next two: when exited */
+    int exit_signal;
+    char reason[AGENT_REASON_SIZE];
+    bool started;     /* the program was seen running, now or earlier */
+    bool found;       /* the runtime has found what looks after it */
+    bool exit_public; /* its last log lines were offered: the end may be reported */
+    bool tail_sent;   /* no further try */
+    struct agent_unit *prev, *next;
+};
+
+enum agent_action_kind {
+    AGENT_START,     /* id, idx_order; answer: agent_core_observed or agent_core_start_failed */
+    AGENT_STOP,      /* id, grace_us; ask it to end, with force after grace_us */
+    AGENT_FORGET,    /* id; drop what is left of it (folder); the unit is gone already */
+    AGENT_SEND_TAIL, /* id; offer the end of its log; answer: agent_core_tail_offered */
+    AGENT_REFRESH,   /* id; look at it again; answer: agent_core_observed */
+    AGENT_REPORT,    /* there is something new to report: link_sm_changed */
+    AGENT_LEAVE,     /* the program may end */
+};
+
+struct agent_action {
+    enum agent_action_kind kind;
+    struct process_id id;
+    size_t idx_order;
+    uint64_t grace_us;
+};
+
+enum agent_phase { AGENT_STARTING, AGENT_RUNNING, AGENT_GONE };
+
+struct agent_facts { /* what the runtime sees of a unit */
+    enum agent_phase phase;
+    bool found; /* false: looked for again with each report that is taken */
+    int exit_code;
+    int exit_signal;
+    const char *reason; /* borrowed, NULL as "" */
+};
+
+struct agent_unit_report { /* what a report says of a unit */
+    enum unit_state state;
+    int exit_code;
+    int exit_signal;
+    const char *reason; /* never NULL; as long as the unit */
+};
+
+/* agent_core_new - lease_deadline_us: as an earlier agent of this boot left it, 0 for none */
+struct agent_core *agent_core_new(uint64_t lease_deadline_us);
+struct agent_core *agent_core_free(struct agent_core *core);
+
+/* agent_core_adopt - a unit that an earlier agent started, before any other input
+ * One that is gone already is reported at once, its log is offered after that. */
+void agent_core_adopt(struct agent_core *core, const struct process_id *id, uint64_t grace_us,
+                      const struct agent_facts *facts);
+
+/* agent_core_orders - the whole desired state, which replaces the last one; copied
+ * asked_us: when the call was made whose answer this is (link_sm.asked_us). */
+void agent_core_orders(struct agent_core *core, const struct reconcile_order *orders, size_t n,
+                       uint64_t asked_us, uint64_t now_us);
+
+/* agent_core_observed - level-triggered: saying the same twice is harmless, unknown units too */
+void agent_core_observed(struct agent_core *core, const struct process_id *id,
+                         const struct agent_facts *facts, uint64_t now_us);
+
+/* agent_core_start_failed - it never came to be; its end with this reason is all that is told */
+void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
+                             const char *reason, uint64_t now_us);
+
+/* agent_core_tail_offered - sent: the scheduler has it, or there is none */
+void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,
+                             uint64_t now_us);
+
+/* agent_core_reported - a report was taken that was sent at sent_us; the beat of everything that is
+ * looked at again and again. all_told: nothing was new since it was made (link_sm_all_told). */
+void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
+                         bool all_told, uint64_t now_us);
+
+/* agent_core_stop - end all units and leave; a second call ends them without grace */
+void agent_core_stop(struct agent_core *core, uint64_t now_us);
+
+/* agent_core_timer - at (or after) agent_core_next_us, which is NEVER_US for none */
+void agent_core_timer(struct agent_core *core, uint64_t now_us);
+uint64_t agent_core_next_us(const struct agent_core *core);
+
+/* agent_core_take - the next action; false when there is none */
+bool agent_core_take(struct agent_core *core, struct agent_action *ret);
+
+uint64_t agent_core_lease_deadline_us(const struct agent_core *core);
+uint64_t agent_core_lease_us(const struct agent_core *core); /* 0 before the first report */
+bool agent_core_is_stopping(const struct agent_core *core);
+
+/* Units in the order they came to be: for (u = agent_core_units(c); u; u = u->next) */
+const struct agent_unit *agent_core_units(const struct agent_core *core);
+const struct agent_unit *agent_core_unit(const struct agent_core *core,
+                                         const struct process_id *id);
+size_t agent_core_count_alive(const struct agent_core *core);
+
+struct agent_unit_report agent_unit_report(const struct agent_unit *unit);

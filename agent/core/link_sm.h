@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link_sm.h - decisions of the connection to the scheduler: what to call, and when
+ *
+ * Pure: no I/O, no clock, no allocation; the instant (boot time) and a random number are handed in.
+ *
+ *     out of the cluster --JOIN taken--> joined --REPORT refused--> out of the cluster
+ *
+ * Two calls are in flight at most: the main one (JOIN or REPORT) and the long poll for orders.
+ * Each call has a number; an answer with another number is of a call that was given up and is
+ * ignored, so nothing arrives twice or out of order. Whoever uses this carries out the actions of
+ * one input in their order before the next input. A call that cannot even be started is answered
+ * with LINK_FAILED.
+ *
+ *  - A report goes out at once after a change, else each heartbeat; after a failure with back-off.
+ *  - Orders are first asked for after a report was taken: the scheduler knows then what runs here.
+ *  - The first poll does not wait, and neither does the first one after the lease had run out or
+ *    the node joined anew: what was ordered before may have been given to others. A poll in flight
+ *    from before is given up, its answer may be from before too.
+ *  - A report that speaks of other orders than we have, three times in a row, ends a poll that does
+ *    not bring them.
+ *  - No circle is tight: polls are spaced, repeated orders and unreadable ones wait. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LINK_CALL_TIMEOUT_US (UINT64_C(5) * 1000000) /* JOIN and REPORT */
+#define LINK_ORDERS_WAIT_S 25
+#define LINK_ORDERS_TIMEOUT_US ((LINK_ORDERS_WAIT_S + UINT64_C(10)) * 1000000)
+#define LINK_ACTIONS_MAX 8
+
+enum link_result {
+    LINK_TAKEN,      /* answered with success */
+    LINK_FAILED,     /* no answer, or an error of the server */
+    LINK_REFUSED,    /* 401, 403, 404: the credential (or the join token) is not accepted */
+    LINK_UNREADABLE, /* answered with success, but it makes no sense */
+};
+
+enum link_action_kind {
+    LINK_JOIN,            /* call */
+    LINK_REPORT,          /* call */
+    LINK_POLL_ORDERS,     /* call, after, wait_s */
+    LINK_CANCEL_POLL,     /* call: give it up; its answer would be ignored */
+    LINK_DROP_CREDENTIAL, /* the credential is worth nothing any more */
+    LINK_ARM_MAIN,        /* at_us: link_sm_main_timer then (replaces an earlier instant) */
+    LINK_ARM_ORDERS,      /* at_us: link_sm_orders_timer then; NEVER_US: not at all */
+};
+
+struct link_action {
+    enum link_action_kind kind;
+    uint64_t call;
+    uint64_t at_us;
+    uint64_t after; /* version of the orders we have; 0 at first */
+    unsigned wait_s;
+};
+
+struct link_actions { /* each input function fills it anew */
+    struct link_action list[LINK_ACTIONS_MAX];
+    size_t n;
+};
+
+struct link_sm { /* link_sm_init makes one; read only for others */
+    uint64_t heartbeat_us;
+    bool joined;
+    uint64_t calls;       /* number of the last call that was started */
+    uint64_t main_call;   /* 0: none in flight */
+    uint64_t orders_call; /* 0: none in flight */
+    uint64_t sent_us;     /* instant of the report in flight, or of the last one */
+    uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
+    uint64_t lease_end_us;
+    uint64_t changes;   /* told so far */
+    uint64_t reporting; /* changes in the report in flight */
+    uint64_t reported;  /* changes the scheduler has */
+    unsigned failures;
+    unsigned orders_failures;
+    unsigned orders_behind; /* reports that spoke of other orders in a row */
+    bool have_orders;
+    uint64_t version;
+    uint64_t orders_not_before_us; /* no poll earlier, whatever a report says */
+};
+
+struct link_report_answer {
+    enum link_result result;
+    uint64_t lease_us; /* 0: the answer gave none */
+    bool has_version;
+    uint64_t version; /* of the orders that the scheduler has for this node */
+};
+
+/* link_sm_init - joined: there is a credential of an earlier run. Arms the main timer. */
+void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64_t now_us,
+                  struct link_actions *ret);
+
+/* link_sm_changed - there is something to report; coalesced */
+void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
+
+void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
+void link_sm_orders_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
+
+/* link_sm_awaits - is this call in flight? What an answer of another one says is not to be used. */
+bool link_sm_awaits(const struct link_sm *sm, uint64_t call);
+
+/* Answers. noise: a random number for the back-off.
+ * link_sm_report_answered: when it was awaited and taken, the lease ends at sent_us + lease_us.
+ * link_sm_orders_answered: after the orders were read (and handed to the agent core). */
+void link_sm_join_answered(struct link_sm *sm, uint64_t call, enum link_result result,
+                           uint64_t now_us, uint32_t noise, struct link_actions *ret);
+void link_sm_report_answered(struct link_sm *sm, uint64_t call,
+                             const struct link_report_answer *answer, uint64_t now_us,
+                             uint32_t noise, struct link_actions *ret);
+void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result result,
+                             uint64_t version, uint64_t now_us, uint32_t noise,
+                             struct link_actions *ret);
+
+/* link_sm_all_told - does the scheduler know of every change? */
+bool link_sm_all_told(const struct link_sm *sm);
+
+/* link_backoff_us - delay before try n (0, 1, ..): doubles from 100 ms to 2 s, times 0.5 .. 1 */
+uint64_t link_backoff_us(unsigned n, uint32_t noise);
