@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent.c - the root object of edl-agent
  *
- * Orders come from the link, changes from the runtime; both lead to reconcile(), whose plan is
- * carried out here. Everything that happens to a process is told to the link, which reports it at
- * once. A crash at any point loses nothing: processes live under their supervisors, their folders
- * say what they are, and the next agent adopts them before it speaks to anybody. */
+ * What the link brings and what the runtime sees is told to the core (core/agent_core.h), whose
+ * actions are carried out here. A crash at any point loses nothing: processes live under their
+ * supervisors, their folders say what they are, and the next agent adopts them before it speaks to
+ * anybody. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <systemd/sd-event.h>
 #include <utlist.h>
 
+#include "agent/core/agent_core.h"
 #include "agent/environment.h"
 #include "agent/inventory.h"
 #include "agent/layout.h"
@@ -27,8 +28,9 @@
 #include "agent/orders.h"
 #include "agent/process.h"
 #include "agent/process_dir.h"
+#include "agent/process_id_json.h"
 #include "agent/proxy.h"
-#include "agent/core/reconcile.h"
+#include "agent/runtime.h"
 #include "agent/runtime_direct.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -37,7 +39,7 @@
 #include "shared/macro.h"
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
-#define GOODBYE_US (3 * USEC_PER_SEC) /* for the last report when the scheduler does not answer */
+#define TIMER_ACCURACY_US 1000
 #define ROOT_REASON                                                                                \
     "the agent runs as root; run it under an account of its own or give --allow-root"
 
@@ -48,194 +50,223 @@ struct agent {
     char boot_id[BOOT_ID_SIZE];
     int lock_fd; /* flock on the state folder */
     struct lease_map lease;
-    uint64_t lease_us; /* as the scheduler gives it; 0 before the first report */
     struct inventory inventory;
     uint64_t sampled_us;
     struct runtime *runtime;
     struct process_table table;
+    struct agent_core *core;
     struct link *link;
     struct logs *logs;
     struct proxy *proxy;
-    struct orders orders;
-    bool have_orders; /* before the first ones nothing is started or stopped */
-    bool stopping;    /* SIGTERM with --stop-processes-on-exit */
-    sd_event_source *reconcile_source;
-    sd_event_source *goodbye_timer;
+    struct orders orders; /* the core knows them by index */
+    sd_event_source *carry_out_source;
+    sd_event_source *core_timer;
 };
 
-/* ---- carrying out orders ---- */
+/* ---- carrying out what the core decided ---- */
 
-static void start(struct agent *a, size_t idx_order)
+static void start(struct agent *a, const struct agent_action *action)
 {
-    const struct reconcile_order *order = &a->orders.list[idx_order];
-    const struct environment_facts facts = { .boot_id = a->boot_id, .lease_us = a->lease_us };
+    const struct environment_facts facts = { .boot_id = a->boot_id,
+                                             .lease_us = agent_core_lease_us(a->core) };
+    char reason[AGENT_REASON_SIZE] = ROOT_REASON;
 
-    if (geteuid() == 0 && !a->options->allow_root)
-        process_add_ended(&a->table, &order->id, ROOT_REASON);
-    else
-        process_start(&a->table, &order->id, order->grace_us, a->orders.documents[idx_order],
-                      &facts);
+    if ((geteuid() == 0 && !a->options->allow_root) ||
+        process_start(&a->table, &action->id, a->orders.documents[action->idx_order], &facts,
+                      reason) < 0)
+        agent_core_start_failed(a->core, &action->id, reason, clock_read_us(CLOCK_BOOTTIME));
 }
 
-static void carry_out(struct agent *a, const struct reconcile_action *action,
-                      struct process *const *processes)
+/* tell - the state of a unit changed: a line in the log, and its output is there or complete now */
+static void tell(struct agent *a, const struct process_id *id)
 {
+    const struct agent_unit *unit = agent_core_unit(a->core, id);
+    char name[PROCESS_KEY_SIZE];
+
+    if (unit == NULL)
+        return;
+    (void)process_id_key(id, name);
+    if (unit->state == UNIT_EXITED)
+        log_info("process %s exited: code %d%s%s", name, unit->exit_code,
+                 unit->reason[0] != '\0' ? ", " : "", unit->reason);
+    else
+        log_info("process %s is %s", name, unit_state_name(unit->state));
+    logs_kick(a->logs);
+}
+
+static void leave(struct agent *a)
+{
+    if (!agent_core_is_all_told(a->core))
+        log_warning("the scheduler did not take the last report; leaving without");
+    (void)sd_event_exit(a->event, 0);
+}
+
+static void carry_out_one(struct agent *a, const struct agent_action *action)
+{
+    /* NULL: a unit of which nothing ever lay on this machine */
+    struct process *p = process_find(&a->table, &action->id);
+
     switch (action->kind) {
-    case RECONCILE_START:
-        start(a, action->idx_order);
+    case AGENT_START:
+        start(a, action);
         break;
-    case RECONCILE_REFUSE_STALE:
-        process_add_ended(&a->table, &a->orders.list[action->idx_order].id,
-                          "stale incarnation: a newer one is known here");
+    case AGENT_STOP:
+        if (p != NULL)
+            process_stop(p, action->grace_us);
         break;
-    case RECONCILE_NEVER_STARTED:
-        process_add_ended(&a->table, &a->orders.list[action->idx_order].id, "never started");
+    case AGENT_FORGET:
+        if (p != NULL)
+            process_forget(p);
         break;
-    case RECONCILE_STOP:
-        process_stop(processes[action->idx_process], action->grace_us);
+    case AGENT_SEND_TAIL:
+        logs_send_tail(a->logs, &action->id);
         break;
-    case RECONCILE_FORGET:
-        process_forget(processes[action->idx_process]);
+    case AGENT_REFRESH:
+        if (p != NULL)
+            process_refresh(p);
+        break;
+    case AGENT_REPORT:
         link_changed(a->link);
         break;
+    case AGENT_MOVED:
+        tell(a, &action->id);
+        break;
+    case AGENT_LEAVE:
+        leave(a);
+        break;
     }
 }
 
-static void reconcile(struct agent *a)
+static void carry_out(struct agent *a)
 {
-    size_t n = a->table.n;
-    _cleanup_free_ struct process **processes = xcalloc(n, sizeof *processes);
-    _cleanup_free_ struct reconcile_process *observed = xcalloc(n, sizeof *observed);
-    _cleanup_free_ struct reconcile_action *actions = xcalloc(n + a->orders.n, sizeof *actions);
-    bool may_start = !a->stopping && lease_map_read(&a->lease) > clock_read_us(CLOCK_BOOTTIME);
-    struct process *p;
-    size_t n_actions;
-    size_t i = 0;
+    struct agent_action action;
+    uint64_t next_us;
 
-    if (!a->have_orders)
-        return;
-    DL_FOREACH(a->table.list, p)
-    {
-        processes[i] = p;
-        observed[i++] =
-            (struct reconcile_process){ .id = p->id, .state = p->state, .grace_us = p->grace_us };
-    }
-    n_actions = reconcile_plan(a->orders.list, a->orders.n, observed, n, may_start, actions);
-    for (i = 0; i < n_actions; i++)
-        carry_out(a, &actions[i], processes);
+    while (agent_core_take(a->core, &action))
+        carry_out_one(a, &action);
+    next_us = agent_core_next_us(a->core);
+    if (next_us != NEVER_US)
+        (void)sd_event_source_set_time(a->core_timer, next_us);
+    (void)sd_event_source_set_enabled(a->core_timer,
+                                      next_us != NEVER_US ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-static int on_reconcile(sd_event_source *source, void *userdata)
+static int on_carry_out(sd_event_source *source, void *userdata)
 {
     (void)source;
-    reconcile(userdata);
+    carry_out(userdata);
     return 0;
 }
 
-/* want_reconcile - once, after what is being done: a plan is never made while another is carried
- * out */
-static void want_reconcile(struct agent *a)
+/* decided - the core was told something: what it decided is carried out after what is being done,
+ * never from inside a callback of a process that it may drop */
+static void decided(struct agent *a)
 {
-    (void)sd_event_source_set_enabled(a->reconcile_source, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_enabled(a->carry_out_source, SD_EVENT_ONESHOT);
 }
 
-/* ---- leaving ---- */
-
-static int on_goodbye(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_core_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct agent *a = userdata;
 
     (void)source;
     (void)usec;
-    log_warning("the scheduler did not take the last report; leaving without");
-    return sd_event_exit(a->event, 0);
+    agent_core_timer(a->core, clock_read_us(CLOCK_BOOTTIME));
+    decided(a);
+    return 0;
 }
 
-/* leave_when_done - all processes gone and reported */
-static void leave_when_done(struct agent *a)
-{
-    const struct process *p;
-
-    if (!a->stopping)
-        return;
-    DL_FOREACH(a->table.list, p)
-    if (p->state != UNIT_EXITED || !p->exit_public)
-        return;
-    if (link_reported(a->link))
-        (void)sd_event_exit(a->event, 0);
-    else if (a->goodbye_timer == NULL)
-        (void)sd_event_add_time_relative(a->event, &a->goodbye_timer, CLOCK_BOOTTIME, GOODBYE_US, 0,
-                                         on_goodbye, a);
-}
-
-static size_t count_alive(const struct agent *a)
-{
-    const struct process *p;
-    size_t n = 0;
-
-    DL_FOREACH(a->table.list, p)
-    n += p->state != UNIT_EXITED;
-    return n;
-}
+/* ---- what is told to the core ---- */
 
 static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo *info,
                           void *userdata)
 {
     struct agent *a = userdata;
-    bool again = a->stopping;
-    struct process *p;
+    bool again = agent_core_is_stopping(a->core);
 
     (void)source;
     if (!a->options->stop_processes_on_exit) {
         log_info("%s: leaving, %zu processes go on", strsignal((int)info->ssi_signo),
-                 count_alive(a));
+                 agent_core_count_alive(a->core));
         return sd_event_exit(a->event, 0);
     }
-    log_info("%s: stopping %zu processes%s", strsignal((int)info->ssi_signo), count_alive(a),
-             again ? " at once" : "");
+    log_info("%s: stopping %zu processes%s", strsignal((int)info->ssi_signo),
+             agent_core_count_alive(a->core), again ? " at once" : "");
     (void)sd_notify(0, "STOPPING=1");
-    a->stopping = true;
-    DL_FOREACH(a->table.list, p)
-    process_stop(p, again ? 0 : p->grace_us);
-    leave_when_done(a);
+    agent_core_stop(a->core, clock_read_us(CLOCK_BOOTTIME));
+    decided(a);
     return 0;
 }
 
-/* ---- what happens to processes ---- */
-
-static void on_process_changed(struct process *p, void *userdata)
+static void on_adopted(const struct process *p, uint64_t grace_us, const struct agent_facts *facts,
+                       void *userdata)
 {
     struct agent *a = userdata;
 
-    if (p->state == UNIT_EXITED && !p->exit_public)
-        logs_send_tail(a->logs, &p->id); /* the end is reported after it, see on_tail */
-    logs_kick(a->logs);                  /* its log is there now, or is complete now */
-    link_changed(a->link);
-    want_reconcile(a);
-    leave_when_done(a);
+    agent_core_adopt(a->core, &p->id, grace_us, facts);
+}
+
+static void on_observed(const struct process *p, const struct agent_facts *facts, void *userdata)
+{
+    struct agent *a = userdata;
+
+    agent_core_observed(a->core, &p->id, facts, clock_read_us(CLOCK_BOOTTIME));
+    decided(a);
 }
 
 static void on_tail(const struct process_id *id, bool sent, void *userdata)
 {
     struct agent *a = userdata;
-    struct process *p = process_find(&a->table, id);
 
-    if (p == NULL)
-        return;
-    p->tail_sent = p->tail_sent || sent;
-    if (p->exit_public)
-        return;
-    p->exit_public = true;
-    link_changed(a->link);
-    leave_when_done(a);
+    agent_core_tail_offered(a->core, id, sent, clock_read_us(CLOCK_BOOTTIME));
+    decided(a);
 }
+
+static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint64_t now_us,
+                        void *userdata)
+{
+    struct agent *a = userdata;
+
+    agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
+    lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
+    logs_kick(a->logs);
+    decided(a);
+}
+
+static void on_refused(void *userdata)
+{
+    struct agent *a = userdata;
+
+    agent_core_refused(a->core);
+}
+
+static bool on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata)
+{
+    struct agent *a = userdata;
+    struct edl_error error = { 0 };
+    struct orders orders;
+
+    if (orders_parse(answer, &orders, &error) < 0) {
+        (void)log_failure(&error, "orders are not understood and not followed");
+        return false;
+    }
+    carry_out(a); /* what was decided by the last ones speaks of their index */
+    orders_clear(&a->orders);
+    a->orders = orders;
+    agent_core_orders(a->core, orders.list, orders.n, asked_us, now_us);
+    logs_follow(a->logs, a->orders.logs, a->orders.n_logs);
+    decided(a);
+    return true;
+}
+
+/* ---- what others ask ---- */
 
 static bool process_ended(const struct process_id *id, void *userdata)
 {
     const struct agent *a = userdata;
-    const struct process *p = process_find(&a->table, id);
+    const struct agent_unit *unit = agent_core_unit(a->core, id);
 
-    return p == NULL || p->state == UNIT_EXITED;
+    return unit == NULL || unit->state == UNIT_EXITED;
 }
 
 static bool process_of_supervisor(pid_t supervisor_pid, void *userdata, void **ret)
@@ -252,8 +283,6 @@ static bool process_of_supervisor(pid_t supervisor_pid, void *userdata, void **r
     }
     return false;
 }
-
-/* ---- what the link asks and tells ---- */
 
 static json_t *offer(struct agent *a)
 {
@@ -299,16 +328,35 @@ static void sample(struct agent *a)
     }
 }
 
+/* unit_json - its entry in a report */
+static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
+{
+    const struct agent_unit_report report = agent_unit_report(unit);
+    const struct process *p = process_find(&a->table, &unit->id);
+    json_t *json = process_id_json(&unit->id);
+    json_t *reason = json_string(report.reason);
+
+    (void)json_object_set_new(json, "state", json_string(unit_state_name(report.state)));
+    (void)json_object_set_new(json, "pid", json_integer(p != NULL ? p->pid : 0));
+    (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
+    (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
+    (void)json_object_set_new(json, "reason", reason != NULL ? reason : json_string("?"));
+    (void)json_object_set_new(json, "cpu_used_us",
+                              json_integer(p != NULL ? (json_int_t)p->cpu_used_us : 0));
+    (void)json_object_set_new(json, "memory_used_bytes",
+                              json_integer(p != NULL ? (json_int_t)p->memory_used_bytes : 0));
+    return json;
+}
+
 static json_t *report_body(void *userdata)
 {
     struct agent *a = userdata;
     json_t *body = offer(a);
     json_t *processes = json_array();
-    const struct process *p;
 
     sample(a);
-    DL_FOREACH(a->table.list, p)
-    (void)json_array_append_new(processes, process_json(p));
+    for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
+        (void)json_array_append_new(processes, unit_json(a, unit));
     (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
     (void)json_object_set_new(body, "version", json_string(EDL_VERSION));
     (void)json_object_set_new(body, "foreign_cpu_millicores",
@@ -318,46 +366,6 @@ static json_t *report_body(void *userdata)
     (void)json_object_set_new(body, "complete", json_true());
     (void)json_object_set_new(body, "processes", processes);
     return body;
-}
-
-/* on_reported - also the beat of everything that is looked at again and again */
-static void on_reported(uint64_t deadline_us, uint64_t lease_us, void *userdata)
-{
-    struct agent *a = userdata;
-    struct process *p, *next;
-
-    a->lease_us = lease_us;
-    lease_map_extend(&a->lease, deadline_us);
-    DL_FOREACH_SAFE(a->table.list, p, next)
-    {
-        if (p->state != UNIT_EXITED && p->supervisor_pid <= 0)
-            process_refresh(p); /* its supervisor was not found yet, or its end was not clear */
-        else if (p->state == UNIT_EXITED && p->exit_public && !p->tail_sent) {
-            p->tail_sent = true; /* one more try; its end is reported already */
-            logs_send_tail(a->logs, &p->id);
-        }
-    }
-    logs_kick(a->logs);
-    want_reconcile(a);
-    leave_when_done(a);
-}
-
-static bool on_orders(const json_t *answer, void *userdata)
-{
-    struct agent *a = userdata;
-    struct edl_error error = { 0 };
-    struct orders orders;
-
-    if (orders_parse(answer, &orders, &error) < 0) {
-        (void)log_failure(&error, "orders are not understood and not followed");
-        return false;
-    }
-    orders_clear(&a->orders);
-    a->orders = orders;
-    a->have_orders = true;
-    logs_follow(a->logs, a->orders.logs, a->orders.n_logs);
-    want_reconcile(a);
-    return true;
 }
 
 /* ---- start ---- */
@@ -400,7 +408,10 @@ static int open_event(struct agent *a, struct edl_error *error)
     if (r >= 0)
         r = sd_event_add_signal(a->event, NULL, SIGINT, on_stop_signal, a);
     if (r >= 0)
-        r = sd_event_add_defer(a->event, &a->reconcile_source, on_reconcile, a);
+        r = sd_event_add_defer(a->event, &a->carry_out_source, on_carry_out, a);
+    if (r >= 0)
+        r = sd_event_add_time(a->event, &a->core_timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_US,
+                              on_core_timer, a);
     if (r >= 0)
         r = sd_event_set_watchdog(a->event, 1); /* does nothing when no watchdog was asked for */
     return r < 0 ? edl_error_errno(error, r, "cannot make an event loop") : 0;
@@ -418,6 +429,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .report_body = report_body,
         .on_reported = on_reported,
         .on_orders = on_orders,
+        .on_refused = on_refused,
         .userdata = a,
     };
     int r = link_new(a->event, &link_config, &a->link, error);
@@ -443,20 +455,12 @@ static int open_runtime(struct agent *a, struct edl_error *error)
     _cleanup_free_ char *supervisor = text_format("%s/edl-supervisor", a->layout.program_dir);
     int r = runtime_direct_new(a->event, supervisor, &a->runtime, error);
 
-    a->table = (struct process_table){
-        .runtime = a->runtime, .layout = &a->layout, .changed = on_process_changed, .userdata = a
-    };
+    a->table = (struct process_table){ .runtime = a->runtime,
+                                       .layout = &a->layout,
+                                       .observed = on_observed,
+                                       .adopted = on_adopted,
+                                       .userdata = a };
     return r < 0 ? r : process_table_adopt(&a->table, error);
-}
-
-/* release_ends - of those that ended while no agent was there: reported at once, on_reported sends
- * what they wrote last, because the link is not up yet */
-static void release_ends(struct agent *a)
-{
-    struct process *p;
-
-    DL_FOREACH(a->table.list, p)
-    p->exit_public = p->state == UNIT_EXITED;
 }
 
 int agent_new(const struct agent_options *options, struct agent **ret, struct edl_error *error)
@@ -478,15 +482,16 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
                            options->no_foreign, error);
     if (r == 0)
         r = open_event(a, error);
-    if (r == 0)
+    if (r == 0) {
+        a->core = agent_core_new(lease_map_read(&a->lease));
         r = open_runtime(a, error);
+    }
     if (r == 0)
         r = open_link(a, error);
     if (r < 0) {
         (void)agent_free(a);
         return r;
     }
-    release_ends(a);
     *ret = a;
     return 0;
 }
@@ -514,8 +519,9 @@ struct agent *agent_free(struct agent *a)
     if (a->runtime != NULL)
         (void)a->runtime->ops->free(a->runtime);
     orders_clear(&a->orders);
-    sd_event_source_disable_unref(a->reconcile_source);
-    sd_event_source_disable_unref(a->goodbye_timer);
+    sd_event_source_disable_unref(a->carry_out_source);
+    sd_event_source_disable_unref(a->core_timer);
+    (void)agent_core_free(a->core);
     sd_event_unref(a->event);
     lease_map_close(&a->lease);
     layout_done(&a->layout);

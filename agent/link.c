@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link.c - the connection to the scheduler
  *
- * States follow from two fields: without a credential the next thing to do is to join, with one it
- * is to report. The long poll for orders starts after the first report was taken, so that the
- * scheduler knows what runs here before it orders anything. A refused credential (401, 403, 404) is
- * dropped: the scheduler has forgotten this node, and joining again is all that can help. The lease
- * counts from the moment the report was sent, so that it can only be shorter than the scheduler
- * thinks, never longer. */
+ * A thin shell around link_sm: carries out its actions as calls of HTTP and timers, and tells it
+ * how they went. The lease counts from the moment the report was sent, so that it can only be
+ * shorter than the scheduler thinks, never longer. */
 #include "agent/link.h"
 
 #include <errno.h>
@@ -16,6 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "agent/core/link_sm.h"
 #include "agent/layout.h"
 #include "agent/process_dir.h"
 #include "shared/cleanup.h"
@@ -25,11 +23,6 @@
 #include "shared/macro.h"
 
 #define SECRET_SIZE 256
-#define BACKOFF_FIRST_US (100 * USEC_PER_MSEC)
-#define BACKOFF_MOST_US (2 * USEC_PER_SEC)
-#define CALL_TIMEOUT_US (5 * USEC_PER_SEC)
-#define ORDERS_WAIT_S 25
-#define ORDERS_TIMEOUT_US ((ORDERS_WAIT_S + 10) * USEC_PER_SEC)
 #define TIMER_ACCURACY_US 1000
 
 struct link {
@@ -39,38 +32,36 @@ struct link {
     char *state_dir;
     sd_event *event;
     struct http_async *async;
-    char *credential;                  /* owned; NULL: has to join */
+    char *credential; /* owned; NULL: has to join */
+    struct link_sm sm;
     struct http_async_call *main_call; /* join or report */
     struct http_async_call *orders_call;
+    uint64_t main_number; /* of these calls, as link_sm counts them */
+    uint64_t orders_number;
     sd_event_source *main_timer;
     sd_event_source *orders_timer;
-    uint64_t sent_us;   /* boot time of the report in flight */
-    uint64_t changes;   /* told so far */
-    uint64_t reporting; /* changes in the report in flight */
-    uint64_t reported;  /* changes the scheduler has */
-    unsigned failures;
-    unsigned orders_failures;
-    unsigned orders_behind; /* reports that spoke of newer orders in a row */
-    bool have_orders;
-    json_int_t version;
 };
 
-static void act(struct link *l);
-static void start_orders(struct link *l);
+static void carry_out(struct link *l, const struct link_actions *actions);
 
-uint64_t backoff_us(unsigned n, uint64_t most_us)
+uint32_t link_noise(void)
 {
-    uint64_t delay_us = MIN_OF(BACKOFF_FIRST_US << MIN_OF(n, 10U), most_us);
     uint32_t noise = 0;
 
     (void)!getrandom(&noise, sizeof noise, GRND_NONBLOCK); /* without noise it is still correct */
-    return delay_us / 2 + (delay_us / 2) * (noise % 1024) / 1024;
+    return noise;
 }
 
-static void arm(sd_event_source *timer, uint64_t delay_us)
+static uint64_t now(void)
 {
-    (void)sd_event_source_set_time_relative(timer, delay_us);
-    (void)sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+    return clock_read_us(CLOCK_BOOTTIME);
+}
+
+static void arm(sd_event_source *timer, uint64_t at_us)
+{
+    if (at_us != NEVER_US)
+        (void)sd_event_source_set_time(timer, at_us);
+    (void)sd_event_source_set_enabled(timer, at_us != NEVER_US ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
 static char *read_secret(const char *folder, const char *name)
@@ -98,18 +89,33 @@ static void keep_credential(struct link *l, const char *credential)
         (void)log_failure(&error, "the node will have to join again after a restart");
 }
 
-/* fail - logs the first of a row and tries again later */
-static void fail(struct link *l, const char *what, const struct edl_error *error)
+/* complain - only the first of a row; link_sm tries again */
+static void complain(const struct link *l, const char *what, const struct edl_error *error)
 {
-    if (l->failures == 0)
+    if (l->sm.failures == 0)
         (void)log_failure(error, "%s (trying again)", what);
-    arm(l->main_timer, backoff_us(l->failures++, BACKOFF_MOST_US));
 }
 
-static bool refused(const struct http_answer *answer)
+static enum link_result result_of(const struct http_answer *answer, struct edl_error *error)
 {
+    if (http_answer_error(answer, error) == 0)
+        return LINK_TAKEN;
     return answer->failure == 0 &&
-           (answer->status == 401 || answer->status == 403 || answer->status == 404);
+                   (answer->status == 401 || answer->status == 403 || answer->status == 404)
+               ? LINK_REFUSED
+               : LINK_FAILED;
+}
+
+/* ---- join ---- */
+
+static void joined(struct link *l, enum link_result result, const struct edl_error *error)
+{
+    struct link_actions actions;
+
+    if (result != LINK_TAKEN)
+        complain(l, "cannot join the cluster", error);
+    link_sm_join_answered(&l->sm, l->main_number, result, now(), link_noise(), &actions);
+    carry_out(l, &actions);
 }
 
 static void on_joined(const struct http_answer *answer, void *userdata)
@@ -117,20 +123,18 @@ static void on_joined(const struct http_answer *answer, void *userdata)
     struct link *l = userdata;
     struct edl_error error = { 0 };
     const char *credential = json_string_value(json_object_get(answer->json, "credential"));
+    enum link_result result = result_of(answer, &error);
 
     l->main_call = NULL;
-    if (http_answer_error(answer, &error) < 0) {
-        fail(l, "cannot join the cluster", &error);
-        return;
-    }
-    if (credential == NULL || strlen(credential) >= SECRET_SIZE) {
+    if (result == LINK_TAKEN && (credential == NULL || strlen(credential) >= SECRET_SIZE)) {
         (void)edl_error_set(&error, -EPROTO, "the answer has no credential");
-        fail(l, "cannot join the cluster", &error);
-        return;
+        result = LINK_UNREADABLE;
     }
-    keep_credential(l, credential);
-    log_info("joined as %s", l->node);
-    act(l);
+    if (result == LINK_TAKEN) {
+        keep_credential(l, credential);
+        log_info("joined as %s", l->node);
+    }
+    joined(l, result, &error);
 }
 
 static void join(struct link *l)
@@ -143,7 +147,7 @@ static void join(struct link *l)
     if (token == NULL) {
         (void)edl_error_set(&error, -ENOENT, "cannot read the join token in %s",
                             l->join_token_file);
-        fail(l, "cannot join the cluster", &error);
+        joined(l, LINK_FAILED, &error);
         return;
     }
     body = l->config.join_body(l->config.userdata);
@@ -152,50 +156,47 @@ static void join(struct link *l)
                                               .path = "/nodes/join",
                                               .bearer_token = token,
                                               .json = body,
-                                              .timeout_us = CALL_TIMEOUT_US },
+                                              .timeout_us = LINK_CALL_TIMEOUT_US },
                          on_joined, l, &l->main_call, &error);
     json_decref(body);
     if (r < 0)
-        fail(l, "cannot join the cluster", &error);
+        joined(l, LINK_FAILED, &error);
 }
 
-/* notice_version - a long poll that does not bring what a report spoke of is dead: ask anew */
-static void notice_version(struct link *l, const json_t *version)
+/* ---- report ---- */
+
+static void reported(struct link *l, const struct link_report_answer *answer,
+                     const struct edl_error *error)
 {
-    if (!l->have_orders || !json_is_integer(version) || json_integer_value(version) == l->version) {
-        l->orders_behind = 0;
-    } else if (++l->orders_behind >= 3 && l->orders_call != NULL) {
-        l->orders_behind = 0;
-        http_async_cancel(l->orders_call);
-        l->orders_call = NULL;
-    }
-    start_orders(l);
+    bool again = l->sm.failures > 0;
+    struct link_actions actions;
+    uint64_t now_us = now();
+
+    if (answer->result != LINK_TAKEN)
+        complain(l, "cannot report to the scheduler", error);
+    else if (again)
+        log_info("the scheduler is reached again");
+    link_sm_report_answered(&l->sm, l->main_number, answer, now_us, link_noise(), &actions);
+    carry_out(l, &actions);
+    if (answer->result == LINK_TAKEN)
+        l->config.on_reported(l->sm.sent_us, answer->lease_us, link_sm_all_told(&l->sm), now_us,
+                              l->config.userdata);
 }
 
 static void on_reported(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
     struct edl_error error = { 0 };
+    const json_t *version = json_object_get(answer->json, "orders_version");
     json_int_t lease_us = json_integer_value(json_object_get(answer->json, "lease_us"));
 
     l->main_call = NULL;
-    if (http_answer_error(answer, &error) < 0) {
-        if (refused(answer)) {
-            free(l->credential);
-            l->credential = NULL;
-        }
-        fail(l, "cannot report to the scheduler", &error);
-        return;
-    }
-    if (l->failures > 0)
-        log_info("the scheduler is reached again");
-    l->failures = 0;
-    l->reported = l->reporting;
-    arm(l->main_timer, l->reported == l->changes ? l->config.heartbeat_us : 0);
-    notice_version(l, json_object_get(answer->json, "orders_version"));
-    if (lease_us > 0)
-        l->config.on_reported(l->sent_us + (uint64_t)lease_us, (uint64_t)lease_us,
-                              l->config.userdata);
+    reported(l,
+             &(struct link_report_answer){ .result = result_of(answer, &error),
+                                           .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
+                                           .has_version = json_is_integer(version),
+                                           .version = (uint64_t)json_integer_value(version) },
+             &error);
 }
 
 static void report(struct link *l)
@@ -203,85 +204,122 @@ static void report(struct link *l)
     _cleanup_free_ char *path = text_format("/nodes/%s/report", l->node);
     struct edl_error error = { 0 };
     json_t *body = l->config.report_body(l->config.userdata);
+    int r = link_call(l,
+                      &(struct http_call){ .method = "POST",
+                                           .path = path,
+                                           .json = body,
+                                           .timeout_us = LINK_CALL_TIMEOUT_US },
+                      on_reported, l, &l->main_call, &error);
 
-    l->reporting = l->changes;
-    l->sent_us = clock_read_us(CLOCK_BOOTTIME);
-    if (link_call(l,
-                  &(struct http_call){
-                      .method = "POST", .path = path, .json = body, .timeout_us = CALL_TIMEOUT_US },
-                  on_reported, l, &l->main_call, &error) < 0)
-        fail(l, "cannot report to the scheduler", &error);
     json_decref(body);
+    if (r < 0)
+        reported(l, &(struct link_report_answer){ .result = LINK_FAILED }, &error);
 }
 
-/* act - the next step, unless one is under way */
-static void act(struct link *l)
-{
-    if (l->main_call != NULL)
-        return;
-    if (l->credential == NULL)
-        join(l);
-    else
-        report(l);
-}
+/* ---- orders ---- */
 
-static int on_main_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static void ordered(struct link *l, enum link_result result, uint64_t version, uint64_t now_us)
 {
-    (void)source;
-    (void)usec;
-    act(userdata);
-    return 0;
+    struct link_actions actions;
+
+    link_sm_orders_answered(&l->sm, l->orders_number, result, version, now_us, link_noise(),
+                            &actions);
+    carry_out(l, &actions);
 }
 
 static void on_orders(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
-    struct edl_error error = { 0 };
     const json_t *version = json_object_get(answer->json, "version");
-    bool news;
+    enum link_result result = result_of(answer, NULL);
+    uint64_t now_us = now();
 
     l->orders_call = NULL;
-    if (http_answer_error(answer, &error) < 0 || !json_is_integer(version)) {
-        /* reports run into the same trouble and tell it */
-        arm(l->orders_timer, backoff_us(l->orders_failures++, BACKOFF_MOST_US));
-        return;
-    }
-    news = !l->have_orders || json_integer_value(version) != l->version;
-    if (!l->config.on_orders(answer->json, l->config.userdata)) {
-        arm(l->orders_timer, BACKOFF_MOST_US);
-        return;
-    }
-    l->have_orders = true;
-    l->version = json_integer_value(version);
-    l->orders_failures = 0;
-    if (news)
-        start_orders(l);
-    else
-        arm(l->orders_timer, BACKOFF_FIRST_US); /* never a tight circle, whatever the server does */
+    if (result == LINK_TAKEN &&
+        (!json_is_integer(version) ||
+         !l->config.on_orders(answer->json, l->sm.asked_us, now_us, l->config.userdata)))
+        result = LINK_UNREADABLE;
+    ordered(l, result, (uint64_t)json_integer_value(version), now_us);
 }
 
-static void start_orders(struct link *l)
+static void poll_orders(struct link *l, const struct link_action *action)
 {
-    _cleanup_free_ char *path =
-        text_format("/nodes/%s/orders?after=%lld&wait=%d", l->node, (long long)l->version,
-                    l->have_orders ? ORDERS_WAIT_S : 0);
-    struct edl_error error = { 0 };
+    _cleanup_free_ char *path = text_format("/nodes/%s/orders?after=%llu&wait=%u", l->node,
+                                            (unsigned long long)action->after, action->wait_s);
 
-    if (l->orders_call != NULL || l->credential == NULL)
-        return;
-    (void)sd_event_source_set_enabled(l->orders_timer, SD_EVENT_OFF);
     if (link_call(l,
                   &(struct http_call){
-                      .method = "GET", .path = path, .timeout_us = ORDERS_TIMEOUT_US },
-                  on_orders, l, &l->orders_call, &error) < 0)
-        arm(l->orders_timer, backoff_us(l->orders_failures++, BACKOFF_MOST_US));
+                      .method = "GET", .path = path, .timeout_us = LINK_ORDERS_TIMEOUT_US },
+                  on_orders, l, &l->orders_call, NULL) < 0)
+        ordered(l, LINK_FAILED, 0, now());
+}
+
+/* ---- actions and timers ---- */
+
+static void drop_credential(struct link *l)
+{
+    free(l->credential);
+    l->credential = NULL;
+    l->config.on_refused(l->config.userdata);
+}
+
+/* A call comes last in any list of actions: one that cannot be started is answered from inside. */
+static void carry_out(struct link *l, const struct link_actions *actions)
+{
+    for (size_t i = 0; i < actions->n; i++) {
+        const struct link_action *action = &actions->list[i];
+
+        switch (action->kind) {
+        case LINK_JOIN:
+            l->main_number = action->call;
+            join(l);
+            break;
+        case LINK_REPORT:
+            l->main_number = action->call;
+            report(l);
+            break;
+        case LINK_POLL_ORDERS:
+            l->orders_number = action->call;
+            poll_orders(l, action);
+            break;
+        case LINK_CANCEL_POLL:
+            http_async_cancel(l->orders_call);
+            l->orders_call = NULL;
+            break;
+        case LINK_DROP_CREDENTIAL:
+            drop_credential(l);
+            break;
+        case LINK_ARM_MAIN:
+            arm(l->main_timer, action->at_us);
+            break;
+        case LINK_ARM_ORDERS:
+            arm(l->orders_timer, action->at_us);
+            break;
+        }
+    }
+}
+
+static int on_main_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct link *l = userdata;
+    struct link_actions actions;
+
+    (void)source;
+    (void)usec;
+    link_sm_main_timer(&l->sm, now(), &actions);
+    carry_out(l, &actions);
+    return 0;
 }
 
 static int on_orders_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
+    struct link *l = userdata;
+    struct link_actions actions;
+
     (void)source;
     (void)usec;
-    start_orders(userdata);
+    link_sm_orders_timer(&l->sm, now(), &actions);
+    carry_out(l, &actions);
     return 0;
 }
 
@@ -289,6 +327,7 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
              struct edl_error *error)
 {
     struct link *l = xcalloc(1, sizeof *l);
+    struct link_actions actions;
     int r = http_async_new(event, config->scheduler, &l->async, error);
 
     if (r < 0) {
@@ -301,7 +340,6 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     l->join_token_file = xstrdup(config->join_token_file);
     l->state_dir = xstrdup(config->state_dir);
     l->credential = read_secret(config->state_dir, "credential");
-    l->changes = 1; /* the first report */
     r = sd_event_add_time_relative(event, &l->main_timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_US,
                                    on_main_timer, l);
     if (r >= 0)
@@ -312,6 +350,8 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
         return edl_error_errno(error, r, "cannot make a timer");
     }
     (void)sd_event_source_set_enabled(l->orders_timer, SD_EVENT_OFF);
+    link_sm_init(&l->sm, config->heartbeat_us, l->credential != NULL, now(), &actions);
+    carry_out(l, &actions);
     *ret = l;
     return 0;
 }
@@ -334,14 +374,10 @@ struct link *link_free(struct link *l)
 
 void link_changed(struct link *l)
 {
-    l->changes++;
-    if (l->main_call == NULL && l->failures == 0)
-        arm(l->main_timer, 0); /* after everything else of this turn of the loop */
-}
+    struct link_actions actions;
 
-bool link_reported(const struct link *l)
-{
-    return l->reported == l->changes;
+    link_sm_changed(&l->sm, now(), &actions);
+    carry_out(l, &actions);
 }
 
 const char *link_node(const struct link *l)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link.h - the connection to the scheduler: join, reports, orders
  *
- * Two calls are in flight at most: a report (at once after a change, else each heartbeat) and the
- * long poll for orders. Everything is tried again for ever, with jittered back-off. */
+ * What is called when is decided in core/link_sm.h; here are the calls and the timers. */
 #pragma once
 
 #include <jansson.h>
@@ -23,10 +22,13 @@ struct link_config { /* text is copied */
     uint64_t heartbeat_us;
     json_t *(*join_body)(void *userdata);   /* new reference */
     json_t *(*report_body)(void *userdata); /* new reference */
-    /* a report was taken; deadline_us: boot time until which this node may run processes */
-    void (*on_reported)(uint64_t deadline_us, uint64_t lease_us, void *userdata);
-    /* orders came; false: they could not be read */
-    bool (*on_orders)(const json_t *answer, void *userdata);
+    /* a report was taken that was sent at sent_us (boot time); lease_us 0: it gave none */
+    void (*on_reported)(uint64_t sent_us, uint64_t lease_us, bool all_told, uint64_t now_us,
+                        void *userdata);
+    /* orders came that were asked for at asked_us; false: they could not be read */
+    bool (*on_orders)(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata);
+    /* the scheduler does not know this node any more; it will join anew */
+    void (*on_refused)(void *userdata);
     void *userdata;
 };
 
@@ -37,9 +39,6 @@ struct link *link_free(struct link *link);
 /* link_changed - there is something to report; coalesced */
 void link_changed(struct link *link);
 
-/* link_reported - is everything that was told by link_changed with the scheduler? */
-bool link_reported(const struct link *link);
-
 const char *link_node(const struct link *link);
 
 /* link_call - a call with this node's credential; path, body and so on are the caller's
@@ -47,5 +46,5 @@ const char *link_node(const struct link *link);
 int link_call(struct link *link, const struct http_call *call, http_answer_fn on_answer,
               void *userdata, struct http_async_call **ret_call, struct edl_error *error);
 
-/* backoff_us - delay before try n (0, 1, ..): doubles from 100 ms to most_us, times 0.5 .. 1 */
-uint64_t backoff_us(unsigned n, uint64_t most_us);
+/* link_noise - a random number for a back-off (link_backoff_us) */
+uint32_t link_noise(void);

@@ -34,6 +34,7 @@ struct stream {
     bool wanted;     /* mark of logs_follow */
     bool over;       /* everything was sent, or it was refused */
     uint64_t asked;  /* offset that was asked for */
+    uint64_t most;   /* bytes of the end to begin with; NO_TAIL once begun */
     uint64_t offset; /* next byte to send */
     uint64_t next;   /* offset after the call in flight */
     bool last;       /* the call in flight is the last one */
@@ -57,14 +58,13 @@ static void stream_free(struct stream *s)
     free(s);
 }
 
-static struct stream *stream_new(struct logs *logs, const struct process_id *id, uint64_t offset)
+static struct stream *stream_new(struct logs *logs, const struct process_id *id)
 {
     struct stream *s = xcalloc(1, sizeof *s);
 
     s->logs = logs;
     s->id = *id;
-    s->asked = offset;
-    s->offset = offset;
+    s->most = NO_TAIL;
     DL_APPEND2(logs->streams, s, prev, next_stream);
     return s;
 }
@@ -82,8 +82,10 @@ static int read_chunk(struct stream *s, bool ended, json_t **ret)
 
     if (fd == -1 || fstat(fd, &st) == -1)
         return -errno;
-    if (s->tail)
-        s->offset = (uint64_t)MAX_OF(st.st_size - LOGS_CHUNK_BYTES, (off_t)0);
+    /* A reader who comes late wants the end, not gigabytes before it. */
+    if (s->most != NO_TAIL && (uint64_t)st.st_size > s->most)
+        s->offset = MAX_OF(s->offset, (uint64_t)st.st_size - s->most);
+    s->most = NO_TAIL;
     raw = xcalloc(1, LOGS_CHUNK_BYTES);
     clean = xcalloc(UTF8_GROWTH, LOGS_CHUNK_BYTES);
     n = pread(fd, raw, LOGS_CHUNK_BYTES, (off_t)s->offset);
@@ -204,11 +206,12 @@ struct logs *logs_free(struct logs *logs)
 
 void logs_send_tail(struct logs *logs, const struct process_id *id)
 {
-    struct stream *s = stream_new(logs, id, 0);
+    struct stream *s = stream_new(logs, id);
     json_t *text;
     int r;
 
     s->tail = true;
+    s->most = LOGS_CHUNK_BYTES;
     r = read_chunk(s, true, &text);
     if (r < 0)
         finish(s, r == -ENOENT, false); /* no log: nothing to send, which is done */
@@ -226,6 +229,16 @@ static struct stream *find(struct logs *logs, const struct process_id *id)
     return NULL;
 }
 
+static void begin(struct stream *s, const struct orders_log *wanted)
+{
+    s->asked = wanted->after;
+    s->offset = wanted->after;
+    s->most = wanted->tail_bytes;
+    s->over = false;
+    http_async_cancel(s->call);
+    s->call = NULL;
+}
+
 void logs_follow(struct logs *logs, const struct orders_log *wanted, size_t n)
 {
     struct stream *s, *next;
@@ -234,16 +247,13 @@ void logs_follow(struct logs *logs, const struct orders_log *wanted, size_t n)
     s->wanted = s->tail;
     for (size_t i = 0; i < n; i++) {
         s = find(logs, &wanted[i].id);
-        if (s == NULL)
-            s = stream_new(logs, &wanted[i].id, wanted[i].after);
-        s->wanted = true;
-        if (s->asked != wanted[i].after) { /* asked anew: the scheduler lost or dropped something */
-            s->asked = wanted[i].after;
-            s->offset = wanted[i].after;
-            s->over = false;
-            http_async_cancel(s->call);
-            s->call = NULL;
+        if (s == NULL) {
+            s = stream_new(logs, &wanted[i].id);
+            begin(s, &wanted[i]);
+        } else if (s->asked != wanted[i].after) { /* the scheduler lost or dropped something */
+            begin(s, &wanted[i]);
         }
+        s->wanted = true;
     }
     DL_FOREACH_SAFE2(logs->streams, s, next, next_stream)
     if (!s->wanted)

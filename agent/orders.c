@@ -60,12 +60,17 @@ static int parse_logs(const json_t *array, struct orders *orders, struct edl_err
     orders->logs = xcalloc(n, sizeof *orders->logs);
     for (; orders->n_logs < n; orders->n_logs++) {
         const json_t *entry = json_array_get(array, orders->n_logs);
+        const json_t *tail = json_object_get(entry, "tail_bytes");
         json_int_t after = json_integer_value(json_object_get(entry, "after"));
         int r = process_id_from_json(entry, &orders->logs[orders->n_logs].id, error);
 
         if (r < 0)
             return r;
         orders->logs[orders->n_logs].after = after > 0 ? (uint64_t)after : 0;
+        orders->logs[orders->n_logs].tail_bytes =
+            json_is_integer(tail) && json_integer_value(tail) >= 0
+                ? (uint64_t)json_integer_value(tail)
+                : NO_TAIL;
     }
     return 0;
 }

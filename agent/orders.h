@@ -10,11 +10,13 @@
 
 struct edl_error;
 
+#define NO_TAIL UINT64_MAX
 #define ORDERS_MAX 4096 /* processes of one node; more is not an order but a mistake */
 
 struct orders_log {
     struct process_id id;
-    uint64_t after; /* byte offset in its log */
+    uint64_t after;      /* byte offset in its log */
+    uint64_t tail_bytes; /* at first not more than so much of its end; NO_TAIL: all from after on */
 };
 
 struct orders {

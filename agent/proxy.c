@@ -14,6 +14,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "agent/core/link_sm.h"
 #include "agent/layout.h"
 #include "agent/link.h"
 #include "agent/process.h"
@@ -86,7 +87,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 
 static void retry(struct proxy_call *c, const char *why)
 {
-    uint64_t delay_us = backoff_us(c->tries++, BACKOFF_MOST_US);
+    uint64_t delay_us = link_backoff_us(c->tries++, BACKOFF_MOST_US, link_noise());
 
     if (clock_read_us(CLOCK_BOOTTIME) + delay_us > c->deadline_us) {
         give_up(c, why);

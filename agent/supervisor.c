@@ -5,9 +5,10 @@
  * order.json, open the log, fork the program, write supervisor.json, let the program run, wait,
  * kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
  * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
- * SIGTERM to the program's process group, SIGKILL to everything below us at the deadline. What it
- * does not do: restart anything, talk to anybody, look at other folders. If it is killed itself,
- * the program dies with it and the agent finds a free lock without exit.json. */
+ * SIGTERM to the program's process group, SIGKILL to everything below us later; when, is decided in
+ * core/fence.h. What it does not do: restart anything, talk to anybody, look at other folders. If
+ * it is killed itself, the program dies with it and the agent finds a free lock without exit.json.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "agent/child.h"
+#include "agent/core/fence.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
 #include "agent/process_dir.h"
@@ -33,8 +35,6 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-#define LEASE_REASON "lease ended: the node was cut off"
-
 /* pidfd_send_signal(2): to the whole process group; Linux 6.9 */
 #define SEND_TO_PROCESS_GROUP (1U << 2)
 
@@ -43,17 +43,13 @@ struct supervisor {
     json_t *order; /* owned; argv and environment point into it */
     struct child_spec spec;
     char **environment; /* owned, with its strings */
-    uint64_t grace_us;
-    uint64_t lease_us; /* 0: no fencing */
     struct lease_map lease;
+    struct fence fence;
     struct child child;
     struct killtree_main main_child;
     int signal_fd;
     int timer_fd;
-    uint64_t kill_at_us;     /* boot time; NEVER_US while nothing asked to stop */
-    bool rest_told;          /* what the program left behind got its SIGTERM */
-    bool fenced;             /* the lease has run out */
-    const char *stop_reason; /* static; NULL while nothing asked to stop */
+    bool rest_told; /* what the program left behind got its SIGTERM */
 };
 
 static const char *text_of(const json_t *order, const char *key)
@@ -130,9 +126,8 @@ static int prepare(struct supervisor *s, struct edl_error *error)
         return r;
     load_environment(s);
     s->spec.workspace = text_of(s->order, "workspace");
-    s->grace_us = number_of(s->order, "grace_us");
-    s->lease_us = number_of(s->order, "lease_us");
-    if (s->lease_us > 0) {
+    fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
+    if (s->fence.lease_us > 0) {
         r = lease_map_open(text_of(s->order, "lease_path"), false, false, &s->lease, error);
         if (r < 0)
             return r;
@@ -166,20 +161,8 @@ static int start(struct supervisor *s, struct edl_error *error)
     return r;
 }
 
-/* fence_at - when the lease has to be looked at; NEVER_US when there is none or it has run out
- * already */
-static uint64_t fence_at(const struct supervisor *s)
+static void arm(const struct supervisor *s, uint64_t at_us)
 {
-    uint64_t deadline_us = lease_map_read(&s->lease);
-
-    if (s->lease_us == 0 || s->fenced)
-        return NEVER_US;
-    return deadline_us > s->lease_us / 3 ? deadline_us - s->lease_us / 3 : 1;
-}
-
-static void arm(const struct supervisor *s)
-{
-    uint64_t at_us = MIN_OF(s->kill_at_us, fence_at(s));
     struct itimerspec when = { 0 };
 
     if (at_us != NEVER_US) {
@@ -202,34 +185,23 @@ static void terminate(const struct supervisor *s)
         (void)pidfd_send_signal(s->child.pidfd, SIGTERM, NULL, 0);
 }
 
-/* stop - a later call may only bring the end nearer */
-static void stop(struct supervisor *s, const char *reason, uint64_t kill_at_us)
+/* look - true when everything is to be killed now */
+static bool look(struct supervisor *s)
 {
-    bool first = s->stop_reason == NULL;
+    struct fence_verdict verdict =
+        fence_look(&s->fence, lease_map_read(&s->lease), clock_read_us(CLOCK_BOOTTIME));
 
-    s->kill_at_us = MIN_OF(s->kill_at_us, kill_at_us);
-    arm(s);
-    if (!first)
-        return;
-    s->stop_reason = reason;
-    terminate(s);
+    if (verdict.term)
+        terminate(s);
+    arm(s, verdict.look_at_us);
+    return verdict.kill;
 }
 
-/* on_timer - the lease was extended meanwhile, or it ends us; also while stopping with a long grace
- */
-static void on_timer(struct supervisor *s)
+static void on_timer(const struct supervisor *s)
 {
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    uint64_t deadline_us = lease_map_read(&s->lease);
     uint64_t count;
 
-    (void)!read(s->timer_fd, &count, sizeof count);
-    if (now_us >= fence_at(s)) {
-        s->fenced = true;
-        stop(s, LEASE_REASON, MIN_OF(now_us + s->grace_us, MAX_OF(deadline_us, now_us)));
-    } else {
-        arm(s);
-    }
+    (void)!read(s->timer_fd, &count, sizeof count); /* run looks again */
 }
 
 static void on_signal(struct supervisor *s)
@@ -237,13 +209,13 @@ static void on_signal(struct supervisor *s)
     struct signalfd_siginfo info;
 
     while (read(s->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        uint64_t grace_us = s->grace_us;
+        uint64_t grace_us = s->fence.grace_us;
 
         if (info.ssi_signo != SIGTERM)
             continue; /* SIGCHLD: run reaps */
         if (info.ssi_code == SI_QUEUE && info.ssi_int >= 0)
             grace_us = (uint64_t)info.ssi_int * USEC_PER_MSEC;
-        stop(s, "stopped", clock_read_us(CLOCK_BOOTTIME) + grace_us);
+        fence_stop(&s->fence, grace_us, clock_read_us(CLOCK_BOOTTIME));
     }
 }
 
@@ -258,9 +230,9 @@ static void run(struct supervisor *s, int epoll_fd)
         int left = killtree_reap(&s->main_child);
         int n;
 
-        if (left == 0 || (s->main_child.reaped && s->stop_reason == NULL))
+        if (left == 0 || (s->main_child.reaped && s->fence.cause == FENCE_NONE))
             break;
-        if (s->kill_at_us != NEVER_US && clock_read_us(CLOCK_BOOTTIME) >= s->kill_at_us)
+        if (look(s))
             break;
         if (s->main_child.reaped && !s->rest_told) {
             s->rest_told = true;
@@ -317,6 +289,9 @@ static void block_signals(void)
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
+    static const char *const causes[] = {
+        [FENCE_STOPPED] = "stopped", [FENCE_LEASE] = "lease ended: the node was cut off"
+    };
     struct edl_error failure = { 0 };
     int status = s->main_child.status;
     struct rusage usage;
@@ -335,8 +310,8 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
-    } else if (s->stop_reason != NULL) {
-        (void)snprintf(ret->reason, sizeof ret->reason, "%s", s->stop_reason);
+    } else if (s->fence.cause != FENCE_NONE) {
+        (void)snprintf(ret->reason, sizeof ret->reason, "%s", causes[s->fence.cause]);
     }
     if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
         ret->cpu_used_us =
@@ -353,7 +328,6 @@ static int supervise(struct supervisor *s, struct edl_error *error)
     if (r == 0)
         r = start(s, error);
     if (r == 0) {
-        arm(s);
         run(s, epoll_fd);
         describe(s, &record);
     } else {
@@ -387,8 +361,7 @@ int main(int argc, char **argv)
                             .spec.log_fd = -1,
                             .child = { .pidfd = -1, .go_fd = -1, .status_fd = -1 },
                             .signal_fd = -1,
-                            .timer_fd = -1,
-                            .kill_at_us = NEVER_US };
+                            .timer_fd = -1 };
     struct edl_error error = { 0 };
     int r;
 

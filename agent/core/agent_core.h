@@ -56,6 +56,7 @@ enum agent_action_kind {
     AGENT_SEND_TAIL, /* id; offer the end of its log; answer: agent_core_tail_offered */
     AGENT_REFRESH,   /* id; look at it again; answer: agent_core_observed */
     AGENT_REPORT,    /* there is something new to report: link_sm_changed */
+    AGENT_MOVED,     /* id; its state changed: for people (log) */
     AGENT_LEAVE,     /* the program may end */
 };
 
@@ -110,9 +111,14 @@ void agent_core_tail_offered(struct agent_core *core, const struct process_id *i
                              uint64_t now_us);
 
 /* agent_core_reported - a report was taken that was sent at sent_us; the beat of everything that is
- * looked at again and again. all_told: nothing was new since it was made (link_sm_all_told). */
+ * looked at again and again. all_told: nothing was new since it was made (link_sm_all_told).
+ * now_us: the very instant that link_sm_report_answered got, so that both see the same gap. */
 void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
                          bool all_told, uint64_t now_us);
+
+/* agent_core_refused - the scheduler does not know this node any more (LINK_DROP_CREDENTIAL): what
+ * it ordered before starts nothing more */
+void agent_core_refused(struct agent_core *core);
 
 /* agent_core_stop - end all units and leave; a second call ends them without grace */
 void agent_core_stop(struct agent_core *core, uint64_t now_us);
@@ -127,6 +133,7 @@ bool agent_core_take(struct agent_core *core, struct agent_action *ret);
 uint64_t agent_core_lease_deadline_us(const struct agent_core *core);
 uint64_t agent_core_lease_us(const struct agent_core *core); /* 0 before the first report */
 bool agent_core_is_stopping(const struct agent_core *core);
+bool agent_core_is_all_told(const struct agent_core *core); /* the scheduler knows all of it */
 
 /* Units in the order they came to be: for (u = agent_core_units(c); u; u = u->next) */
 const struct agent_unit *agent_core_units(const struct agent_core *core);

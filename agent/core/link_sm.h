@@ -75,6 +75,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     unsigned failures;
     unsigned orders_failures;
     unsigned orders_behind; /* reports that spoke of other orders in a row */
+    uint64_t behind_since_us;
     bool have_orders;
     uint64_t version;
     uint64_t orders_not_before_us; /* no poll earlier, whatever a report says */
@@ -115,5 +116,6 @@ void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result
 /* link_sm_all_told - does the scheduler know of every change? */
 bool link_sm_all_told(const struct link_sm *sm);
 
-/* link_backoff_us - delay before try n (0, 1, ..): doubles from 100 ms to 2 s, times 0.5 .. 1 */
-uint64_t link_backoff_us(unsigned n, uint32_t noise);
+/* link_backoff_us - delay before try n (0, 1, ..): doubles from 100 ms to most_us, times 0.5 .. 1
+ */
+uint64_t link_backoff_us(unsigned n, uint64_t most_us, uint32_t noise);

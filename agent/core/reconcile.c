@@ -81,7 +81,8 @@ size_t reconcile_plan(const struct reconcile_order *orders, size_t n_orders,
     size_t n = 0;
 
     for (size_t i = 0; i < n_orders; i++)
-        if (plan_order(&orders[i], superseded(orders, n_orders, &orders[i].id), processes,
+        if (order_of(orders, i, &orders[i].id) == NULL && /* listed twice: the first one counts */
+            plan_order(&orders[i], superseded(orders, n_orders, &orders[i].id), processes,
                        n_processes, may_start, &kind))
             ret_actions[n++] =
                 (struct reconcile_action){ .kind = kind, .idx_order = i, .idx_process = SIZE_MAX };

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "agent/core/fence.h"
 #include "agent/lease.h"
 #include "agent/process_dir.h"
 #include "agent/runtime.h"
@@ -341,21 +342,22 @@ static void test_lease_end_stops_before_the_deadline(void **state)
     lease_map_close(&lease);
 }
 
-static void test_lease_end_kills_at_the_deadline(void **state)
+static void test_lease_end_kills_before_the_deadline(void **state)
 {
     struct fixture *f = *state;
     struct lease_map lease = { 0 };
     struct exit_record record;
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 900000;
+    uint64_t lease_us = 3000000;
+    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + lease_us / 2;
 
     assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
     lease_map_extend(&lease, deadline_us);
     make_order(f, json_pack("[s, s, s]", "sh", "-c", "trap '' TERM; exec sleep 1000"), 60000000,
-               900000);
+               lease_us);
     start(f);
     (void)wait_end(f, &record);
-    assert_true(clock_read_us(CLOCK_BOOTTIME) >= deadline_us);
-    assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us + 3000000);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) >= fence_kill_at(deadline_us, lease_us));
+    assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us);
     assert_int_equal(record.exit_signal, SIGKILL);
     lease_map_close(&lease);
 }
@@ -509,7 +511,7 @@ int main(int argc, char **argv)
         TEST(test_stop_tells_what_the_program_left_behind),
         TEST(test_supervisor_killed_takes_the_program_along),
         TEST(test_lease_end_stops_before_the_deadline),
-        TEST(test_lease_end_kills_at_the_deadline),
+        TEST(test_lease_end_kills_before_the_deadline),
         TEST(test_lease_extended_goes_on),
         TEST(test_nothing_is_started_twice),
         TEST(test_adopt_finds_and_stops_what_runs),

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_core.c - everything an agent decides about the processes of its node
+ *
+ * Every input changes the table, then plan() compares it with the orders, then leave() looks
+ * whether it is time to go. What a plan does is in the table before anybody has carried it out, so
+ * that the next plan does not do it again. */
+#include "agent/core/agent_core.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#include "agent/core/fence.h"
+#include "shared/macro.h"
+
+struct agent_core {
+    struct agent_unit *units; /* owned; utlist */
+    size_t n_units;
+    struct reconcile_order *orders; /* owned */
+    size_t n_orders;
+    bool have_orders;
+    uint64_t orders_asked_us; /* the scheduler made them after this instant */
+    uint64_t orders_since_us; /* older ones start nothing: there was a gap since */
+    bool orders_void;         /* likewise: the scheduler had forgotten this node since */
+    uint64_t lease_deadline_us;
+    uint64_t lease_us; /* as the scheduler gives it; 0 before the first report */
+    bool all_told;     /* the scheduler knows of every change */
+    bool report_queued;
+    bool stopping;
+    bool left;
+    uint64_t goodbye_at_us;       /* NEVER_US: not waiting for the last report */
+    struct agent_action *actions; /* owned; taken from idx_action on */
+    size_t idx_action, n_actions, room;
+};
+
+struct agent_core *agent_core_new(uint64_t lease_deadline_us)
+{
+    struct agent_core *core = xcalloc(1, sizeof *core);
+
+    core->lease_deadline_us = lease_deadline_us;
+    core->goodbye_at_us = NEVER_US;
+    return core;
+}
+
+static void unit_free(struct agent_core *core, struct agent_unit *unit)
+{
+    DL_DELETE(core->units, unit);
+    core->n_units--;
+    free(unit);
+}
+
+struct agent_core *agent_core_free(struct agent_core *core)
+{
+    if (core == NULL)
+        return NULL;
+    while (core->units != NULL)
+        unit_free(core, core->units);
+    free(core->orders);
+    free(core->actions);
+    free(core);
+    return NULL;
+}
+
+/* ---- actions ---- */
+
+static struct agent_action *add(struct agent_core *core, enum agent_action_kind kind,
+                                const struct process_id *id)
+{
+    struct agent_action *action;
+
+    if (core->n_actions == core->room) {
+        core->room = MAX_OF(core->room * 2, (size_t)16);
+        core->actions = xreallocarray(core->actions, core->room, sizeof *core->actions);
+    }
+    action = &core->actions[core->n_actions++];
+    *action = (struct agent_action){ .kind = kind };
+    if (id != NULL)
+        action->id = *id;
+    return action;
+}
+
+bool agent_core_take(struct agent_core *core, struct agent_action *ret)
+{
+    if (core->idx_action == core->n_actions) {
+        core->idx_action = core->n_actions = 0;
+        return false;
+    }
+    *ret = core->actions[core->idx_action++];
+    if (ret->kind == AGENT_REPORT)
+        core->report_queued = false;
+    return true;
+}
+
+/* touch - there is something to report */
+static void touch(struct agent_core *core)
+{
+    core->all_told = false;
+    if (!core->report_queued)
+        (void)add(core, AGENT_REPORT, NULL);
+    core->report_queued = true;
+}
+
+/* ---- units ---- */
+
+static struct agent_unit *find(const struct agent_core *core, const struct process_id *id)
+{
+    struct agent_unit *unit;
+
+    DL_FOREACH(core->units, unit)
+    if (process_id_equal(&unit->id, id))
+        return unit;
+    return NULL;
+}
+
+static struct agent_unit *unit_new(struct agent_core *core, const struct process_id *id,
+                                   uint64_t grace_us)
+{
+    struct agent_unit *unit = xcalloc(1, sizeof *unit);
+
+    unit->id = *id;
+    unit->grace_us = grace_us;
+    DL_APPEND(core->units, unit);
+    core->n_units++;
+    return unit;
+}
+
+/* move - one step of the life cycle; false when nothing changed */
+static bool move(struct agent_core *core, struct agent_unit *unit, enum unit_event event)
+{
+    enum unit_state next;
+
+    if (unit_sm_step(unit->state, event, &next, NULL) < 0 || next == unit->state)
+        return false;
+    unit->state = next;
+    (void)add(core, AGENT_MOVED, &unit->id);
+    touch(core);
+    return true;
+}
+
+static void set_end(struct agent_unit *unit, int exit_code, int exit_signal, const char *reason)
+{
+    unit->exit_code = exit_code;
+    unit->exit_signal = exit_signal;
+    (void)snprintf(unit->reason, sizeof unit->reason, "%s", reason != NULL ? reason : "");
+    unit->found = false;
+}
+
+/* end_unseen - it never ran here, so it has no log either */
+static void end_unseen(struct agent_core *core, struct agent_unit *unit, const char *reason)
+{
+    set_end(unit, -1, 0, reason);
+    unit->exit_public = true;
+    unit->tail_sent = true;
+    (void)move(core, unit, UNIT_EVENT_GONE);
+}
+
+static void stop_unit(struct agent_core *core, struct agent_unit *unit, uint64_t grace_us)
+{
+    if (unit->state == UNIT_EXITED)
+        return;
+    add(core, AGENT_STOP, &unit->id)->grace_us = grace_us;
+    (void)move(core, unit, UNIT_EVENT_STOP);
+}
+
+/* take_facts - true when the state changed */
+static bool take_facts(struct agent_core *core, struct agent_unit *unit,
+                       const struct agent_facts *facts)
+{
+    if (unit->state == UNIT_EXITED)
+        return false;
+    unit->found = facts->found;
+    switch (facts->phase) {
+    case AGENT_STARTING:
+        return false;
+    case AGENT_RUNNING:
+        unit->started = true;
+        return move(core, unit, UNIT_EVENT_STARTED);
+    case AGENT_GONE:
+        break;
+    }
+    set_end(unit, facts->exit_code, facts->exit_signal, facts->reason);
+    return move(core, unit, UNIT_EVENT_GONE);
+}
+
+/* ---- what to do ---- */
+
+/* may_start - not in the last third of a lease either: the fence would end it at once */
+static bool may_start(const struct agent_core *core, uint64_t now_us)
+{
+    return !core->stopping && core->lease_us > 0 && !core->orders_void &&
+           core->orders_asked_us >= core->orders_since_us &&
+           now_us < fence_term_at(core->lease_deadline_us, core->lease_us);
+}
+
+static void carry_out(struct agent_core *core, const struct reconcile_action *action,
+                      struct agent_unit *const *units)
+{
+    const struct reconcile_order *order =
+        action->idx_order != SIZE_MAX ? &core->orders[action->idx_order] : NULL;
+    struct agent_unit *unit =
+        order == NULL ? units[action->idx_process] : unit_new(core, &order->id, order->grace_us);
+
+    switch (action->kind) {
+    case RECONCILE_START:
+        add(core, AGENT_START, &unit->id)->idx_order = action->idx_order;
+        touch(core);
+        break;
+    case RECONCILE_REFUSE_STALE:
+        end_unseen(core, unit, "stale incarnation: a newer one is known here");
+        break;
+    case RECONCILE_NEVER_STARTED:
+        end_unseen(core, unit, "never started");
+        break;
+    case RECONCILE_STOP:
+        stop_unit(core, unit, action->grace_us);
+        break;
+    case RECONCILE_FORGET:
+        (void)add(core, AGENT_FORGET, &unit->id);
+        unit_free(core, unit);
+        touch(core);
+        break;
+    }
+}
+
+static void plan(struct agent_core *core, uint64_t now_us)
+{
+    size_t n = core->n_units;
+    struct agent_unit **units;
+    struct reconcile_process *observed;
+    struct reconcile_action *actions;
+    struct agent_unit *unit;
+    size_t n_actions;
+    size_t i = 0;
+
+    if (!core->have_orders)
+        return;
+    units = xcalloc(n, sizeof *units);
+    observed = xcalloc(n, sizeof *observed);
+    actions = xcalloc(n + core->n_orders, sizeof *actions);
+    DL_FOREACH(core->units, unit)
+    {
+        units[i] = unit;
+        observed[i++] = (struct reconcile_process){ .id = unit->id,
+                                                    .state = unit->state,
+                                                    .grace_us = unit->grace_us };
+    }
+    n_actions =
+        reconcile_plan(core->orders, core->n_orders, observed, n, may_start(core, now_us), actions);
+    for (i = 0; i < n_actions; i++)
+        carry_out(core, &actions[i], units);
+    free(actions);
+    free(observed);
+    free(units);
+}
+
+/* leave - all units gone and reported */
+static void leave(struct agent_core *core, uint64_t now_us)
+{
+    const struct agent_unit *unit;
+
+    if (!core->stopping || core->left)
+        return;
+    DL_FOREACH(core->units, unit)
+    if (unit->state != UNIT_EXITED || !unit->exit_public)
+        return;
+    if (core->all_told || now_us >= core->goodbye_at_us) {
+        core->left = true;
+        (void)add(core, AGENT_LEAVE, NULL);
+    } else if (core->goodbye_at_us == NEVER_US) {
+        core->goodbye_at_us = now_us + AGENT_GOODBYE_US;
+    }
+}
+
+/* ---- inputs ---- */
+
+void agent_core_adopt(struct agent_core *core, const struct process_id *id, uint64_t grace_us,
+                      const struct agent_facts *facts)
+{
+    struct agent_unit *unit = unit_new(core, id, grace_us);
+
+    /* Nobody can be offered its log yet, and its end must not wait for that. */
+    unit->exit_public = facts->phase == AGENT_GONE;
+    (void)take_facts(core, unit, facts);
+}
+
+void agent_core_orders(struct agent_core *core, const struct reconcile_order *orders, size_t n,
+                       uint64_t asked_us, uint64_t now_us)
+{
+    free(core->orders);
+    core->orders = xcalloc(n, sizeof *core->orders);
+    if (n > 0)
+        memcpy(core->orders, orders, n * sizeof *orders);
+    core->n_orders = n;
+    core->orders_asked_us = asked_us;
+    core->orders_void = false;
+    core->have_orders = true;
+    plan(core, now_us);
+    leave(core, now_us);
+}
+
+void agent_core_observed(struct agent_core *core, const struct process_id *id,
+                         const struct agent_facts *facts, uint64_t now_us)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit == NULL || !take_facts(core, unit, facts))
+        return;
+    if (unit->state == UNIT_EXITED)
+        (void)add(core, AGENT_SEND_TAIL, id); /* the end is reported after it */
+    plan(core, now_us);
+    leave(core, now_us);
+}
+
+void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
+                             const char *reason, uint64_t now_us)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit == NULL || unit->state == UNIT_EXITED)
+        return;
+    end_unseen(core, unit, reason);
+    plan(core, now_us);
+    leave(core, now_us);
+}
+
+void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,
+                             uint64_t now_us)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit == NULL || unit->state != UNIT_EXITED)
+        return;
+    unit->tail_sent = unit->tail_sent || sent;
+    if (unit->exit_public)
+        return;
+    unit->exit_public = true;
+    touch(core);
+    leave(core, now_us);
+}
+
+/* beat - what is looked at again and again */
+static void beat(struct agent_core *core)
+{
+    struct agent_unit *unit;
+
+    DL_FOREACH(core->units, unit)
+    {
+        if (unit->state != UNIT_EXITED && !unit->found) {
+            (void)add(core, AGENT_REFRESH, &unit->id);
+        } else if (unit->state == UNIT_EXITED && unit->exit_public && !unit->tail_sent) {
+            unit->tail_sent = true; /* one more try; its end is reported already */
+            (void)add(core, AGENT_SEND_TAIL, &unit->id);
+        }
+    }
+}
+
+void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
+                         bool all_told, uint64_t now_us)
+{
+    if (lease_us > 0) {
+        if (now_us >= core->lease_deadline_us)
+            core->orders_since_us = now_us;
+        core->lease_us = lease_us;
+        core->lease_deadline_us = MAX_OF(core->lease_deadline_us, sent_us + lease_us);
+    }
+    core->all_told = all_told && !core->report_queued;
+    beat(core);
+    plan(core, now_us);
+    leave(core, now_us);
+}
+
+void agent_core_refused(struct agent_core *core)
+{
+    core->orders_void = true;
+}
+
+void agent_core_stop(struct agent_core *core, uint64_t now_us)
+{
+    bool again = core->stopping;
+    struct agent_unit *unit;
+
+    core->stopping = true;
+    DL_FOREACH(core->units, unit)
+    stop_unit(core, unit, again ? 0 : unit->grace_us);
+    leave(core, now_us);
+}
+
+void agent_core_timer(struct agent_core *core, uint64_t now_us)
+{
+    leave(core, now_us);
+}
+
+uint64_t agent_core_next_us(const struct agent_core *core)
+{
+    return core->left ? NEVER_US : core->goodbye_at_us;
+}
+
+/* ---- what can be asked ---- */
+
+uint64_t agent_core_lease_deadline_us(const struct agent_core *core)
+{
+    return core->lease_deadline_us;
+}
+
+uint64_t agent_core_lease_us(const struct agent_core *core)
+{
+    return core->lease_us;
+}
+
+bool agent_core_is_stopping(const struct agent_core *core)
+{
+    return core->stopping;
+}
+
+bool agent_core_is_all_told(const struct agent_core *core)
+{
+    return core->all_told;
+}
+
+const struct agent_unit *agent_core_units(const struct agent_core *core)
+{
+    return core->units;
+}
+
+const struct agent_unit *agent_core_unit(const struct agent_core *core, const struct process_id *id)
+{
+    return find(core, id);
+}
+
+size_t agent_core_count_alive(const struct agent_core *core)
+{
+    const struct agent_unit *unit;
+    size_t n = 0;
+
+    DL_FOREACH(core->units, unit)
+    n += unit->state != UNIT_EXITED;
+    return n;
+}
+
+struct agent_unit_report agent_unit_report(const struct agent_unit *unit)
+{
+    struct agent_unit_report report = { .state = unit->state, .reason = "" };
+
+    if (unit->state != UNIT_EXITED)
+        return report;
+    if (!unit->exit_public) {
+        /* "preparing" is never news, whereas "stopping" would mean that we end it, and its own end
+         * would not count. */
+        report.state = UNIT_PREPARING;
+        return report;
+    }
+    report.exit_code = unit->exit_code;
+    report.exit_signal = unit->exit_signal;
+    report.reason = unit->reason;
+    return report;
+}

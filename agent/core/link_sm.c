@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link_sm.c - decisions of the connection to the scheduler (see link_sm.h) */
+#include "agent/core/link_sm.h"
+
+#include "shared/macro.h"
+
+#define BACKOFF_FIRST_US (100 * USEC_PER_MSEC)
+#define BACKOFF_MOST_US (2 * USEC_PER_SEC)
+#define BACKOFF_DOUBLINGS 10U
+#define POLL_SPACING_US (20 * USEC_PER_MSEC) /* from one poll to the next */
+/* A poll is given up when so many reports in a row, over so long a time, spoke of other orders. */
+#define BEHIND_REPORTS 3
+#define BEHIND_LEAST_US (500 * USEC_PER_MSEC)
+
+static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
+{
+    struct link_action *action = &actions->list[actions->n++];
+
+    *action = (struct link_action){ .kind = kind };
+    return action;
+}
+
+static void add_timer(struct link_actions *actions, enum link_action_kind kind, uint64_t at_us)
+{
+    add(actions, kind)->at_us = at_us;
+}
+
+uint64_t link_backoff_us(unsigned n, uint64_t most_us, uint32_t noise)
+{
+    uint64_t delay_us = MIN_OF(BACKOFF_FIRST_US << MIN_OF(n, BACKOFF_DOUBLINGS), most_us);
+
+    return delay_us / 2 + (delay_us / 2) * (noise % 1024) / 1024;
+}
+
+/* ---- join and report ---- */
+
+/* act - the next step, unless one is under way */
+static void act(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    if (sm->main_call != 0)
+        return;
+    sm->main_call = ++sm->calls;
+    add(ret, sm->joined ? LINK_REPORT : LINK_JOIN)->call = sm->main_call;
+    if (!sm->joined)
+        return;
+    sm->reporting = sm->changes;
+    sm->sent_us = now_us;
+}
+
+static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct link_actions *ret)
+{
+    unsigned n = sm->failures;
+
+    sm->failures += sm->failures < BACKOFF_DOUBLINGS;
+    add_timer(ret, LINK_ARM_MAIN, now_us + link_backoff_us(n, BACKOFF_MOST_US, noise));
+}
+
+void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64_t now_us,
+                  struct link_actions *ret)
+{
+    ret->n = 0;
+    *sm = (struct link_sm){ .heartbeat_us = heartbeat_us, .joined = joined };
+    sm->changes = 1; /* the first report */
+    add_timer(ret, LINK_ARM_MAIN, now_us);
+}
+
+void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    ret->n = 0;
+    sm->changes++;
+    if (sm->main_call == 0 && sm->failures == 0) /* else after the answer, or with back-off */
+        add_timer(ret, LINK_ARM_MAIN, now_us);
+}
+
+void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    ret->n = 0;
+    act(sm, now_us, ret);
+}
+
+bool link_sm_awaits(const struct link_sm *sm, uint64_t call)
+{
+    return call != 0 && (call == sm->main_call || call == sm->orders_call);
+}
+
+bool link_sm_all_told(const struct link_sm *sm)
+{
+    return sm->reported == sm->changes;
+}
+
+void link_sm_join_answered(struct link_sm *sm, uint64_t call, enum link_result result,
+                           uint64_t now_us, uint32_t noise, struct link_actions *ret)
+{
+    ret->n = 0;
+    if (call != sm->main_call || call == 0)
+        return;
+    sm->main_call = 0;
+    if (result != LINK_TAKEN) {
+        fail(sm, now_us, noise, ret);
+        return;
+    }
+    sm->joined = true; /* failures go on counting: a credential may be given and refused in turn */
+    act(sm, now_us, ret);
+}
+
+/* ---- orders ---- */
+
+static void poll_orders(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    struct link_action *action;
+
+    if (sm->orders_call != 0 || !sm->joined)
+        return;
+    if (now_us < sm->orders_not_before_us) {
+        add_timer(ret, LINK_ARM_ORDERS, sm->orders_not_before_us);
+        return;
+    }
+    add_timer(ret, LINK_ARM_ORDERS, NEVER_US);
+    sm->orders_call = ++sm->calls;
+    sm->asked_us = now_us;
+    sm->orders_not_before_us = now_us + POLL_SPACING_US;
+    action = add(ret, LINK_POLL_ORDERS);
+    action->call = sm->orders_call;
+    action->after = sm->version;
+    action->wait_s = sm->have_orders ? LINK_ORDERS_WAIT_S : 0;
+}
+
+static void cancel_poll(struct link_sm *sm, struct link_actions *ret)
+{
+    sm->orders_behind = 0;
+    if (sm->orders_call == 0)
+        return;
+    add(ret, LINK_CANCEL_POLL)->call = sm->orders_call;
+    sm->orders_call = 0;
+}
+
+/* forget_orders - what we know of them may be from before others got what was ours */
+static void forget_orders(struct link_sm *sm, struct link_actions *ret)
+{
+    cancel_poll(sm, ret);
+    sm->have_orders = false;
+}
+
+/* notice_version - a long poll that does not bring what reports speak of is dead
+ * The time beside the count: reports in quick succession must not cut off an answer on its way. */
+static void notice_version(struct link_sm *sm, const struct link_report_answer *answer,
+                           uint64_t now_us, struct link_actions *ret)
+{
+    if (!answer->has_version || (sm->have_orders && answer->version == sm->version)) {
+        sm->orders_behind = 0;
+        return;
+    }
+    if (sm->orders_behind++ == 0)
+        sm->behind_since_us = now_us;
+    if (sm->orders_behind >= BEHIND_REPORTS && now_us - sm->behind_since_us >= BEHIND_LEAST_US)
+        cancel_poll(sm, ret);
+}
+
+void link_sm_orders_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    ret->n = 0;
+    poll_orders(sm, now_us, ret);
+}
+
+void link_sm_report_answered(struct link_sm *sm, uint64_t call,
+                             const struct link_report_answer *answer, uint64_t now_us,
+                             uint32_t noise, struct link_actions *ret)
+{
+    bool lapsed = now_us >= sm->lease_end_us;
+
+    ret->n = 0;
+    if (call != sm->main_call || call == 0)
+        return;
+    sm->main_call = 0;
+    if (answer->result == LINK_REFUSED) {
+        sm->joined = false;
+        add(ret, LINK_DROP_CREDENTIAL);
+        forget_orders(sm, ret);
+        add_timer(ret, LINK_ARM_ORDERS, NEVER_US);
+    }
+    if (answer->result != LINK_TAKEN) {
+        fail(sm, now_us, noise, ret);
+        return;
+    }
+    sm->failures = 0;
+    sm->reported = sm->reporting;
+    add_timer(ret, LINK_ARM_MAIN, link_sm_all_told(sm) ? now_us + sm->heartbeat_us : now_us);
+    if (answer->lease_us > 0)
+        sm->lease_end_us = MAX_OF(sm->lease_end_us, sm->sent_us + answer->lease_us);
+    if (lapsed)
+        forget_orders(sm, ret);
+    else
+        notice_version(sm, answer, now_us, ret);
+    poll_orders(sm, now_us, ret);
+}
+
+void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result result,
+                             uint64_t version, uint64_t now_us, uint32_t noise,
+                             struct link_actions *ret)
+{
+    bool news = !sm->have_orders || version != sm->version;
+
+    ret->n = 0;
+    if (call != sm->orders_call || call == 0)
+        return;
+    sm->orders_call = 0;
+    if (result == LINK_UNREADABLE) {
+        sm->orders_not_before_us = now_us + BACKOFF_MOST_US;
+    } else if (result != LINK_TAKEN) {
+        /* Reports run into the same trouble and tell it; the first one taken asks at once. */
+        add_timer(ret, LINK_ARM_ORDERS,
+                  now_us + link_backoff_us(sm->orders_failures, BACKOFF_MOST_US, noise));
+        sm->orders_failures += sm->orders_failures < BACKOFF_DOUBLINGS;
+        return;
+    } else {
+        sm->have_orders = true;
+        sm->version = version;
+        sm->orders_failures = 0;
+        if (!news) /* the wait is over, or the server does not wait */
+            sm->orders_not_before_us = now_us + BACKOFF_FIRST_US;
+    }
+    poll_orders(sm, now_us, ret);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agent_core.c - the rules of agent_core.h one by one; the storms are in test_agent_storm.c */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "agent/core/agent_core.h"
+#include "shared/macro.h"
+
+#define LEASE (9 * USEC_PER_SEC)
+#define START (100 * USEC_PER_SEC)
+#define GRACE 5000
+
+static struct agent_core *core;
+static uint64_t now;
+
+static const struct agent_facts running = { .phase = AGENT_RUNNING, .found = true };
+static const struct agent_facts gone = { .phase = AGENT_GONE, .exit_code = 3, .reason = "why" };
+
+static int setup(void **state)
+{
+    (void)state;
+    now = START;
+    core = agent_core_new(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    core = agent_core_free(core);
+    return 0;
+}
+
+static struct process_id id_of(uint32_t index, uint64_t incarnation)
+{
+    return (struct process_id){
+        .job_id = 7, .role = "trainer", .index = index, .incarnation = incarnation
+    };
+}
+
+static struct reconcile_order order_of(uint32_t index, uint64_t incarnation, bool run)
+{
+    return (struct reconcile_order){ id_of(index, incarnation), run, GRACE };
+}
+
+/* take - the actions since the last call, as letters; the last one of a kind is kept */
+static struct agent_action last[AGENT_LEAVE + 1];
+
+static const char *take(void)
+{
+    static const char letters[] = {
+        [AGENT_START] = 'S',   [AGENT_STOP] = 'T',   [AGENT_FORGET] = 'F', [AGENT_SEND_TAIL] = 'L',
+        [AGENT_REFRESH] = 'R', [AGENT_REPORT] = 'r', [AGENT_MOVED] = 'm',  [AGENT_LEAVE] = 'X'
+    };
+    static char text[64];
+    struct agent_action action;
+    size_t n = 0;
+
+    while (agent_core_take(core, &action)) {
+        last[action.kind] = action;
+        if (action.kind != AGENT_MOVED && n < sizeof text - 1)
+            text[n++] = letters[action.kind];
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static void orders(size_t n, ...)
+{
+    struct reconcile_order list[8];
+    va_list ap;
+
+    va_start(ap, n);
+    for (size_t i = 0; i < n; i++)
+        list[i] = va_arg(ap, struct reconcile_order);
+    va_end(ap);
+    agent_core_orders(core, list, n, now, now);
+}
+
+static void reported(bool all_told)
+{
+    agent_core_reported(core, now, LEASE, all_told, now);
+}
+
+static void observed(uint32_t index, uint64_t incarnation, const struct agent_facts *facts)
+{
+    struct process_id id = id_of(index, incarnation);
+
+    agent_core_observed(core, &id, facts, now);
+}
+
+static void tail(uint32_t index, uint64_t incarnation, bool sent)
+{
+    struct process_id id = id_of(index, incarnation);
+
+    agent_core_tail_offered(core, &id, sent, now);
+}
+
+static const struct agent_unit *unit(uint32_t index, uint64_t incarnation)
+{
+    struct process_id id = id_of(index, incarnation);
+
+    return agent_core_unit(core, &id);
+}
+
+/* run_one - unit 0.1 runs as ordered and everything is told */
+static void run_one(void)
+{
+    reported(true);
+    orders(1, order_of(0, 1, true));
+    observed(0, 1, &running);
+    (void)take();
+    reported(true);
+    assert_string_equal(take(), "");
+}
+
+static void test_one_life(void **state)
+{
+    (void)state;
+    reported(true);
+    assert_string_equal(take(), "");
+    orders(2, order_of(1, 4, false), order_of(0, 1, true));
+    assert_string_equal(take(), "rS"); /* 1.4 was never started */
+    assert_int_equal(last[AGENT_START].idx_order, 1);
+    assert_string_equal(agent_unit_report(unit(1, 4)).reason, "never started");
+    assert_int_equal(agent_unit_report(unit(1, 4)).state, UNIT_EXITED);
+    assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_PREPARING);
+    observed(0, 1, &running);
+    observed(0, 1, &running);
+    assert_string_equal(take(), "r");
+    orders(1, order_of(0, 1, false));
+    assert_string_equal(take(), "FrT");
+    assert_int_equal(last[AGENT_STOP].grace_us, GRACE);
+    orders(1, order_of(0, 1, false));
+    assert_string_equal(take(), "");
+    observed(0, 1, &gone);
+    assert_string_equal(take(), "rL");
+    tail(0, 1, true);
+    assert_string_equal(take(), "r");
+    reported(true);
+    assert_string_equal(take(), "");
+    orders(0);
+    assert_string_equal(take(), "Fr");
+    assert_null(agent_core_units(core));
+}
+
+static void test_end_is_told_after_its_tail(void **state)
+{
+    (void)state;
+    run_one();
+    observed(0, 1, &gone);
+    assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_PREPARING);
+    assert_int_equal(agent_unit_report(unit(0, 1)).exit_code, 0);
+    assert_string_equal(agent_unit_report(unit(0, 1)).reason, "");
+    tail(0, 1, false);
+    assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_EXITED);
+    assert_int_equal(agent_unit_report(unit(0, 1)).exit_code, 3);
+    assert_string_equal(agent_unit_report(unit(0, 1)).reason, "why");
+    assert_string_equal(take(), "rL");
+    reported(true);
+    assert_string_equal(take(), "L"); /* one more try, as the end is known */
+    tail(0, 1, false);
+    reported(true);
+    assert_string_equal(take(), "");
+}
+
+static void test_start_that_fails_is_an_end(void **state)
+{
+    struct process_id id = id_of(0, 1);
+
+    (void)state;
+    reported(true);
+    orders(1, order_of(0, 1, true));
+    (void)take();
+    agent_core_start_failed(core, &id, "no such folder", now);
+    assert_string_equal(take(), "r");
+    assert_int_equal(agent_unit_report(unit(0, 1)).exit_code, -1);
+    assert_string_equal(agent_unit_report(unit(0, 1)).reason, "no such folder");
+    reported(true);
+    orders(1, order_of(0, 1, true)); /* not again */
+    assert_string_equal(take(), "");
+}
+
+static void test_nothing_before_the_first_orders(void **state)
+{
+    struct process_id id = id_of(0, 1);
+
+    (void)state;
+    agent_core_adopt(core, &id, GRACE, &running);
+    reported(true);
+    assert_string_equal(take(), "r");
+    orders(0);
+    assert_string_equal(take(), "Tr");
+}
+
+static void test_no_start_without_a_lease(void **state)
+{
+    (void)state;
+    orders(1, order_of(0, 1, true));
+    assert_string_equal(take(), "");
+    reported(true);
+    assert_string_equal(take(), "S" /* asked for at the same instant */ "r");
+    now += LEASE - LEASE / 3; /* its fence would end it at once */
+    orders(2, order_of(0, 1, true), order_of(1, 1, true));
+    assert_string_equal(take(), "");
+    reported(true);
+    assert_string_equal(take(), "RSr");
+}
+
+/* During the gap the scheduler may have given the slot to another node. */
+static void test_orders_from_before_a_gap_start_nothing(void **state)
+{
+    uint64_t asked = now;
+    struct reconcile_order two[] = { order_of(0, 1, true), order_of(0, 2, true) };
+
+    (void)state;
+    run_one();
+    agent_core_orders(core, two, 2, asked, now);
+    assert_string_equal(take(), "Tr"); /* 0.2 waits for 0.1 */
+    now += LEASE;
+    observed(0, 1, &gone); /* by its fence */
+    reported(true);
+    assert_string_equal(take(), "rL");
+    agent_core_orders(core, two, 2, now - 1, now); /* asked for before, came late */
+    assert_string_equal(take(), "");
+    agent_core_orders(core, two, 2, now, now);
+    assert_string_equal(take(), "Sr");
+}
+
+/* The deadline counts from when the report was sent. */
+static void test_late_answer_gives_what_is_left(void **state)
+{
+    (void)state;
+    agent_core_reported(core, now, LEASE, true, now + LEASE);
+    assert_int_equal(agent_core_lease_deadline_us(core), now + LEASE);
+    now += LEASE;
+    orders(1, order_of(0, 1, true));
+    assert_string_equal(take(), "");
+    agent_core_reported(core, now - LEASE, LEASE / 2, true, now); /* never backward */
+    assert_int_equal(agent_core_lease_deadline_us(core), now);
+}
+
+static void test_refused_node_starts_nothing_more(void **state)
+{
+    (void)state;
+    run_one();
+    orders(2, order_of(0, 1, true), order_of(0, 2, true));
+    assert_string_equal(take(), "Tr");
+    agent_core_refused(core);
+    observed(0, 1, &gone);
+    reported(true);
+    assert_string_equal(take(), "rL");
+    orders(2, order_of(0, 1, true), order_of(0, 2, true));
+    assert_string_equal(take(), "Sr");
+}
+
+static void test_listed_twice_starts_once(void **state)
+{
+    (void)state;
+    reported(true);
+    orders(2, order_of(0, 1, true), order_of(0, 1, true));
+    assert_string_equal(take(), "Sr");
+}
+
+static void test_stale_incarnation_is_refused(void **state)
+{
+    (void)state;
+    reported(true);
+    orders(1, order_of(0, 2, true));
+    observed(0, 2, &running);
+    (void)take();
+    orders(2, order_of(0, 1, true), order_of(0, 2, true));
+    assert_string_equal(take(), "r");
+    assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_EXITED);
+    assert_int_equal(unit(0, 2)->state, UNIT_RUNNING);
+}
+
+/* What ended while no agent was there: told with the first report, its log offered after it. */
+static void test_adopted_end_is_told_at_once(void **state)
+{
+    struct process_id id = id_of(0, 1);
+
+    (void)state;
+    agent_core_adopt(core, &id, GRACE, &gone);
+    assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_EXITED);
+    reported(true);
+    assert_string_equal(take(), "rL");
+    tail(0, 1, true);
+    orders(1, order_of(0, 1, true)); /* made before that report */
+    assert_string_equal(take(), "");
+}
+
+static void test_unfound_is_looked_for_with_each_report(void **state)
+{
+    const struct agent_facts starting = { .phase = AGENT_STARTING };
+
+    (void)state;
+    reported(true);
+    orders(1, order_of(0, 1, true));
+    observed(0, 1, &starting);
+    (void)take();
+    reported(false);
+    assert_string_equal(take(), "R");
+    observed(0, 1, &running);
+    (void)take();
+    reported(true);
+    assert_string_equal(take(), "");
+}
+
+static void test_leaves_when_all_ends_are_told(void **state)
+{
+    (void)state;
+    run_one();
+    agent_core_stop(core, now);
+    assert_string_equal(take(), "Tr");
+    assert_int_equal(last[AGENT_STOP].grace_us, GRACE);
+    agent_core_stop(core, now);
+    assert_string_equal(take(), "T");
+    assert_int_equal(last[AGENT_STOP].grace_us, 0);
+    orders(2, order_of(0, 1, true), order_of(1, 1, true));
+    reported(true);
+    assert_string_equal(take(), "");
+    observed(0, 1, &gone);
+    reported(true);
+    assert_string_equal(take(), "rL"); /* its end is not public yet */
+    tail(0, 1, true);
+    reported(true); /* but what is queued was not in that report */
+    assert_string_equal(take(), "r");
+    reported(false);
+    assert_string_equal(take(), "");
+    reported(true);
+    assert_string_equal(take(), "X");
+    reported(true);
+    assert_string_equal(take(), "");
+}
+
+static void test_leaves_without_an_answer_in_the_end(void **state)
+{
+    (void)state;
+    agent_core_stop(core, now);
+    assert_string_equal(take(), "");
+    assert_int_equal(agent_core_next_us(core), now + AGENT_GOODBYE_US);
+    now += AGENT_GOODBYE_US - 1;
+    agent_core_timer(core, now);
+    assert_string_equal(take(), "");
+    agent_core_timer(core, ++now);
+    assert_string_equal(take(), "X");
+    assert_false(agent_core_is_all_told(core));
+    assert_int_equal(agent_core_next_us(core), NEVER_US);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_life),
+        TEST(test_end_is_told_after_its_tail),
+        TEST(test_start_that_fails_is_an_end),
+        TEST(test_nothing_before_the_first_orders),
+        TEST(test_no_start_without_a_lease),
+        TEST(test_orders_from_before_a_gap_start_nothing),
+        TEST(test_late_answer_gives_what_is_left),
+        TEST(test_refused_node_starts_nothing_more),
+        TEST(test_listed_twice_starts_once),
+        TEST(test_stale_incarnation_is_refused),
+        TEST(test_adopted_end_is_told_at_once),
+        TEST(test_unfound_is_looked_for_with_each_report),
+        TEST(test_leaves_when_all_ends_are_told),
+        TEST(test_leaves_without_an_answer_in_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
