@@ -203,7 +203,7 @@ static void report(struct link *l)
 {
     _cleanup_free_ char *path = text_format("/nodes/%s/report", l->node);
     struct edl_error error = { 0 };
-    json_t *body = l->config.report_body(l->config.userdata);
+    json_t *body = l->config.report_body(l->sm.sent_us, l->config.userdata);
     int r = link_call(l,
                       &(struct http_call){ .method = "POST",
                                            .path = path,

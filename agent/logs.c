@@ -83,8 +83,7 @@ static int read_chunk(struct stream *s, bool ended, json_t **ret)
     if (fd == -1 || fstat(fd, &st) == -1)
         return -errno;
     /* A reader who comes late wants the end, not gigabytes before it. */
-    if (s->most != NO_TAIL && (uint64_t)st.st_size > s->most)
-        s->offset = MAX_OF(s->offset, (uint64_t)st.st_size - s->most);
+    s->offset = logs_first_byte(s->offset, s->most, (uint64_t)st.st_size);
     s->most = NO_TAIL;
     raw = xcalloc(1, LOGS_CHUNK_BYTES);
     clean = xcalloc(UTF8_GROWTH, LOGS_CHUNK_BYTES);

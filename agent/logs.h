@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <systemd/sd-event.h>
 
 #include "agent/core/process_id.h"
@@ -15,6 +16,15 @@ struct logs;
 struct orders_log;
 
 #define LOGS_CHUNK_BYTES 65536
+
+/* logs_first_byte - where to begin with a log of so many bytes, of which at most the last
+ * tail_bytes are wanted (UINT64_MAX: all) and nothing before after */
+static inline uint64_t logs_first_byte(uint64_t after, uint64_t tail_bytes, uint64_t size)
+{
+    uint64_t tail = size > tail_bytes ? size - tail_bytes : 0;
+
+    return after > tail ? after : tail;
+}
 
 struct logs_config {
     sd_event *event;

@@ -173,6 +173,8 @@ static int read_report(const json_t *body, struct node_report *ret,
     int r = body_string(&must, "boot_id", 39, &ret->boot_id, error);
 
     if (r == 0)
+        r = body_u64(&may, "sent_us", INT64_MAX, &ret->sent_us, error);
+    if (r == 0)
         r = read_offer(body, &ret->offer, error);
     if (r == 0)
         r = body_u64(&may, "foreign_cpu_millicores", INT64_MAX / 2, &ret->foreign_cpu_millicores,

@@ -88,6 +88,7 @@ struct node {
     uint64_t last_report_wall_us;
     uint64_t orders_version; /* rises whenever its orders change (this run of the scheduler) */
     char boot_id[40];
+    uint64_t report_sent_us;   /* of the newest report of this boot, by the node's clock */
     char credential_hash[65];  /* SHA-256 hex of its bearer credential */
     uint16_t port_next;        /* ports are handed out round robin */
     struct process *processes; /* live ones, list by node_next/node_prev */
@@ -264,6 +265,7 @@ struct process_report {
 
 struct node_report {
     const char *boot_id;
+    uint64_t sent_us; /* boot time of the node; 0: not told */
     struct node_offer offer;
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     const struct process_report *processes;
@@ -272,9 +274,9 @@ struct node_report {
                       lost */
 };
 
-/* cluster_report - renews the lease; unknown or stale processes in it are ignored (the agent stops
- * what its orders do not list). A process of ours not mentioned by a complete report that was
- * PREPARING or later becomes LOST. */
+/* cluster_report - one that a newer one has overtaken changes nothing; else renews the lease;
+ * unknown or stale processes in it are ignored (the agent stops what its orders do not list). A
+ * process of ours not mentioned by a complete report that was PREPARING or later becomes LOST. */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error);
 

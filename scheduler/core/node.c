@@ -262,6 +262,18 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
         process_lost(cluster, process, reason, now);
 }
 
+/* overtaken - the agent gave this report up long ago, and the network delivers it all the same:
+ * what it does not list would be taken for gone, though it was started since */
+static bool overtaken(struct node *node, const struct node_report *report)
+{
+    bool same_boot = report->boot_id != NULL && streq(report->boot_id, node->boot_id);
+
+    if (same_boot && report->sent_us != 0 && report->sent_us < node->report_sent_us)
+        return true;
+    node->report_sent_us = report->sent_us;
+    return false;
+}
+
 /* cluster_report - see cluster.h; linear in the processes of the report and of the node */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error)
@@ -271,6 +283,8 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     bool rebooted;
 
     (void)error;
+    if (overtaken(node, report))
+        return 0;
     node_renew_lease(cluster, node, now);
     node->last_report_wall_us = now.wall_us;
     if (node->state == NODE_LOST)

@@ -326,6 +326,39 @@ static void test_complete_report_without_a_known_process_loses_it(void **state)
     world_free(w);
 }
 
+/* The first report was given up and delivered after all, when the process runs and was told. */
+static void test_overtaken_report_changes_nothing(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct process_report item = {
+        .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+    struct node_report report = { .boot_id = "boot-0",
+                                  .sent_us = 2000,
+                                  .offer = w->agents[0].offer,
+                                  .processes = &item,
+                                  .n_processes = 1,
+                                  .complete = true };
+    uint64_t deadline_us;
+
+    (void)state;
+    world_run(w, 2);
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    deadline_us = node->lease_deadline_us;
+    report.sent_us = 1000;
+    report.n_processes = 0;
+    w->now.now_us++;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(world_live(job, "trainer", 0)->state, PROCESS_RUNNING);
+    assert_int_equal(node->lease_deadline_us, deadline_us);
+    report.sent_us = 3000;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(job->processes->state, PROCESS_LOST);
+    world_free(w);
+}
+
 static void test_stale_and_foreign_reports_are_ignored(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -528,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_returned_node_takes_nothing_until_its_leftovers_are_gone),
         cmocka_unit_test(test_new_boot_id_loses_what_ran_before),
         cmocka_unit_test(test_complete_report_without_a_known_process_loses_it),
+        cmocka_unit_test(test_overtaken_report_changes_nothing),
         cmocka_unit_test(test_stale_and_foreign_reports_are_ignored),
         cmocka_unit_test(test_scale_moves_bounds_and_processes_follow),
         cmocka_unit_test(test_cordon_places_nothing_and_drain_empties),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/inventory.h"
+#include "agent/logs.h"
 #include "agent/orders.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
@@ -193,7 +194,9 @@ static void test_orders_parse_is_all_or_nothing(void **state)
     static const char good[] =
         "{\"version\":1,\"processes\":[{\"job_id\":1,\"role\":\"trainer\",\"index\":0,"
         "\"incarnation\":2,\"desired\":\"stop\",\"grace_us\":7}],\"logs\":[{\"job_id\":1,"
-        "\"role\":\"trainer\",\"index\":0,\"incarnation\":2,\"after\":5}]}";
+        "\"role\":\"trainer\",\"index\":0,\"incarnation\":2,\"after\":5,"
+        "\"tail_bytes\":100},{\"job_id\":1,\"role\":\"trainer\",\"index\":1,"
+        "\"incarnation\":2}]}";
     json_t *answer = json_loads(good, 0, NULL);
     struct orders orders = { 0 };
     struct edl_error error;
@@ -204,12 +207,24 @@ static void test_orders_parse_is_all_or_nothing(void **state)
     assert_false(orders.list[0].run);
     assert_int_equal(orders.list[0].grace_us, 7);
     assert_int_equal(orders.logs[0].after, 5);
+    assert_int_equal(orders.logs[0].tail_bytes, 100);
+    assert_int_equal(orders.logs[1].after, 0);
+    assert_int_equal(orders.logs[1].tail_bytes, NO_TAIL);
     orders_clear(&orders);
     (void)json_array_append_new(json_object_get(answer, "processes"),
                                 json_pack("{s:s}", "role", "../x"));
     assert_int_equal(orders_parse(answer, &orders, &error), -EINVAL);
     assert_int_equal(orders.n, 0);
     json_decref(answer);
+}
+
+static void test_logs_first_byte(void **state)
+{
+    (void)state;
+    assert_int_equal(logs_first_byte(0, 100, 1000), 900);
+    assert_int_equal(logs_first_byte(950, 100, 1000), 950);
+    assert_int_equal(logs_first_byte(7, 100, 50), 7);
+    assert_int_equal(logs_first_byte(7, NO_TAIL, 1000), 7);
 }
 
 static void check_utf8(const char *in, size_t n, bool last, const char *expected, size_t used)
@@ -261,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_unit_sm_step_follows_the_table),
         cmocka_unit_test(test_process_id_parse_takes_only_what_key_writes),
         cmocka_unit_test(test_orders_parse_is_all_or_nothing),
+        cmocka_unit_test(test_logs_first_byte),
         cmocka_unit_test(test_utf8_sanitise_replaces_and_waits),
         cmocka_unit_test(test_inventory_smooth_reaches_a_steady_value),
     };
