@@ -8,8 +8,10 @@
 #include "shared/corpus.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -363,6 +365,17 @@ static void remove_folder(const char *folder)
     (void)rmdir(folder);
 }
 
+/* sync_parent - the rename of a finished folder is on disk as well */
+static int sync_parent(const char *path, struct edl_error *error)
+{
+    _cleanup_free_ char *copy = xstrdup(path);
+    _cleanup_close_ int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return edl_error_errno(error, -errno, "cannot sync the folder of %s", path);
+    return 0;
+}
+
 /* check_target - fails early and with a remedy; rename() would refuse as well, but only after all
  * the work */
 static int check_target(const char *out, struct edl_error *error)
@@ -421,7 +434,7 @@ static int write_all(struct build *build, struct edl_error *error)
         return edl_error_errno(error, -errno, "cannot rename %s to %s", build->folder,
                                build->options.out);
     free(TAKE_PTR(build->folder));
-    return 0;
+    return sync_parent(build->options.out, error);
 }
 
 static int run(struct build *build, struct edl_error *error)
