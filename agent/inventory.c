@@ -6,6 +6,7 @@
  * what was reaped there, so that short-lived children count. */
 #include "agent/inventory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -17,7 +18,9 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define SMOOTHING_US (5 * USEC_PER_SEC)
+#define RISE_US USEC_PER_SEC
+#define FALL_US (5 * USEC_PER_SEC)
+#define NUMA_DIR "/sys/devices/system/node"
 #define DEPTH_MAX 64 /* of a process tree; deeper ones are not ours */
 
 static uint64_t machine_millicores(void)
@@ -116,9 +119,22 @@ static void sample_trees(struct inventory_tree *trees, size_t n_trees)
 
 uint64_t inventory_smooth(uint64_t value, uint64_t sample, uint64_t elapsed_us)
 {
-    uint64_t weight_us = MIN_OF(elapsed_us, SMOOTHING_US);
+    uint64_t constant_us = sample > value ? RISE_US : FALL_US;
+    uint64_t weight_us = MIN_OF(elapsed_us, constant_us);
 
-    return (value * (SMOOTHING_US - weight_us) + sample * weight_us) / SMOOTHING_US;
+    return (value * (constant_us - weight_us) + sample * weight_us) / constant_us;
+}
+
+uint8_t inventory_numa_nodes(const char *path)
+{
+    _cleanup_closedir_ DIR *dir = opendir(path);
+    const struct dirent *entry;
+    unsigned n = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        n += strncmp(entry->d_name, "node", 4) == 0 && entry->d_name[4] >= '0' &&
+             entry->d_name[4] <= '9';
+    return (uint8_t)MIN_OF(MAX_OF(n, 1U), (unsigned)UINT8_MAX);
 }
 
 int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_t memory_bytes,
@@ -138,6 +154,7 @@ int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_
                              (unsigned long long)memory_bytes, (unsigned long long)total);
     *inventory = (struct inventory){ .cpu_millicores = cpu_millicores ?: cores,
                                      .memory_bytes = memory_bytes ?: total,
+                                     .numa_nodes = inventory_numa_nodes(NUMA_DIR),
                                      .no_foreign = no_foreign };
     return 0;
 }

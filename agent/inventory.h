@@ -12,6 +12,7 @@ struct edl_error;
 struct inventory {
     uint64_t cpu_millicores; /* offered */
     uint64_t memory_bytes;   /* offered */
+    uint8_t numa_nodes;
     bool no_foreign;
     uint64_t foreign_cpu_millicores; /* smoothed */
     uint64_t foreign_memory_bytes;
@@ -38,5 +39,10 @@ int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_
 void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
                       uint64_t ended_cpu_us, uint64_t now_us);
 
-/* inventory_smooth - moves a value towards a new sample; time constant 5 s */
+/* inventory_numa_nodes - how many node* folders a directory like /sys/devices/system/node holds; at
+ * least 1 */
+uint8_t inventory_numa_nodes(const char *path);
+
+/* inventory_smooth - moves a value towards a new sample: up within 1 s, because trainers must give
+ * way soon; down with a time constant of 5 s */
 uint64_t inventory_smooth(uint64_t value, uint64_t sample, uint64_t elapsed_us);

@@ -23,6 +23,8 @@ enum option_key {
     OPTION_CPU,
     OPTION_MEMORY,
     OPTION_GPUS,
+    OPTION_GPU_NUMA,
+    OPTION_LABEL,
     OPTION_PORTS,
     OPTION_HEARTBEAT,
     OPTION_ALLOW_ROOT,
@@ -42,7 +44,9 @@ static const char help[] =
     "  --address ADDRESS         where processes of this node are reached (default 127.0.0.1)\n"
     "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all)\n"
     "  --memory QUANTITY         offered: 8Gi (default: all)\n"
-    "  --gpus N                  offered (default 0)\n"
+    "  --gpus N                  devices offered, at most 64 (default 0)\n"
+    "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
+    "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated\n"
     "  --ports FIRST-LAST        for processes (default 20000-20999)\n"
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
     "  --allow-root              run processes although the agent runs as root\n"
@@ -62,6 +66,8 @@ static const struct option long_options[] = {
     { "cpu", required_argument, NULL, OPTION_CPU },
     { "memory", required_argument, NULL, OPTION_MEMORY },
     { "gpus", required_argument, NULL, OPTION_GPUS },
+    { "gpu-numa", required_argument, NULL, OPTION_GPU_NUMA },
+    { "label", required_argument, NULL, OPTION_LABEL },
     { "ports", required_argument, NULL, OPTION_PORTS },
     { "heartbeat", required_argument, NULL, OPTION_HEARTBEAT },
     { "allow-root", no_argument, NULL, OPTION_ALLOW_ROOT },
@@ -85,6 +91,24 @@ static int parse_ports(const char *text, struct agent_options *options)
     options->port_first = (uint16_t)first;
     options->port_last = (uint16_t)last;
     return 0;
+}
+
+static int parse_gpu_numa(const char *text, struct agent_options *options)
+{
+    for (size_t i = 0; i < AGENT_GPUS_MAX; i++) {
+        size_t n = strcspn(text, ",");
+        char number[8];
+        uint64_t numa;
+
+        (void)snprintf(number, sizeof number, "%.*s", (int)MIN_OF(n, sizeof number - 1), text);
+        if (n >= sizeof number || parse_u64(number, &numa) < 0 || numa > UINT8_MAX)
+            return -EINVAL;
+        options->gpu_numa[i] = (uint8_t)numa;
+        if (text[n] == '\0')
+            return 0;
+        text += n + 1;
+    }
+    return -EINVAL;
 }
 
 static int set_option(struct agent_options *o, enum option_key key, const char *value)
@@ -113,7 +137,11 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
     case OPTION_MEMORY:
         return parse_bytes(value, &o->memory_bytes);
     case OPTION_GPUS:
-        return parse_u64(value, &o->gpus);
+        return parse_u64(value, &o->gpus) < 0 || o->gpus > AGENT_GPUS_MAX ? -EINVAL : 0;
+    case OPTION_GPU_NUMA:
+        return parse_gpu_numa(value, o);
+    case OPTION_LABEL:
+        return labels_parse(&o->labels, value, NULL);
     case OPTION_PORTS:
         return parse_ports(value, o);
     case OPTION_HEARTBEAT:

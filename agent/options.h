@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/label.h"
+
+#define AGENT_GPUS_MAX 64
+
 struct edl_error;
 
 struct agent_options { /* text is borrowed from argv */
@@ -17,6 +21,8 @@ struct agent_options { /* text is borrowed from argv */
     uint64_t cpu_millicores; /* 0: all of the machine */
     uint64_t memory_bytes;   /* 0: all of the machine */
     uint64_t gpus;
+    uint8_t gpu_numa[AGENT_GPUS_MAX]; /* NUMA node of each device */
+    struct labels labels;
     uint16_t port_first;
     uint16_t port_last;
     uint64_t heartbeat_us;

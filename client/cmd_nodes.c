@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_nodes.c - `edl nodes`: the machines, what they offer and what of it is granted */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "client/json_read.h"
 #include "client/server.h"
@@ -25,6 +26,19 @@ static void add_bytes(struct table *table, const json_t *node, const char *name)
     table_add(table, "%s", text_bytes(json_u64(node, name), text, sizeof(text)));
 }
 
+static void add_labels(struct table *table, json_t *labels)
+{
+    char text[512] = "-";
+    size_t used = 0;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(labels, name, value) if (used < sizeof(text)) used +=
+        (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", used > 0 ? "," : "", name,
+                         json_string_value(value) != NULL ? json_string_value(value) : "?");
+    table_add(table, "%s", text);
+}
+
 static void add_node(struct table *table, const json_t *node)
 {
     uint64_t now_us = clock_read_us(CLOCK_REALTIME);
@@ -46,13 +60,14 @@ static void add_node(struct table *table, const json_t *node)
         table_add(table, "%s", report_us == 0 ? "never" : "now");
     else
         table_add(table, "%s ago", text_duration(now_us - report_us, text, sizeof(text)));
+    add_labels(table, json_object_get(node, "labels"));
 }
 
 static int run(const struct invocation *invocation)
 {
-    static const char *const headers[] = { "NODE",    "STATE",     "ADDRESS", "CPU",
-                                           "GRANTED", "FOREIGN",   "MEMORY",  "GRANTED",
-                                           "GPUS",    "PROCESSES", "REPORT",  NULL };
+    static const char *const headers[] = { "NODE",    "STATE",  "ADDRESS", "CPU",  "GRANTED",
+                                           "FOREIGN", "MEMORY", "GRANTED", "GPUS", "PROCESSES",
+                                           "REPORT",  "LABELS", NULL };
     _cleanup_json_ json_t *answer = NULL;
     struct server server;
     int status = server_open(invocation->common, &server);

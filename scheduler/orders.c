@@ -131,6 +131,20 @@ static void add_own(json_t *env, const struct process *process)
     set_number(env, "EDL_PASSES", job->spec->passes);
 }
 
+/* What it may see of its node's GPUs: what it was granted, and no other; "" hides them all. */
+static void add_gpus(json_t *env, const struct process *process)
+{
+    char text[NODE_GPUS_MAX * 3 + 1] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < NODE_GPUS_MAX; i++)
+        if (process->gpu_mask & UINT64_C(1) << i)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%d", used > 0 ? "," : "", i);
+    set_text(env, "CUDA_VISIBLE_DEVICES", text);
+    set_text(env, "EDL_GPUS", text);
+}
+
 json_t *order_environment(const struct process *process)
 {
     const struct job_spec *spec = process->job->spec;
@@ -140,6 +154,7 @@ json_t *order_environment(const struct process *process)
     add_ranks(env, process);
     for (size_t i = 0; i < spec->n_env; i++)
         set_text(env, spec->env[i].name, spec->env[i].value);
+    add_gpus(env, process);
     add_own(env, process); /* last: who a process is, its job cannot say */
     return env;
 }

@@ -4,6 +4,7 @@
  *
  * Upstream counts CPU and memory from requests and GPUs from limits; replicas of pserver are its
  * min-instance whatever max-instance says. Both are kept. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,7 +15,7 @@
 
 #define CPU_MAX INT64_C(1000000000) /* a million cores */
 #define MEMORY_MAX (INT64_C(1) << 60)
-#define GPUS_MAX 1024
+#define GPUS_MAX 64 /* of one process; a node has no more */
 #define PORTS_MAX 64
 #define PASSES_MAX 1000000
 #define ARGUMENTS_MAX 1024
@@ -61,8 +62,10 @@ static const struct document_rule resource_rules[] = {
       .offset = AT(entrypoint),                                                                    \
       .max = ARGUMENT_BYTES_MAX },                                                                 \
         { .key = "command", .kind = DOCUMENT_ARRAY, .offset = AT(command) },                       \
+        { .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace) },                    \
+        { .key = "node-selector", .kind = DOCUMENT_OBJECT, .offset = AT(selector) },               \
     {                                                                                              \
-        .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace)                         \
+        .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector)                     \
     }
 
 static const struct document_rule upstream_rules[] = {
@@ -325,6 +328,31 @@ static int finish_amount(struct document_reader *reader, const struct role_draft
     return 0;
 }
 
+/* finish_selector - labels that its nodes must carry */
+static int finish_selector(struct document_reader *reader, const struct role_draft *draft,
+                           struct role_spec *role)
+{
+    struct edl_error error = { 0 };
+    const char *name;
+    json_t *value;
+
+    /* why: iterating wants one that is not const; nothing writes to it */
+    json_object_foreach((json_t *)draft->selector, name, value)
+    {
+        const char *text = json_string_value(value);
+        int r = text == NULL ? -EINVAL : labels_set(&role->selector, name, text, &error);
+
+        if (r == 0)
+            continue;
+        (void)snprintf(reader->pointer, sizeof reader->pointer, "%s", draft->pointer);
+        (void)document_enter(reader, "node-selector");
+        (void)document_enter(reader, name);
+        return text == NULL ? document_expected(reader, "a string", value)
+                            : document_refuse(reader, "%s", error.text);
+    }
+    return 0;
+}
+
 int role_draft_finish(struct document_reader *reader, const struct role_draft *draft,
                       const struct job_spec *spec, struct role_spec *role)
 {
@@ -346,6 +374,9 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
         return r;
     r = finish_amount(reader, draft, "memory",
                       (uint64_t[]){ draft->memory, draft->memory_limit, 0 }, &role->memory_bytes);
+    if (r < 0)
+        return r;
+    r = finish_selector(reader, draft, role);
     if (r < 0)
         return r;
     role->gpus = gpus > 0 ? (uint32_t)gpus : 0;

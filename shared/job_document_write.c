@@ -25,6 +25,15 @@ static json_t *time_to_json(uint64_t us)
     return json_sprintf("%" PRIu64 "%s", us / units[i].us, units[i].unit);
 }
 
+static json_t *labels_to_json(const struct labels *labels)
+{
+    json_t *json = json_object();
+
+    for (uint32_t i = 0; i < labels->n; i++)
+        (void)json_object_set_new(json, labels->items[i].name, json_string(labels->items[i].value));
+    return json;
+}
+
 static json_t *role_to_json(const struct role_spec *role)
 {
     json_t *command = json_array(), *json = json_object();
@@ -41,6 +50,8 @@ static json_t *role_to_json(const struct role_spec *role)
     (void)json_object_set_new(json, "memory", json_integer((json_int_t)role->memory_bytes));
     (void)json_object_set_new(json, "gpus", json_integer(role->gpus));
     (void)json_object_set_new(json, "ports", json_integer(role->n_ports));
+    if (role->selector.n > 0)
+        (void)json_object_set_new(json, "node-selector", labels_to_json(&role->selector));
     return json;
 }
 

@@ -211,7 +211,10 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
         wanted += job->target[r];
     }
     if (state == JOB_RUNNING) {
-        job_set_reason(cluster, job, "running", "all %u processes run", running);
+        if (running == 1)
+            job_set_reason(cluster, job, "running", "its process runs");
+        else
+            job_set_reason(cluster, job, "running", "all %u processes run", running);
         return;
     }
     if (describe_repair(cluster, job))

@@ -165,7 +165,8 @@ static void test_everything(void **state)
         "    resources:\n      limits: {cpu: 2, memory: 1Gi, nvidia.com/gpu: '1'}\n"
         "      requests: {cpu: 1.5}\n"
         "  pserver: {min-instance: 2, max-instance: 5}\n"
-        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4096}]\n";
+        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4096,\n"
+        "           nodeSelector: {rack: r1, gpu: a100}}]\n";
     char ignored[512];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
     const struct role_spec *trainer = &spec->roles[1];
@@ -194,6 +195,8 @@ static void test_everything(void **state)
     assert_string_equal(spec->roles[2].name, "helper");
     assert_int_equal(spec->roles[2].n_ports, 3);
     assert_int_equal(spec->roles[2].gpus, 2);
+    assert_int_equal(spec->roles[2].selector.n, 2);
+    assert_string_equal(labels_get(&spec->roles[2].selector, "gpu"), "a100");
     check_round_trip(spec);
     (void)job_spec_free(spec);
 }
@@ -237,7 +240,7 @@ static const struct refusal refusals[] = {
     { TRAINER("\"resources\":{\"requests\":{\"memory\":true}}"),
       "/spec/trainer/resources/requests/memory", "found true", "" },
     { TRAINER("\"resources\":{\"limits\":{\"gpu\":\"-1\"}}"), "/spec/trainer/resources/limits/gpu",
-      "from 0 to 1024", "" },
+      "from 0 to 64", "" },
     { TRAINER(
           "\"entrypoint\":\"x\",\"resources\":{\"requests\":{\"cpu\":2},\"limits\":{\"cpu\":1}}"),
       "/spec/trainer/resources/limits/cpu", "smaller than the request", "" },
@@ -249,6 +252,12 @@ static const struct refusal refusals[] = {
     { SPEC("\"grace\":\"25h\""), "/spec/grace", "25h is outside", "" },
     { SPEC("\"restart\":{\"max\":-1}"), "/spec/restart/max", "from 0", "" },
     { SPEC("\"fault_tolerant\":\"yes\""), "/spec/fault_tolerant", "true or false is expected", "" },
+    { TRAINER("\"entrypoint\":\"x\",\"node-selector\":{\"Rack\":\"r1\"}"),
+      "/spec/trainer/node-selector/Rack", "cannot be a label's name", "" },
+    { TRAINER("\"entrypoint\":\"x\",\"node-selector\":{\"rack\":1}"),
+      "/spec/trainer/node-selector/rack", "a string is expected, found number 1", "" },
+    { TRAINER("\"entrypoint\":\"x\",\"node-selector\":[]"), "/spec/trainer/node-selector",
+      "an object is expected", "" },
     /* names and keys */
     { "{\"metadata\":{\"name\":\"my.job_1\"},\"spec\":{\"trainer\":{\"entrypoint\":\"x\"}}}",
       "/metadata/name", "\"my.job_1\" cannot name a job",

@@ -125,6 +125,22 @@ static void test_environment_lists_allocated_ports(void **state)
     json_decref(env);
 }
 
+static void test_environment_shows_granted_gpus_only(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    json_t *env = order_environment(process);
+
+    assert_env(env, "CUDA_VISIBLE_DEVICES", ""); /* none was granted: it sees none */
+    json_decref(env);
+    process->gpu_mask = UINT64_C(1) << 63 | 1 << 2 | 1;
+    env = order_environment(process);
+    assert_env(env, "CUDA_VISIBLE_DEVICES", "0,2,63");
+    assert_env(env, "EDL_GPUS", "0,2,63");
+    json_decref(env);
+    process->gpu_mask = 0;
+}
+
 static void test_orders_name_every_process_of_the_node(void **state)
 {
     struct fixture *f = *state;
@@ -417,6 +433,7 @@ int main(void)
         T(test_environment_has_upstreams_values),
         T(test_environment_of_the_job_wins_but_not_over_identity),
         T(test_environment_lists_allocated_ports),
+        T(test_environment_shows_granted_gpus_only),
         T(test_orders_name_every_process_of_the_node),
         T(test_orders_stop_what_is_wanted_stopped),
         T(test_logs_are_cut_where_they_overlap),

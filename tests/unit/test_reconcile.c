@@ -5,8 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -252,11 +255,35 @@ static void test_utf8_sanitise_replaces_and_waits(void **state)
     check_utf8("\xF0\x9F\x98\x80", 4, true, "\xF0\x9F\x98\x80", 4);
 }
 
+static void test_inventory_counts_numa_nodes(void **state)
+{
+    static const char *const folders[] = { "node0", "node1", "node12", "power", "nodes" };
+    char dir[] = "/tmp/edl-test-numa-XXXXXX";
+    char path[80];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(inventory_numa_nodes(dir), 1); /* nothing said: one */
+    for (size_t i = 0; i < ELEMENTS(folders); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    assert_int_equal(inventory_numa_nodes(dir), 3);
+    for (size_t i = 0; i < ELEMENTS(folders); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, folders[i]);
+        (void)rmdir(path);
+    }
+    (void)rmdir(dir);
+    assert_int_equal(inventory_numa_nodes(dir), 1);
+}
+
 static void test_inventory_smooth_reaches_a_steady_value(void **state)
 {
     (void)state;
     assert_int_equal(inventory_smooth(0, 1000, 5 * USEC_PER_SEC), 1000);
-    assert_int_equal(inventory_smooth(0, 1000, USEC_PER_SEC), 200);
+    assert_int_equal(inventory_smooth(0, 1000, USEC_PER_SEC), 1000); /* up: at once */
+    assert_int_equal(inventory_smooth(0, 1000, USEC_PER_SEC / 2), 500);
+    assert_int_equal(inventory_smooth(1000, 0, USEC_PER_SEC), 800); /* down: slowly */
     assert_int_equal(inventory_smooth(1000, 1000, USEC_PER_SEC), 1000);
 }
 
@@ -278,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_orders_parse_is_all_or_nothing),
         cmocka_unit_test(test_logs_first_byte),
         cmocka_unit_test(test_utf8_sanitise_replaces_and_waits),
+        cmocka_unit_test(test_inventory_counts_numa_nodes),
         cmocka_unit_test(test_inventory_smooth_reaches_a_steady_value),
     };
 

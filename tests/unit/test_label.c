@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_label.c - labels: what may stand in them, their order, and who covers whom */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "shared/error.h"
+#include "shared/label.h"
+#include "shared/macro.h"
+
+static void test_sorted_and_replaced(void **state)
+{
+    struct labels labels = { 0 };
+    char text[80];
+
+    (void)state;
+    assert_int_equal(labels_parse(&labels, "zone=b", NULL), 0);
+    assert_int_equal(labels_parse(&labels, "rack=r1", NULL), 0);
+    assert_int_equal(labels_parse(&labels, "gpu=", NULL), 0);
+    assert_int_equal(labels_parse(&labels, "rack=r2", NULL), 0);
+    assert_string_equal(labels_describe(&labels, text, sizeof text), "gpu=,rack=r2,zone=b");
+    assert_string_equal(labels_get(&labels, "rack"), "r2");
+    assert_null(labels_get(&labels, "rac"));
+}
+
+static void test_refused(void **state)
+{
+    static const char *const bad[] = {
+        "rack",
+        "=x",
+        "Rack=1",
+        "-a=1",
+        "a b=1",
+        "a=b c",
+        "a=\xc3\xa4",
+        "a=\n",
+        "abcdefghijklmnopqrstuvwxyzabcdef=32 are too many",
+        "a=0123456789012345678901234567890123456789012345678901234567890123",
+    };
+    struct labels labels = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        struct edl_error error = { 0 };
+
+        if (labels_parse(&labels, bad[i], &error) != -EINVAL || error.text[0] == '\0')
+            fail_msg("accepted: %s", bad[i]);
+    }
+    assert_int_equal(labels.n, 0);
+}
+
+static void test_full(void **state)
+{
+    struct labels labels = { 0 };
+    char text[16];
+
+    (void)state;
+    for (int i = 0; i < LABELS_MAX; i++) {
+        (void)snprintf(text, sizeof text, "l%d=x", i);
+        assert_int_equal(labels_parse(&labels, text, NULL), 0);
+    }
+    assert_int_equal(labels_parse(&labels, "one-more=x", NULL), -E2BIG);
+    assert_int_equal(labels_parse(&labels, "l3=y", NULL), 0); /* replacing needs no room */
+}
+
+static void test_cover(void **state)
+{
+    struct labels node = { 0 }, wanted = { 0 };
+
+    (void)state;
+    assert_true(labels_cover(&node, &wanted));
+    (void)labels_parse(&node, "rack=r1", NULL);
+    (void)labels_parse(&node, "gpu=a100", NULL);
+    assert_true(labels_cover(&node, &wanted));
+    (void)labels_parse(&wanted, "gpu=a100", NULL);
+    assert_true(labels_cover(&node, &wanted));
+    assert_false(labels_equal(&node, &wanted));
+    (void)labels_parse(&wanted, "gpu=h100", NULL);
+    assert_false(labels_cover(&node, &wanted));
+    (void)labels_parse(&wanted, "gpu=a100", NULL);
+    (void)labels_parse(&wanted, "rack=r1", NULL);
+    assert_true(labels_equal(&node, &wanted));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sorted_and_replaced),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_cover),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
