@@ -422,6 +422,24 @@ uint64_t task_queue_next_deadline_us(const struct task_queue *queue)
     return queue->leased != NULL ? queue->leased->task.deadline_us : NEVER_US;
 }
 
+uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us)
+{
+    const struct holder *found;
+    const struct entry *entry;
+    uint64_t longest_us = 0;
+
+    HASH_FIND(hh, queue->holders, &holder, sizeof holder, found);
+    if (found == NULL)
+        return 0;
+    DL_FOREACH2(found->held, entry, holder_next)
+    {
+        uint64_t leased_us = entry->task.deadline_us - queue->config.lease_timeout_us;
+
+        longest_us = MAX_OF(longest_us, now_us - MIN_OF(leased_us, now_us));
+    }
+    return longest_us;
+}
+
 bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)
 {
     if (!task_queue_is_finished(queue) || queue->model_saved)

@@ -97,6 +97,9 @@ size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder, bool
 size_t task_queue_expire(struct task_queue *queue, uint64_t now_us);
 uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_US when none */
 
+/* task_queue_held_us - how long this incarnation has held its oldest task; 0 when it holds none */
+uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us);
+
 /* Model saving: after the last pass one holder is elected, until it reports done or is released. */
 bool task_queue_elect_saver(struct task_queue *queue,
                             uint64_t holder); /* true: it is this holder */

@@ -254,10 +254,8 @@ static void report(struct world *world, struct fake_agent *agent)
     free(items);
 }
 
-void world_turn(struct world *world, size_t agent)
+static void carry_out(struct world *world, struct fake_agent *a)
 {
-    struct fake_agent *a = &world->agents[agent];
-
     if (a->silent || cluster_node(world->cluster, a->name) == NULL)
         return;
     if (a->reports_first) {
@@ -268,6 +266,21 @@ void world_turn(struct world *world, size_t agent)
     for (size_t i = 0; i < a->n; i++)
         progress(&a->items[i]);
     report(world, a);
+}
+
+void world_turn(struct world *world, size_t agent)
+{
+    carry_out(world, &world->agents[agent]);
+    world_plan(world);
+}
+
+void world_second(struct world *world)
+{
+    world->now.now_us += USEC_PER_SEC;
+    world->now.wall_us += USEC_PER_SEC;
+    cluster_tick(world->cluster, world->now);
+    for (size_t i = 0; i < world->n_agents; i++)
+        carry_out(world, &world->agents[i]);
     world_plan(world);
 }
 

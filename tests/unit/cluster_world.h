@@ -58,6 +58,8 @@ void world_plan(struct world *world);
 void world_check(struct world *world);
 /* one agent carries out its orders and reports; then plan and check */
 void world_turn(struct world *world, size_t agent);
+/* a second passes, then all agents carry out their orders and report, then one plan */
+void world_second(struct world *world);
 /* all agents, n times */
 void world_run(struct world *world, unsigned n);
 void world_advance(struct world *world, uint64_t us);

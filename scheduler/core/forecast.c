@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forecast.c - what a change would do to the cluster as it is
+ *
+ * A change is a call on a copy of the cluster and the question whether it is done. The copy is
+ * played forward (forecast_play.c) until it is, and then until what it set off has settled. */
+#include "scheduler/core/forecast.h"
+
+#include "scheduler/core/forecast_run.h"
+
+#define SETTLE_MAX_US (600 * USEC_PER_SEC)
+
+const char *forecast_verdict_to_string(enum forecast_verdict verdict)
+{
+    static const char *const texts[] = {
+        [FORECAST_NOW] = "now",         [FORECAST_AFTER_SHRINKING] = "after-shrinking",
+        [FORECAST_LATER] = "later",     [FORECAST_AFTER_END] = "after-end",
+        [FORECAST_UNKNOWN] = "unknown", [FORECAST_NEVER] = "never",
+    };
+
+    return texts[verdict];
+}
+
+/* forecast_done - frees what it owns; one that was never filled in must be zero */
+void forecast_done(struct forecast *forecast)
+{
+    for (size_t i = 0; i < forecast->n_roles; i++)
+        free(forecast->roles[i].victims);
+    free(forecast->roles);
+    free(forecast->placements);
+    *forecast = (struct forecast){ 0 };
+}
+
+/* --- the play --- */
+
+static bool never_fits(const struct run *run)
+{
+    return run->subject != NULL && run->subject->state == JOB_QUEUED &&
+           streq(run->subject->reason_code, "never-fits");
+}
+
+static void wait_until_done(struct run *run)
+{
+    while (!run->change->is_done(run) && !never_fits(run)) {
+        if (!run->noted && play_end_is_next(&run->play))
+            note_waiting(run);
+        if (!play_step(&run->play, true))
+            break;
+    }
+    run->done = run->change->is_done(run);
+}
+
+static void settle(struct run *run)
+{
+    struct play *play = &run->play;
+
+    play->until_us = MIN_OF(play->until_us, play->now.now_us + SETTLE_MAX_US);
+    while (!play_is_settled(play) && play_step(play, false))
+        ;
+}
+
+static bool anybody_stops(const struct forecast *forecast)
+{
+    for (size_t i = 0; i < forecast->n_roles; i++)
+        if (forecast->roles[i].n_victims > 0)
+            return true;
+    return false;
+}
+
+static enum forecast_verdict judge(const struct run *run)
+{
+    if (!run->done)
+        return never_fits(run) ? FORECAST_NEVER : FORECAST_UNKNOWN;
+    if (run->play.now.now_us == run->begin.now_us)
+        return FORECAST_NOW;
+    if (run->play.ended != NULL)
+        return FORECAST_AFTER_END;
+    return anybody_stops(run->forecast) ? FORECAST_AFTER_SHRINKING : FORECAST_LATER;
+}
+
+/* One play of the change; *ret is filled in but for the longest wait. */
+static int play_change(const struct cluster *cluster, const struct change *change,
+                       struct instant now, const struct forecast_options *options, bool longest,
+                       struct forecast *ret, struct edl_error *error)
+{
+    struct run run = { .change = change, .cluster = cluster, .begin = now, .forecast = ret };
+    int r = play_init(&run.play, cluster, now, options, longest, error);
+
+    if (r < 0)
+        return r;
+    r = change->apply(change, run.play.cluster, now, &run.subject, error);
+    if (r < 0) {
+        play_done(&run.play);
+        return r;
+    }
+    *ret = (struct forecast){ .wait_least_us = NEVER_US, .wait_most_us = NEVER_US };
+    note_begin(&run);
+    play_plan(&run.play);
+    wait_until_done(&run);
+    ret->verdict = judge(&run);
+    if (run.done) {
+        ret->wait_least_us = run.play.now.now_us - now.now_us;
+        note_done(&run);
+        forecast_explain(&run);
+        settle(&run);
+        note_settled(&run);
+    } else {
+        if (!run.noted)
+            note_waiting(&run);
+        forecast_explain(&run);
+    }
+    note_end(&run);
+    play_done(&run.play);
+    return 0;
+}
+
+static int forecast_change(const struct cluster *cluster, const struct change *change,
+                           struct instant now, const struct forecast_options *options,
+                           struct forecast *ret, struct edl_error *error)
+{
+    static const struct forecast_options defaults = { 0 };
+    struct forecast longest = { 0 };
+    int r;
+
+    if (options == NULL)
+        options = &defaults;
+    r = play_change(cluster, change, now, options, false, ret, error);
+    if (r < 0)
+        return r;
+    if (ret->verdict == FORECAST_NOW) {
+        ret->wait_most_us = 0;
+    } else if (ret->wait_least_us != NEVER_US &&
+               play_change(cluster, change, now, options, true, &longest, NULL) == 0) {
+        /* another order of stops may by chance be the faster one */
+        ret->wait_most_us = MAX_OF(longest.wait_least_us, ret->wait_least_us);
+    }
+    forecast_done(&longest);
+    return 0;
+}
+
+/* --- the changes --- */
+
+static int apply_submit(const struct change *change, struct cluster *copy, struct instant now,
+                        struct job **ret_subject, struct edl_error *error)
+{
+    struct job_spec *spec = job_spec_copy(change->spec);
+    int r = cluster_submit(copy, spec, change->user, now, ret_subject, error);
+
+    if (r < 0)
+        (void)job_spec_free(spec);
+    return r;
+}
+
+static bool is_started(const struct run *run)
+{
+    return run->subject->state != JOB_QUEUED;
+}
+
+/* cluster_forecast - see forecast.h */
+int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec, const char *user,
+                     struct instant now, const struct forecast_options *options,
+                     struct forecast *ret, struct edl_error *error)
+{
+    const struct change change = { .apply = apply_submit,
+                                   .is_done = is_started,
+                                   .now_text = "there is room for its minimum",
+                                   .later_text = "what is being stopped already makes room for it",
+                                   .spec = spec,
+                                   .user = user };
+
+    return forecast_change(cluster, &change, now, options, ret, error);
+}
+
+static int apply_scale(const struct change *change, struct cluster *copy, struct instant now,
+                       struct job **ret_subject, struct edl_error *error)
+{
+    *ret_subject = cluster_job(copy, change->job_id);
+    return cluster_scale_job(copy, *ret_subject, change->role, change->min, change->max, now,
+                             error);
+}
+
+static bool is_resized(const struct run *run)
+{
+    const struct tracked *tracked = run_tracked(run, run->subject);
+
+    return tracked->was_queued ? is_started(run) : run->subject->state == JOB_RUNNING;
+}
+
+/* cluster_forecast_scale - see forecast.h */
+int cluster_forecast_scale(const struct cluster *cluster, const struct job *job, const char *role,
+                           uint32_t min, uint32_t max, struct instant now,
+                           const struct forecast_options *options, struct forecast *ret,
+                           struct edl_error *error)
+{
+    const struct change change = { .apply = apply_scale,
+                                   .is_done = is_resized,
+                                   .now_text = "it keeps the size that it has",
+                                   .later_text = "there is room for what it gets",
+                                   .job_id = job->id,
+                                   .role = role,
+                                   .min = min,
+                                   .max = max };
+
+    return forecast_change(cluster, &change, now, options, ret, error);
+}
+
+static int apply_node(const struct change *change, struct cluster *copy, struct instant now,
+                      struct job **ret_subject, struct edl_error *error)
+{
+    (void)ret_subject;
+    return cluster_set_node_state(copy, cluster_node(copy, change->node), change->state, now,
+                                  error);
+}
+
+static bool is_node_changed(const struct run *run)
+{
+    const struct node *node = cluster_node(run->play.cluster, run->change->node);
+    const struct tracked *tracked;
+
+    if (run->change->state == NODE_DRAINING && node->processes != NULL)
+        return false;
+    for (tracked = run->tracked; tracked != NULL; tracked = tracked->hh.next)
+        if (tracked_lacks(tracked))
+            return false;
+    return true;
+}
+
+/* cluster_forecast_node - see forecast.h */
+int cluster_forecast_node(const struct cluster *cluster, const struct node *node,
+                          enum node_state state, struct instant now,
+                          const struct forecast_options *options, struct forecast *ret,
+                          struct edl_error *error)
+{
+    const struct change change = { .apply = apply_node,
+                                   .is_done = is_node_changed,
+                                   .now_text = "no process has to stop for it",
+                                   .later_text = "what is being stopped already is all that has to",
+                                   .node = node->name,
+                                   .state = state };
+
+    return forecast_change(cluster, &change, now, options, ret, error);
+}

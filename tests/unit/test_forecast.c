@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_forecast.c - what a submission, other bounds or a drain would do; nothing is changed by
+ * asking
+ *
+ * That a forecast comes true is tested with many clusters in test_forecast_random.c. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "scheduler/core/forecast.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+#define GRACE_US (30 * USEC_PER_SEC)
+
+static const struct forecast_options options = { .stop_us = USEC_PER_SEC,
+                                                 .start_us = USEC_PER_SEC };
+
+static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max, uint64_t cpu)
+{
+    struct job_spec *spec = world_spec(name, min, max, cpu, 0, 0);
+
+    spec->grace_us = GRACE_US;
+    return spec;
+}
+
+static struct forecast forecast_of(const struct world *w, const char *name, uint32_t min,
+                                   uint32_t max, uint64_t cpu)
+{
+    struct job_spec *spec = spec_of(name, min, max, cpu);
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+
+    if (cluster_forecast(w->cluster, spec, "ann", w->now, &options, &forecast, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)job_spec_free(spec);
+    return forecast;
+}
+
+static const struct forecast_role *role_in(const struct forecast *forecast, const char *job)
+{
+    for (size_t i = 0; i < forecast->n_roles; i++)
+        if (streq(forecast->roles[i].job, job))
+            return &forecast->roles[i];
+    fail_msg("the forecast does not speak of job %s", job);
+    return NULL;
+}
+
+/* A job that fills the world's one node of ten cores. */
+static struct job *fill(struct world *w, uint32_t min)
+{
+    struct job *job = world_submit(w, spec_of("a", min, 10, 1000));
+
+    for (int i = 0; i < 30; i++)
+        world_second(w);
+    assert_int_equal(job_count_running(job, 0), 10);
+    return job;
+}
+
+/* Every process of the job takes a task, works on it for so long and finishes it. */
+static void work(struct world *w, const struct job *job, unsigned seconds, bool finish)
+{
+    struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        enum task_lease_result result;
+        struct task *task = NULL;
+        bool save;
+
+        assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task,
+                                            &save, NULL),
+                         0);
+        assert_int_equal(result, TASK_LEASE_GIVEN);
+    }
+    while (seconds-- > 0)
+        world_second(w);
+    DL_FOREACH2(job->processes, process, job_next)
+    for (uint32_t i = 0; finish && i < task_queue_n_tasks(job->queue); i++) {
+        const struct task *task = task_queue_task(job->queue, i);
+
+        if (task->state == TASK_LEASED && task->holder == process->incarnation)
+            assert_int_equal(cluster_finish_task(w->cluster, process, i,
+                                                 task_queue_pass(job->queue), task->lease, w->now,
+                                                 NULL),
+                             0);
+    }
+    world_plan(w);
+}
+
+/* All passes ended: one saves the model, all end well. */
+static void finish(struct world *w, const struct job *job)
+{
+    struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        enum task_lease_result result;
+        struct task *task;
+        bool save = false;
+
+        assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task,
+                                            &save, NULL),
+                         0);
+        assert_int_equal(result, TASK_LEASE_FINISHED);
+        if (save)
+            assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+        world_exit(w, process, 0, 0);
+    }
+    world_second(w);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+}
+
+static void test_starts_now(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    struct forecast forecast = forecast_of(w, "a", 3, 6, 1000);
+
+    (void)state;
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    assert_string_equal(forecast.code, "at-once");
+    assert_int_equal(forecast.wait_least_us, 0);
+    assert_int_equal(forecast.wait_most_us, 0);
+    assert_int_equal(forecast.n_placements, 3);
+    assert_string_equal(forecast.placements[0].node, "node-0");
+    assert_string_equal(forecast.placements[2].role, "trainer");
+    assert_int_equal(forecast.n_roles, 1);
+    assert_true(forecast.roles[0].subject);
+    assert_int_equal(forecast.roles[0].to, 3);
+    assert_int_equal(forecast.roles[0].later, 6);
+    assert_int_equal(forecast.n_victims, 0);
+    assert_int_equal(forecast.utilisation_before_ppm, 0);
+    assert_int_equal(forecast.utilisation_after_ppm, 750000);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_starts_after_shrinking(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *a = fill(w, 2);
+    struct forecast forecast;
+    const struct forecast_role *role;
+
+    (void)state;
+    assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(100, 2), "digest", w->now,
+                                         NULL),
+                     0);
+    work(w, a, 7, false);
+    forecast = forecast_of(w, "b", 2, 2, 1000);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
+    assert_string_equal(forecast.reason, "job a gives up 2 of 10 trainers");
+    assert_int_equal(forecast.wait_least_us, USEC_PER_SEC);
+    assert_int_equal(forecast.wait_most_us, GRACE_US);
+    role = role_in(&forecast, "a");
+    assert_int_equal(role->from, 10);
+    assert_int_equal(role->to, 8);
+    assert_int_equal(role->later, 8);
+    assert_int_equal(role->n_victims, 2);
+    assert_int_equal(role->victims[0].index, 9);
+    assert_int_equal(role->victims[1].index, 8);
+    assert_string_equal(role->victims[0].node, "node-0");
+    assert_int_equal(role->victims[0].lost_us, 7 * USEC_PER_SEC);
+    assert_int_equal(forecast.lost_us, 14 * USEC_PER_SEC);
+    assert_int_equal(forecast.n_victims, 2);
+    assert_int_equal(forecast.n_resizes, 1);
+    assert_int_equal(forecast.n_placements, 2);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_starts_after_a_job_ends(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *a = world_submit(w, spec_of("a", 10, 10, 1000));
+    struct forecast forecast;
+    uint64_t asked_us;
+    struct job *b;
+
+    (void)state;
+    world_second(w);
+    world_second(w);
+    assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(40, 1), "d", w->now, NULL), 0);
+    work(w, a, 59, true);
+    /* 10 of 40 tasks in 60 seconds of running */
+    forecast = forecast_of(w, "b", 2, 4, 1000);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_END);
+    assert_string_equal(forecast.code, "job-ends");
+    assert_string_equal(forecast.reason,
+                        "when job a has ended, in about 3 min at its present rate");
+    assert_in_range(forecast.wait_least_us, 180 * USEC_PER_SEC, 182 * USEC_PER_SEC);
+    assert_in_range(forecast.wait_most_us, 209 * USEC_PER_SEC, 212 * USEC_PER_SEC);
+    assert_true(role_in(&forecast, "a")->ends);
+    assert_int_equal(role_in(&forecast, "a")->to, 0);
+    assert_int_equal(role_in(&forecast, "a")->n_victims, 0);
+    assert_int_equal(role_in(&forecast, "b")->later, 4);
+    /* and so it comes */
+    asked_us = w->now.now_us;
+    b = world_submit(w, spec_of("b", 2, 4, 1000));
+    for (int i = 0; i < 3; i++)
+        work(w, a, 59, true);
+    assert_int_equal(b->state, JOB_QUEUED);
+    finish(w, a);
+    assert_int_equal(b->state, JOB_STARTING);
+    assert_in_range(w->now.now_us - asked_us, forecast.wait_least_us - 5 * USEC_PER_SEC,
+                    forecast.wait_most_us);
+    for (size_t i = 0; i < forecast.n_placements; i++)
+        assert_string_equal(world_live(b, "trainer", forecast.placements[i].index)->node_name,
+                            forecast.placements[i].node);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_waits_and_nobody_knows_how_long(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *a = world_submit(w, spec_of("a", 10, 10, 1000));
+    const struct forecast_options impatient = { .horizon_us = 100 * USEC_PER_SEC };
+    struct job_spec *spec = spec_of("b", 2, 4, 1000);
+    struct forecast forecast;
+
+    (void)state;
+    world_second(w);
+    world_second(w);
+    forecast = forecast_of(w, "b", 2, 4, 1000);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_string_equal(forecast.code, "gang-does-not-fit");
+    assert_non_null(strstr(forecast.reason, "; when a job ends is not known"));
+    assert_true(forecast.wait_least_us == NEVER_US && forecast.wait_most_us == NEVER_US);
+    assert_int_equal(forecast.n_roles, 1);
+    forecast_done(&forecast);
+    /* its end is known, and further away than anybody looks */
+    assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(40, 1), "d", w->now, NULL), 0);
+    work(w, a, 59, true);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", w->now, &impatient, &forecast, NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    forecast_done(&forecast);
+    forecast = forecast_of(w, "b", 2, 4, 1000);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_END);
+    forecast_done(&forecast);
+    (void)job_spec_free(spec);
+    world_free(w);
+}
+
+static void test_never_fits(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    struct forecast forecast = forecast_of(w, "a", 1, 1, 5000);
+
+    (void)state;
+    assert_int_equal(forecast.verdict, FORECAST_NEVER);
+    assert_string_equal(forecast.code, "never-fits");
+    assert_non_null(strstr(forecast.reason, "no node offers that much"));
+    assert_int_equal(forecast.n_placements, 0);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_what_is_refused_is_refused_the_same_way(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *a = fill(w, 2);
+    struct job_spec *taken = spec_of("a", 1, 1, 1000);
+    struct job_spec *bad = spec_of("b", 3, 2, 1000);
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+    struct edl_error real = { 0 };
+
+    (void)state;
+    assert_int_equal(cluster_forecast(w->cluster, taken, "ann", w->now, &options, &forecast,
+                                      &error),
+                     -EEXIST);
+    assert_int_equal(cluster_submit(w->cluster, taken, "ann", w->now, NULL, &real), -EEXIST);
+    assert_memory_equal(&error, &real, sizeof error);
+    assert_int_equal(cluster_forecast(w->cluster, bad, "ann", w->now, &options, &forecast, &error),
+                     EDL_EBADSPEC);
+    assert_int_equal(cluster_forecast_scale(w->cluster, a, "trainer", 3, 2, w->now, &options,
+                                            &forecast, &error),
+                     -EINVAL);
+    assert_string_equal(error.pointer, "/max");
+    assert_int_equal(cluster_forecast_node(w->cluster, cluster_node(w->cluster, "node-0"),
+                                           NODE_LOST, w->now, &options, &forecast, &error),
+                     -EINVAL);
+    assert_null(forecast.roles);
+    (void)job_spec_free(taken);
+    (void)job_spec_free(bad);
+    world_free(w);
+}
+
+static void test_what_stops_already_makes_room(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *a = fill(w, 2);
+    struct forecast forecast;
+
+    (void)state;
+    assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
+    world_plan(w);
+    forecast = forecast_of(w, "b", 2, 2, 1000);
+    assert_int_equal(forecast.verdict, FORECAST_LATER);
+    assert_int_equal(forecast.wait_least_us, USEC_PER_SEC);
+    assert_int_equal(forecast.n_victims, 0);
+    assert_int_equal(forecast.n_placements, 2);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_scale_tells_who_gives_way(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *a = fill(w, 2);
+    struct job *b = world_submit(w, spec_of("b", 2, 2, 1000));
+    struct forecast forecast = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        world_second(w);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 4, 4, w->now, &options, &forecast,
+                                            NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
+    assert_string_equal(forecast.reason, "job a gives up 2 of 8 trainers");
+    assert_int_equal(role_in(&forecast, "b")->to, 4);
+    assert_true(role_in(&forecast, "b")->subject);
+    assert_int_equal(forecast.wait_least_us, 2 * USEC_PER_SEC);
+    assert_int_equal(forecast.n_placements, 2);
+    forecast_done(&forecast);
+    assert_int_equal(cluster_forecast_scale(w->cluster, a, NULL, 2, 8, w->now, &options, &forecast,
+                                            NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    forecast_done(&forecast);
+    assert_int_equal(cluster_forecast_scale(w->cluster, a, NULL, 2, 5, w->now, &options, &forecast,
+                                            NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
+    assert_string_equal(forecast.reason, "job a gives up 3 of 8 trainers");
+    assert_int_equal(forecast.n_resizes, 0);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_drain_tells_who_moves(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    const struct node *node = cluster_node(w->cluster, "node-0");
+    struct forecast forecast = { 0 };
+    struct job *a = world_submit(w, spec_of("a", 3, 3, 1000));
+    struct job *b;
+
+    (void)state;
+    world_second(w);
+    world_second(w);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(cluster_forecast_node(w->cluster, node, NODE_DRAINING, w->now, &options,
+                                           &forecast, NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
+    assert_string_equal(forecast.reason, "job a moves 3 of 3 trainers");
+    assert_int_equal(forecast.n_placements, 3);
+    assert_string_equal(forecast.placements[0].node, "node-1");
+    assert_string_equal(forecast.placements[0].job, "a");
+    forecast_done(&forecast);
+    /* the other node is taken: a would come to stand still */
+    b = world_submit(w, spec_of("b", 4, 4, 1000));
+    world_second(w);
+    world_second(w);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(cluster_forecast_node(w->cluster, node, NODE_DRAINING, w->now, &options,
+                                           &forecast, NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_string_equal(forecast.code, "replacement-does-not-fit");
+    assert_int_equal(strncmp(forecast.reason, "job a: ", 7), 0);
+    assert_int_equal(role_in(&forecast, "a")->n_victims, 3);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_silent_nodes_stay_for_the_time_of_a_forecast(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    struct job_spec *spec = spec_of("a", 8, 8, 1000);
+    struct forecast forecast;
+    struct job *a;
+
+    (void)state;
+    spec->passes = 100;
+    a = world_submit(w, spec);
+    world_second(w);
+    world_second(w);
+    assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(40, 100), "d", w->now, NULL),
+                     0);
+    work(w, a, 30, true);
+    /* many leases and task deadlines would pass until then */
+    forecast = forecast_of(w, "b", 1, 1, 1000);
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_END);
+    assert_true(forecast.wait_least_us > 10000 * USEC_PER_SEC);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_starts_now),
+        cmocka_unit_test(test_starts_after_shrinking),
+        cmocka_unit_test(test_starts_after_a_job_ends),
+        cmocka_unit_test(test_waits_and_nobody_knows_how_long),
+        cmocka_unit_test(test_never_fits),
+        cmocka_unit_test(test_what_is_refused_is_refused_the_same_way),
+        cmocka_unit_test(test_what_stops_already_makes_room),
+        cmocka_unit_test(test_scale_tells_who_gives_way),
+        cmocka_unit_test(test_drain_tells_who_moves),
+        cmocka_unit_test(test_silent_nodes_stay_for_the_time_of_a_forecast),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
