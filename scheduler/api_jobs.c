@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/api_forecast.h"
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
 #include "scheduler/scheduler.h"
@@ -47,30 +48,42 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
     return r;
 }
 
+static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
+                           const struct job *job, json_t *ignored)
+{
+    char location[40];
+
+    (void)snprintf(location, sizeof location, "/jobs/%" PRIu64, job->id);
+    http_reply_header(request, "Location", location);
+    held_after_commit(scheduler, held_new(request), 201,
+                      json_pack("{s:s,s:I,s:s,s:o}", "job", job->spec->name, "id",
+                                (json_int_t)job->id, "state", job_state_to_string(job->state),
+                                "ignored", ignored != NULL ? json_incref(ignored) : json_array()));
+}
+
 void api_jobs_submit(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct edl_error error = { 0 };
     struct job_spec *spec = NULL;
     json_t *ignored = NULL;
-    struct job *job;
-    char location[40];
-    int r = read_spec(request, &spec, &ignored, &error);
+    struct job *job = NULL;
+    bool dry_run = false;
+    int r = api_dry_run(request, &dry_run, &error);
 
     if (r == 0)
+        r = read_spec(request, &spec, &ignored, &error);
+    if (r == 0 && dry_run)
+        r = api_forecast_submit(scheduler, request, spec, SUBMITTER, ignored, &error);
+    else if (r == 0)
         r = cluster_submit(scheduler->cluster, spec, SUBMITTER, clock_instant(), &job, &error);
-    if (r < 0) {
-        (void)job_spec_free(spec);
-        json_decref(ignored);
+    if (r < 0)
         http_reply_error(request, &error);
-        return;
-    }
-    (void)snprintf(location, sizeof location, "/jobs/%" PRIu64, job->id);
-    http_reply_header(request, "Location", location);
-    held_after_commit(scheduler, held_new(request), 201,
-                      json_pack("{s:s,s:I,s:s,s:o}", "job", job->spec->name, "id",
-                                (json_int_t)job->id, "state", job_state_to_string(job->state),
-                                "ignored", ignored != NULL ? ignored : json_array()));
+    else if (job != NULL)
+        reply_accepted(scheduler, request, job, ignored);
+    if (job == NULL)
+        (void)job_spec_free(spec);
+    json_decref(ignored);
 }
 
 /* ?state=WORD against the two words that are known; the first is the default */
@@ -141,8 +154,8 @@ void api_job_kill(struct http_request *request, void *userdata)
 }
 
 /* Members that are left out keep their value. */
-static int scale(struct scheduler *scheduler, struct job *job, const json_t *body,
-                 struct edl_error *error)
+static int read_bounds(const struct job *job, const json_t *body, struct job_bounds *ret,
+                       struct edl_error *error)
 {
     struct body_field field = { .object = body, .at = "" };
     const char *role = "trainer";
@@ -161,9 +174,9 @@ static int scale(struct scheduler *scheduler, struct job *job, const json_t *bod
     r = body_u64(&field, "min", ROLE_INSTANCES_MAX, &min, error);
     if (r == 0)
         r = body_u64(&field, "max", ROLE_INSTANCES_MAX, &max, error);
-    return r < 0 ? r
-                 : cluster_scale_job(scheduler->cluster, job, role, (uint32_t)min, (uint32_t)max,
-                                     clock_instant(), error);
+    if (r == 0)
+        *ret = (struct job_bounds){ .role = role, .min = (uint32_t)min, .max = (uint32_t)max };
+    return r;
 }
 
 void api_job_scale(struct http_request *request, void *userdata)
@@ -171,17 +184,26 @@ void api_job_scale(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct job *job = api_job(scheduler, request);
     struct edl_error error = { 0 };
+    struct job_bounds bounds;
     json_t *body = NULL;
+    bool dry_run = false;
     int r;
 
     if (job == NULL)
         return;
-    r = body_object(request, &body, &error);
+    r = api_dry_run(request, &dry_run, &error);
     if (r == 0)
-        r = scale(scheduler, job, body, &error);
+        r = body_object(request, &body, &error);
+    if (r == 0)
+        r = read_bounds(job, body, &bounds, &error);
+    if (r == 0 && dry_run)
+        r = api_forecast_scale(scheduler, request, job, &bounds, &error);
+    else if (r == 0)
+        r = cluster_scale_job(scheduler->cluster, job, bounds.role, bounds.min, bounds.max,
+                              clock_instant(), &error);
     if (r < 0)
         http_reply_error(request, &error);
-    else
+    else if (!dry_run)
         held_build_after_commit(scheduler, held_new(request), 200, build_job, NULL, job->id);
     json_decref(body);
 }

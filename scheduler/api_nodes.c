@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/api_forecast.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/orders.h"
@@ -438,8 +439,7 @@ void api_node_show(struct http_request *request, void *userdata)
         http_reply_json(request, 200, node_to_json(node));
 }
 
-static int set_state(struct scheduler *scheduler, struct node *node, const json_t *body,
-                     struct edl_error *error)
+static int read_state(const json_t *body, enum node_state *ret, struct edl_error *error)
 {
     struct body_field must = { .object = body, .at = "", .required = true };
     const char *word;
@@ -452,8 +452,8 @@ static int set_state(struct scheduler *scheduler, struct node *node, const json_
     if (state != NODE_READY && state != NODE_CORDONED && state != NODE_DRAINING)
         return edl_error_at(error, -EINVAL, "/state",
                             "\"%s\" is not one of ready, cordoned, draining", word);
-    return cluster_set_node_state(scheduler->cluster, node, (enum node_state)state, clock_instant(),
-                                  error);
+    *ret = (enum node_state)state;
+    return 0;
 }
 
 void api_node_set(struct http_request *request, void *userdata)
@@ -461,17 +461,25 @@ void api_node_set(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct node *node = api_node(scheduler, request);
     struct edl_error error = { 0 };
+    enum node_state state = NODE_READY;
     json_t *body = NULL;
+    bool dry_run = false;
     int r;
 
     if (node == NULL)
         return;
-    r = body_object(request, &body, &error);
+    r = api_dry_run(request, &dry_run, &error);
     if (r == 0)
-        r = set_state(scheduler, node, body, &error);
+        r = body_object(request, &body, &error);
+    if (r == 0)
+        r = read_state(body, &state, &error);
+    if (r == 0 && dry_run)
+        r = api_forecast_node(scheduler, request, node, state, &error);
+    else if (r == 0)
+        r = cluster_set_node_state(scheduler->cluster, node, state, clock_instant(), &error);
     if (r < 0)
         http_reply_error(request, &error);
-    else
+    else if (!dry_run)
         held_build_after_commit(scheduler, held_new(request), 200, build_node, node->name, 0);
     json_decref(body);
 }
