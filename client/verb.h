@@ -12,6 +12,8 @@ enum status {
     STATUS_FAILED = 1,    /* the job failed, no such job, refused */
     STATUS_BAD_INPUT = 2, /* the command line or the document is wrong */
     STATUS_NO_SERVER = 3, /* nothing answered */
+    STATUS_WAITS = 4,     /* edl plan: it would wait */
+    STATUS_NEVER = 5,     /* edl plan: it never fits */
 };
 
 struct verb;
@@ -45,6 +47,7 @@ extern const struct verb verb_dev;
 extern const struct verb verb_kill;
 extern const struct verb verb_logs;
 extern const struct verb verb_nodes;
+extern const struct verb verb_plan;
 extern const struct verb verb_ps;
 extern const struct verb verb_scale;
 extern const struct verb verb_show;

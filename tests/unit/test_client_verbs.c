@@ -63,13 +63,37 @@ static void serve_json(struct http_request *request, unsigned status, const char
     http_reply_json(request, status, json_loads(text, 0, NULL));
 }
 
+static void serve_plan(struct http_request *request, const char *which)
+{
+    static const char shrink[] =
+        "{\"dry_run\":true,\"verdict\":\"after-shrinking\","
+        "\"reason\":{\"code\":\"gives-way\",\"text\":\"job a gives up 1 of 3 trainers\"},"
+        "\"wait_us\":{\"least\":1000000,\"most\":30000000},"
+        "\"placements\":[{\"node\":\"n1\"},{\"node\":\"n2\"},{\"node\":\"n1\"}],"
+        "\"roles\":[{\"role\":\"trainer\",\"from\":0,\"to\":3,\"later\":5}],"
+        "\"jobs\":[{\"job\":\"a\",\"role\":\"trainer\",\"from\":3,\"to\":2,\"later\":2,"
+        "\"victims\":[{\"process\":\"trainer-2\",\"node\":\"n1\"}]}],"
+        "\"cost\":{\"lost_task_us\":7000000,\"stopped\":1,\"resizes\":1},"
+        "\"utilisation_ppm\":{\"before\":900000,\"after\":1000000},"
+        "\"ignored\":[\"/spec/image\"]}";
+    static const char never[] = "{\"verdict\":\"never\",\"reason\":{\"text\":\"too large\"}}";
+    static const char waits[] = "{\"verdict\":\"unknown\",\"reason\":{\"text\":\"full\"}}";
+
+    serve_json(request, 200,
+               streq(which, "shrink")  ? shrink
+               : streq(which, "never") ? never
+                                       : waits);
+}
+
 static void serve_submit(struct http_request *request, void *userdata)
 {
     size_t size = 0;
     const char *body = http_request_body(request, &size);
 
     note(request, *(int *)userdata);
-    if (body != NULL && strstr(body, "bad") != NULL)
+    if (http_request_query(request, "dry_run") != NULL)
+        serve_plan(request, body != NULL && strstr(body, "never") != NULL ? "never" : "shrink");
+    else if (body != NULL && strstr(body, "bad") != NULL)
         serve_json(request, 422,
                    "{\"status\":422,\"detail\":\"not valid\",\"remedy\":\"make it 1\","
                    "\"errors\":[{\"pointer\":\"/spec/trainer/min-instance\",\"detail\":\"is 0\"},"
@@ -92,6 +116,12 @@ static void serve_job(struct http_request *request, void *userdata)
                    "{\"id\":2,\"name\":\"broken\",\"state\":\"failed\",\"reason\":\"exit 1\"}");
     else
         serve_json(request, 200, "{\"id\":1,\"name\":\"example\",\"state\":\"succeeded\"}");
+}
+
+static void serve_node(struct http_request *request, void *userdata)
+{
+    note(request, *(int *)userdata);
+    serve_plan(request, "waits");
 }
 
 static void serve_events(struct http_request *request, void *userdata)
@@ -133,6 +163,7 @@ static const struct http_route routes[] = {
     { "DELETE", "/jobs/{job}", serve_job, 0, 4096, "" },
     { "PATCH", "/jobs/{job}", serve_job, 0, 4096, "" },
     { "GET", "/jobs/{job}/logs", serve_logs, 0, 0, "" },
+    { "PATCH", "/nodes/{node}", serve_node, 0, 4096, "" },
     { "GET", "/events", serve_events, 0, 0, "" },
     { "GET", "/cluster", serve_cluster, 0, 0, "" },
 };
@@ -354,6 +385,60 @@ static void test_scale_sends_bounds(void **state)
     assert_int_equal(EDL(NULL, NULL, "scale", "example", "6:2"), STATUS_BAD_INPUT);
 }
 
+static void test_plan_tells_what_would_happen(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+    _cleanup_free_ char *err = NULL;
+
+    assert_int_equal(EDL(&out, &err, "plan", "--name", "b", "--", "true"), STATUS_OK);
+    assert_string_equal(
+        out, "would start in about 1s (at most 30s) on n1 (2), n2 (1): job a gives up 1 of 3 "
+             "trainers\n"
+             "then from 3 to 5 trainers\n\n"
+             "JOB  ROLE     NOW  THEN  LATER  STOPS\n"
+             "a    trainer    3     2      2  trainer-2 on n1\n\n"
+             "cost: 1 process stops, 7s of work on tasks is done again, 1 resize of other jobs\n"
+             "utilisation: 90.0%, then 100.0%\n");
+    assert_string_equal(err, "note: /spec/image is ignored\n");
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_non_null(strstr(seen, "POST /jobs Bearer secret {"));
+    assert_non_null(strstr(seen, "\"name\":\"b\""));
+}
+
+static void test_plan_exits_with_the_verdict(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "plan", "--name", "never", "--", "true"), STATUS_NEVER);
+    assert_string_equal(out, "would never start: too large\n");
+    free(out);
+    assert_int_equal(EDL(&out, NULL, "plan", "--drain", "n1"), STATUS_WAITS);
+    assert_non_null(strstr(out, "node n1 would wait to be empty: full\n"));
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_non_null(strstr(seen, "PATCH /nodes/n1 Bearer secret {\"state\":\"draining\"}"));
+}
+
+static void test_plan_wrong_use(void **state)
+{
+    const struct fixture *fixture = *state;
+
+    assert_int_equal(EDL(NULL, NULL, "plan"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "a", "b"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "--min", "2", "a"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "--drain", "n", "--scale", "j", "1"),
+                     STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "--scale", "j"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "--scale", "j", "2:1"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "--role", "r", "--drain", "n"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, NULL, "plan", "--drain", "n", "--", "true"), STATUS_BAD_INPUT);
+}
+
 static void test_top_until_idle_prints_changes_and_ends(void **state)
 {
     const struct fixture *fixture = *state;
@@ -417,6 +502,9 @@ int main(void)
         WITH_SERVER(test_wait_tells_the_outcome),
         WITH_SERVER(test_kill_goes_on_after_a_refusal),
         WITH_SERVER(test_scale_sends_bounds),
+        WITH_SERVER(test_plan_tells_what_would_happen),
+        WITH_SERVER(test_plan_exits_with_the_verdict),
+        WITH_SERVER(test_plan_wrong_use),
         WITH_SERVER(test_top_until_idle_prints_changes_and_ends),
         WITH_SERVER(test_no_server_is_status_3),
         WITH_SERVER(test_server_locate_keeps_the_dev_token_to_the_dev_server),

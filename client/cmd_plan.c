@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_plan.c - `edl plan`: what submitting a job, other bounds or a drain would do; nothing is done
+ *
+ * The server answers with the code that decides (?dry_run=1). */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "client/job_input.h"
+#include "client/job_view.h"
+#include "client/json_read.h"
+#include "client/plan_print.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+struct plan_options {
+    struct common_options common;
+    struct job_options job;
+    const char *drain, *scale, *role;
+};
+
+#define AT(member) offsetof(struct plan_options, member)
+
+static const struct option_spec plan_options[] = {
+    { "drain", 0, OPTION_TEXT, "NODE", "instead of a submission: empty this node", AT(drain) },
+    { "scale", 0, OPTION_TEXT, "JOB", "instead of a submission: other bounds, MIN:MAX follows",
+      AT(scale) },
+    { "role", 'r', OPTION_TEXT, "ROLE", "with --scale: which role (default: trainer)", AT(role) },
+#define XX(name, letter, kind, argument, help, member)                                             \
+    { name, letter, kind, argument, help, AT(job.member) },
+    JOB_OPTION_MAP(XX)
+#undef XX
+        { .name = NULL },
+};
+
+static const struct {
+    const char *verdict;
+    int status;
+} outcomes[] = {
+    { "now", STATUS_OK },          { "after-shrinking", STATUS_OK }, { "later", STATUS_OK },
+    { "after-end", STATUS_WAITS }, { "unknown", STATUS_WAITS },      { "never", STATUS_NEVER },
+};
+
+static int outcome(const json_t *plan)
+{
+    for (size_t i = 0; i < ELEMENTS(outcomes); i++)
+        if (streq(json_text(plan, "verdict"), outcomes[i].verdict))
+            return outcomes[i].status;
+    return STATUS_FAILED;
+}
+
+static int tell(const struct plan_options *options, const struct plan_question *question,
+                const json_t *plan)
+{
+    /* a server that does not know the question has done it: say what it said */
+    if (options->common.json || json_object_get(plan, "verdict") == NULL)
+        json_print(plan);
+    else
+        plan_print(stdout, question, plan);
+    if (!options->common.json)
+        job_note_ignored(plan);
+    return outcome(plan);
+}
+
+static int plan_submit(struct server *server, const struct plan_options *options,
+                       const struct arguments *arguments)
+{
+    static const struct plan_question question = { .does = "start", .about = "" };
+    _cleanup_free_ char *text = NULL;
+    _cleanup_json_ json_t *plan = NULL;
+    struct edl_error error = { 0 };
+    size_t size = 0;
+    int r = arguments->n_rest > 0 ? job_from_command(&options->job, arguments, &text, &error)
+                                  : job_read_document(arguments->args[0], &text, &size, &error);
+    int status;
+
+    if (r < 0)
+        return report_error(&error);
+    status = job_send(server, "/jobs?dry_run=1", text, arguments->n_rest > 0 ? strlen(text) : size,
+                      &plan);
+    return status == STATUS_OK ? tell(options, &question, plan) : status;
+}
+
+static int plan_patch(struct server *server, const struct plan_options *options, const char *path,
+                      const json_t *body, const struct plan_question *question)
+{
+    _cleanup_json_ json_t *plan = NULL;
+    int status = server_request(server, "PATCH", path, body, &plan);
+
+    return status == STATUS_OK ? tell(options, question, plan) : status;
+}
+
+static int plan_drain(struct server *server, const struct plan_options *options)
+{
+    _cleanup_free_ char *node = text_url_segment(options->drain);
+    _cleanup_free_ char *path = text_format("/nodes/%s?dry_run=1", node);
+    _cleanup_free_ char *about = text_format("node %s", options->drain);
+    _cleanup_json_ json_t *body = json_pack("{s:s}", "state", "draining");
+    const struct plan_question question = { .does = "be empty", .about = about };
+
+    return plan_patch(server, options, path, body, &question);
+}
+
+static int plan_scale(struct server *server, const struct plan_options *options, const char *range)
+{
+    _cleanup_free_ char *path = job_path(options->scale, "?dry_run=1");
+    _cleanup_free_ char *about = text_format("job %s", options->scale);
+    const struct plan_question question = { .does = "have its new size", .about = about };
+    struct edl_error error = { 0 };
+    uint64_t min;
+    uint64_t max;
+
+    if (text_range(range, &min, &max) < 0) {
+        (void)edl_error_set(&error, -EINVAL, "\"%s\" is no range of instances", range);
+        (void)edl_error_remedy(&error, "edl plan --scale %s 2:6", options->scale);
+        return report_error(&error);
+    }
+    _cleanup_json_ json_t *body =
+        json_pack("{s:s, s:I, s:I}", "role", options->role != NULL ? options->role : "trainer",
+                  "min", (json_int_t)min, "max", (json_int_t)max);
+
+    return plan_patch(server, options, path, body, &question);
+}
+
+/* One question: a document, a command, a node, or a job and its bounds. */
+static int check(const struct plan_options *options, const struct arguments *arguments)
+{
+    bool asks_other = options->drain != NULL || options->scale != NULL;
+    size_t wanted = options->drain != NULL || arguments->n_rest > 0 ? 0 : 1;
+    struct edl_error error = { 0 };
+
+    if ((options->drain != NULL && options->scale != NULL) || arguments->n_args != wanted ||
+        (asks_other && arguments->n_rest > 0))
+        (void)edl_error_set(&error, -EINVAL, "edl plan: one question at a time");
+    else if (arguments->n_rest == 0 && job_options_given(&options->job))
+        (void)edl_error_set(&error, -EINVAL,
+                            "edl plan: these options describe a command, and there is none");
+    else if (options->role != NULL && options->scale == NULL)
+        (void)edl_error_set(&error, -EINVAL, "edl plan: --role goes with --scale");
+    else
+        return STATUS_OK;
+    (void)edl_error_remedy(&error, "edl plan FILE, edl plan [OPTION]... -- COMMAND..., edl plan "
+                                   "--drain NODE, or edl plan --scale JOB MIN:MAX");
+    return report_error(&error);
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct plan_options *options = invocation->options;
+    const struct arguments *arguments = &invocation->arguments;
+    struct server server;
+    int status = check(options, arguments);
+
+    if (status == STATUS_OK)
+        status = server_open(&options->common, &server);
+    if (status != STATUS_OK)
+        return status;
+    if (options->drain != NULL)
+        status = plan_drain(&server, options);
+    else if (options->scale != NULL)
+        status = plan_scale(&server, options, arguments->args[0]);
+    else
+        status = plan_submit(&server, options, arguments);
+    server_clear(&server);
+    return status;
+}
+
+const struct verb verb_plan = {
+    .name = "plan",
+    .usage = "FILE | - | [OPTION]... -- COMMAND... | --drain NODE | --scale JOB MIN:MAX",
+    .summary = "Tell what submitting a job would do: where, when, who shrinks, at what cost",
+    .details =
+        "Nothing is stored and nothing changes. The job is given as to `edl submit`. With --drain "
+        "and\n"
+        "--scale the question is about a node or the bounds of a running job. When a job's end is "
+        "waited\n"
+        "for, the time is an estimate from the records that it has counted so far.\n\n"
+        "Exit status: 0 it would be done now or within the time that processes take to stop; 4 it "
+        "would\n"
+        "wait, for a job's end or for nobody knows what; 5 it never fits these nodes; else as for "
+        "every\n"
+        "verb (1 when it would be refused).",
+    .options = plan_options,
+    .options_size = sizeof(struct plan_options),
+    .max_args = 1,
+    .run = run,
+};

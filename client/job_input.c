@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_input.c - the job that a verb is given: a document as it is, or a command made into one */
+#include "client/job_input.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "client/job_build.h"
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/job_document.h"
+#include "shared/macro.h"
+
+bool job_options_given(const struct job_options *options)
+{
+    return options->name != NULL || options->min != 0 || options->max != 0 ||
+           options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
+           options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
+           options->dataset != NULL;
+}
+
+/* One byte more than allowed is read to tell. */
+int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl_error *error)
+{
+    bool from_stdin = streq(path, "-");
+    _cleanup_close_ int opened = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = from_stdin ? STDIN_FILENO : opened;
+    _cleanup_free_ char *text = xcalloc(1, JOB_DOCUMENT_MAX_BYTES + 2);
+    size_t size = 0;
+
+    if (fd == -1) {
+        /* the same exit status as for any other wrong argument */
+        return edl_error_set(error, -EINVAL, "the document %s cannot be opened: %s", path,
+                             strerror(errno));
+    }
+    while (size <= JOB_DOCUMENT_MAX_BYTES) {
+        ssize_t n = read(fd, text + size, JOB_DOCUMENT_MAX_BYTES + 1 - size);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return edl_error_set(error, -EINVAL, "the document %s cannot be read: %s", path,
+                                 strerror(errno));
+        if (n == 0)
+            break;
+        size += (size_t)n;
+    }
+    if (size > JOB_DOCUMENT_MAX_BYTES)
+        return edl_error_set(error, -E2BIG, "the document %s is larger than %d bytes", path,
+                             JOB_DOCUMENT_MAX_BYTES);
+    *ret = TAKE_PTR(text);
+    *ret_size = size;
+    return 0;
+}
+
+static const char *content_type(const char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    return *text == '{' ? "application/json" : "application/yaml";
+}
+
+int job_send(struct server *server, const char *path, const char *text, size_t size, json_t **ret)
+{
+    struct http_call call = { .method = "POST",
+                              .path = path,
+                              .body = text,
+                              .body_size = size,
+                              .content_type = content_type(text) };
+    struct http_answer answer = { 0 };
+    int status = server_call(server, &call, &answer);
+
+    if (status != STATUS_OK)
+        status = report_answer(&answer);
+    else
+        *ret = answer.json != NULL ? json_incref(answer.json) : json_object();
+    http_answer_clear(&answer);
+    return status;
+}
+
+int job_from_command(const struct job_options *options, const struct arguments *arguments,
+                     char **ret, struct edl_error *error)
+{
+    /* Here is where the command makes sense: like a shell, run it where it was typed. */
+    _cleanup_free_ char *here = options->workspace == NULL ? getcwd(NULL, 0) : NULL;
+    const char *workspace = options->workspace != NULL ? options->workspace : here;
+    struct job_build build = {
+        .name = options->name,
+        .workspace = workspace == NULL || streq(workspace, "private") ? "" : workspace,
+        .dataset = options->dataset,
+        .min = options->min,
+        .max = options->max,
+        .cpu_millicores = options->cpu_millicores,
+        .memory_bytes = options->memory_bytes,
+        .gpus = options->gpus,
+        .passes = options->passes,
+        .env = &options->env,
+        .argv = arguments->rest,
+        .argc = arguments->n_rest,
+    };
+    _cleanup_json_ json_t *document = NULL;
+    int r = job_build_document(&build, &document, error);
+
+    if (r < 0)
+        return r;
+    *ret = json_dumps(document, JSON_COMPACT);
+    return 0;
+}
+
+void job_note_ignored(const json_t *answer)
+{
+    size_t i;
+    json_t *pointer;
+
+    json_array_foreach(json_object_get(answer, "ignored"), i, pointer)
+        report_note("%s is ignored",
+                    json_string_value(pointer) != NULL ? json_string_value(pointer) : "?");
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_input.h - the job that a verb is given: a document as it is, or a command made into one
+ *
+ * A document is sent byte for byte: the scheduler is the only judge of it, so that every client
+ * gets the same answer. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/options.h"
+
+struct edl_error;
+struct server;
+
+struct job_options {
+    const char *name, *workspace, *dataset;
+    uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
+    struct option_list env;
+};
+
+/* What a verb's option table has for them: name, letter, kind, argument, help, member */
+#define JOB_OPTION_MAP(XX)                                                                         \
+    XX("name", 'n', OPTION_TEXT, "NAME", "of the job (default: from the command)", name)           \
+    XX("min", 0, OPTION_U64, "N", "instances to start with (1)", min)                              \
+    XX("max", 0, OPTION_U64, "N", "instances at most (as --min)", max)                             \
+    XX("cpu", 0, OPTION_CPU, "CORES", "per instance: 2, 0.5, 200m", cpu_millicores)                \
+    XX("memory", 0, OPTION_BYTES, "BYTES", "per instance: 64Mi, 1Gi", memory_bytes)                \
+    XX("gpus", 0, OPTION_U64, "N", "per instance", gpus)                                           \
+    XX("env", 'e', OPTION_LIST, "N=V", "environment of the processes; may be repeated", env)       \
+    XX("workspace", 'w', OPTION_TEXT, "DIR",                                                       \
+       "folder to run in, on every node (this one); private: one each", workspace)                 \
+    XX("dataset", 0, OPTION_TEXT, "GLOB", "RecordIO files given out as tasks", dataset)            \
+    XX("passes", 0, OPTION_U64, "N", "passes over the dataset (1)", passes)
+
+/* job_options_given - one of them is; they describe a command and do not go with a document */
+bool job_options_given(const struct job_options *options);
+
+/* job_read_document - the whole of a file or, for "-", of standard input; *ret: new string.
+ * -EINVAL, -E2BIG over JOB_DOCUMENT_MAX_BYTES */
+int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl_error *error);
+
+/* job_from_command - the document of a command; *ret: new string */
+int job_from_command(const struct job_options *options, const struct arguments *arguments,
+                     char **ret, struct edl_error *error);
+
+/* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK */
+int job_send(struct server *server, const char *path, const char *text, size_t size, json_t **ret);
+
+/* job_note_ignored - tells the keys that the server ignored, on stderr */
+void job_note_ignored(const json_t *answer);
