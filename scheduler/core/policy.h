@@ -1,49 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.h - an allocation policy: a pure function from what the cluster looks like to how many
- * each job gets
+/* policy.h - an allocation policy: which job gets one instance more, which gives one up
  *
- * A policy is one file with one struct policy; policy_find knows them all. */
+ * Pure: what it decides depends on what it was told, not on the order in which it was told. It
+ * keeps an index of the jobs, so that an event costs what it changes: the core tells it of each job
+ * that changed, and asks it after every turn. It speaks of totals; where an instance goes, and
+ * which one goes, is the core's affair.
+ *
+ * A policy is one file with one struct policy, and one line in policy.c: adding one touches nothing
+ * else. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct policy_node {
-    int64_t cpu_idle_millicores;
-    int64_t memory_free_bytes;
-    int64_t gpus_free;
-};
-
 struct policy_job {
     uint64_t id; /* ties are broken by it, lower first */
     int32_t priority;
-    uint32_t min, max;    /* of the elastic role */
+    uint32_t min, max;    /* of the elastic role; min <= parallelism <= max */
     uint32_t parallelism; /* instances granted now (assigned, preparing or running; not stopping) */
-    bool stable;          /* all of them run */
-    bool pending;         /* waits for its gang; its minimum is in the requested totals already */
+    bool stable;          /* all of them run, and nothing is being stopped */
+    bool pending; /* room is being made for its gang; that is in the requested totals already */
     uint64_t cpu_millicores, memory_bytes; /* request of one instance */
     uint32_t gpus;                         /* limit of one instance */
+    uint64_t where; /* digest of what else decides which nodes it fits, 0: nothing */
 };
 
-struct policy_view {
-    int64_t cpu_total_millicores,
-        cpu_requested_millicores; /* requested includes pending gangs and foreign load */
+/* requested: granted + foreign load + what started jobs lack + the gangs that room is made for */
+struct policy_totals {
+    int64_t cpu_total_millicores, cpu_requested_millicores;
     int64_t memory_total_bytes, memory_requested_bytes;
     int64_t gpu_total, gpu_requested;
     uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total */
-    const struct policy_node *nodes;
-    size_t n_nodes;
-    const struct policy_job *jobs;
-    size_t n_jobs;
 };
+
+struct policy_ops {
+    /* places one more; false: no node has room for it (nor, then, for another of the same request)
+     */
+    bool (*grow)(void *userdata, uint64_t job);
+    /* one less, never below its minimum; false: there is none to take */
+    bool (*shrink)(void *userdata, uint64_t job);
+};
+
+struct policy_state;
 
 struct policy {
     const char *name;
     const char *summary;
-    /* ret_target[i]: instances wanted for jobs[i], always within min..max (min for a pending one).
-     * Deterministic. */
-    void (*plan)(const struct policy_view *view, uint32_t *ret_target);
+    struct policy_state *(*new)(void);
+    struct policy_state *(*free)(struct policy_state *state); /* accepts NULL; returns NULL */
+    /* a job that is new or changed; O(log n) */
+    void (*put)(struct policy_state *state, const struct policy_job *job);
+    /* a job that it has nothing to do with any more; unknown ids are ignored; O(log n) */
+    void (*drop)(struct policy_state *state, uint64_t id);
+    /* decides by calling ops; the core calls put for the jobs it moved afterwards, not during it.
+     * O(moves x (log n + different requests)), never a look at every job */
+    void (*decide)(struct policy_state *state, const struct policy_totals *totals,
+                   const struct policy_ops *ops, void *userdata);
 };
 
 extern const struct policy policy_fulfilment;
@@ -51,10 +64,13 @@ extern const struct policy policy_fulfilment;
 /* policy_find - by name, or NULL */
 const struct policy *policy_find(const char *name);
 
-/* Upstream's building blocks, exposed for the conformance cases (reference: the autoscaler of
+/* Upstream's building blocks, which policy_fulfilment is made of (reference: the autoscaler of
  * 2018). */
+/* order: the least fulfilled first; then the smaller request of GPU, CPU, memory; then the id */
 int policy_fulfilment_compare(const struct policy_job *a, const struct policy_job *b);
-uint32_t policy_fulfilment_score_ppm(
-    const struct policy_job *job); /* (cur-min)/(max-min), 1000000 when min == max */
-int policy_fulfilment_dry_run(struct policy_view *view, struct policy_node *nodes,
-                              const struct policy_job *job, int32_t delta, bool down);
+/* (parallelism - min) / (max - min) in millionths, 1000000 when min == max */
+uint32_t policy_fulfilment_score_ppm(const struct policy_job *job);
+/* one step up or down for a job of which `planned` are planned: the change, which totals then
+ * account for. node_fits: some node has room for one more. */
+int policy_fulfilment_dry_run(struct policy_totals *totals, const struct policy_job *job,
+                              int64_t planned, bool down, bool node_fits);

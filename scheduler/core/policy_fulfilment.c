@@ -8,23 +8,65 @@
  * planned, so it stays the same throughout.
  *
  * Differences from the original, each a defect there: the load limit holds for GPUs when growing
- * too (the original added and removed one GPU for ever); the node that a growth was placed on
- * really loses what it gives (the sign was wrong); a growth needs a node with enough free GPUs as
- * well; instances that are being stopped are not counted twice (the caller leaves them out of
- * `requested`); equal jobs are ordered by id (the sort was not stable).
+ * too (the original added and removed one GPU for ever); a job shrinks only if it holds something
+ * of what is over its limit (GPUs that a fixed job holds made every other job grow and shrink for
+ * ever); a growth takes room on a real node (the sign was wrong); instances that are being stopped
+ * are not counted twice (the caller leaves them out of `requested`); equal jobs are ordered by id
+ * (the sort was not stable).
  *
- * Stop: a job shrinks only while the load is over a limit that no growth may pass, so no round
- * undoes another. */
+ * It ends: growth never passes a limit, so what is over can only become less. A job that grows
+ * holds nothing that is over, so it does not shrink later in the same decision; every round but the
+ * last therefore either takes one from the finite sum above the minima, or adds one to the finite
+ * room below the limits.
+ *
+ * Index: jobs by what they request (a shape); of each shape those that could grow and those that
+ * could shrink, in order, stable ones apart. A shape that does not fit is passed over as a whole.
+ */
 #include "scheduler/core/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
+#include <utlist.h>
 
+#include "scheduler/core/tree.h"
 #include "shared/macro.h"
 
-static int64_t under_load(int64_t total, const struct policy_view *view)
+enum { UP, DOWN, DIRECTIONS };
+
+struct entry {
+    struct tree_node place[DIRECTIONS]; /* UP: it could grow; DOWN: it could shrink */
+    struct policy_job job;
+    struct shape *shape;
+    int64_t planned; /* during a decision */
+    bool moved;      /* in state->moved */
+    struct entry *moved_next;
+    UT_hash_handle hh; /* k: job.id */
+};
+
+struct shape_key {
+    uint64_t cpu_millicores, memory_bytes, gpus, where;
+};
+
+struct shape {
+    struct shape_key key;
+    struct tree jobs[DIRECTIONS][2]; /* [][stable] */
+    uint32_t n;                      /* entries that refer to it */
+    bool blocked;                    /* no node has room for it, in this decision */
+    struct shape *next, *prev;       /* state->shapes, in the order of the keys */
+    UT_hash_handle hh;               /* k: key */
+};
+
+struct policy_state {
+    struct entry *entries;
+    struct shape *by_key, *shapes;
+    uint32_t n_pending;
+    struct entry *moved; /* during a decision */
+};
+
+static int64_t under_load(int64_t total, const struct policy_totals *totals)
 {
-    return total * view->max_load_permille / 1000;
+    return total * totals->max_load_permille / 1000;
 }
 
 uint32_t policy_fulfilment_score_ppm(const struct policy_job *job)
@@ -52,141 +94,318 @@ int policy_fulfilment_compare(const struct policy_job *a, const struct policy_jo
     return 0;
 }
 
-static void account(struct policy_view *view, const struct policy_job *job, int change)
+/* --- what may be done: the rules of a single step ------------------------------------------------
+ */
+
+static void account(struct policy_totals *totals, const struct policy_job *job, int64_t change)
 {
-    view->cpu_requested_millicores += change * (int64_t)job->cpu_millicores;
-    view->memory_requested_bytes += change * (int64_t)job->memory_bytes;
-    view->gpu_requested += change * (int64_t)job->gpus;
+    totals->cpu_requested_millicores += change * (int64_t)job->cpu_millicores;
+    totals->memory_requested_bytes += change * (int64_t)job->memory_bytes;
+    totals->gpu_requested += change * (int64_t)job->gpus;
 }
 
-static int shrink(struct policy_view *view, const struct policy_job *job, int64_t planned)
+/* It holds something of what is over its limit. */
+static bool must_shrink(const struct policy_totals *totals, const struct policy_job *job)
 {
-    bool over = view->cpu_requested_millicores > under_load(view->cpu_total_millicores, view) ||
-                view->gpu_requested > under_load(view->gpu_total, view) ||
-                view->memory_requested_bytes > view->memory_total_bytes;
-    int change = planned > job->max || (over && planned > job->min) ? -1 : 0;
-
-    account(view, job, change);
-    return change;
+    return (job->cpu_millicores > 0 &&
+            totals->cpu_requested_millicores > under_load(totals->cpu_total_millicores, totals)) ||
+           (job->gpus > 0 && totals->gpu_requested > under_load(totals->gpu_total, totals)) ||
+           (job->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
 }
 
-static struct policy_node *first_fit(struct policy_node *nodes, size_t n,
-                                     const struct policy_job *job)
+static bool may_grow(const struct policy_totals *totals, const struct policy_job *job)
 {
-    for (size_t i = 0; i < n; i++)
-        if (nodes[i].cpu_idle_millicores >= (int64_t)job->cpu_millicores &&
-            nodes[i].memory_free_bytes >= (int64_t)job->memory_bytes &&
-            nodes[i].gpus_free >= (int64_t)job->gpus)
-            return &nodes[i];
+    return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores >=
+               (int64_t)job->cpu_millicores &&
+           (job->gpus == 0 ||
+            under_load(totals->gpu_total, totals) - totals->gpu_requested >= (int64_t)job->gpus) &&
+           /* strictly more than the request, as the original has it */
+           totals->memory_total_bytes - totals->memory_requested_bytes > (int64_t)job->memory_bytes;
+}
+
+int policy_fulfilment_dry_run(struct policy_totals *totals, const struct policy_job *job,
+                              int64_t planned, bool down, bool node_fits)
+{
+    int64_t change = 0;
+
+    if (down)
+        change = planned > job->max || (planned > job->min && must_shrink(totals, job)) ? -1 : 0;
+    else if (planned >= job->max)
+        change = (int64_t)job->max - planned;
+    else if (node_fits && may_grow(totals, job))
+        change = 1;
+    account(totals, job, change);
+    return (int)change;
+}
+
+/* --- the index -----------------------------------------------------------------------------------
+ */
+
+static struct entry *entry_at(const struct tree_node *node, int direction)
+{
+    return node == NULL ? NULL
+                        : (struct entry *)((char *)node - offsetof(struct entry, place) -
+                                           (size_t)direction * sizeof *node);
+}
+
+static int compare_up(const struct tree_node *a, const struct tree_node *b)
+{
+    return policy_fulfilment_compare(&entry_at(a, UP)->job, &entry_at(b, UP)->job);
+}
+
+static int compare_down(const struct tree_node *a, const struct tree_node *b)
+{
+    return policy_fulfilment_compare(&entry_at(b, DOWN)->job, &entry_at(a, DOWN)->job);
+}
+
+static int compare_shapes(const struct shape *a, const struct shape *b)
+{
+    return memcmp(&a->key, &b->key, sizeof a->key);
+}
+
+static struct shape *shape_of(struct policy_state *state, const struct policy_job *job)
+{
+    struct shape_key key = { job->cpu_millicores, job->memory_bytes, job->gpus, job->where };
+    struct shape *shape;
+
+    HASH_FIND(hh, state->by_key, &key, sizeof key, shape);
+    if (shape != NULL)
+        return shape;
+    shape = xcalloc(1, sizeof *shape);
+    shape->key = key;
+    for (int stable = 0; stable < 2; stable++) {
+        shape->jobs[UP][stable].compare = compare_up;
+        shape->jobs[DOWN][stable].compare = compare_down;
+    }
+    HASH_ADD(hh, state->by_key, key, sizeof shape->key, shape);
+    DL_INSERT_INORDER(state->shapes, shape, compare_shapes);
+    return shape;
+}
+
+static void shape_release(struct policy_state *state, struct shape *shape)
+{
+    if (--shape->n > 0)
+        return;
+    HASH_DEL(state->by_key, shape);
+    DL_DELETE(state->shapes, shape);
+    free(shape);
+}
+
+static void take_out(struct entry *entry, int direction)
+{
+    if (tree_holds(&entry->place[direction]))
+        tree_remove(&entry->shape->jobs[direction][entry->job.stable], &entry->place[direction]);
+}
+
+static void file_in(struct entry *entry)
+{
+    const struct policy_job *job = &entry->job;
+
+    if (job->pending)
+        return;
+    if (job->parallelism < job->max && !tree_holds(&entry->place[UP]))
+        tree_insert(&entry->shape->jobs[UP][job->stable], &entry->place[UP]);
+    if (job->parallelism > job->min && !tree_holds(&entry->place[DOWN]))
+        tree_insert(&entry->shape->jobs[DOWN][job->stable], &entry->place[DOWN]);
+}
+
+/* Out of every tree and sum; its shape is let go of. */
+static void unfile(struct policy_state *state, struct entry *entry)
+{
+    take_out(entry, UP);
+    take_out(entry, DOWN);
+    state->n_pending -= entry->job.pending;
+    shape_release(state, entry->shape);
+}
+
+static struct policy_state *state_new(void)
+{
+    return xcalloc(1, sizeof(struct policy_state));
+}
+
+static void drop(struct policy_state *state, uint64_t id)
+{
+    struct entry *entry;
+
+    HASH_FIND(hh, state->entries, &id, sizeof id, entry);
+    if (entry == NULL)
+        return;
+    unfile(state, entry);
+    HASH_DEL(state->entries, entry);
+    free(entry);
+}
+
+static struct policy_state *state_free(struct policy_state *state)
+{
+    if (state == NULL)
+        return NULL;
+    while (state->entries != NULL)
+        drop(state, state->entries->job.id);
+    free(state);
     return NULL;
 }
 
-static int grow(struct policy_view *view, struct policy_node *nodes, const struct policy_job *job,
-                int64_t planned)
+static void put(struct policy_state *state, const struct policy_job *job)
 {
-    struct policy_node *node;
-    bool fits;
+    struct shape *shape = shape_of(state, job);
+    struct entry *entry;
 
-    if (planned >= job->max) {
-        int change = (int)((int64_t)job->max - planned);
-
-        account(view, job, change);
-        return change;
+    shape->n++; /* before the old one is let go of: it may be the same */
+    HASH_FIND(hh, state->entries, &job->id, sizeof job->id, entry);
+    if (entry == NULL) {
+        entry = xcalloc(1, sizeof *entry);
+        entry->job.id = job->id;
+        HASH_ADD(hh, state->entries, job.id, sizeof entry->job.id, entry);
+    } else {
+        unfile(state, entry);
     }
-    node = first_fit(nodes, view->n_nodes, job);
-    fits = under_load(view->cpu_total_millicores, view) - view->cpu_requested_millicores >=
-               (int64_t)job->cpu_millicores &&
-           (job->gpus == 0 ||
-            under_load(view->gpu_total, view) - view->gpu_requested >= (int64_t)job->gpus) &&
-           /* strictly more than the request, as the original has it */
-           view->memory_total_bytes - view->memory_requested_bytes > (int64_t)job->memory_bytes;
-    if (node == NULL || !fits)
-        return 0;
-    node->cpu_idle_millicores -= (int64_t)job->cpu_millicores;
-    node->memory_free_bytes -= (int64_t)job->memory_bytes;
-    node->gpus_free -= (int64_t)job->gpus;
-    account(view, job, 1);
-    return 1;
+    entry->job = *job;
+    entry->shape = shape;
+    state->n_pending += job->pending;
+    file_in(entry);
 }
 
-int policy_fulfilment_dry_run(struct policy_view *view, struct policy_node *nodes,
-                              const struct policy_job *job, int32_t delta, bool down)
-{
-    int64_t planned = (int64_t)job->parallelism + delta;
+/* --- a decision ----------------------------------------------------------------------------------
+ */
 
-    return down ? shrink(view, job, planned) : grow(view, nodes, job, planned);
+struct decision {
+    struct policy_state *state;
+    struct policy_totals totals;
+    const struct policy_ops *ops;
+    void *userdata;
+};
+
+static void note_moved(struct policy_state *state, struct entry *entry)
+{
+    if (entry->moved)
+        return;
+    entry->moved = true;
+    entry->planned = entry->job.parallelism;
+    LL_PREPEND2(state->moved, entry, moved_next);
 }
 
-static int compare_pointers(const void *a, const void *b)
+static struct entry *next_of(const struct shape *shape, int direction, bool stable,
+                             const struct entry *after)
 {
-    return policy_fulfilment_compare(*(const struct policy_job *const *)a,
-                                     *(const struct policy_job *const *)b);
+    const struct tree *tree = &shape->jobs[direction][stable];
+
+    return entry_at(after == NULL ? tree_first(tree) : tree_after(tree, &after->place[direction]),
+                    direction);
 }
 
-/* A pending job waits for its gang as a whole: it is no candidate, but its coming lets every other
- * be one. */
-static size_t candidates(const struct policy_view *view, const struct policy_job **ret)
+/* The next in the order of this direction after `after` (NULL: the first) of all shapes that may
+ * move. Only stable jobs are candidates, unless a gang waits. */
+static struct entry *next_entry(const struct decision *d, int direction, const struct entry *after)
 {
-    bool any_pending = false;
-    size_t n = 0;
+    struct entry *best = NULL;
+    const struct shape *shape;
 
-    for (size_t i = 0; i < view->n_jobs; i++)
-        any_pending = any_pending || view->jobs[i].pending;
-    for (size_t i = 0; i < view->n_jobs; i++) {
-        const struct policy_job *job = &view->jobs[i];
+    DL_FOREACH(d->state->shapes, shape)
+    {
+        const struct policy_job probe = { .cpu_millicores = shape->key.cpu_millicores,
+                                          .memory_bytes = shape->key.memory_bytes,
+                                          .gpus = (uint32_t)shape->key.gpus };
 
-        /* bounds that were lowered under a job must be kept even by one that has a single size now
-         */
-        if ((job->min < job->max || job->parallelism > job->max) && !job->pending &&
-            (job->stable || any_pending))
-            ret[n++] = job;
-    }
-    qsort(ret, n, sizeof(*ret), compare_pointers);
-    return n;
-}
+        if (direction == UP ? shape->blocked || !may_grow(&d->totals, &probe)
+                            : !must_shrink(&d->totals, &probe))
+            continue;
+        for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
+            struct entry *entry = next_of(shape, direction, stable, after);
 
-static void plan(const struct policy_view *view, uint32_t *ret_target)
-{
-    struct policy_view work = *view;
-    struct policy_node *nodes = xcalloc(view->n_nodes, sizeof *nodes);
-    const struct policy_job **order = xcalloc(view->n_jobs, sizeof(*order));
-    int32_t *delta = xcalloc(view->n_jobs, sizeof *delta);
-    size_t n = candidates(view, order);
-    bool changed = n > 0;
-
-    if (view->n_nodes > 0)
-        memcpy(nodes, view->nodes, view->n_nodes * sizeof *nodes);
-    while (changed) {
-        changed = false;
-        for (size_t i = 0; i < n; i++) {
-            int32_t *d = &delta[order[i] - view->jobs];
-            int change = policy_fulfilment_dry_run(&work, nodes, order[i], *d, false);
-
-            *d += change;
-            changed = changed || change != 0;
-        }
-        for (size_t i = n; i-- > 0;) {
-            int32_t *d = &delta[order[i] - view->jobs];
-            int change = policy_fulfilment_dry_run(&work, nodes, order[i], *d, true);
-
-            *d += change;
-            changed = changed || change != 0;
+            if (entry != NULL &&
+                (best == NULL || shape->jobs[direction][0].compare(&entry->place[direction],
+                                                                   &best->place[direction]) < 0))
+                best = entry;
         }
     }
-    for (size_t i = 0; i < view->n_jobs; i++) {
-        const struct policy_job *job = &view->jobs[i];
-        int64_t target = (int64_t)job->parallelism + delta[i];
+    return best;
+}
 
-        target = MAX_OF(target, (int64_t)job->min);
-        ret_target[i] = job->pending ? job->min : (uint32_t)MIN_OF(target, (int64_t)job->max);
+/* One round of growth; true: something moved. */
+static bool round_up(struct decision *d)
+{
+    struct policy_job last; /* where the round has come to: its entry may leave the tree */
+    struct entry cursor;
+    struct entry *entry = next_entry(d, UP, NULL);
+    bool moved = false;
+
+    while (entry != NULL) {
+        last = entry->job;
+        note_moved(d->state, entry);
+        if (!d->ops->grow(d->userdata, entry->job.id)) {
+            entry->shape->blocked = true;
+        } else {
+            account(&d->totals, &entry->job, 1);
+            entry->planned++;
+            moved = true;
+            if (entry->planned >= (int64_t)entry->job.max)
+                take_out(entry, UP);
+        }
+        cursor.job = last;
+        entry = next_entry(d, UP, &cursor);
     }
-    free(delta);
-    free(order);
-    free(nodes);
+    return moved;
+}
+
+static bool round_down(struct decision *d)
+{
+    struct policy_job last;
+    struct entry cursor;
+    struct entry *entry = next_entry(d, DOWN, NULL);
+    bool moved = false;
+
+    while (entry != NULL) {
+        last = entry->job;
+        note_moved(d->state, entry);
+        if (!d->ops->shrink(d->userdata, entry->job.id)) {
+            take_out(entry, DOWN);
+        } else {
+            account(&d->totals, &entry->job, -1);
+            entry->planned--;
+            moved = true;
+            if (entry->planned <= (int64_t)entry->job.min)
+                take_out(entry, DOWN);
+            /* others that shrink for another resource may make room for it again */
+            if (!tree_holds(&entry->place[UP]))
+                tree_insert(&entry->shape->jobs[UP][entry->job.stable], &entry->place[UP]);
+        }
+        cursor.job = last;
+        entry = next_entry(d, DOWN, &cursor);
+    }
+    return moved;
+}
+
+static void decide(struct policy_state *state, const struct policy_totals *totals,
+                   const struct policy_ops *ops, void *userdata)
+{
+    struct decision d = { .state = state, .totals = *totals, .ops = ops, .userdata = userdata };
+    struct entry *entry;
+    struct shape *shape;
+    bool moved = true;
+
+    while (moved) {
+        moved = round_up(&d);
+        moved = round_down(&d) || moved;
+    }
+    DL_FOREACH(state->shapes, shape)
+    shape->blocked = false;
+    /* the trees are again what was put; the core will put what it moved */
+    while (state->moved != NULL) {
+        entry = state->moved;
+        LL_DELETE2(state->moved, entry, moved_next);
+        entry->moved = false;
+        take_out(entry, UP);
+        take_out(entry, DOWN);
+        file_in(entry);
+    }
 }
 
 const struct policy policy_fulfilment = {
     .name = "fulfilment",
     .summary = "the least fulfilled job grows first, the most fulfilled one shrinks first",
-    .plan = plan,
+    .new = state_new,
+    .free = state_free,
+    .put = put,
+    .drop = drop,
+    .decide = decide,
 };
