@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - the invariants, looked at from outside: linear in everything, for tests and the
  * simulator */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/check_internal.h"
 
 #include <utlist.h>
 
-#define BROKEN(...) edl_error_set(error, EDL_EBADTRANSITION, __VA_ARGS__)
 #define ULL(value) ((unsigned long long)(value))
 
 static int check_ports(const struct node *node, struct edl_error *error)
@@ -165,11 +164,15 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         r = check_node(node, error);
+        if (r == 0)
+            r = check_node_counts(cluster, node, error);
         if (r < 0)
             return r;
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         r = check_job(cluster, job, error);
+        if (r == 0)
+            r = check_job_counts(cluster, job, error);
         if (r < 0)
             return r;
     }
@@ -177,5 +180,5 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
         if (node->lease_next != NULL &&
             node->lease_next->lease_deadline_us < node->lease_deadline_us)
             return BROKEN("the list of leases is not in order at %s", node->name);
-    return 0;
+    return check_planner(cluster, error);
 }

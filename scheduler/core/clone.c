@@ -5,6 +5,7 @@
  * looks at is copied here by hand, so that a plan in the copy is the plan of the original. */
 #include "scheduler/core/core_internal.h"
 #include "scheduler/core/memory_store.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
 
@@ -18,6 +19,15 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;
     to->foreign_planned_memory = node->foreign_planned_memory;
+    to->foreign_peak_cpu = node->foreign_peak_cpu;
+    to->foreign_peak_memory = node->foreign_peak_memory;
+    deadline_set(&copy->planner->deadlines, &to->foreign_falls, DEADLINE_FOREIGN, to,
+                 deadline_at(&node->foreign_falls));
+    to->failed_start_job = node->failed_start_job;
+    to->failed_starts = node->failed_starts;
+    to->failed_starts_since_us = node->failed_starts_since_us;
+    to->report_sent_us = node->report_sent_us;
+    node_refresh(copy, to);
 }
 
 /* Leases in the order of the original; each keeps its deadline. */
@@ -65,7 +75,6 @@ struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
     (void)memory_store_free(store);
     cluster_restored(copy, now);
     copy->next_job_id = cluster->next_job_id;
-    copy->next_backoff_us = cluster->next_backoff_us;
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);

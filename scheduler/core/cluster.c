@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c - the cluster's life time, look-ups and what time alone brings */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
@@ -12,8 +12,8 @@ struct cluster *cluster_new(const struct cluster_config *config)
 
     cluster->config = *config;
     cluster->next_job_id = 1;
-    cluster->next_backoff_us = NEVER_US;
     cluster->offers_version = 1;
+    cluster->planner = planner_new(config->policy);
     return cluster;
 }
 
@@ -28,6 +28,7 @@ static void job_free(struct job *job)
         free(job->slots[i]);
     (void)task_queue_free(job->queue);
     free(job->metrics);
+    free(job->plan.places);
     (void)job_spec_free(job->spec);
     free(job);
 }
@@ -51,8 +52,9 @@ struct cluster *cluster_free(struct cluster *cluster)
     HASH_ITER(hh, cluster->nodes, node, next_node)
     {
         HASH_DEL(cluster->nodes, node);
-        free(node);
+        (void)node_free(NULL, node);
     }
+    (void)planner_free(cluster->planner, cluster->config.policy);
     free(cluster->effects);
     free(cluster);
     return NULL;
@@ -111,70 +113,74 @@ struct process *job_find_process(const struct job *job, uint32_t role, uint32_t 
     return NULL;
 }
 
-/* job_count - live processes of a role, O(slots) */
+/* job_count - live processes of a role; O(1) */
 uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping)
 {
-    uint32_t n = 0;
+    const struct role_counts *counts = &job->counts[role];
 
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct process *process = job->slots[role][i].live;
-
-        if (process != NULL && (with_stopping || process->state != PROCESS_STOPPING))
-            n++;
-    }
-    return n;
+    return with_stopping ? counts->live : counts->live - counts->stopping;
 }
 
-/* job_count_running - processes of a role that run, O(slots) */
+/* job_count_running - processes of a role that run; O(1) */
 uint32_t job_count_running(const struct job *job, uint32_t role)
 {
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct process *process = job->slots[role][i].live;
-
-        if (process != NULL && process->state == PROCESS_RUNNING)
-            n++;
-    }
-    return n;
+    return job->counts[role].running;
 }
 
-/* cluster_tick - idempotent; O(1) and one look at each active job's task queue */
-void cluster_tick(struct cluster *cluster, struct instant now)
+void job_tasks_changed(struct cluster *cluster, struct job *job)
 {
-    struct job *job;
+    bool counts = job->queue != NULL && !job_state_is_final(job->state);
 
-    while (cluster->leases != NULL && cluster->leases->lease_deadline_us <= now.now_us)
-        node_lost(cluster, cluster->leases, now);
-    if (cluster->next_backoff_us <= now.now_us) {
-        cluster->next_backoff_us = NEVER_US; /* the plan finds the next one */
-        cluster->plan_wanted = true;
+    deadline_set(&cluster->planner->deadlines, &job->plan.tasks, DEADLINE_TASKS, job,
+                 counts ? task_queue_next_deadline_us(job->queue) : NEVER_US);
+}
+
+static void expire_tasks(struct cluster *cluster, struct job *job, struct instant now)
+{
+    if (task_queue_expire(job->queue, now.now_us) > 0) {
+        effect_save_tasks(cluster, job);
+        effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
     }
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        if (job->queue != NULL && task_queue_next_deadline_us(job->queue) <= now.now_us &&
-            task_queue_expire(job->queue, now.now_us) > 0) {
-            effect_save_tasks(cluster, job);
-            effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
+    job_tasks_changed(cluster, job);
+}
+
+void deadlines_fire(struct cluster *cluster, struct instant now)
+{
+    struct deadlines *deadlines = &cluster->planner->deadlines;
+    struct deadline *first;
+
+    while ((first = deadlines_first(deadlines)) != NULL && first->at_us <= now.now_us) {
+        deadline_set(deadlines, first, first->kind, first->owner, NEVER_US);
+        switch (first->kind) {
+        case DEADLINE_BACKOFF: /* the plan finds the job's next one */
+            job_touch(cluster, first->owner);
+            cluster->plan_wanted = true;
+            break;
+        case DEADLINE_TASKS:
+            expire_tasks(cluster, first->owner, now);
+            break;
+        case DEADLINE_FOREIGN:
+            node_foreign_fell(cluster, first->owner, now);
+            break;
         }
     }
 }
 
-/* cluster_next_deadline_us - when cluster_tick has something to do; linear in active jobs with a
- * dataset, which are few and ask a heap each */
+/* cluster_tick - idempotent; O(log n) for each deadline that has passed */
+void cluster_tick(struct cluster *cluster, struct instant now)
+{
+    while (cluster->leases != NULL && cluster->leases->lease_deadline_us <= now.now_us)
+        node_lost(cluster, cluster->leases, now);
+    deadlines_fire(cluster, now);
+}
+
+/* cluster_next_deadline_us - when cluster_tick has something to do; O(log n) */
 uint64_t cluster_next_deadline_us(const struct cluster *cluster)
 {
-    uint64_t next = cluster->next_backoff_us;
-    const struct job *job;
+    const struct deadline *first = deadlines_first(&cluster->planner->deadlines);
+    uint64_t next = first != NULL ? first->at_us : NEVER_US;
 
-    if (cluster->leases != NULL)
-        next = MIN_OF(next, cluster->leases->lease_deadline_us);
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        if (job->queue != NULL)
-            next = MIN_OF(next, task_queue_next_deadline_us(job->queue));
-    }
-    return next;
+    return cluster->leases != NULL ? MIN_OF(next, cluster->leases->lease_deadline_us) : next;
 }
 
 /* cluster_utilisation_ppm - CPU granted plus foreign over CPU offered; linear in nodes */

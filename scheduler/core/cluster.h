@@ -16,7 +16,9 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "scheduler/core/deadline.h"
 #include "scheduler/core/policy.h"
+#include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
@@ -98,9 +100,26 @@ struct node {
     bool offer_shrunk; /* its agent offers less than is granted: nothing new until that ends */
     uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */
     uint64_t foreign_planned_cpu,
-        foreign_planned_memory;           /* foreign load that the last plan was asked for */
-    struct room *room;                    /* scratch of a planning pass */
-    struct node *lease_next, *lease_prev; /* cluster->leases */
+        foreign_planned_memory; /* foreign load that plans reckon with: rises at once, falls late */
+    uint64_t foreign_peak_cpu,
+        foreign_peak_memory;         /* the most since it began to be lower than planned */
+    struct deadline foreign_falls;   /* then the peak becomes what is planned with */
+    uint64_t failed_start_job;       /* the job of the last start that failed here */
+    uint32_t failed_starts;          /* in a row, of different jobs */
+    uint64_t failed_starts_since_us; /* the first of them */
+    /* sums over its live processes, kept up to date by process_count and checked by cluster_check
+     */
+    uint32_t n_processes;
+    uint64_t gpus_used;        /* mask of the devices that are held */
+    int64_t ports_held;        /* of its present range */
+    struct resources stopping; /* held by those that are being stopped */
+    struct resources yield;    /* held by those whose jobs are above their minimum */
+    struct room *room;         /* in the index of the nodes that take processes; owned */
+    struct room *empty_room;   /* in the index of what all nodes offer; owned */
+    struct resources counted_total, counted_requested; /* its part of the policy's totals */
+    struct node *pressed_next, *pressed_prev;          /* nodes that owe */
+    struct node *draining_next, *draining_prev;        /* nodes that are being emptied */
+    struct node *lease_next, *lease_prev;              /* cluster->leases */
     uint32_t effects_pending;
     UT_hash_handle hh; /* k: name */
 };
@@ -124,7 +143,7 @@ struct process {
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     bool reported;                           /* the core's own: its agent has spoken of it */
-    bool listed, marked;                     /* scratch of a report, of a planning pass */
+    bool listed, marked;                     /* scratch of a report, of a search for victims */
     uint32_t effects_pending;
     struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
     struct process *node_next, *node_prev; /* node->processes, live ones */
@@ -139,6 +158,49 @@ struct slot {
     struct process *live;   /* borrowed; NULL when none */
 };
 
+/* Sums over the slots of one role, kept up to date by slot_count and process_count and checked by
+ * cluster_check. */
+struct role_counts {
+    uint32_t live; /* stopping ones included */
+    uint32_t stopping;
+    uint32_t running;
+    uint32_t due; /* without a live process */
+    uint32_t finished;
+    uint32_t lowest_free; /* a hint: no slot below it is free */
+};
+
+/* What a waiting job was last told, so that it is told again only when that changes. */
+enum queue_verdict {
+    VERDICT_NONE,
+    VERDICT_BEHIND,   /* others that ask for the same wait before it */
+    VERDICT_DEEP,     /* too many others wait before it */
+    VERDICT_WAITS,    /* it does not fit now */
+    VERDICT_PROMISED, /* room is being made for it */
+    VERDICT_NO_NODES,
+    VERDICT_NEVER
+};
+
+/* A job's place in planning. Volatile: a restart derives it. */
+struct job_plan {
+    bool touched;        /* something of it changed since it was last looked at */
+    bool lacking;        /* it is started and has less than it must have */
+    uint32_t surplus;    /* how many of its instances could be shrunk away */
+    uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
+    bool known_to_policy;
+    enum queue_verdict verdict;
+    uint32_t marked;       /* victims of a search */
+    struct resources lack; /* its part of what is requested and not granted */
+    struct deadline backoff, tasks;
+    struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
+    bool promised;                   /* room is being made for its gang */
+    struct placed *places;           /* where: what it is promised again if it can be; owned */
+    size_t n_places;
+    char why[160]; /* the last decision about its size: "code: sentence" */
+    struct job *touched_next, *touched_prev;
+    struct job *lacking_next, *lacking_prev;
+    struct job *class_next, *class_prev; /* queue_class->jobs, first come first */
+};
+
 struct job {
     uint64_t id;
     struct job_spec *spec; /* owned */
@@ -150,6 +212,7 @@ struct job {
     uint32_t target[JOB_ROLES_MAX];    /* instances wanted now */
     struct slot *slots[JOB_ROLES_MAX]; /* n_slots[r] of each, at least spec->roles[r].max; owned */
     uint32_t n_slots[JOB_ROLES_MAX];
+    struct role_counts counts[JOB_ROLES_MAX];
     uint32_t resizes; /* grown or shrunk after the start */
     bool finishing;   /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
@@ -160,9 +223,7 @@ struct job {
     struct process *processes; /* owned list */
     /* the core's own */
     bool waits_for_room; /* a replacement of its minimum does not fit now */
-    bool fits_ever;      /* its gang fits the nodes of fits_version when they are empty */
-    uint64_t fits_version;
-    uint32_t surplus; /* scratch of a planning pass: instances above the minimum */
+    struct job_plan plan;
     uint32_t effects_pending;
     struct job *active_next, *active_prev; /* cluster->active */
     UT_hash_handle hh_name;                /* k: spec->name, newest of its name only */
@@ -196,6 +257,7 @@ struct cluster_config {
     uint32_t max_load_permille;
     uint64_t lease_us;        /* a node's lease; an agent stops its processes before it ends */
     uint64_t lease_margin_us; /* on top, before a silent node's work is granted again */
+    uint64_t foreign_hold_us; /* foreign load that falls is believed after so long; 0: at once */
 };
 
 struct cluster {
@@ -206,8 +268,8 @@ struct cluster {
     struct job *active;       /* list of the jobs that are not final, in submit order */
     struct node *leases;      /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
-    uint64_t next_backoff_us; /* the first back-off that ends; NEVER_US */
-    uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
+    uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
+    struct planner *planner; /* what planning keeps between two plans; owned */
     struct effect *effects;
     size_t n_effects, cap_effects;
     bool plan_wanted;
@@ -223,7 +285,7 @@ struct job *cluster_find_job(const struct cluster *cluster, const char *name_or_
 struct node *cluster_node(const struct cluster *cluster, const char *name);
 struct process *job_find_process(const struct job *job, uint32_t role, uint32_t index,
                                  uint64_t incarnation);
-/* live (not final) processes of a role; stopping ones excluded when !with_stopping */
+/* live (not final) processes of a role; stopping ones excluded when !with_stopping; O(1) */
 uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping);
 uint32_t job_count_running(const struct job *job, uint32_t role);
 
@@ -310,9 +372,16 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
 void cluster_tick(struct cluster *cluster, struct instant now);
 uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US when none */
 
-/* cluster_plan - if anything changed since the last plan: policy targets, gang starts, growth,
- * shrinking */
+/* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Costs
+ * what changed (scheduler/core/plan.c), not the size of the cluster. */
 void cluster_plan(struct cluster *cluster, struct instant now);
+/* cluster_replan - the same with everything looked at afresh: linear in the cluster. After a plan
+ * it changes nothing; tests say so. */
+void cluster_replan(struct cluster *cluster, struct instant now);
+/* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
+ * of when it was written); "" for a job that is not queued. Returns buffer. */
+char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
+                      size_t size);
 
 /* --- effects
  * ------------------------------------------------------------------------------------------ */

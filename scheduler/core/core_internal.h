@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "scheduler/core/capacity.h"
 #include "scheduler/core/cluster.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -60,14 +61,14 @@ bool job_role_works(const struct job *job, uint32_t role);
 bool job_is_started(const struct job *job); /* starting, running or resizing */
 bool job_data_complete(
     const struct job *job); /* no dataset, or all passes ended and the model is saved */
+/* all O(1) */
 uint32_t job_count_live(const struct job *job); /* stopping ones included */
 uint32_t job_count_due(const struct job *job, uint32_t role);
 uint32_t job_count_finished(const struct job *job, uint32_t role);
+/* instances of its elastic role that it could lose: above the minimum and not marked as victims */
+uint32_t job_surplus(const struct job *job);
 /* instances that a started job must not lack now */
 uint32_t job_role_floor(const struct job *job, uint32_t role);
-/* slot_set_due - and remembers it */
-void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
-                  bool due);
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n);
 
 /* --- process_sm.c
@@ -78,7 +79,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
  */
 bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
                     struct node *node, struct instant now);
-void process_attach(struct process *process, struct node *node);
+void process_attach(struct cluster *cluster, struct process *process, struct node *node);
 /* process_stop - asks it to stop; nothing when it was asked before. again: its slot is filled anew
  * afterwards */
 void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,
@@ -99,84 +100,70 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
 struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
                       const struct node_offer *offer);
 struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation);
+struct node *node_free(struct cluster *cluster, struct node *node);
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
+/* node_start_failed, node_started - what a node's processes tell about it */
+void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
+                       struct instant now);
+void node_started(struct node *node);
 void node_lost(struct cluster *cluster, struct node *node, struct instant now);
 struct node_offer node_offer_bounded(const struct node_offer *offer);
+/* foreign load that was lower than planned for long enough: the peak of that time is planned with
+ */
+void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now);
 
-/* --- placement.c: pure fit functions
- * --------------------------------------------------------------------- */
-struct resources {
-    int64_t cpu_millicores, memory_bytes, gpus, ports; /* signed: a node may owe */
-};
-
-/* One node's room: now, and later when everything that is stopping is gone; what is promised to a
- * waiting gang is taken from later only. Who starts now needs both. */
-struct room {
-    struct node *node;
-    struct resources now, later;
-};
-
-struct rooms {
-    struct room *items; /* owned */
-    size_t n;
-};
-
-/* A role's instances to be placed. */
-struct demand {
-    uint32_t role;
-    uint32_t count;
-    struct resources need; /* of one */
-};
-
-struct placed {
-    struct room *room;
-    uint32_t role;
-};
-
+/* --- counts.c: sums that are kept, never searched for
+ * -------------------------------------------------------------------------------------------- */
+/* slot_count, process_count - adds (1) or takes away (-1) what this one contributes; whoever
+ * changes it takes away before and adds after */
+void slot_count(struct job *job, uint32_t role, uint32_t index, int sign);
+void process_count(struct process *process, int sign);
+void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
+                  bool due);
+void slot_set_finished(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
+                       bool finished);
+/* free: nobody lives there, nobody is to come back, and nobody finished there */
+bool slot_is_free(const struct slot *slot);
+/* the lowest free slot under max, or -1; O(1) amortized */
+int job_lowest_free(struct job *job, uint32_t role);
+/* everything of the job afresh, from its slots */
+void job_recount(struct job *job);
+/* job_touch - something of it changed: the next plan looks at it */
+void job_touch(struct cluster *cluster, struct job *job);
+/* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
+void node_refresh(struct cluster *cluster, struct node *node);
+/* node_offer_changed - the same when it is new or offers something else */
+void node_offer_changed(struct cluster *cluster, struct node *node);
 struct resources resources_of_role(const struct role_spec *role);
 struct resources resources_of_offer(const struct node_offer *offer);
-bool resources_fit(const struct resources *have, const struct resources *need);
-void resources_add(struct resources *to, const struct resources *what, int64_t times);
-/* "1400m CPU, 2.0 GiB memory, 1 GPU" */
-void resources_describe(const struct resources *what, char *buffer, size_t size);
-/* rooms_of_nodes - the nodes that take processes; empty: as if nothing ran on any known node */
-struct rooms rooms_of_nodes(const struct cluster *cluster, bool empty);
-void rooms_done(struct rooms *rooms);
-struct room *rooms_best_fit(const struct rooms *rooms, const struct resources *need, bool now);
-void room_take(struct room *room, const struct resources *need, bool now);
-/* gang_demands - the minimum of every role in placing order: pservers first, larger first */
-size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX]);
-/* rooms_place_gang - all or nothing; placed (NULL: not wanted) has room for every instance */
-bool rooms_place_gang(struct rooms *rooms, const struct demand *demands, size_t n, bool now,
-                      struct placed *placed, size_t *ret_n);
+/* what a node has free, as its counters say */
+struct room_facts node_facts(const struct node *node);
+bool node_takes_processes(const struct node *node);
+
+/* --- ports and devices: node_pick.c
+ * ------------------------------------------------------------------------------------------- */
 /* node_pick_ports - n free ports of the node's range, round robin; false when there are too few */
 bool node_pick_ports(struct node *node, uint32_t n, uint16_t *ret_ports);
 /* node_pick_gpus - n free devices, of one NUMA node if one has as many; false when there are too
  * few */
 bool node_pick_gpus(const struct node *node, uint32_t n, uint64_t *ret_mask);
+/* of the node's range, which may have moved since they were handed out */
+int64_t node_ports_of(const struct node *node, const struct process *process);
 
-/* --- plan*.c
- * -------------------------------------------------------------------------------------------- */
-struct plan {
-    struct cluster *cluster;
-    struct instant now;
-    struct rooms rooms;
-    struct process **victims; /* owned array of processes marked to be shrunk away */
-    size_t n_victims, cap_victims;
-    unsigned tries;                /* how often room may still be made by shrinking */
-    const struct job *beneficiary; /* first job that room is made for */
-    struct resources promised;     /* gangs of waiting jobs that room is being made for */
-    bool *waiting;                 /* of the i-th active job: it is one of those; owned */
-    size_t n_active;
-};
-
-/* plan_room.c: chooses victims so that the demands fit later, and promises that room; false:
- * nothing changed */
-bool plan_make_room(struct plan *plan, const struct demand *demands, size_t n);
-void plan_mark(struct plan *plan, struct process *process);
-/* of two processes of one role: a goes first */
-bool plan_victim_before(const struct process *a, const struct process *b);
-/* plan_queue.c: starts waiting gangs or says why not */
-void plan_gangs(struct plan *plan);
-/* plan_view.c: asks the policy; ret_target[i] of the i-th active job, for its elastic role */
-void plan_ask_policy(struct plan *plan, uint32_t *ret_target);
+/* --- planning as other files see it: plan_internal.h has the rest
+ * ---------------------------------------------------------------------- */
+struct planner *planner_new(const struct policy *policy);
+struct planner *planner_free(struct planner *planner, const struct policy *policy);
+/* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
+ * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
+void queue_enter(struct cluster *cluster, struct job *job, bool tell);
+void queue_leave(struct cluster *cluster, struct job *job);
+/* the node is about to be freed */
+void plan_forget_node(struct cluster *cluster, struct node *node);
+/* the deadline of the job's task queue may have moved */
+void job_tasks_changed(struct cluster *cluster, struct job *job);
+/* carries out what is due but leases */
+void deadlines_fire(struct cluster *cluster, struct instant now);
+/* job_decided - why its size changes next; said with the change */
+void job_decided(struct job *job, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -3,7 +3,7 @@
  *
  * A row that is to be saved is listed once however often it changed; what is listed is marked in
  * the object itself, so that adding is O(1). Events are listed each time: they are history. */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,6 +46,7 @@ void effect_save_job(struct cluster *cluster, struct job *job)
 void effect_save_tasks(struct cluster *cluster, struct job *job)
 {
     effect_of_job(cluster, job, EFFECT_SAVE_TASKS);
+    job_tasks_changed(cluster, job); /* whoever changes a task queue comes by here */
 }
 
 void effect_save_dataset(struct cluster *cluster, struct job *job)

@@ -41,20 +41,26 @@ uint32_t job_count_live(const struct job *job)
 
 uint32_t job_count_due(const struct job *job, uint32_t role)
 {
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++)
-        n += job->slots[role][i].due && job->slots[role][i].live == NULL;
-    return n;
+    return job->counts[role].due;
 }
 
 uint32_t job_count_finished(const struct job *job, uint32_t role)
 {
-    uint32_t n = 0;
+    return job->counts[role].finished;
+}
 
-    for (uint32_t i = 0; i < job->n_slots[role]; i++)
-        n += job->slots[role][i].finished;
-    return n;
+uint32_t job_surplus(const struct job *job)
+{
+    int elastic = job_is_started(job) ? job_elastic_role(job) : -1;
+    uint32_t counted;
+    uint32_t kept;
+
+    /* without a task queue nobody else does the share of an instance of what finishes */
+    if (elastic < 0 || (job->finishing && job->queue == NULL))
+        return 0;
+    counted = job_count(job, (uint32_t)elastic, false);
+    kept = job->spec->roles[elastic].min + job->plan.marked;
+    return counted > kept ? counted - kept : 0;
 }
 
 uint32_t job_role_floor(const struct job *job, uint32_t role)
@@ -67,16 +73,6 @@ uint32_t job_role_floor(const struct job *job, uint32_t role)
         return job_count(job, role, false) + job_count_due(job, role);
     finished = job_count_finished(job, role);
     return job->spec->roles[role].min - MIN_OF(finished, job->spec->roles[role].min);
-}
-
-void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index, bool due)
-{
-    struct slot *slot = &job->slots[role][index];
-
-    if (slot->due == due)
-        return;
-    slot->due = due;
-    effect_save_job(cluster, job);
 }
 
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n)

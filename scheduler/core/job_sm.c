@@ -10,7 +10,7 @@
  * the job where it belongs; whoever changes a process calls it. How a stopping job ends is told by
  * its reason code alone, which the store keeps, so that a restart in the middle ends it the same
  * way. */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,13 +48,19 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
 {
     if (!(allowed[job->state] & TO(to)))
         return false;
+    if (job->state == JOB_QUEUED)
+        queue_leave(cluster, job);
     job->state = to;
+    job_touch(cluster, job);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {
         job->ended_wall_us = now.wall_us;
         DL_DELETE2(cluster->active, job, active_prev, active_next);
         job->active_prev = NULL;
+        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
+                     NEVER_US);
+        job_tasks_changed(cluster, job);
     }
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", event_names[to], "%s", job->reason);
@@ -102,15 +108,19 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
         job_elastic_role(job) != (int)role)
         return;
     job->resizes++;
-    effect_event(cluster, now, job, "", "job-resized", "%s: %u -> %u", job->spec->roles[role].name,
-                 old, target);
+    effect_event(cluster, now, job, "", "job-resized", "%s: %u -> %u%s%s%s",
+                 job->spec->roles[role].name, old, target, *job->plan.why != '\0' ? " (" : "",
+                 job->plan.why, *job->plan.why != '\0' ? ")" : "");
+    *job->plan.why = '\0';
 }
 
-/* the gang is complete: what already ended by itself with success counts as well */
+/* The gang is complete: what already ended by itself with success counts as well. Nobody new comes
+ * to one that finishes before it was (its minimum was raised meanwhile), so all it has is enough.
+ */
 static bool gang_runs(const struct job *job)
 {
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        if (job_count_running(job, r) + job_count_finished(job, r) < job->spec->roles[r].min)
+        if (job_count_running(job, r) < job_role_floor(job, r))
             return false;
     return true;
 }
@@ -134,12 +144,10 @@ static bool revive(struct cluster *cluster, struct job *job)
         return false;
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; job_role_works(job, r) && i < job->n_slots[r]; i++) {
-            struct slot *slot = &job->slots[r][i];
-
-            if (!slot->finished)
+            if (!job->slots[r][i].finished)
                 continue;
-            slot->finished = false;
-            slot->due = true;
+            slot_set_finished(cluster, job, r, i, false);
+            slot_set_due(cluster, job, r, i, true);
             effect_save_job(cluster, job);
             cluster->plan_wanted = true;
             return true;
@@ -150,8 +158,9 @@ static bool revive(struct cluster *cluster, struct job *job)
 /* Drops repairs that nobody needs: the data is done and some process finished. */
 static void forgive(struct cluster *cluster, struct job *job, uint32_t role)
 {
-    for (uint32_t i = 0; i < job->n_slots[role]; i++)
-        slot_set_due(cluster, job, role, i, false);
+    for (uint32_t i = 0; job->counts[role].due > 0 && i < job->n_slots[role]; i++)
+        if (job->slots[role][i].live == NULL)
+            slot_set_due(cluster, job, role, i, false);
 }
 
 /* At least one working process finished, none lives, and none is to be started again. */
@@ -178,7 +187,7 @@ static bool is_done(struct cluster *cluster, struct job *job)
 static bool describe_repair(struct cluster *cluster, struct job *job)
 {
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+        for (uint32_t i = 0; job->counts[r].due > 0 && i < job->n_slots[r]; i++) {
             const struct slot *slot = &job->slots[r][i];
 
             if (!slot->due || slot->live != NULL)

@@ -5,16 +5,22 @@
  *                |            |            |
  *                +------------+------------+--> lost --(a report)--> what it was before
  *
+ * A ready node on which the processes of three different jobs in a row could not be started is
+ * quarantined: it takes nothing new until an operator sets it ready.
+ *
  * A node takes no process before its first report, none while it offers less than is granted, and
  * none while its agent still runs what it should not (left over from before it was lost): those
  * hold resources that nobody granted. */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
 #define CPU_MILLICORES_MAX UINT64_C(100000000)
 #define MEMORY_BYTES_MAX (UINT64_C(1) << 55)
+
+#define QUARANTINE_AFTER 3
+#define QUARANTINE_WITHIN_US (600 * USEC_PER_SEC)
 
 #define REASON_REBOOTED "its node was started again"
 
@@ -29,6 +35,16 @@ struct node_offer node_offer_bounded(const struct node_offer *offer)
     return bounded;
 }
 
+static struct room *room_new(struct node *node)
+{
+    struct room *room = xcalloc(1, sizeof *room);
+
+    room->node = node;
+    room->name = node->name;
+    room->labels = &node->offer.labels;
+    return room;
+}
+
 struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
                       const struct node_offer *offer)
 {
@@ -36,12 +52,25 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
 
     (void)snprintf(node->name, sizeof node->name, "%s", name);
     node->state = state;
-    node->admin_state = state == NODE_CORDONED || state == NODE_DRAINING ? state : NODE_READY;
+    node->admin_state = state == NODE_LOST ? NODE_READY : state;
     node->offer = node_offer_bounded(offer);
     node->port_next = offer->port_first;
+    node->room = room_new(node);
+    node->empty_room = room_new(node);
     HASH_ADD_STR(cluster->nodes, name, node);
-    cluster->offers_version++;
+    node_offer_changed(cluster, node);
     return node;
+}
+
+/* node_free - cluster NULL: everything goes, there is nothing left to be told */
+struct node *node_free(struct cluster *cluster, struct node *node)
+{
+    if (cluster != NULL)
+        plan_forget_node(cluster, node);
+    free(node->room);
+    free(node->empty_room);
+    free(node);
+    return NULL;
 }
 
 /* All leases are equally long, so the renewed one ends last: the list stays sorted. */
@@ -87,7 +116,7 @@ static void take_offer(struct cluster *cluster, struct node *node, const struct 
 
     if (!offers_same(&bounded, &node->offer)) {
         node->offer = bounded;
-        cluster->offers_version++;
+        node_offer_changed(cluster, node);
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
@@ -131,12 +160,31 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
     return 0;
 }
 
+void node_started(struct node *node)
+{
+    node->failed_starts = 0;
+    node->failed_start_job = 0;
+}
+
 static void set_state(struct cluster *cluster, struct node *node, enum node_state state,
                       const char *event, const char *text, struct instant now)
 {
     node->state = state;
+    node_started(node);
+    node_refresh(cluster, node);
     effect_save_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
+    cluster->plan_wanted = true;
+}
+
+static void plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t cpu_millicores,
+                              uint64_t memory_bytes)
+{
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+                 NEVER_US);
+    node->foreign_planned_cpu = cpu_millicores;
+    node->foreign_planned_memory = memory_bytes;
+    node_refresh(cluster, node);
     cluster->plan_wanted = true;
 }
 
@@ -146,11 +194,33 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->n_stale = 0;
     node->foreign_cpu_millicores = 0;
     node->foreign_memory_bytes = 0;
+    plan_with_foreign(cluster, node, 0, 0);
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
     while (node->processes != NULL)
         process_lost(cluster, node->processes, "its node was silent for longer than its lease",
                      now);
     node->offer_shrunk = false;
+}
+
+/* One job that cannot start is that job's fault; several in a row are the node's. */
+void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
+                       struct instant now)
+{
+    if (node->state != NODE_READY || node->failed_start_job == job->id)
+        return;
+    if (node->failed_starts == 0 ||
+        now.now_us - node->failed_starts_since_us > QUARANTINE_WITHIN_US) {
+        node->failed_starts = 0;
+        node->failed_starts_since_us = now.now_us;
+    }
+    node->failed_start_job = job->id;
+    if (++node->failed_starts < QUARANTINE_AFTER)
+        return;
+    node->admin_state = NODE_QUARANTINED;
+    set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
+              "is quarantined: three jobs in a row could not start there; set it ready when it is "
+              "mended",
+              now);
 }
 
 /* true: the node was started again since its last report */
@@ -168,25 +238,58 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
     return again;
 }
 
-/* A plan is linear in jobs and nodes, so foreign load asks for one only when it moved by 2 % of the
- * node since. */
-static bool moved(uint64_t planned, uint64_t now, uint64_t offered)
+/* Less than 2 % of the node is noise. */
+static bool is_above(uint64_t a, uint64_t b, uint64_t offered)
 {
-    return (planned > now ? planned - now : now - planned) > offered / 50;
+    return a > b && a - b > offered / 50;
 }
 
+/* Foreign load that rises is reckoned with at once: the machine's own services come first. One that
+ * falls is believed when it was lower for foreign_hold_us: then its peak of that time counts. So
+ * nothing grows into a short lull only to be shrunk away again. */
 static void take_foreign(struct cluster *cluster, struct node *node,
-                         const struct node_report *report)
+                         const struct node_report *report, struct instant now)
 {
-    node->foreign_cpu_millicores = MIN_OF(report->foreign_cpu_millicores, CPU_MILLICORES_MAX);
-    node->foreign_memory_bytes = MIN_OF(report->foreign_memory_bytes, MEMORY_BYTES_MAX);
-    if (!moved(node->foreign_planned_cpu, node->foreign_cpu_millicores,
-               node->offer.cpu_millicores) &&
-        !moved(node->foreign_planned_memory, node->foreign_memory_bytes, node->offer.memory_bytes))
+    uint64_t cpu = MIN_OF(report->foreign_cpu_millicores, CPU_MILLICORES_MAX);
+    uint64_t memory = MIN_OF(report->foreign_memory_bytes, MEMORY_BYTES_MAX);
+    bool falls = deadline_at(&node->foreign_falls) != NEVER_US;
+
+    node->foreign_cpu_millicores = cpu;
+    node->foreign_memory_bytes = memory;
+    if (is_above(cpu, node->foreign_planned_cpu, node->offer.cpu_millicores) ||
+        is_above(memory, node->foreign_planned_memory, node->offer.memory_bytes)) {
+        plan_with_foreign(cluster, node, MAX_OF(cpu, node->foreign_planned_cpu),
+                          MAX_OF(memory, node->foreign_planned_memory));
+        falls = false;
+    }
+    if (!is_above(node->foreign_planned_cpu, cpu, node->offer.cpu_millicores) &&
+        !is_above(node->foreign_planned_memory, memory, node->offer.memory_bytes)) {
+        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+                     NEVER_US);
         return;
-    node->foreign_planned_cpu = node->foreign_cpu_millicores;
-    node->foreign_planned_memory = node->foreign_memory_bytes;
-    cluster->plan_wanted = true;
+    }
+    node->foreign_peak_cpu = falls ? MAX_OF(node->foreign_peak_cpu, cpu) : cpu;
+    node->foreign_peak_memory = falls ? MAX_OF(node->foreign_peak_memory, memory) : memory;
+    if (cluster->config.foreign_hold_us == 0)
+        plan_with_foreign(cluster, node, cpu, memory);
+    else if (!falls)
+        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+                     now.now_us + cluster->config.foreign_hold_us);
+}
+
+void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now)
+{
+    uint64_t cpu = node->foreign_cpu_millicores;
+    uint64_t memory = node->foreign_memory_bytes;
+
+    plan_with_foreign(cluster, node, node->foreign_peak_cpu, node->foreign_peak_memory);
+    if (!is_above(node->foreign_planned_cpu, cpu, node->offer.cpu_millicores) &&
+        !is_above(node->foreign_planned_memory, memory, node->offer.memory_bytes))
+        return;
+    node->foreign_peak_cpu = cpu; /* it fell further meanwhile: wait as long for the rest */
+    node->foreign_peak_memory = memory;
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+                 now.now_us + cluster->config.foreign_hold_us);
 }
 
 /* The live process of ours on this very node that a report speaks of, or NULL. */
@@ -220,6 +323,8 @@ static bool ended_by_node(const struct process_report *report)
 static void take_process(struct cluster *cluster, struct process *process,
                          const struct process_report *report, bool rebooted, struct instant now)
 {
+    bool changed = false;
+
     process->listed = true;
     process->reported = true;
     process->cpu_used_us = report->cpu_used_us;
@@ -239,13 +344,14 @@ static void take_process(struct cluster *cluster, struct process *process,
     }
     /* An agent that stops one unasked (it is being stopped itself) is neither its success nor its
      * failure. */
-    if (report->state == PROCESS_STOPPING)
+    if (report->state == PROCESS_STOPPING && !process->stop_wanted) {
         process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
-    else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING)
-        (void)process_set_state(cluster, process, report->state, now);
-    else
-        return;
-    job_settle(cluster, process->job, now);
+        changed = true;
+    } else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING) {
+        changed = process_set_state(cluster, process, report->state, now);
+    }
+    if (changed)
+        job_settle(cluster, process->job, now);
 }
 
 /* What its agent spoke of before and does not list any more is gone. What it never spoke of may be
@@ -291,11 +397,12 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
         set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
     if (!node->ever_reported) {
         node->ever_reported = true;
+        node_refresh(cluster, node);
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
     rebooted = take_boot_id(cluster, node, report->boot_id);
-    take_foreign(cluster, node, report);
+    take_foreign(cluster, node, report, now);
     DL_FOREACH2(node->processes, process, node_next)
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {
@@ -310,6 +417,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     take_offer(cluster, node, &report->offer);
     if (report->complete && node->n_stale != n_stale) {
         node->n_stale = n_stale;
+        node_refresh(cluster, node);
         cluster->plan_wanted = true;
     }
     return 0;
@@ -354,7 +462,7 @@ int cluster_remove_node(struct cluster *cluster, struct node *node, struct insta
     effect_forget_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, "node-removed", "%s was removed", node->name);
     HASH_DEL(cluster->nodes, node);
-    free(node);
+    (void)node_free(cluster, node);
     cluster->offers_version++;
     cluster->plan_wanted = true;
     return 0;

@@ -1,317 +1,162 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - one planning pass: from what is to what is wanted next
+/* plan.c - planning: from what is to what is wanted next, at the cost of what changed
  *
- *   1. what runs on draining nodes is stopped; it is started again elsewhere by the steps below
- *   2. what started jobs lack of their minimum is placed, or room is made for it
- *   3. waiting gangs start, or room is made for them (plan_queue.c)
- *   4. the policy gives each elastic job a size (plan_view.c)
- *   5. shrinking: the victims that made room, and as many more as the policy wants
- *   6. growing, where there is room now
+ *   1. what runs on draining nodes leaves (plan_nodes.c)
+ *   2. touched jobs keep to their bounds; it is known which ones lack something (plan_repair.c)
+ *   3. nodes that owe are relieved (plan_nodes.c)
+ *   4. lacking jobs are repaired and waiting gangs start, or room is made for them (plan_queue.c);
+ *      only when something might fit that did not, or somebody new waits
+ *   5. the policy grows and shrinks elastic jobs (plan_grow.c)
+ *   6. touched jobs are settled: sizes, states, reasons
  *
- * A pass is linear in active jobs, their slots and the nodes, plus nodes x instances started. It
- * runs only when some event asked for it, once for all events of a turn. Its result depends on
- * nothing but the state and the instant. */
-#include "scheduler/core/core_internal.h"
+ * Nothing here goes through all jobs or all nodes. Each job that changed is touched by whoever
+ * changed it (job_touch), each node is refreshed (node_refresh), and planning keeps the rest: the
+ * index of rooms with what is reserved in it, the queue in its order, the policy's own index, the
+ * deadlines. That this comes to the same as looking at everything is what cluster_replan is for:
+ * it touches all, and after a plan it changes nothing. */
+#include "scheduler/core/plan_internal.h"
 
-#include <stdio.h>
 #include <utlist.h>
 
-/* In one pass room is made by shrinking for so many waiting jobs; the others get their turn when
- * these started. */
-#define MAKE_ROOM_TRIES 16
+/* A further pass follows only when one itself ended a job, made one complete, or made instances
+ * that could give way for who waits. */
 #define PASSES_MAX 4
 
-static void drain(struct plan *plan)
+struct planner *planner_new(const struct policy *policy)
 {
-    struct node *node;
+    struct planner *planner = xcalloc(1, sizeof *planner);
 
-    for (node = plan->cluster->nodes; node != NULL; node = node->hh.next) {
-        struct process *process;
-
-        if (node->state != NODE_DRAINING)
-            continue;
-        DL_FOREACH2(node->processes, process, node_next)
-        process_stop(plan->cluster, process, true, REASON_DRAINED, plan->now);
-    }
+    capacity_init(&planner->rooms);
+    capacity_init(&planner->offered);
+    deadlines_init(&planner->deadlines);
+    queue_init(&planner->queue);
+    planner->policy = policy->new ();
+    return planner;
 }
 
-/* Scratch of the pass, and the next back-off to wake up for. */
-static void begin(struct plan *plan)
+struct planner *planner_free(struct planner *planner, const struct policy *policy)
 {
-    struct cluster *cluster = plan->cluster;
+    capacity_done(&planner->rooms);
+    capacity_done(&planner->offered);
+    queue_done(&planner->queue);
+    (void)policy->free(planner->policy);
+    free(planner);
+    return NULL;
+}
+
+void plan_forget_node(struct cluster *cluster, struct node *node)
+{
+    struct planner *planner = cluster->planner;
+
+    /* no take may speak of a room that is gone: what is reserved is reserved afresh */
+    capacity_roll_back(&planner->rooms, 0);
+    queue_might_move(planner);
+    for (size_t i = 0; i < planner->queue.n_promised; i++)
+        queue_forget_places(planner->queue.promised[i]);
+    node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
+    node_refresh(cluster, node);
+    capacity_unlist(&planner->offered, node->empty_room);
+    deadline_set(&planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node, NEVER_US);
+}
+
+static struct job **touched_jobs(struct planner *planner, size_t *ret_n)
+{
+    struct job **jobs;
+    struct job *job;
+    size_t n = 0;
+
+    DL_COUNT2(planner->touched, job, n, plan.touched_next);
+    jobs = xcalloc(n, sizeof(*jobs));
+    *ret_n = n;
+    n = 0;
+    DL_FOREACH2(planner->touched, job, plan.touched_next)
+    jobs[n++] = job;
+    jobs_sort(jobs, n);
+    return jobs;
+}
+
+static void untouch(struct planner *planner, struct job *job)
+{
+    job->plan.touched = false;
+    DL_DELETE2(planner->touched, job, plan.touched_prev, plan.touched_next);
+}
+
+static void examine(struct plan *plan)
+{
+    size_t n;
+    struct job **jobs = touched_jobs(plan->planner, &n);
+
+    for (size_t i = 0; i < n; i++)
+        plan_examine(plan, jobs[i]);
+    free(jobs);
+}
+
+static void tell_policy(struct plan *plan)
+{
     struct job *job;
 
-    plan->rooms = rooms_of_nodes(cluster, false);
-    cluster->next_backoff_us = NEVER_US;
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        int elastic = job_elastic_role(job);
-        uint32_t live = elastic < 0 ? 0 : job_count(job, (uint32_t)elastic, false);
-        uint32_t min = elastic < 0 ? 0 : job->spec->roles[elastic].min;
-
-        plan->n_active++;
-        job->waits_for_room = false;
-        job->surplus = live > min && (!job->finishing || job->queue != NULL) ? live - min : 0;
-        for (uint32_t r = 0; r < job->spec->n_roles; r++)
-            for (uint32_t i = 0; i < job->n_slots[r]; i++) {
-                const struct slot *slot = &job->slots[r][i];
-
-                if (slot->due && slot->live == NULL && slot->not_before_us > plan->now.now_us)
-                    cluster->next_backoff_us =
-                        MIN_OF(cluster->next_backoff_us, slot->not_before_us);
-            }
-    }
-    plan->waiting = xcalloc(plan->n_active, sizeof *plan->waiting);
+    DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
+    plan_tell_policy(plan->planner, plan->cluster->config.policy, job);
 }
 
-static uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now)
+/* false: no job was touched */
+static bool finish(struct plan *plan)
 {
-    uint32_t n = 0;
+    struct planner *planner = plan->planner;
+    size_t n;
+    struct job **jobs = touched_jobs(planner, &n);
 
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct slot *slot = &job->slots[role][i];
-
-        n += slot->due && slot->live == NULL && slot->not_before_us > now.now_us;
+    for (size_t i = 0; i < n; i++)
+        plan_finish(plan, jobs[i]);
+    for (size_t i = 0; i < n; i++) {
+        plan_tell_policy(planner, plan->cluster->config.policy, jobs[i]);
+        untouch(planner, jobs[i]);
     }
-    return n;
-}
-
-/* The slot to fill next: one that is due and ready, else the lowest that is free; -1 when there is
- * none. */
-static int next_slot(const struct job *job, uint32_t role, struct instant now)
-{
-    bool only_due = job->finishing && job_role_works(job, role);
-    int fresh = -1;
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct slot *slot = &job->slots[role][i];
-
-        if (slot->live != NULL || slot->finished)
-            continue;
-        if (slot->due && slot->not_before_us <= now.now_us)
-            return (int)i;
-        if (!slot->due && !only_due && fresh < 0 && i < job->spec->roles[role].max)
-            fresh = (int)i;
-    }
-    return fresh;
-}
-
-/* Brings a role up to wanted as far as there is room now; returns how many could not be placed.
- * Slots in back-off keep their places: nobody takes a fresh slot to get around a back-off. */
-static uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
-{
-    struct resources need = resources_of_role(&job->spec->roles[role]);
-    uint32_t held = job_count(job, role, false) + count_backing_off(job, role, plan->now);
-
-    while (held < wanted) {
-        int index = next_slot(job, role, plan->now);
-        struct room *room = index < 0 ? NULL : rooms_best_fit(&plan->rooms, &need, true);
-
-        if (room == NULL ||
-            !process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now))
-            break;
-        room_take(room, &need, true);
-        held++;
-    }
-    return wanted > held ? wanted - held : 0;
-}
-
-/* What is in back-off or still waits for its slot gets its room promised, without anybody's loss.
- */
-static void keep_place(struct plan *plan, const struct resources *need, uint32_t n)
-{
-    for (; n > 0; n--) {
-        struct room *room = rooms_best_fit(&plan->rooms, need, false);
-
-        if (room == NULL)
-            return;
-        room_take(room, need, false);
-    }
-}
-
-static void repair(struct plan *plan, struct job *job)
-{
-    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        uint32_t wanted = job_role_floor(job, r);
-        struct demand demand = { .role = r, .need = resources_of_role(&job->spec->roles[r]) };
-        uint32_t backing_off;
-
-        if (job_count(job, r, false) >= wanted)
-            continue;
-        demand.count = fill_role(plan, job, r, wanted);
-        backing_off = count_backing_off(job, r, plan->now);
-        if (backing_off > 0)
-            keep_place(plan, &demand.need, MIN_OF(backing_off, wanted - job_count(job, r, false)));
-        if (demand.count == 0)
-            continue;
-        if (next_slot(job, r, plan->now) < 0) {
-            keep_place(plan, &demand.need, demand.count); /* its slots are still being stopped */
-            continue;
-        }
-        job->waits_for_room = true;
-        if (plan_make_room(plan, &demand, 1) && plan->beneficiary == NULL)
-            plan->beneficiary = job;
-    }
-}
-
-static struct process *next_victim(const struct job *job, uint32_t role)
-{
-    struct process *best = NULL;
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        struct process *process = job->slots[role][i].live;
-
-        if (process != NULL && !process->marked && process->state != PROCESS_STOPPING &&
-            (best == NULL || plan_victim_before(process, best)))
-            best = process;
-    }
-    return best;
-}
-
-/* Gives up repairs that are not wanted any more, the highest first; returns how many are left. */
-static uint32_t trim_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t keep)
-{
-    uint32_t due = job_count_due(job, role);
-
-    for (uint32_t i = job->n_slots[role]; i-- > 0 && due > keep;) {
-        struct slot *slot = &job->slots[role][i];
-
-        if (!slot->due || slot->live != NULL)
-            continue;
-        slot->due = false;
-        due--;
-        effect_save_job(cluster, job);
-    }
-    return due;
-}
-
-static uint32_t count_marked(const struct job *job, uint32_t role)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++)
-        n += job->slots[role][i].live != NULL && job->slots[role][i].live->marked;
-    return n;
-}
-
-/* Shrinks a role to its size (marks only); returns the size that the victims of others leave it. */
-static uint32_t shrink_role(struct plan *plan, struct job *job, uint32_t role, uint32_t size)
-{
-    uint32_t live = job_count(job, role, false);
-    uint32_t marked = count_marked(job, role);
-
-    if (marked > 0)
-        size = MIN_OF(size, live - marked);
-    (void)trim_due(plan->cluster, job, role, size > live - marked ? size - (live - marked) : 0);
-    while (live - marked > size) {
-        struct process *victim = next_victim(job, role);
-
-        if (victim == NULL)
-            break;
-        plan_mark(plan, victim);
-        marked++;
-    }
-    return size;
-}
-
-/* The size that each role of a started job is to have, of the elastic one what the policy says. */
-static uint32_t wanted_size(const struct job *job, uint32_t role, uint32_t policy_target)
-{
-    /* what finishes keeps what it has, unless its bounds were lowered under it */
-    uint32_t floor = MIN_OF(job_role_floor(job, role), job->spec->roles[role].max);
-
-    if (job_elastic_role(job) != (int)role)
-        return floor;
-    /* the gang comes first: nothing more than the minimum until it runs */
-    return job->state == JOB_STARTING ? floor
-           : job->finishing           ? policy_target
-                                      : MAX_OF(policy_target, floor);
-}
-
-static void stop_victims(struct plan *plan)
-{
-    char reason[sizeof plan->victims[0]->reason];
-
-    for (size_t i = 0; i < plan->n_victims; i++) {
-        struct process *process = plan->victims[i];
-
-        if (plan->beneficiary != NULL)
-            (void)snprintf(reason, sizeof reason, "shrunk to make room for job %s",
-                           plan->beneficiary->spec->name);
-        else
-            (void)snprintf(reason, sizeof reason,
-                           "shrunk: the %s policy gives its job fewer instances",
-                           plan->cluster->config.policy->name);
-        process->marked = false;
-        process_stop(plan->cluster, process, false, reason, plan->now);
-    }
-}
-
-static void resize(struct plan *plan, const uint32_t *policy_target)
-{
-    uint32_t *size = xcalloc(plan->n_active, JOB_ROLES_MAX * sizeof *size);
-    struct job *job;
-    size_t i = 0;
-
-    DL_FOREACH2(plan->cluster->active, job, active_next)
-    {
-        for (uint32_t r = 0; job_is_started(job) && r < job->spec->n_roles; r++)
-            size[i * JOB_ROLES_MAX + r] =
-                shrink_role(plan, job, r, wanted_size(job, r, policy_target[i]));
-        i++;
-    }
-    stop_victims(plan);
-    i = 0;
-    DL_FOREACH2(plan->cluster->active, job, active_next)
-    {
-        for (uint32_t r = 0; job_is_started(job) && r < job->spec->n_roles; r++) {
-            uint32_t wanted = size[i * JOB_ROLES_MAX + r];
-            uint32_t floor = job_role_floor(job, r);
-
-            /* growth that finds no room is no target: the job would seem to resize for ever */
-            if (wanted > floor)
-                wanted = MAX_OF(wanted - fill_role(plan, job, r, wanted), floor);
-            (void)trim_due(plan->cluster, job, r,
-                           wanted - MIN_OF(wanted, job_count(job, r, false)));
-            job_set_target(plan->cluster, job, r, wanted, plan->now);
-        }
-        i++;
-    }
-    free(size);
+    free(jobs);
+    return n > 0;
 }
 
 static void pass(struct cluster *cluster, struct instant now)
 {
-    struct plan plan = { .cluster = cluster, .now = now, .tries = MAKE_ROOM_TRIES };
-    uint32_t *policy_target;
-    struct job *job;
-    struct job *next;
+    struct plan plan = {
+        .cluster = cluster, .planner = cluster->planner, .now = now, .searches = SEARCHES_MAX
+    };
+    bool changed;
 
-    drain(&plan);
-    begin(&plan);
-    policy_target = xcalloc(plan.n_active, sizeof *policy_target);
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        if (job_is_started(job))
-            repair(&plan, job);
-    }
-    plan_gangs(&plan);
-    plan_ask_policy(&plan, policy_target);
-    resize(&plan, policy_target);
+    deadlines_fire(cluster, now);
     cluster->plan_wanted = false;
-    DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
-    job_settle(cluster, job, now);
-    free(policy_target);
-    free(plan.waiting);
-    free(plan.victims);
-    rooms_done(&plan.rooms);
+    plan_drain(&plan);
+    examine(&plan);
+    plan_relieve(&plan);
+    plan_queue(&plan);
+    tell_policy(&plan);
+    plan_ask_policy(&plan);
+    changed = finish(&plan);
+    /* what was decided since may make room for who waits, and stand in for what leaves its node */
+    if ((plan.planner->queue.wanted && plan_queue_waits(plan.planner)) ||
+        (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))
+        cluster->plan_wanted = true;
 }
 
-/* cluster_plan - see cluster.h; idempotent until the next event. A second pass follows only when
- * the first one itself ended a job or made one complete. */
+/* cluster_plan - see cluster.h; idempotent until the next event */
 void cluster_plan(struct cluster *cluster, struct instant now)
 {
     for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++)
         pass(cluster, now);
     cluster->plan_wanted = false;
+}
+
+/* cluster_replan - see cluster.h */
+void cluster_replan(struct cluster *cluster, struct instant now)
+{
+    struct node *node;
+    struct job *job;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        node_refresh(cluster, node);
+    DL_FOREACH2(cluster->active, job, active_next)
+    job_touch(cluster, job);
+    queue_might_move(cluster->planner);
+    cluster->plan_wanted = true;
+    cluster_plan(cluster, now);
 }

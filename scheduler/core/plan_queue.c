@@ -1,114 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_queue.c - starts waiting gangs, in order of priority and submission, or says why it cannot
+/* plan_queue.c - starts waiting gangs, in order of priority and submission
  *
  * A gang that does not fit now but will when what is stopping is gone, or when elastic jobs give
- * way down to their minima, is promised that room: later gangs and growth see the nodes without it
- * (backfill takes only the rest). A gang that would not fit even then is promised nothing and
- * nobody shrinks for it: it waits for a job's end. */
-#include "scheduler/core/core_internal.h"
+ * way down to their minima, is promised that room: it stays reserved, so later gangs and growth see
+ * the nodes without it (backfill takes only the rest). A gang that would not fit even then is
+ * promised nothing and nobody shrinks for it: it waits for a job's end.
+ *
+ * When something might fit that did not, the queue is gone through from its start: all promises
+ * are off, lacking jobs are served first, then class after class. A class of which one job does not
+ * fit is passed by as a whole, and after QUEUE_DEPTH of those the rest waits: the cost is bounded
+ * however many wait. When nothing came free, only new classes are tried, each behind all promises
+ * that are not for those after it. */
+#include "scheduler/core/plan_internal.h"
 
-#include <stdio.h>
 #include <utlist.h>
 
-static size_t gang_size(const struct demand *demands, size_t n)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < n; i++)
-        size += demands[i].count;
-    return size;
-}
-
-static struct resources gang_total(const struct demand *demands, size_t n)
-{
-    struct resources total = { 0 };
-
-    for (size_t i = 0; i < n; i++)
-        resources_add(&total, &demands[i].need, demands[i].count);
-    return total;
-}
-
-/* Takes nodes that are away for present: "never" is a strong word. Asked again only when offers
- * change. */
-static bool fits_ever(const struct cluster *cluster, struct job *job, const struct demand *demands,
-                      size_t n)
-{
-    struct rooms rooms;
-
-    if (job->fits_version == cluster->offers_version)
-        return job->fits_ever;
-    rooms = rooms_of_nodes(cluster, true);
-    job->fits_ever = rooms_place_gang(&rooms, demands, n, true, NULL, NULL);
-    job->fits_version = cluster->offers_version;
-    rooms_done(&rooms);
-    return job->fits_ever;
-}
-
-static void explain_never(struct cluster *cluster, struct job *job, const struct demand *demands,
-                          size_t n)
-{
-    struct rooms rooms = rooms_of_nodes(cluster, true);
-    struct resources offered = { 0 };
-    char need[80];
-    char have[80];
-
-    for (size_t i = 0; i < rooms.n; i++)
-        resources_add(&offered, &rooms.items[i].now, 1);
-    resources_describe(&offered, have, sizeof have);
-    for (size_t i = 0; i < n; i++) {
-        if (rooms_best_fit(&rooms, &demands[i].need, true) != NULL)
-            continue;
-        resources_describe(&demands[i].need, need, sizeof need);
-        job_set_reason(cluster, job, "never-fits",
-                       "one %s needs %s and %lld ports: no node offers that much, even empty",
-                       job->spec->roles[demands[i].role].name, need,
-                       (long long)demands[i].need.ports);
-        rooms_done(&rooms);
-        return;
-    }
-    offered = gang_total(demands, n);
-    resources_describe(&offered, need, sizeof need);
-    job_set_reason(cluster, job, "never-fits",
-                   "its minimum of %zu processes needs %s: the %zu nodes offer %s and cannot hold "
-                   "it even when empty",
-                   gang_size(demands, n), need, rooms.n, have);
-    rooms_done(&rooms);
-}
-
-static void explain(struct plan *plan, struct job *job, const struct demand *demands, size_t n,
-                    bool promised)
-{
-    struct cluster *cluster = plan->cluster;
-    struct resources total = gang_total(demands, n);
-    struct resources left = { 0 };
-    int64_t largest = 0;
-    char need[80];
-
-    if (plan->rooms.n == 0) {
-        job_set_reason(cluster, job, "no-nodes", "no node is ready to take processes");
-        return;
-    }
-    if (!fits_ever(cluster, job, demands, n)) {
-        explain_never(cluster, job, demands, n);
-        return;
-    }
-    for (size_t i = 0; i < plan->rooms.n; i++) {
-        const struct resources *now = &plan->rooms.items[i].now;
-
-        if (now->cpu_millicores <= 0)
-            continue;
-        resources_add(&left, now, 1);
-        largest = MAX_OF(largest, now->cpu_millicores);
-    }
-    resources_describe(&total, need, sizeof need);
-    job_set_reason(cluster, job, "gang-does-not-fit",
-                   "its minimum of %zu processes needs %s; free are %lldm CPU on %zu nodes, at "
-                   "most %lldm on one; %s",
-                   gang_size(demands, n), need, (long long)left.cpu_millicores, plan->rooms.n,
-                   (long long)largest,
-                   promised ? "room is being made for it"
-                            : "it waits until a job ends or a node comes");
-}
+enum outcome { STARTED, PROMISED, FAILED };
 
 /* Lowest free slot; right after the submit all are. */
 static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n)
@@ -120,73 +27,147 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         job_set_target(plan->cluster, job, r, job->spec->roles[r].min, plan->now);
     for (size_t i = 0; i < n; i++)
-        /* room has counted the ports: this cannot fail */
+        /* room has counted ports and devices: this cannot fail */
         (void)process_assign(plan->cluster, job, placed[i].role, next[placed[i].role]++,
                              placed[i].room->node, plan->now);
 }
 
-/* What it is promised counts as requested, so that the policy makes room and lets nobody grow into
- * it. */
-static bool promise(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
+static bool try_now(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
-    struct resources total = gang_total(demands, n);
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    size_t size = gang_size(demands, n);
+    struct placed *placed = xcalloc(size, sizeof *placed);
+    bool fits = plan_keep_places(plan, job, true);
 
-    if (plan->tries == 0 || !plan_make_room(plan, demands, n))
-        return false;
-    resources_add(&plan->promised, &total, 1);
-    if (plan->beneficiary == NULL)
-        plan->beneficiary = job;
-    return true;
+    if (fits)
+        memcpy(placed, job->plan.places, size * sizeof *placed);
+    else
+        fits = place_gang(rooms, demands, n, true, placed);
+    capacity_roll_back(rooms, mark); /* what is assigned is a fact, not a take */
+    if (fits)
+        start(plan, job, placed, size);
+    free(placed);
+    return fits;
 }
 
-static bool place_job(struct plan *plan, struct job *job)
+/* Tries the next job of a class. STARTED: the class may be gone. */
+static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
+    struct queue *queue = &plan->planner->queue;
+    struct job *job = class->next;
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
-    struct placed *placed = xcalloc(gang_size(demands, n), sizeof *placed);
-    size_t n_placed;
-    bool waits = false;
 
-    if (rooms_place_gang(&plan->rooms, demands, n, true, placed, &n_placed)) {
-        start(plan, job, placed, n_placed);
-    } else {
-        waits = fits_ever(plan->cluster, job, demands, n) && promise(plan, job, demands, n);
-        explain(plan, job, demands, n, waits);
+    queue_forget_fresh(queue, class);
+    if (capacity_n_rooms(&plan->planner->rooms) == 0) {
+        queue_tell(plan->cluster, job, VERDICT_NO_NODES);
+        return FAILED;
     }
-    free(placed);
-    return waits;
+    if (class->told_never && queue_fits_ever(plan->cluster, class))
+        queue_tell_hope(plan->cluster, class);
+    if (try_now(plan, job, demands, n))
+        return STARTED;
+    if (!queue_fits_ever(plan->cluster, class)) {
+        queue_set_never(plan->cluster, class, true);
+        return FAILED;
+    }
+    if (queue->n_promised < PROMISES_MAX && plan_make_room(plan, job, demands, n)) {
+        queue_tell(plan->cluster, job, VERDICT_PROMISED);
+        queue_promise(plan->cluster, job);
+        return PROMISED;
+    }
+    queue_forget_places(job);
+    queue_tell(plan->cluster, job, VERDICT_WAITS);
+    return FAILED;
 }
 
-struct turn {
-    struct job *job;
-    size_t index; /* in the list of active jobs */
-};
-
-static int compare_turns(const void *a, const void *b)
+static void tell_fresh(struct cluster *cluster)
 {
-    const struct job *x = ((const struct turn *)a)->job;
-    const struct job *y = ((const struct turn *)b)->job;
+    struct queue *queue = &cluster->planner->queue;
 
-    if (x->spec->priority != y->spec->priority)
-        return x->spec->priority > y->spec->priority ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    while (queue->fresh != NULL) {
+        struct queue_class *class = queue->fresh;
+
+        queue_forget_fresh(queue, class);
+        queue_tell(cluster, class->next, VERDICT_DEEP);
+    }
 }
 
-void plan_gangs(struct plan *plan)
+static void go_through(struct plan *plan)
 {
-    struct turn *turns = xcalloc(plan->n_active, sizeof *turns);
-    size_t n = 0;
-    size_t i = 0;
-    struct job *job;
+    struct queue *queue = &plan->planner->queue;
+    uint64_t n_assigned = plan->planner->n_assigned;
+    struct job *promised[PROMISES_MAX];
+    size_t n_promised = queue->n_promised;
+    struct tree_node *at;
+    unsigned failed = 0;
 
-    DL_FOREACH2(plan->cluster->active, job, active_next)
-    {
-        if (job->state == JOB_QUEUED)
-            turns[n++] = (struct turn){ .job = job, .index = i };
-        i++;
+    memcpy(promised, queue->promised, sizeof promised);
+    queue->wanted = false;
+    capacity_roll_back(&plan->planner->rooms, 0);
+    queue_reset(plan->cluster);
+    plan_repair(plan);
+    at = tree_first(&queue->order);
+    while (at != NULL && failed < QUEUE_DEPTH) {
+        struct queue_class *class = (struct queue_class *)at;
+        struct queue_class key = { .priority = class->priority, .next_id = class->next_id };
+
+        failed += try_next(plan, class) == FAILED;
+        at = tree_after(&queue->order, &key.tree);
     }
-    qsort(turns, n, sizeof *turns, compare_turns);
-    for (i = 0; i < n; i++)
-        plan->waiting[turns[i].index] = place_job(plan, turns[i].job);
-    free(turns);
+    tell_fresh(plan->cluster);
+    /* who came later was in nobody's way then but is now: once more, until it is stable */
+    if (n_assigned != plan->planner->n_assigned || n_promised != queue->n_promised ||
+        memcmp(promised, queue->promised, n_promised * sizeof(*promised)) != 0)
+        queue_might_move(plan->planner);
+}
+
+static bool promised_after(const struct queue *queue, const struct queue_class *class)
+{
+    for (size_t i = 0; i < queue->n_promised; i++) {
+        const struct job *job = queue->promised[i];
+
+        if (job->spec->priority < class->priority ||
+            (job->spec->priority == class->priority && job->id > class->next_id))
+            return true;
+    }
+    return false;
+}
+
+/* One new class; nothing came free, so nobody else would fit. */
+static void try_alone(struct plan *plan, struct queue_class *class)
+{
+    uint64_t n_assigned = plan->planner->n_assigned;
+    bool last;
+
+    if (plan->planner->queue.order.n > QUEUE_DEPTH) {
+        tell_fresh(plan->cluster);
+        return;
+    }
+    do {
+        last = class->n_jobs == 1;
+    } while (try_next(plan, class) != FAILED && !last && class->next != NULL);
+    if (n_assigned != plan->planner->n_assigned)
+        queue_might_move(plan->planner); /* the greedy search may go another way for others */
+}
+
+void plan_queue(struct plan *plan)
+{
+    struct queue *queue = &plan->planner->queue;
+
+    /* several at once, or one that goes before who has a promise: that is a matter of order */
+    if (queue->fresh != NULL &&
+        (queue->fresh->fresh_next != NULL || promised_after(queue, queue->fresh)))
+        queue->wanted = true;
+    if (queue->wanted)
+        go_through(plan);
+    else if (queue->fresh != NULL)
+        try_alone(plan, queue->fresh);
+}
+
+bool plan_queue_waits(const struct planner *planner)
+{
+    return planner->queue.order.root != NULL || planner->queue.n_promised > 0 ||
+           planner->lacking != NULL;
 }

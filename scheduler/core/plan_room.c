@@ -4,92 +4,53 @@
  * The policy knows totals; whether a gang fits is decided by single nodes. Greedy: instance by
  * instance, in placing order, where it fits later (what is stopping counts as gone) without
  * anybody's loss; else on the node that needs the fewest victims. Never below a job's minimum. All
- * or nothing. Cost: nodes x their processes for an instance that needs a victim; the number of
- * gangs tried in a pass is bounded by the caller. */
-#include "scheduler/core/core_internal.h"
+ * or nothing.
+ *
+ * Cost of an instance that needs victims: the index names only nodes on which those who could give
+ * way hold enough; of them CANDIDATES_MAX are looked at, each with its own processes. */
+#include "scheduler/core/plan_internal.h"
 
+#include <stdio.h>
 #include <utlist.h>
 
 #define VICTIMS_PER_INSTANCE 64
+/* Nodes on which it would work: the best of so many is taken. */
+#define CANDIDATES_MAX 32
+/* Nodes on which the sums are right and single jobs' minima may forbid it. */
+#define LOOKED_AT_MAX 256
 
-void plan_mark(struct plan *plan, struct process *process)
+struct victims {
+    struct process **items; /* owned */
+    size_t n, cap;
+};
+
+static void mark(struct victims *victims, struct process *process)
 {
-    if (plan->n_victims == plan->cap_victims) {
-        plan->cap_victims = plan->cap_victims ? 2 * plan->cap_victims : 32;
-        plan->victims = xreallocarray(plan->victims, plan->cap_victims, sizeof(*plan->victims));
+    if (victims->n == victims->cap) {
+        victims->cap = victims->cap ? 2 * victims->cap : 32;
+        victims->items = xreallocarray(victims->items, victims->cap, sizeof(*victims->items));
     }
-    plan->victims[plan->n_victims++] = process;
+    victims->items[victims->n++] = process;
     process->marked = true;
+    process->job->plan.marked++;
 }
 
-static bool is_candidate(const struct process *process)
+static void unmark_down_to(struct victims *victims, size_t n)
 {
-    const struct job *job = process->job;
-
-    return !process->marked && process->state != PROCESS_STOPPING && job_is_started(job) &&
-           job->surplus > 0 && job_elastic_role(job) == (int)process->role;
-}
-
-/* It has something of what the node lacks. */
-static bool helps(const struct process *process, const struct resources *have,
-                  const struct resources *need)
-{
-    struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
-
-    return (have->cpu_millicores < need->cpu_millicores && held.cpu_millicores > 0) ||
-           (have->memory_bytes < need->memory_bytes && held.memory_bytes > 0) ||
-           (have->gpus < need->gpus && held.gpus > 0) ||
-           (have->ports < need->ports && held.ports > 0);
-}
-
-bool plan_victim_before(const struct process *a, const struct process *b)
-{
-    bool a_beyond = a->index >= a->job->spec->roles[a->role].max;
-    bool b_beyond = b->index >= b->job->spec->roles[b->role].max;
-    bool a_pressed = a->node->room != NULL && a->node->room->later.cpu_millicores < 0;
-    bool b_pressed = b->node->room != NULL && b->node->room->later.cpu_millicores < 0;
-
-    if (a_beyond != b_beyond)
-        return a_beyond;
-    if ((a->state < PROCESS_RUNNING) != (b->state < PROCESS_RUNNING))
-        return a->state < PROCESS_RUNNING;
-    /* a node that owes (foreign load came, or it offers less than before) is relieved first */
-    if (a_pressed != b_pressed)
-        return a_pressed;
-    return a->index > b->index;
-}
-
-/* Across jobs: who has the largest part of its span above its minimum gives first. */
-static bool gives_before(const struct process *a, const struct process *b)
-{
-    const struct role_spec *a_role = &a->job->spec->roles[a->role];
-    const struct role_spec *b_role = &b->job->spec->roles[b->role];
-    uint64_t a_part = (uint64_t)a->job->surplus * (b_role->max - b_role->min);
-    uint64_t b_part = (uint64_t)b->job->surplus * (a_role->max - a_role->min);
-
-    if (a->job != b->job && a_part != b_part)
-        return a_part > b_part;
-    if (a->job != b->job)
-        return a->job->id > b->job->id;
-    return plan_victim_before(a, b);
-}
-
-static void unmark_down_to(struct plan *plan, size_t n)
-{
-    while (plan->n_victims > n) {
-        struct process *process = plan->victims[--plan->n_victims];
+    while (victims->n > n) {
+        struct process *process = victims->items[--victims->n];
 
         process->marked = false;
-        process->job->surplus++;
+        process->job->plan.marked--;
     }
 }
 
 /* Marks victims on this node until need fits; false: it cannot, nothing marked. */
-static bool free_on(struct plan *plan, const struct room *room, const struct resources *need,
+static bool free_on(struct victims *victims, const struct room *room, const struct resources *need,
                     size_t limit)
 {
     struct resources have = room->later;
-    size_t before = plan->n_victims;
+    size_t before = victims->n;
 
     while (!resources_fit(&have, need)) {
         struct process *best = NULL;
@@ -98,70 +59,178 @@ static bool free_on(struct plan *plan, const struct room *room, const struct res
 
         DL_FOREACH2(room->node->processes, process, node_next)
         {
-            if (is_candidate(process) && helps(process, &have, need) &&
-                (best == NULL || gives_before(process, best)))
+            if (is_victim(process, &have, need) && (best == NULL || gives_before(process, best)))
                 best = process;
         }
-        if (best == NULL || plan->n_victims - before >= limit) {
-            unmark_down_to(plan, before);
+        if (best == NULL || victims->n - before >= limit) {
+            unmark_down_to(victims, before);
             return false;
         }
-        plan_mark(plan, best);
-        best->job->surplus--;
+        mark(victims, best);
         held = resources_of_role(&best->job->spec->roles[best->role]);
         resources_add(&have, &held, 1);
     }
     return true;
 }
 
-/* The node that needs the fewest victims, with them marked; NULL when none can. */
-static struct room *free_somewhere(struct plan *plan, const struct resources *need)
+struct search {
+    struct victims *victims;
+    const struct want *want;
+    struct room *best;
+    size_t fewest;
+    unsigned candidates, looked_at; /* left */
+};
+
+static bool look_at(struct room *room, void *userdata)
 {
-    struct room *best = NULL;
-    size_t fewest = VICTIMS_PER_INSTANCE;
-    size_t before = plan->n_victims;
+    struct search *search = userdata;
+    size_t before = search->victims->n;
 
-    for (size_t i = 0; i < plan->rooms.n && fewest > 1; i++) {
-        if (!free_on(plan, &plan->rooms.items[i], need, best == NULL ? fewest : fewest - 1))
-            continue;
-        fewest = plan->n_victims - before;
-        best = &plan->rooms.items[i];
-        unmark_down_to(plan, before);
+    search->looked_at--;
+    if (free_on(search->victims, room, &search->want->need, search->fewest)) {
+        search->fewest = search->victims->n - before - 1; /* the next has to be better */
+        search->best = room;
+        search->candidates--;
+        unmark_down_to(search->victims, before);
     }
-    if (best == NULL || !free_on(plan, best, need, fewest))
-        return NULL;
-    for (size_t i = before; i < plan->n_victims; i++) {
-        struct process *process = plan->victims[i];
-        struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
-
-        resources_add(&best->later, &held, 1);
-    }
-    return best;
+    return search->fewest > 0 && search->candidates > 0 && search->looked_at > 0;
 }
 
-bool plan_make_room(struct plan *plan, const struct demand *demands, size_t n)
+/* The node that needs the fewest victims, with them marked; NULL when none can. */
+static struct room *free_somewhere(struct plan *plan, struct victims *victims,
+                                   const struct want *want)
 {
-    struct room *before = xcalloc(plan->rooms.n, sizeof *before);
-    size_t n_victims = plan->n_victims;
-    bool fits = true;
+    struct search search = { .victims = victims,
+                             .want = want,
+                             .fewest = VICTIMS_PER_INSTANCE,
+                             .candidates = CANDIDATES_MAX,
+                             .looked_at = LOOKED_AT_MAX };
+    size_t before = victims->n;
 
-    memcpy(before, plan->rooms.items, plan->rooms.n * sizeof *before);
-    for (size_t d = 0; fits && d < n; d++)
-        for (uint32_t i = 0; fits && i < demands[d].count; i++) {
-            struct room *room = rooms_best_fit(&plan->rooms, &demands[d].need, false);
+    capacity_each_possible(&plan->planner->rooms, want, look_at, &search);
+    plan->searched = plan->searched || search.looked_at < LOOKED_AT_MAX;
+    if (search.best == NULL || !free_on(victims, search.best, &want->need, VICTIMS_PER_INSTANCE))
+        return NULL;
+    for (size_t i = before; i < victims->n; i++) {
+        const struct process *process = victims->items[i];
+        struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
 
-            if (room == NULL && plan->tries > 0)
-                room = free_somewhere(plan, &demands[d].need);
-            fits = room != NULL;
-            if (fits)
-                room_take(room, &demands[d].need, false);
-        }
-    if (!fits) {
-        memcpy(plan->rooms.items, before, plan->rooms.n * sizeof *before);
-        unmark_down_to(plan, n_victims);
+        capacity_take(&plan->planner->rooms, search.best,
+                      &(struct resources){ .cpu_millicores = -held.cpu_millicores,
+                                           .memory_bytes = -held.memory_bytes,
+                                           .gpus = -held.gpus,
+                                           .ports = -held.ports },
+                      false);
     }
-    if (plan->tries > 0 && (!fits || plan->n_victims > n_victims))
-        plan->tries--;
-    free(before);
+    return search.best;
+}
+
+static bool find_room(struct plan *plan, const struct job *job, const struct demand *demands,
+                      size_t n, struct victims *victims, struct placed *placed)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    struct near near = { 0 };
+    struct room *whole = NULL;
+    size_t n_placed = 0;
+
+    if (job_is_started(job))
+        near_job(&near, job);
+    else
+        whole = place_whole(rooms, demands, n, false);
+    if (whole != NULL)
+        near_add(&near, whole);
+    for (size_t d = 0; d < n; d++)
+        for (uint32_t i = 0; i < demands[d].count; i++) {
+            struct room *room = place_one(rooms, &demands[d].want, &near, false);
+
+            if (room == NULL && plan->searches > 0)
+                room = free_somewhere(plan, victims, &demands[d].want);
+            if (room == NULL)
+                return false;
+            capacity_take(rooms, room, &demands[d].want.need, false);
+            near_add(&near, room);
+            placed[n_placed++] = (struct placed){ .room = room,
+                                                  .role = demands[d].role,
+                                                  .need = demands[d].want.need };
+        }
+    return true;
+}
+
+static void stop(struct plan *plan, struct victims *victims, const struct job *job,
+                 const struct demand *demands, size_t n)
+{
+    struct resources total = gang_total(demands, n);
+    char need[80];
+    char text[240];
+
+    resources_describe(&total, need, sizeof need);
+    (void)snprintf(text, sizeof text, "shrunk to make room for job %s: its %s of %zu needs %s",
+                   job->spec->name, job_is_started(job) ? "replacement" : "gang",
+                   gang_size(demands, n), need);
+    for (size_t i = 0; i < victims->n; i++) {
+        struct process *process = victims->items[i];
+
+        job_decided(process->job, "make-room", "%s", text);
+        process_stop(plan->cluster, process, false, text, plan->now);
+    }
+}
+
+/* What was promised once is promised again as long as it can be: the greedy search might find
+ * another place each time, and shrink others for it. */
+bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        const struct placed *place = &job->plan.places[i];
+        struct want want = want_of_role(&job->spec->roles[place->role]);
+
+        if (!room_is_listed(place->room) || !room_fits(place->room, &want, now)) {
+            capacity_roll_back(rooms, mark);
+            return false;
+        }
+        capacity_take(rooms, place->room, &place->need, now);
+    }
+    return job->plan.n_places > 0;
+}
+
+bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    size_t size = gang_size(demands, n);
+    struct placed *placed;
+    struct victims victims = { 0 };
+    bool fits;
+
+    if (plan_keep_places(plan, job, false))
+        return true;
+    placed = xcalloc(size, sizeof *placed);
+    plan->searched = false;
+    fits = find_room(plan, job, demands, n, &victims, placed);
+    capacity_roll_back(rooms, mark);
+    if (fits) {
+        struct victims chosen = victims;
+
+        for (size_t i = 0; i < victims.n; i++) {
+            victims.items[i]->marked = false;
+            victims.items[i]->job->plan.marked--;
+        }
+        stop(plan, &chosen, job, demands, n);
+        for (size_t i = 0; i < size; i++) /* what was freed by stopping is a fact by now */
+            capacity_take(rooms, placed[i].room, &placed[i].need, false);
+        if (!job_is_started(job)) {
+            queue_forget_places(job);
+            job->plan.places = placed;
+            job->plan.n_places = size;
+            placed = NULL;
+        }
+    } else {
+        unmark_down_to(&victims, 0);
+        plan->searches -= plan->searched ? 1 : 0;
+    }
+    free(victims.items);
+    free(placed);
     return fits;
 }

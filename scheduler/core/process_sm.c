@@ -9,7 +9,7 @@
  * lease ended, its node was started again, or its agent does not know it). How it ended decides
  * about its slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
  * - a failure: due again after a back-off, or the job's end. */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
@@ -81,32 +81,36 @@ struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint
     return process;
 }
 
-void process_attach(struct process *process, struct node *node)
+void process_attach(struct cluster *cluster, struct process *process, struct node *node)
 {
-    const struct role_spec *role = &process->job->spec->roles[process->role];
-
+    slot_count(process->job, process->role, process->index, -1);
     process->node = node;
     memcpy(process->node_name, node->name, sizeof process->node_name);
-    node->cpu_granted_millicores += role->cpu_millicores;
-    node->memory_granted_bytes += role->memory_bytes;
-    node->gpus_granted += role->gpus;
     DL_APPEND2(node->processes, process, node_prev, node_next);
+    node->gpus_used |= process->gpu_mask;
     process_slot(process)->live = process;
+    process_count(process, 1);
+    node_refresh(cluster, node);
+    job_touch(cluster, process->job);
 }
 
 static void detach(struct cluster *cluster, struct process *process)
 {
-    const struct role_spec *role = &process->job->spec->roles[process->role];
     struct node *node = process->node;
+    const struct process *other;
 
-    process_slot(process)->live = NULL;
-    process->node = NULL;
     if (node == NULL)
         return;
-    node->cpu_granted_millicores -= role->cpu_millicores;
-    node->memory_granted_bytes -= role->memory_bytes;
-    node->gpus_granted -= role->gpus;
+    process_count(process, -1);
+    process_slot(process)->live = NULL;
+    process->node = NULL;
+    slot_count(process->job, process->role, process->index, 1);
     DL_DELETE2(node->processes, process, node_prev, node_next);
+    node->gpus_used = 0;
+    DL_FOREACH2(node->processes, other, node_next)
+    node->gpus_used |= other->gpu_mask;
+    node_refresh(cluster, node);
+    job_touch(cluster, process->job);
     effect_orders(cluster, node);
 }
 
@@ -117,9 +121,19 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
 
     if (!(allowed[process->state] & TO(to)))
         return false;
+    if (process->node != NULL)
+        process_count(process, -1);
     process->state = to;
+    if (process->node != NULL) {
+        process_count(process, 1);
+        if (to == PROCESS_STOPPING)
+            node_refresh(cluster, process->node);
+    }
+    job_touch(cluster, process->job);
     if (to == PROCESS_RUNNING && process->started_wall_us == 0)
         process->started_wall_us = now.wall_us;
+    if (to == PROCESS_RUNNING)
+        node_started(process->node);
     if (process_state_is_final(to))
         process->ended_wall_us = now.wall_us;
     effect_save_process(cluster, process);
@@ -146,8 +160,9 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     process->n_ports = n_ports;
     process->gpu_mask = gpu_mask;
     memcpy(process->ports, ports, n_ports * sizeof *ports);
-    process_attach(process, node);
-    process_slot(process)->due = false;
+    process_attach(cluster, process, node);
+    slot_set_due(cluster, job, role, index, false);
+    cluster->planner->n_assigned++;
     effect_save_job(cluster, job);
     effect_save_process(cluster, process);
     effect_orders(cluster, node);
@@ -207,9 +222,11 @@ static void failed(struct cluster *cluster, struct process *process, const char 
         job_stop(cluster, job, now, "process-failed", "%s failed %u times; last: %s", name,
                  slot->failures, how);
     } else {
-        slot->due = true;
         slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
-        cluster->next_backoff_us = MIN_OF(cluster->next_backoff_us, slot->not_before_us);
+        slot_set_due(cluster, job, process->role, process->index, true);
+        if (slot->not_before_us > now.now_us)
+            deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
+                         MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
     }
 }
 
@@ -240,10 +257,18 @@ static void ended_by_itself(struct cluster *cluster, struct process *process, st
         failed(cluster, process,
                "exit code 0, but its job's data is not finished or no model was saved", now);
     } else {
-        process_slot(process)->finished = true;
         job->finishing = true;
+        slot_set_finished(cluster, job, process->role, process->index, true);
         effect_save_job(cluster, job);
     }
+}
+
+/* The agent's words for a process that never ran. */
+static bool cannot_start(const struct process_report *report)
+{
+    static const char words[] = "cannot start";
+
+    return report->reason != NULL && strncmp(report->reason, words, sizeof words - 1) == 0;
 }
 
 void process_exited(struct cluster *cluster, struct process *process,
@@ -261,6 +286,8 @@ void process_exited(struct cluster *cluster, struct process *process,
                        report->reason != NULL && *report->reason != '\0' ? ": " : "",
                        report->reason != NULL ? report->reason : "");
     }
+    if (!process->stop_wanted && process->state < PROCESS_RUNNING && cannot_start(report))
+        node_start_failed(cluster, process->node, job, now);
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
     release_tasks(cluster, process, !process->stop_wanted && !success);

@@ -64,7 +64,7 @@ static void restore_live(struct cluster *cluster, struct job *job, struct proces
         process_lost(cluster, process, "the records do not let it live", now);
         return;
     }
-    process_attach(process, node);
+    process_attach(cluster, process, node);
 }
 
 static void restore_job(struct cluster *cluster, struct job *job, struct instant now)
@@ -79,6 +79,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     if (!job_state_is_final(job->state))
         DL_APPEND2(cluster->active, job, active_prev, active_next);
     job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
+    job_recount(job);
     DL_FOREACH_SAFE2(job->processes, process, next, job_next)
     {
         if (!process_state_is_final(process->state))
@@ -91,6 +92,11 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
                 MIN_OF(job->slots[r][i].not_before_us, now.now_us + BACKOFF_MAX_US);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, "restored", "the scheduler was started again");
+    if (job->state == JOB_QUEUED)
+        queue_enter(cluster, job, false); /* it was told before the restart */
+    job_tasks_changed(cluster, job);
+    if (!job_state_is_final(job->state))
+        job_touch(cluster, job);
 }
 
 /* cluster_restored - see cluster.h; linear in everything stored */
@@ -106,6 +112,9 @@ void cluster_restored(struct cluster *cluster, struct instant now)
             true; /* its offer is known: a plan before its first report must not shrink for it */
         if (node->state != NODE_LOST)
             node_renew_lease(cluster, node, now);
+        node->foreign_planned_cpu = node->foreign_cpu_millicores;
+        node->foreign_planned_memory = node->foreign_memory_bytes;
+        node_refresh(cluster, node);
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         restore_job(cluster, job, now);

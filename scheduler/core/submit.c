@@ -22,6 +22,7 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
         job_grow_slots(job, r, take_spec->roles[r].max);
         job->target[r] = take_spec->roles[r].min;
     }
+    job_recount(job);
     HASH_ADD(hh, cluster->jobs, id, sizeof job->id, job);
     HASH_FIND(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name), older);
     if (older != NULL && older->id < id) {
@@ -60,7 +61,7 @@ static int check_spec(const struct job_spec *spec, struct edl_error *error)
     return 0;
 }
 
-/* cluster_submit - see cluster.h; O(1) */
+/* cluster_submit - see cluster.h; O(log n) */
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error)
 {
@@ -80,6 +81,7 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     DL_APPEND2(cluster->active, job, active_prev, active_next);
     job_set_reason(cluster, job, "queued", "waits for its turn to be placed");
+    queue_enter(cluster, job, true);
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
     cluster->plan_wanted = true;
@@ -152,12 +154,17 @@ int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role
     spec = &job->spec->roles[index];
     effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
                  spec->max, min, max);
+    if (job->state == JOB_QUEUED)
+        queue_leave(cluster, job); /* it asks for something else from now on */
     spec->min = min;
     spec->max = max;
-    job->fits_version = 0;
     job_grow_slots(job, (uint32_t)index, max);
-    if (job->state == JOB_QUEUED)
+    job_decided(job, "bounds", "its bounds are now %u..%u", min, max);
+    if (job->state == JOB_QUEUED) {
         job->target[index] = min;
+        queue_enter(cluster, job, true);
+    }
+    job_touch(cluster, job);
     effect_save_job(cluster, job);
     cluster->plan_wanted = true;
     return 0;

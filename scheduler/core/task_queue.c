@@ -406,6 +406,20 @@ size_t task_queue_release_holder(struct task_queue *queue, uint64_t incarnation,
     }
 }
 
+uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t incarnation)
+{
+    uint64_t first_us = NEVER_US;
+    const struct holder *holder;
+    const struct entry *entry;
+
+    HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
+    if (holder == NULL)
+        return NEVER_US;
+    DL_FOREACH2(holder->held, entry, holder_next)
+    first_us = MIN_OF(first_us, entry->task.deadline_us - queue->config.lease_timeout_us);
+    return first_us;
+}
+
 size_t task_queue_expire(struct task_queue *queue, uint64_t now_us)
 {
     size_t n = 0;

@@ -93,6 +93,10 @@ int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32
  * returns how many */
 size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder, bool failed);
 
+/* task_queue_held_since_us - when this holder took up the task that it has worked on longest;
+ * NEVER_US when it holds none. Linear in what it holds, which is one or two. */
+uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t holder);
+
 /* task_queue_expire - leases over their deadline fail; returns how many */
 size_t task_queue_expire(struct task_queue *queue, uint64_t now_us);
 uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_US when none */

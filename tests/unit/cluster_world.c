@@ -138,6 +138,24 @@ void world_plan(struct world *world)
     check_replay(world);
 }
 
+void world_replan(struct world *world)
+{
+    const struct effect *effects;
+    size_t n;
+
+    world_plan(world);
+    cluster_replan(world->cluster, world->now);
+    world_check(world);
+    effects = cluster_effects(world->cluster, &n);
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind == EFFECT_EVENT || effects[i].kind == EFFECT_SAVE_JOB)
+            fail_msg("a full plan changes what a plan left: %s %s (%s: %s)", effects[i].event,
+                     effects[i].text,
+                     effects[i].job != NULL ? effects[i].job->spec->name : effects[i].name,
+                     effects[i].job != NULL ? effects[i].job->reason : "");
+    cluster_effects_clear(world->cluster);
+}
+
 static bool is_ordered(const struct process *process, const struct fake_process *fake)
 {
     return process->job->id == fake->job_id && process->incarnation == fake->incarnation;

@@ -56,6 +56,8 @@ uint64_t world_random(struct world *world, uint64_t below);
 /* plan, then every invariant; fails the test when one does not hold */
 void world_plan(struct world *world);
 void world_check(struct world *world);
+/* looks at everything afresh; fails the test when that changes anything that a plan had not */
+void world_replan(struct world *world);
 /* one agent carries out its orders and reports; then plan and check */
 void world_turn(struct world *world, size_t agent);
 /* a second passes, then all agents carry out their orders and report, then one plan */

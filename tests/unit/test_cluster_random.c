@@ -289,6 +289,8 @@ static void test_random_events_keep_invariants_and_everything_ends(void **state)
         world_check(w);
         if (world_random(w, 4) != 0)
             world_plan(w);
+        if (world_random(w, 8) == 0)
+            world_replan(w);
     }
     calm(w);
     for (int i = 0; i < 3000; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_placement.c - best fit, gangs as a whole, ports */
+/* test_placement.c - gangs as a whole and close together, labels, ports */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,76 +7,45 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
-static struct rooms make_rooms(struct room *items, size_t n)
+#define NODES 4
+
+/* Nodes in an index, as the planner has them. */
+struct fixture {
+    struct capacity capacity;
+    struct node nodes[NODES];
+    struct room rooms[NODES];
+};
+
+static struct fixture *fixture_new(const int64_t cpu[NODES])
 {
-    return (struct rooms){ .items = items, .n = n };
+    struct fixture *f = xcalloc(1, sizeof *f);
+
+    capacity_init(&f->capacity);
+    for (size_t i = 0; i < NODES; i++) {
+        struct room_facts facts = {
+            .now = { .cpu_millicores = cpu[i], .memory_bytes = 1000, .ports = 4 }
+        };
+
+        facts.later = facts.now;
+        (void)snprintf(f->nodes[i].name, sizeof f->nodes[i].name, "node-%zu", i);
+        assert_int_equal(labels_set(&f->nodes[i].offer.labels, LABEL_RACK, i < 2 ? "r0" : "r1",
+                                    NULL),
+                         0);
+        f->nodes[i].room = &f->rooms[i];
+        f->rooms[i] = (struct room){ .node = &f->nodes[i],
+                                     .name = f->nodes[i].name,
+                                     .labels = &f->nodes[i].offer.labels };
+        (void)capacity_set(&f->capacity, &f->rooms[i], &facts);
+    }
+    return f;
 }
 
-static struct room make_room(int64_t now_cpu, int64_t later_cpu, int64_t gpus)
+static void fixture_free(struct fixture *f)
 {
-    struct room room = {
-        .now = { .cpu_millicores = now_cpu, .memory_bytes = 1000, .gpus = gpus, .ports = 4 }
-    };
-
-    room.later = room.now;
-    room.later.cpu_millicores = later_cpu;
-    return room;
-}
-
-static void test_best_fit_takes_the_tightest_that_fits(void **state)
-{
-    struct room items[] = { make_room(3000, 3000, 0), make_room(500, 500, 0),
-                            make_room(1000, 1000, 0) };
-    struct rooms rooms = make_rooms(items, ELEMENTS(items));
-    struct resources need = { .cpu_millicores = 800, .memory_bytes = 10 };
-
-    (void)state;
-    assert_ptr_equal(rooms_best_fit(&rooms, &need, true), &items[2]);
-    need.cpu_millicores = 3001;
-    assert_null(rooms_best_fit(&rooms, &need, true));
-    need.cpu_millicores = 1;
-    need.memory_bytes = 1001;
-    assert_null(rooms_best_fit(&rooms, &need, true));
-}
-
-static void test_best_fit_spares_gpus(void **state)
-{
-    struct room items[] = { make_room(1000, 1000, 4), make_room(3000, 3000, 0),
-                            make_room(3000, 3000, 2) };
-    struct rooms rooms = make_rooms(items, ELEMENTS(items));
-    struct resources need = { .cpu_millicores = 800 };
-
-    (void)state;
-    assert_ptr_equal(rooms_best_fit(&rooms, &need, true), &items[1]);
-    need.gpus = 1;
-    assert_ptr_equal(rooms_best_fit(&rooms, &need, true), &items[2]);
-}
-
-static void test_best_fit_now_needs_room_that_is_not_promised(void **state)
-{
-    struct room items[] = { make_room(1000, 400, 0) /* 600 promised */,
-                            make_room(0, 1000, 0) /* being freed */ };
-    struct rooms rooms = make_rooms(items, ELEMENTS(items));
-    struct resources need = { .cpu_millicores = 500 };
-
-    (void)state;
-    assert_null(rooms_best_fit(&rooms, &need, true));
-    assert_ptr_equal(rooms_best_fit(&rooms, &need, false), &items[1]);
-    need.cpu_millicores = 400;
-    assert_ptr_equal(rooms_best_fit(&rooms, &need, true), &items[0]);
-}
-
-static void test_fit_ignores_debts_of_what_is_not_needed(void **state)
-{
-    struct resources have = { .cpu_millicores = 100, .memory_bytes = -5 };
-    struct resources need = { .cpu_millicores = 100 };
-
-    (void)state;
-    assert_true(resources_fit(&have, &need));
-    need.memory_bytes = 1;
-    assert_false(resources_fit(&have, &need));
+    capacity_done(&f->capacity);
+    free(f);
 }
 
 static void test_gang_demands_puts_pservers_first_then_larger(void **state)
@@ -97,22 +66,72 @@ static void test_gang_demands_puts_pservers_first_then_larger(void **state)
 
 static void test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched(void **state)
 {
-    struct room items[] = { make_room(1000, 1000, 0), make_room(1000, 1000, 0) };
-    struct rooms rooms = make_rooms(items, ELEMENTS(items));
-    struct demand demand = { .count = 3, .need = { .cpu_millicores = 600 } };
+    struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 100, 100 });
+    struct demand demand = { .count = 3, .want = { .need = { .cpu_millicores = 600 } } };
     struct placed placed[3];
-    size_t n;
 
     (void)state;
-    assert_false(rooms_place_gang(&rooms, &demand, 1, true, placed, &n));
-    assert_int_equal(n, 2);
-    assert_int_equal(items[0].now.cpu_millicores, 1000);
-    assert_int_equal(items[1].later.cpu_millicores, 1000);
-    demand.need.cpu_millicores = 500;
-    assert_true(rooms_place_gang(&rooms, &demand, 1, true, placed, &n));
-    assert_int_equal(n, 3);
+    assert_false(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_int_equal(f->rooms[0].now.cpu_millicores, 1000);
+    assert_int_equal(f->rooms[1].later.cpu_millicores, 1000);
+    assert_int_equal(capacity_mark(&f->capacity), 0);
+    demand.want.need.cpu_millicores = 500;
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
     assert_ptr_equal(placed[0].room, placed[1].room);
-    assert_ptr_equal(placed[2].room, &items[1]);
+    assert_true(placed[2].room != placed[0].room);
+    assert_int_equal(f->rooms[0].now.cpu_millicores + f->rooms[1].now.cpu_millicores, 500);
+    fixture_free(f);
+}
+
+static void test_gang_goes_to_one_node_if_one_holds_it(void **state)
+{
+    struct fixture *f = fixture_new((int64_t[]){ 500, 2000, 700, 1500 });
+    struct demand demands[] = {
+        { .count = 1, .want = { .need = { .cpu_millicores = 500 } } },
+        { .role = 1, .count = 2, .want = { .need = { .cpu_millicores = 400 } } }
+    };
+    struct placed placed[3];
+
+    (void)state;
+    assert_true(place_gang(&f->capacity, demands, 2, true, placed));
+    for (size_t i = 0; i < 3; i++) /* the tightest of the two that hold it */
+        assert_ptr_equal(placed[i].room, &f->rooms[3]);
+    fixture_free(f);
+}
+
+static void test_instance_prefers_its_job_s_node_then_its_rack(void **state)
+{
+    struct fixture *f = fixture_new((int64_t[]){ 400, 900, 1000, 450 });
+    struct want want = { .need = { .cpu_millicores = 400 } };
+    struct near near = { 0 };
+
+    (void)state;
+    near_add(&near, &f->rooms[2]);
+    assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[2]);
+    capacity_take(&f->capacity, &f->rooms[2], &(struct resources){ .cpu_millicores = 700 }, true);
+    assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[3]);
+    capacity_take(&f->capacity, &f->rooms[3], &(struct resources){ .cpu_millicores = 100 }, true);
+    assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[0]);
+    fixture_free(f);
+}
+
+static void test_selector_keeps_to_the_nodes_that_carry_it(void **state)
+{
+    struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 500, 2000 });
+    struct role_spec role = { .cpu_millicores = 600 };
+    struct near near = { 0 };
+    struct want want;
+
+    (void)state;
+    assert_int_equal(labels_set(&role.selector, LABEL_RACK, "r1", NULL), 0);
+    want = want_of_role(&role);
+    assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[3]);
+    near_add(&near, &f->rooms[0]);
+    assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[3]);
+    assert_int_equal(labels_set(&role.selector, LABEL_RACK, "r9", NULL), 0);
+    want = want_of_role(&role);
+    assert_null(place_one(&f->capacity, &want, &near, true));
+    fixture_free(f);
 }
 
 static void test_ports_go_round_and_skip_used_ones(void **state)
@@ -168,12 +187,11 @@ static void test_state_names_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_best_fit_takes_the_tightest_that_fits),
-        cmocka_unit_test(test_best_fit_spares_gpus),
-        cmocka_unit_test(test_best_fit_now_needs_room_that_is_not_promised),
-        cmocka_unit_test(test_fit_ignores_debts_of_what_is_not_needed),
         cmocka_unit_test(test_gang_demands_puts_pservers_first_then_larger),
         cmocka_unit_test(test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched),
+        cmocka_unit_test(test_gang_goes_to_one_node_if_one_holds_it),
+        cmocka_unit_test(test_instance_prefers_its_job_s_node_then_its_rack),
+        cmocka_unit_test(test_selector_keeps_to_the_nodes_that_carry_it),
         cmocka_unit_test(test_ports_go_round_and_skip_used_ones),
         cmocka_unit_test(test_describe_exit_says_what_upstream_said),
         cmocka_unit_test(test_state_names_round_trip),

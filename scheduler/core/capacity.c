@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capacity.c - the room of many nodes, kept in the order in which it is to be used up */
+#include "scheduler/core/capacity.h"
+
+#include <stdlib.h>
+
+#include "shared/macro.h"
+
+static int sign_of(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int room_compare(const struct room *a, const struct room *b)
+{
+    int r = sign_of(a->later.gpus, b->later.gpus);
+
+    if (r == 0)
+        r = sign_of(a->later.cpu_millicores, b->later.cpu_millicores);
+    if (r == 0)
+        r = sign_of(a->later.memory_bytes, b->later.memory_bytes);
+    return r != 0 ? r : strcmp(a->name, b->name);
+}
+
+static int compare(const struct tree_node *a, const struct tree_node *b)
+{
+    return room_compare((const struct room *)a, (const struct room *)b);
+}
+
+static void update(struct tree_node *tree_node)
+{
+    struct room *room = (struct room *)tree_node;
+    const struct room *below[] = { (const struct room *)tree_node->left,
+                                   (const struct room *)tree_node->right };
+
+    room->max_now = room->now;
+    room->max_later = room->later;
+    room->max_could = room->later;
+    resources_add(&room->max_could, &room->facts.yield, 1);
+    room->signatures = room->signature;
+    for (size_t i = 0; i < ELEMENTS(below); i++) {
+        if (below[i] == NULL)
+            continue;
+        resources_raise(&room->max_now, &below[i]->max_now);
+        resources_raise(&room->max_later, &below[i]->max_later);
+        resources_raise(&room->max_could, &below[i]->max_could);
+        room->signatures |= below[i]->signatures;
+    }
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static uint64_t label_bit(const char *name, const char *value)
+{
+    uint64_t hash = hash_text(hash_text(UINT64_C(0xCBF29CE484222325), name) * 31, value);
+
+    return UINT64_C(1) << (hash >> 58);
+}
+
+static uint64_t labels_signature(const struct labels *labels)
+{
+    uint64_t bits = 0;
+
+    for (uint32_t i = 0; labels != NULL && i < labels->n; i++)
+        bits |= label_bit(labels->items[i].name, labels->items[i].value);
+    return bits;
+}
+
+static uint64_t want_signature(const struct want *want)
+{
+    return labels_signature(want->selector) |
+           (want->rack != NULL ? label_bit(LABEL_RACK, want->rack) : 0);
+}
+
+/* --- changes
+ * ----------------------------------------------------------------------------------------- */
+
+void capacity_init(struct capacity *capacity)
+{
+    *capacity = (struct capacity){ .tree = { .compare = compare, .update = update } };
+}
+
+void capacity_done(struct capacity *capacity)
+{
+    free(capacity->log);
+    *capacity = (struct capacity){ 0 };
+}
+
+static void take_out(struct capacity *capacity, struct room *room)
+{
+    if (!room_is_listed(room))
+        return;
+    tree_remove(&capacity->tree, &room->tree);
+    capacity->free_cpu_millicores -= MAX_OF(room->now.cpu_millicores, 0);
+}
+
+static void put_in(struct capacity *capacity, struct room *room)
+{
+    room->now = room->facts.now;
+    resources_add(&room->now, &room->taken_now, -1);
+    room->later = room->facts.later;
+    resources_add(&room->later, &room->taken_later, -1);
+    tree_insert(&capacity->tree, &room->tree);
+    capacity->free_cpu_millicores += MAX_OF(room->now.cpu_millicores, 0);
+}
+
+static struct resources could(const struct room_facts *facts)
+{
+    struct resources sum = facts->later;
+
+    resources_add(&sum, &facts->yield, 1);
+    return sum;
+}
+
+/* More is taken of something than there is. */
+static bool breaks_promise(const struct room *room)
+{
+    const struct resources *taken = &room->taken_later;
+    const struct resources *left = &room->later;
+
+    return (taken->cpu_millicores > 0 && left->cpu_millicores < 0) ||
+           (taken->memory_bytes > 0 && left->memory_bytes < 0) ||
+           (taken->gpus > 0 && left->gpus < 0) || (taken->ports > 0 && left->ports < 0);
+}
+
+bool capacity_set(struct capacity *capacity, struct room *room, const struct room_facts *facts)
+{
+    struct resources before = could(&room->facts);
+    struct resources after = could(facts);
+    bool grew = !room_is_listed(room) || resources_exceed(&facts->now, &room->facts.now) ||
+                resources_exceed(&facts->later, &room->facts.later) ||
+                resources_exceed(&facts->yield, &room->facts.yield) ||
+                resources_exceed(&after, &before);
+
+    take_out(capacity, room);
+    room->facts = *facts;
+    room->signature = labels_signature(room->labels);
+    put_in(capacity, room);
+    return grew || breaks_promise(room);
+}
+
+void capacity_unlist(struct capacity *capacity, struct room *room)
+{
+    take_out(capacity, room);
+}
+
+static void apply(struct capacity *capacity, const struct take *take, int64_t times)
+{
+    struct room *room = take->room;
+    bool listed = room_is_listed(room);
+
+    take_out(capacity, room);
+    resources_add(&room->taken_later, &take->what, times);
+    if (take->now)
+        resources_add(&room->taken_now, &take->what, times);
+    if (listed)
+        put_in(capacity, room);
+}
+
+void capacity_take(struct capacity *capacity, struct room *room, const struct resources *what,
+                   bool now)
+{
+    struct take *take;
+
+    if (capacity->n_log == capacity->cap_log) {
+        capacity->cap_log = capacity->cap_log ? 2 * capacity->cap_log : 64;
+        capacity->log = xreallocarray(capacity->log, capacity->cap_log, sizeof *capacity->log);
+    }
+    take = &capacity->log[capacity->n_log++];
+    *take = (struct take){ .room = room, .what = *what, .now = now };
+    apply(capacity, take, 1);
+}
+
+void capacity_roll_back(struct capacity *capacity, size_t mark)
+{
+    while (capacity->n_log > mark)
+        apply(capacity, &capacity->log[--capacity->n_log], -1);
+}
+
+/* --- searches
+ * ---------------------------------------------------------------------------------------- */
+
+static bool carries(const struct room *room, const struct want *want)
+{
+    const char *rack;
+
+    if (want->selector != NULL && !labels_cover(room->labels, want->selector))
+        return false;
+    if (want->rack == NULL)
+        return true;
+    rack = labels_get(room->labels, LABEL_RACK);
+    return rack != NULL && streq(rack, want->rack);
+}
+
+bool room_fits(const struct room *room, const struct want *want, bool now)
+{
+    return resources_fit(&room->later, &want->need) &&
+           (!now || resources_fit(&room->now, &want->need)) && carries(room, want);
+}
+
+static struct room *first_fit(struct tree_node *at, const struct want *want, uint64_t signature,
+                              bool now)
+{
+    struct room *room = (struct room *)at;
+    struct room *found;
+
+    if (room == NULL || !resources_fit(&room->max_later, &want->need) ||
+        (now && !resources_fit(&room->max_now, &want->need)) ||
+        (room->signatures & signature) != signature)
+        return NULL;
+    found = first_fit(at->left, want, signature, now);
+    if (found != NULL)
+        return found;
+    return room_fits(room, want, now) ? room : first_fit(at->right, want, signature, now);
+}
+
+struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now)
+{
+    return first_fit(capacity->tree.root, want, want_signature(want), now);
+}
+
+struct visit {
+    const struct want *want;
+    uint64_t signature;
+    bool (*fn)(struct room *room, void *userdata);
+    void *userdata;
+};
+
+/* false: enough */
+static bool each_possible(struct tree_node *at, const struct visit *visit)
+{
+    struct room *room = (struct room *)at;
+    struct resources most;
+
+    if (room == NULL || !resources_fit(&room->max_could, &visit->want->need) ||
+        (room->signatures & visit->signature) != visit->signature)
+        return true;
+    if (!each_possible(at->right, visit))
+        return false;
+    most = room->later;
+    resources_add(&most, &room->facts.yield, 1);
+    if (resources_fit(&most, &visit->want->need) && carries(room, visit->want) &&
+        !visit->fn(room, visit->userdata))
+        return false;
+    return each_possible(at->left, visit);
+}
+
+void capacity_each_possible(const struct capacity *capacity, const struct want *want,
+                            bool (*fn)(struct room *room, void *userdata), void *userdata)
+{
+    struct visit visit = {
+        .want = want, .signature = want_signature(want), .fn = fn, .userdata = userdata
+    };
+
+    (void)each_possible(capacity->tree.root, &visit);
+}
+
+int64_t capacity_largest_cpu(const struct capacity *capacity)
+{
+    const struct room *root = (const struct room *)capacity->tree.root;
+
+    return root != NULL ? MAX_OF(root->max_now.cpu_millicores, 0) : 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capacity.h - the room of many nodes, kept in the order in which it is to be used up
+ *
+ * A room is what a node has free: now, and later when everything that is being stopped is gone.
+ * Takes come off it - trials of a gang, places kept for somebody - and every take is in a log: a
+ * trial that fails is rolled back at the cost of what it touched. What stays in the log between
+ * two plans is what is promised.
+ *
+ * Order: fewest free GPUs, then least CPU, then least memory, then by name. So the first room that
+ * fits is the best fit, large holes and whole-GPU nodes stay for who needs them, and what needs no
+ * GPU does not sit on one while there is another place. Each subtree knows its maxima, so that a
+ * search passes by what cannot fit: O(log n) when one resource decides, more only when rooms have
+ * enough of one thing and lack another in turn. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/resources.h"
+#include "scheduler/core/tree.h"
+#include "shared/label.h"
+
+struct node;
+
+/* What is known of a node itself, before anything is taken. */
+struct room_facts {
+    struct resources now, later;
+    struct resources yield; /* held by instances that could be shrunk away; at most so much */
+};
+
+struct room {
+    struct tree_node tree;       /* first: a tree's node is its room */
+    struct node *node;           /* borrowed; NULL in tests */
+    const char *name;            /* borrowed */
+    const struct labels *labels; /* borrowed; must not change while the room is listed */
+    struct room_facts facts;
+    struct resources now, later; /* facts less what is taken */
+    struct resources taken_now, taken_later;
+    uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
+    /* of the subtree */
+    struct resources max_now, max_later, max_could; /* could: later + yield */
+    uint64_t signatures;
+};
+
+struct take {
+    struct room *room;
+    struct resources what;
+    bool now;
+};
+
+struct capacity {
+    struct tree tree;
+    struct take *log; /* owned */
+    size_t n_log, cap_log;
+    int64_t free_cpu_millicores; /* sum of what is free now, debts left out */
+};
+
+/* What one instance needs of a node. */
+struct want {
+    struct resources need;
+    const struct labels *selector; /* the node carries all of these; NULL: any node */
+    const char *rack;              /* and this rack label; NULL: any */
+};
+
+void capacity_init(struct capacity *capacity);
+void capacity_done(struct capacity *capacity);
+
+/* capacity_set - lists the room, or changes it; true when something might fit now that did not
+ * before, or when less is left than was taken already. O(log n) */
+bool capacity_set(struct capacity *capacity, struct room *room, const struct room_facts *facts);
+/* not listed any more; what was taken of it stays taken */
+void capacity_unlist(struct capacity *capacity, struct room *room);
+static inline bool room_is_listed(const struct room *room)
+{
+    return tree_holds(&room->tree);
+}
+
+/* capacity_take - from later, and from now as well; a negative amount gives. O(log n) */
+void capacity_take(struct capacity *capacity, struct room *room, const struct resources *what,
+                   bool now);
+static inline size_t capacity_mark(const struct capacity *capacity)
+{
+    return capacity->n_log;
+}
+/* capacity_roll_back - undoes every take since that mark, the last one first */
+void capacity_roll_back(struct capacity *capacity, size_t mark);
+
+/* room_fits - it does: later, and now as well if asked */
+bool room_fits(const struct room *room, const struct want *want, bool now);
+/* the order described above */
+int room_compare(const struct room *a, const struct room *b);
+/* capacity_best_fit - the first room that fits, or NULL */
+struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now);
+/* capacity_each_possible - calls fn for each room that might fit if somebody gave way, the largest
+ * first, until fn returns false */
+void capacity_each_possible(const struct capacity *capacity, const struct want *want,
+                            bool (*fn)(struct room *room, void *userdata), void *userdata);
+/* the most CPU that is free now on one node; 0 when nothing is */
+int64_t capacity_largest_cpu(const struct capacity *capacity);
+static inline uint32_t capacity_n_rooms(const struct capacity *capacity)
+{
+    return capacity->tree.n;
+}

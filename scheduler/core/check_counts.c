@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_counts.c - every sum that is kept is found again by counting */
+#include "scheduler/core/check_internal.h"
+
+#include <utlist.h>
+
+static int check_role(const struct job *job, uint32_t role, struct edl_error *error)
+{
+    const struct role_counts *kept = &job->counts[role];
+    struct role_counts counted = { 0 };
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct slot *slot = &job->slots[role][i];
+
+        counted.live += slot->live != NULL;
+        counted.stopping += slot->live != NULL && slot->live->state == PROCESS_STOPPING;
+        counted.running += slot->live != NULL && slot->live->state == PROCESS_RUNNING;
+        counted.due += slot->due && slot->live == NULL;
+        counted.finished += slot->finished;
+        if (slot_is_free(slot) && i < kept->lowest_free)
+            return BROKEN("job %s: slot %u is free below the lowest, %u", job->spec->name, i,
+                          kept->lowest_free);
+    }
+    if (counted.live != kept->live || counted.stopping != kept->stopping ||
+        counted.running != kept->running || counted.due != kept->due ||
+        counted.finished != kept->finished)
+        return BROKEN("job %s: %s counted as %u live %u stopping %u running %u due %u finished, "
+                      "kept are %u %u %u %u %u",
+                      job->spec->name, job->spec->roles[role].name, counted.live, counted.stopping,
+                      counted.running, counted.due, counted.finished, kept->live, kept->stopping,
+                      kept->running, kept->due, kept->finished);
+    return 0;
+}
+
+int check_job_counts(const struct cluster *cluster, const struct job *job, struct edl_error *error)
+{
+    bool queued = job->state == JOB_QUEUED;
+    uint64_t tasks_us = job->queue != NULL && !job_state_is_final(job->state)
+                            ? task_queue_next_deadline_us(job->queue)
+                            : NEVER_US;
+
+    (void)cluster;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (check_role(job, r, error) < 0)
+            return EDL_EBADTRANSITION;
+    if (queued != (job->plan.queue_class != NULL))
+        return BROKEN("job %s is %s and %s the queue", job->spec->name,
+                      job_state_to_string(job->state), queued ? "not in" : "in");
+    if (job->plan.marked != 0)
+        return BROKEN("job %s: victims of a search are still marked", job->spec->name);
+    if (deadline_at(&job->plan.tasks) != tasks_us)
+        return BROKEN("job %s: its tasks' deadline is not kept", job->spec->name);
+    if ((job->plan.yield_role != 0) != (job_surplus(job) > 0))
+        return BROKEN("job %s: %u could give way, kept is role %u", job->spec->name,
+                      job_surplus(job), job->plan.yield_role);
+    return 0;
+}
+
+static struct resources held_by(const struct node *node, const struct process *process)
+{
+    struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
+
+    held.ports = node_ports_of(node, process);
+    return held;
+}
+
+int check_node_counts(const struct cluster *cluster, const struct node *node,
+                      struct edl_error *error)
+{
+    struct resources stopping = { 0 };
+    struct resources yield = { 0 };
+    struct resources all = { 0 };
+    struct room_facts facts;
+    const struct process *process;
+    uint64_t gpus_used = 0;
+    uint32_t n = 0;
+
+    (void)cluster;
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        struct resources held = held_by(node, process);
+
+        n++;
+        gpus_used |= process->gpu_mask;
+        resources_add(&all, &held, 1);
+        if (process->state == PROCESS_STOPPING)
+            resources_add(&stopping, &held, 1);
+        else if (job_surplus(process->job) > 0 &&
+                 job_elastic_role(process->job) == (int)process->role)
+            resources_add(&yield, &held, 1);
+    }
+    if (n != node->n_processes || all.ports != node->ports_held || gpus_used != node->gpus_used)
+        return BROKEN("node %s: %u processes with %lld ports counted, kept are %u and %lld",
+                      node->name, n, (long long)all.ports, node->n_processes,
+                      (long long)node->ports_held);
+    if (!resources_equal(&stopping, &node->stopping) || !resources_equal(&yield, &node->yield))
+        return BROKEN("node %s: %lldm stop and %lldm could, kept are %lldm and %lldm", node->name,
+                      (long long)stopping.cpu_millicores, (long long)yield.cpu_millicores,
+                      (long long)node->stopping.cpu_millicores,
+                      (long long)node->yield.cpu_millicores);
+    facts = node_facts(node);
+    if (room_is_listed(node->room) != node_takes_processes(node) ||
+        (room_is_listed(node->room) && (!resources_equal(&facts.now, &node->room->facts.now) ||
+                                        !resources_equal(&facts.later, &node->room->facts.later) ||
+                                        !resources_equal(&facts.yield, &node->room->facts.yield))))
+        return BROKEN("node %s: its room in the index is not its room", node->name);
+    return 0;
+}
+
+static int check_totals(const struct cluster *cluster, struct edl_error *error)
+{
+    const struct planner *planner = cluster->planner;
+    struct resources requested = { 0 };
+    struct resources total = { 0 };
+    const struct node *node;
+    const struct job *job;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        resources_add(&total, &node->counted_total, 1);
+        resources_add(&requested, &node->counted_requested, 1);
+    }
+    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+        resources_add(&requested, &job->plan.lack, 1);
+    if (!resources_equal(&total, &planner->total) ||
+        !resources_equal(&requested, &planner->requested))
+        return BROKEN("the policy is told of %lldm requested of %lldm, it is %lldm of %lldm",
+                      (long long)planner->requested.cpu_millicores,
+                      (long long)planner->total.cpu_millicores, (long long)requested.cpu_millicores,
+                      (long long)total.cpu_millicores);
+    return 0;
+}
+
+static int check_index(const struct capacity *capacity, struct edl_error *error)
+{
+    const struct tree_node *at = tree_first(&capacity->tree);
+    const struct tree_node *next;
+    struct resources taken = { 0 };
+    int64_t free_cpu = 0;
+    uint32_t n = 0;
+
+    for (; at != NULL; at = next, n++) {
+        const struct room *room = (const struct room *)at;
+        struct resources later = room->facts.later;
+
+        next = tree_after(&capacity->tree, at);
+        resources_add(&later, &room->taken_later, -1);
+        resources_add(&taken, &room->taken_later, 1);
+        free_cpu += MAX_OF(room->now.cpu_millicores, 0);
+        if (!resources_equal(&later, &room->later) ||
+            !resources_equal(&room->taken_now, &(struct resources){ 0 }))
+            return BROKEN("room %s is not its facts less what is reserved", room->name);
+    }
+    if (n != capacity->tree.n || free_cpu != capacity->free_cpu_millicores)
+        return BROKEN("the index lists %u rooms of %u, %lldm free of %lldm", n, capacity->tree.n,
+                      (long long)free_cpu, (long long)capacity->free_cpu_millicores);
+    for (size_t i = 0; i < capacity->n_log; i++)
+        if (room_is_listed(capacity->log[i].room))
+            resources_add(&taken, &capacity->log[i].what, -1);
+    if (!resources_equal(&taken, &(struct resources){ 0 }))
+        return BROKEN("%lldm are taken that no log tells of", (long long)taken.cpu_millicores);
+    return 0;
+}
+
+static int check_queue(const struct queue *queue, struct edl_error *error)
+{
+    const struct queue_class *class;
+    const struct job *job;
+    size_t promised = 0;
+
+    for (class = queue->classes; class != NULL; class = class->hh.next) {
+        uint64_t last = 0;
+        uint32_t n = 0;
+
+        DL_FOREACH2(class->jobs, job, plan.class_next)
+        {
+            if (job->id <= last || job->plan.queue_class != class)
+                return BROKEN("job %s is out of order in its class", job->spec->name);
+            last = job->id;
+            n++;
+            promised += job->plan.promised;
+        }
+        if (n != class->n_jobs || n == 0)
+            return BROKEN("a class of %u jobs says it has %u", n, class->n_jobs);
+        if (tree_holds(&class->tree) != (class->next != NULL && !class->never))
+            return BROKEN("the class of %s is lost", class->jobs->spec->name);
+    }
+    if (promised != queue->n_promised)
+        return BROKEN("%zu jobs have a promise, %zu are listed", promised, queue->n_promised);
+    return 0;
+}
+
+int check_planner(const struct cluster *cluster, struct edl_error *error)
+{
+    const struct planner *planner = cluster->planner;
+    int r = check_totals(cluster, error);
+
+    if (r == 0)
+        r = check_index(&planner->rooms, error);
+    if (r == 0)
+        r = check_index(&planner->offered, error);
+    return r < 0 ? r : check_queue(&planner->queue, error);
+}

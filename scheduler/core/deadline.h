@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deadline.h - what time alone will bring, the first one first
+ *
+ * Each job and node embeds its own deadlines; setting, moving and dropping one is O(log n). */
+#pragma once
+
+#include <stdint.h>
+
+#include "scheduler/core/tree.h"
+#include "shared/macro.h"
+
+enum deadline_kind {
+    DEADLINE_BACKOFF, /* a job: the first of its slots that may start again */
+    DEADLINE_TASKS,   /* a job: the first of its leased tasks that is too late */
+    DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
+};
+
+struct deadline {
+    struct tree_node tree; /* first: a tree's node is its deadline */
+    uint64_t at_us;        /* valid while it is set */
+    uint64_t serial;       /* breaks ties: who was set first ever */
+    enum deadline_kind kind;
+    void *owner; /* borrowed: struct job or struct node, as the kind says */
+};
+
+struct deadlines {
+    struct tree tree;
+    uint64_t next_serial;
+};
+
+void deadlines_init(struct deadlines *deadlines);
+/* deadline_set - at_us NEVER_US: none any more */
+void deadline_set(struct deadlines *deadlines, struct deadline *deadline, enum deadline_kind kind,
+                  void *owner, uint64_t at_us);
+/* NEVER_US when it is not set */
+static inline uint64_t deadline_at(const struct deadline *deadline)
+{
+    return tree_holds(&deadline->tree) ? deadline->at_us : NEVER_US;
+}
+/* the first of all, or NULL */
+struct deadline *deadlines_first(const struct deadlines *deadlines);

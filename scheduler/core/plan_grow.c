@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_grow.c - shows the policy what changed and carries out what it decides
+ *
+ * Requested = what live processes hold that are not stopping (their release is under way) + foreign
+ * load + what started jobs lack + the gangs that room is being made for. All of it is kept as sums;
+ * the policy itself keeps the jobs, of which it is told the touched ones. It grows and shrinks by
+ * one instance at a time, and each is placed or stopped at once. */
+#include "scheduler/core/plan_internal.h"
+
+#include <stdio.h>
+
+/* What a started job lacks in its fixed roles, and to what its elastic one must come back, is
+ * wanted already. */
+static uint32_t held_of_role(const struct job *job, uint32_t role)
+{
+    uint32_t held = job_count(job, role, false) + job_count_due(job, role);
+
+    return MAX_OF(held, job_role_floor(job, role));
+}
+
+static struct resources lack_of(const struct job *job)
+{
+    struct resources lack = { 0 };
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        struct resources need = resources_of_role(&job->spec->roles[r]);
+
+        if (job->plan.promised)
+            resources_add(&lack, &need, job->spec->roles[r].min);
+        else if (job_is_started(job))
+            resources_add(&lack, &need, (int64_t)held_of_role(job, r) - job_count(job, r, false));
+    }
+    return lack;
+}
+
+/* Slots that could be filled: one that is still being stopped is not. So a growth that the policy
+ * wants fails for want of a node only, which says something about other jobs as well. */
+static uint32_t most_of(const struct job *job, uint32_t role)
+{
+    const struct role_counts *counts = &job->counts[role];
+    uint32_t max = job->spec->roles[role].max;
+    uint32_t kept = MIN_OF(counts->stopping + counts->finished, max);
+
+    return max - kept;
+}
+
+static void entry_of_started(const struct job *job, uint32_t role, struct policy_job *entry)
+{
+    const struct role_spec *spec = &job->spec->roles[role];
+    uint32_t live = job_count(job, role, true);
+
+    entry->parallelism = held_of_role(job, role);
+    entry->max = MAX_OF(MAX_OF(most_of(job, role), entry->parallelism), spec->min);
+    entry->stable = live == entry->parallelism && live == job_count_running(job, role);
+    if (job->state == JOB_STARTING) { /* the gang comes first */
+        entry->stable = false;
+        entry->min = entry->parallelism;
+        entry->max = entry->parallelism;
+    } else if (job->finishing) {
+        entry->max = entry->parallelism;
+        /* without a task queue nobody else does a slot's share: it is not shrunk any more */
+        entry->min = job->queue != NULL ? MIN_OF(spec->min, entry->max) : entry->max;
+    }
+}
+
+/* Ports and labels: of two jobs that differ in them one may find a node where the other does not.
+ */
+static uint64_t where_of(const struct role_spec *spec)
+{
+    uint64_t digest = spec->n_ports;
+
+    for (uint32_t i = 0; i < spec->selector.n; i++) {
+        digest = digest_text(digest, spec->selector.items[i].name);
+        digest = digest_text(digest, spec->selector.items[i].value);
+    }
+    return digest;
+}
+
+/* false: the policy has nothing to do with it */
+static bool entry_of(const struct job *job, struct policy_job *entry)
+{
+    int elastic = job_elastic_role(job);
+    uint32_t role = elastic >= 0 ? (uint32_t)elastic : (uint32_t)job->spec->n_roles - 1;
+    const struct role_spec *spec = &job->spec->roles[role];
+
+    if (!job->plan.promised && (elastic < 0 || !job_is_started(job)))
+        return false;
+    *entry = (struct policy_job){ .id = job->id,
+                                  .priority = job->spec->priority,
+                                  .min = spec->min,
+                                  .max = spec->min,
+                                  .pending = job->plan.promised,
+                                  .cpu_millicores = spec->cpu_millicores,
+                                  .memory_bytes = spec->memory_bytes,
+                                  .gpus = spec->gpus,
+                                  .where = where_of(spec) };
+    if (!job->plan.promised)
+        entry_of_started(job, role, entry);
+    return true;
+}
+
+void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job)
+{
+    struct resources lack = lack_of(job);
+    struct policy_job entry;
+
+    resources_add(&planner->requested, &job->plan.lack, -1);
+    resources_add(&planner->requested, &lack, 1);
+    job->plan.lack = lack;
+    if (entry_of(job, &entry)) {
+        policy->put(planner->policy, &entry);
+        job->plan.known_to_policy = true;
+    } else if (job->plan.known_to_policy) {
+        policy->drop(planner->policy, job->id);
+        job->plan.known_to_policy = false;
+    }
+}
+
+static void decide_by_policy(const struct plan *plan, struct job *job, const char *code,
+                             const struct role_spec *spec, uint32_t counted)
+{
+    uint32_t span = spec->max > spec->min ? spec->max - spec->min : 1;
+    uint32_t above = counted > spec->min ? counted - spec->min : 0;
+
+    job_decided(job, code, "fulfilment %.2f, %s", (double)above / span, plan->load);
+}
+
+static bool grow(void *userdata, uint64_t id)
+{
+    struct plan *plan = userdata;
+    struct job *job = cluster_job(plan->cluster, id);
+    int role = job == NULL || !job_is_started(job) ? -1 : job_elastic_role(job);
+    uint32_t counted;
+
+    if (role < 0 || job->finishing || job->state == JOB_STARTING)
+        return false;
+    counted =
+        job_count(job, (uint32_t)role, false) + count_backing_off(job, (uint32_t)role, plan->now);
+    if (fill_role(plan, job, (uint32_t)role, counted + 1) > 0)
+        return false;
+    decide_by_policy(plan, job, "grown", &job->spec->roles[role], counted);
+    return true;
+}
+
+/* A repair that is still to come goes before what lives. */
+static bool shrink(void *userdata, uint64_t id)
+{
+    struct plan *plan = userdata;
+    struct job *job = cluster_job(plan->cluster, id);
+    int elastic = job == NULL || !job_is_started(job) ? -1 : job_elastic_role(job);
+    uint32_t role = (uint32_t)elastic;
+    struct process *victim;
+    uint32_t counted;
+    uint32_t due;
+    char reason[sizeof victim->reason];
+
+    if (elastic < 0)
+        return false;
+    counted = job_count(job, role, false);
+    due = job_count_due(job, role);
+    if (counted + due <= job->spec->roles[role].min)
+        return false;
+    if (due > 0) {
+        trim_due(plan, job, role, due - 1);
+    } else {
+        victim = next_victim(job, role);
+        (void)snprintf(reason, sizeof reason, "shrunk by the policy %s: %s",
+                       plan->cluster->config.policy->name, plan->load);
+        process_stop(plan->cluster, victim, false, reason, plan->now);
+    }
+    decide_by_policy(plan, job, "shrunk", &job->spec->roles[role], counted + due);
+    return true;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void plan_ask_policy(struct plan *plan)
+{
+    static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
+    const struct planner *planner = plan->planner;
+    const struct policy *policy = plan->cluster->config.policy;
+    uint32_t max_load_permille = plan->cluster->config.max_load_permille;
+    struct policy_totals totals = {
+        .cpu_total_millicores = planner->total.cpu_millicores,
+        .cpu_requested_millicores = planner->requested.cpu_millicores,
+        .memory_total_bytes = planner->total.memory_bytes,
+        .memory_requested_bytes = planner->requested.memory_bytes,
+        .gpu_total = planner->total.gpus,
+        .gpu_requested = planner->requested.gpus,
+        .max_load_permille = max_load_permille,
+    };
+
+    (void)snprintf(plan->load, sizeof plan->load, "load %.1f%% of at most %.1f%%",
+                   percent(totals.cpu_requested_millicores, totals.cpu_total_millicores),
+                   max_load_permille / 10.0);
+    policy->decide(planner->policy, &totals, &ops, plan);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_internal.h - what the files of planning share: what is kept between two plans, and one plan
+ *
+ * Words: a job is touched when something of it changed; it is lacking when it is started and has
+ * less than it must have; a gang is promised when room is being made for it; a class holds the
+ * waiting jobs that ask for exactly the same. A room is reserved for what is promised and for what
+ * waits for its back-off: those are the takes that stay in the index between two plans. */
+#pragma once
+
+#include "scheduler/core/capacity.h"
+#include "scheduler/core/core_internal.h"
+
+/* Classes of waiting jobs that are tried in vain in one plan, so that a long queue of different
+ * jobs costs a bounded time (Slurm's bf_max_job_test). Those behind are tried when others left. */
+#define QUEUE_DEPTH 128
+/* Gangs that room is being made for at a time; the others get their turn when these started. */
+#define PROMISES_MAX 16
+/* Searches for victims that find none, in one plan. */
+#define SEARCHES_MAX 16
+/* Nodes of a job that are looked at before all others. */
+#define NEAR_MAX 16
+
+/* A role's instances to be placed. */
+struct demand {
+    uint32_t role;
+    uint32_t count;
+    struct want want; /* of one */
+};
+
+struct placed {
+    struct room *room;
+    uint32_t role;
+    struct resources need;
+};
+
+/* Rooms in which a job has something already. */
+struct near {
+    struct room *rooms[NEAR_MAX];
+    size_t n, next;
+};
+
+struct queue_class {
+    struct tree_node tree; /* first; in queue->order while somebody is to be tried */
+    uint64_t digest;
+    int32_t priority;
+    struct job *jobs; /* all of them, first come first */
+    uint32_t n_jobs;
+    struct job *next;      /* to be tried next; those before it are promised room; NULL: all are */
+    uint64_t next_id;      /* its id: the key, with the priority */
+    uint64_t fits_version; /* of the offers that fits_ever was found out with */
+    bool fits_ever;
+    bool never;      /* in queue->never */
+    bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
+    bool fresh;      /* in queue->fresh */
+    struct queue_class *never_next, *never_prev;
+    struct queue_class *fresh_next, *fresh_prev;
+    UT_hash_handle hh; /* k: digest */
+};
+
+struct queue {
+    struct queue_class *classes;        /* uthash by digest; owned */
+    struct tree order;                  /* by priority, then who came first */
+    struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
+    struct queue_class *fresh;          /* list: new since the last plan */
+    struct job *promised[PROMISES_MAX]; /* borrowed */
+    size_t n_promised;
+    uint64_t offers_version; /* of the offers that `never` was found out with */
+    bool wanted; /* something might fit that did not when the queue was last gone through */
+};
+
+struct planner {
+    struct capacity rooms;             /* of the nodes that take processes */
+    struct capacity offered;           /* of all nodes, as if nothing ran there */
+    struct resources total, requested; /* what the policy is told */
+    struct deadlines deadlines;
+    struct job *touched, *lacking;   /* lists */
+    struct node *pressed, *draining; /* lists */
+    struct policy_state *policy;
+    struct queue queue;
+    uint64_t n_assigned; /* processes, ever */
+};
+
+/* One pass. */
+struct plan {
+    struct cluster *cluster;
+    struct planner *planner;
+    struct instant now;
+    unsigned searches; /* left, of SEARCHES_MAX */
+    bool searched;     /* single nodes were looked at for victims */
+    char load[64];     /* for reasons: "load 61.2% of 97.0%" */
+};
+
+/* --- placement.c: where an instance goes
+ * ------------------------------------------------------------------------------------- */
+struct want want_of_role(const struct role_spec *role);
+void near_add(struct near *near, struct room *room);
+void near_job(struct near *near, const struct job *job);
+/* place_one - by the side of what is near, else in its rack, else where it fits best; NULL: nowhere
+ */
+struct room *place_one(const struct capacity *capacity, const struct want *want,
+                       const struct near *near, bool now);
+/* gang_demands - the minimum of every role in placing order: pservers first, larger first */
+size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX]);
+size_t gang_size(const struct demand *demands, size_t n);
+struct resources gang_total(const struct demand *demands, size_t n);
+/* place_gang - takes room for every instance and tells where (placed: gang_size entries, or NULL);
+ * false: it does not fit, and nothing is taken */
+bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
+                struct placed *placed);
+/* the room in which all of it fits, or NULL */
+struct room *place_whole(const struct capacity *capacity, const struct demand *demands, size_t n,
+                         bool now);
+
+/* --- plan_victims.c: who gives way
+ * ------------------------------------------------------------------------------------------- */
+/* of two processes of one role: a goes first */
+bool victim_before(const struct process *a, const struct process *b);
+/* of two processes of any jobs: a goes first */
+bool gives_before(const struct process *a, const struct process *b);
+/* it may be shrunk away, and it holds something of what is short */
+bool is_victim(const struct process *process, const struct resources *have,
+               const struct resources *need);
+/* who of this role goes first; NULL: nobody is left */
+struct process *next_victim(const struct job *job, uint32_t role);
+
+/* --- plan_room.c
+ * -------------------------------------------------------------------------------------------- */
+/* plan_keep_places - takes what the job was promised, if it still is as it was; false: nothing */
+bool plan_keep_places(struct plan *plan, const struct job *job, bool now);
+/* plan_make_room - stops victims so that the demands fit later, and reserves that room; false:
+ * nothing changed */
+bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n);
+
+/* --- plan_repair.c
+ * ------------------------------------------------------------------------------------------- */
+/* fill_role - brings a role up to wanted as far as there is room now; returns how many could not
+ * be placed */
+uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted);
+/* the slot to fill next, or -1 */
+int next_slot(struct job *job, uint32_t role, struct instant now);
+uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now);
+/* gives up repairs that nobody wants any more, the highest first */
+void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep);
+/* keeps a touched job within its bounds, and knows whether it lacks something */
+void plan_examine(struct plan *plan, struct job *job);
+/* what lacking jobs lack is placed, or room is made or kept for it */
+void plan_repair(struct plan *plan);
+/* size and state of a touched job, once everything is decided */
+void plan_finish(struct plan *plan, struct job *job);
+/* by id, so that what comes of them does not depend on the order of the events */
+void jobs_sort(struct job **jobs, size_t n);
+void job_set_lacking(struct planner *planner, struct job *job, bool lacking);
+
+/* --- plan_nodes.c: nodes that are emptied or owe
+ * ------------------------------------------------------------------------------------------- */
+void plan_drain(struct plan *plan);
+void plan_relieve(struct plan *plan);
+
+/* --- plan_queue.c
+ * ------------------------------------------------------------------------------------------- */
+void plan_queue(struct plan *plan);
+/* somebody waits who could profit from another look */
+bool plan_queue_waits(const struct planner *planner);
+
+/* --- plan_reason.c
+ * ------------------------------------------------------------------------------------------ */
+/* whether the class fits these nodes when they are empty; found out once per change of an offer */
+bool queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
+/* tells a waiting job where it stands, if that is news */
+void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
+
+/* --- queue.c: the order of the waiting jobs
+ * ------------------------------------------------------------------------------------------- */
+/* something might fit that did not, or a promise cannot be kept: the next plan goes through the
+ * queue from its start */
+void queue_might_move(struct planner *planner);
+/* the next job of its class is promised room */
+void queue_promise(struct cluster *cluster, struct job *job);
+uint64_t digest_text(uint64_t digest, const char *text);
+/* what a job was promised is forgotten */
+void queue_forget_places(struct job *job);
+/* all promises are off: everybody is to be tried again */
+void queue_reset(struct cluster *cluster);
+/* never: all its jobs are told; else they are to be tried again */
+void queue_set_never(struct cluster *cluster, struct queue_class *class, bool never);
+/* its jobs were told that they never fit, and that is over */
+void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
+void queue_forget_fresh(struct queue *queue, struct queue_class *class);
+void queue_init(struct queue *queue);
+void queue_done(struct queue *queue);
+
+/* --- plan_grow.c: the policy
+ * ------------------------------------------------------------------------------------------- */
+/* tells it of a job that changed */
+void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job);
+void plan_ask_policy(struct plan *plan);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_repair.c - started jobs keep to their bounds and get what they lack
+ *
+ * All of it is about jobs that were touched or lack something; loops run over their own slots. */
+#include "scheduler/core/plan_internal.h"
+
+#include <utlist.h>
+
+/* Linear in the job's slots, and only when something of the role broke down. */
+uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; job->counts[role].due > 0 && i < job->n_slots[role]; i++) {
+        const struct slot *slot = &job->slots[role][i];
+
+        n += slot->due && slot->live == NULL && slot->not_before_us > now.now_us;
+    }
+    return n;
+}
+
+/* One that is due and ready, else the lowest that is free. */
+int next_slot(struct job *job, uint32_t role, struct instant now)
+{
+    for (uint32_t i = 0; job->counts[role].due > 0 && i < job->n_slots[role]; i++) {
+        const struct slot *slot = &job->slots[role][i];
+
+        if (slot->due && slot->live == NULL && !slot->finished && slot->not_before_us <= now.now_us)
+            return (int)i;
+    }
+    return job->finishing && job_role_works(job, role) ? -1 : job_lowest_free(job, role);
+}
+
+/* Slots in back-off keep their places: nobody takes a fresh slot to get around a back-off. */
+uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
+{
+    struct want want = want_of_role(&job->spec->roles[role]);
+    uint32_t held = job_count(job, role, false) + count_backing_off(job, role, plan->now);
+
+    for (; held < wanted; held++) {
+        int index = next_slot(job, role, plan->now);
+        struct near near = { 0 };
+        struct room *room;
+
+        if (index < 0)
+            break;
+        near_job(&near, job);
+        room = place_one(&plan->planner->rooms, &want, &near, true);
+        if (room == NULL ||
+            !process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now))
+            break;
+    }
+    return wanted > held ? wanted - held : 0;
+}
+
+void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep)
+{
+    for (uint32_t i = job->n_slots[role]; i-- > 0 && job->counts[role].due > keep;) {
+        const struct slot *slot = &job->slots[role][i];
+
+        if (!slot->due || slot->live != NULL)
+            continue;
+        slot_set_due(plan->cluster, job, role, i, false);
+        effect_save_job(plan->cluster, job);
+    }
+}
+
+void job_set_lacking(struct planner *planner, struct job *job, bool lacking)
+{
+    if (job->plan.lacking == lacking)
+        return;
+    job->plan.lacking = lacking;
+    if (lacking)
+        DL_APPEND2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
+    else
+        DL_DELETE2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
+}
+
+static bool lacks(const struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job_count(job, r, false) < job_role_floor(job, r))
+            return true;
+    return false;
+}
+
+/* --- touched jobs
+ * -------------------------------------------------------------------------------------- */
+
+/* What finishes keeps what it has, unless its bounds were lowered under it. */
+static uint32_t floor_of(const struct job *job, uint32_t role)
+{
+    return MIN_OF(job_role_floor(job, role), job->spec->roles[role].max);
+}
+
+/* The gang comes first: nothing more than the minimum until it runs. */
+static bool may_exceed_floor(const struct job *job, uint32_t role)
+{
+    return job_elastic_role(job) == (int)role && job->state != JOB_STARTING;
+}
+
+static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
+{
+    uint32_t most = may_exceed_floor(job, role) ? job->spec->roles[role].max : floor_of(job, role);
+    uint32_t counted = job_count(job, role, false);
+
+    for (; counted > most; counted--) {
+        if (job->plan.why[0] == '\0')
+            job_decided(job, "bounds", "%u are enough", most);
+        process_stop(plan->cluster, next_victim(job, role), false,
+                     "shrunk: its job wants fewer instances", plan->now);
+    }
+    trim_due(plan, job, role, most - counted);
+}
+
+static void find_backoff(struct plan *plan, struct job *job)
+{
+    uint64_t first_us = NEVER_US;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; job->counts[r].due > 0 && i < job->n_slots[r]; i++) {
+            const struct slot *slot = &job->slots[r][i];
+
+            if (slot->due && slot->live == NULL && slot->not_before_us > plan->now.now_us)
+                first_us = MIN_OF(first_us, slot->not_before_us);
+        }
+    deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job, first_us);
+}
+
+void plan_examine(struct plan *plan, struct job *job)
+{
+    bool lacked = job->plan.lacking;
+
+    if (job_is_started(job)) {
+        for (uint32_t r = 0; r < job->spec->n_roles; r++)
+            keep_bounds(plan, job, r);
+        find_backoff(plan, job);
+        job_set_lacking(plan->planner, job, lacks(job));
+    } else {
+        job_set_lacking(plan->planner, job, false);
+    }
+    if (lacked || job->plan.lacking)
+        queue_might_move(plan->planner); /* it is served before all that wait */
+}
+
+/* --- lacking jobs
+ * -------------------------------------------------------------------------------------- */
+
+/* What is in back-off or still waits for its slot gets its room reserved, without anybody's loss.
+ */
+static void keep_place(struct plan *plan, const struct job *job, const struct want *want,
+                       uint32_t n)
+{
+    for (; n > 0; n--) {
+        struct near near = { 0 };
+        struct room *room;
+
+        near_job(&near, job);
+        room = place_one(&plan->planner->rooms, want, &near, false);
+        if (room == NULL)
+            return;
+        capacity_take(&plan->planner->rooms, room, &want->need, false);
+    }
+}
+
+static void repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
+{
+    struct demand demand = { .role = role, .want = want_of_role(&job->spec->roles[role]) };
+    uint32_t backing_off;
+
+    demand.count = fill_role(plan, job, role, wanted);
+    backing_off = count_backing_off(job, role, plan->now);
+    if (backing_off > 0)
+        keep_place(plan, job, &demand.want,
+                   MIN_OF(backing_off, wanted - job_count(job, role, false)));
+    if (demand.count == 0)
+        return;
+    if (next_slot(job, role, plan->now) < 0) {
+        keep_place(plan, job, &demand.want, demand.count); /* its slots are still being stopped */
+        return;
+    }
+    job->waits_for_room = true;
+    (void)plan_make_room(plan, job, &demand, 1);
+}
+
+static void repair(struct plan *plan, struct job *job)
+{
+    bool waited = job->waits_for_room;
+
+    job->waits_for_room = false;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        uint32_t wanted = job_role_floor(job, r);
+
+        if (job_count(job, r, false) < wanted)
+            repair_role(plan, job, r, wanted);
+    }
+    if (waited != job->waits_for_room)
+        job_touch(plan->cluster, job);
+    job_set_lacking(plan->planner, job, lacks(job));
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a;
+    const struct job *y = *(struct job *const *)b;
+
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void jobs_sort(struct job **jobs, size_t n)
+{
+    qsort(jobs, n, sizeof(*jobs), compare_ids);
+}
+
+void plan_repair(struct plan *plan)
+{
+    struct job *job;
+    struct job **jobs;
+    size_t n = 0;
+
+    DL_COUNT2(plan->planner->lacking, job, n, plan.lacking_next);
+    jobs = xcalloc(n, sizeof(*jobs));
+    n = 0;
+    DL_FOREACH2(plan->planner->lacking, job, plan.lacking_next)
+    jobs[n++] = job;
+    jobs_sort(jobs, n);
+    for (size_t i = 0; i < n; i++)
+        repair(plan, jobs[i]);
+    free(jobs);
+}
+
+/* --- the end of a plan
+ * --------------------------------------------------------------------------------- */
+
+static void finish_role(struct plan *plan, struct job *job, uint32_t role)
+{
+    uint32_t floor = floor_of(job, role);
+    uint32_t wanted = floor;
+    uint32_t counted;
+
+    if (may_exceed_floor(job, role)) {
+        wanted = job_count(job, role, false) + job_count_due(job, role);
+        wanted = MAX_OF(MIN_OF(wanted, job->spec->roles[role].max), floor);
+    }
+    /* a repair above the minimum that finds no room is given up: the job would resize for ever */
+    if (wanted > floor) {
+        uint32_t short_of = fill_role(plan, job, role, wanted);
+
+        if (short_of > 0)
+            job_decided(job, "given-up", "%u of it ended and find no room again", short_of);
+        wanted = MAX_OF(wanted - short_of, floor);
+    }
+    counted = job_count(job, role, false);
+    if (counted + job_count_due(job, role) > wanted) {
+        trim_due(plan, job, role, wanted - MIN_OF(wanted, counted));
+        plan->cluster->plan_wanted = true; /* the policy may give it to somebody else */
+    }
+    job_set_target(plan->cluster, job, role, wanted, plan->now);
+}
+
+void plan_finish(struct plan *plan, struct job *job)
+{
+    for (uint32_t r = 0; job_is_started(job) && r < job->spec->n_roles; r++)
+        finish_role(plan, job, r);
+    if (job->plan.lacking && !lacks(job)) {
+        job_set_lacking(plan->planner, job, false);
+        queue_might_move(plan->planner); /* what was kept for it is free */
+    }
+    if (!job->plan.lacking)
+        job->waits_for_room = false;
+    job_settle(plan->cluster, job, plan->now);
+}

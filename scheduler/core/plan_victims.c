@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_victims.c - who gives way: the process with the least work lost
+ *
+ * Within a role: one on a node that is being emptied or owes goes first if it has to go anyway, one
+ * that does not run yet has done nothing, one with an index beyond the maximum is too many. Then
+ * the one that took up its present task last (its task is done again by another), one without any
+ * before all; then the one that came last (its incarnation is the order of assignment and no clock
+ * can turn it around). */
+#include "scheduler/core/plan_internal.h"
+
+#define FIRST_IF(a, b)                                                                             \
+    do {                                                                                           \
+        if ((a) != (b))                                                                            \
+            return (a);                                                                            \
+    } while (0)
+
+/* Its node is to be left. */
+static bool is_leaving(const struct process *process)
+{
+    return process->node->state == NODE_DRAINING;
+}
+
+static uint64_t busy_since_us(const struct process *process)
+{
+    const struct task_queue *queue = process->job->queue;
+
+    return queue != NULL ? task_queue_held_since_us(queue, process->incarnation) : NEVER_US;
+}
+
+bool victim_before(const struct process *a, const struct process *b)
+{
+    uint64_t a_busy;
+    uint64_t b_busy;
+
+    FIRST_IF(is_leaving(a), is_leaving(b));
+    FIRST_IF(a->state < PROCESS_RUNNING, b->state < PROCESS_RUNNING);
+    FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
+             b->index >= b->job->spec->roles[b->role].max);
+    FIRST_IF(a->node->pressed_prev != NULL, b->node->pressed_prev != NULL);
+    a_busy = busy_since_us(a);
+    b_busy = busy_since_us(b);
+    if (a_busy != b_busy)
+        return a_busy > b_busy;
+    if (a->incarnation != b->incarnation)
+        return a->incarnation > b->incarnation;
+    return a->index > b->index;
+}
+
+/* Across jobs: who has the largest part of its span above its minimum gives first. */
+bool gives_before(const struct process *a, const struct process *b)
+{
+    const struct role_spec *a_role = &a->job->spec->roles[a->role];
+    const struct role_spec *b_role = &b->job->spec->roles[b->role];
+    uint64_t a_part = (uint64_t)job_surplus(a->job) * (b_role->max - b_role->min);
+    uint64_t b_part = (uint64_t)job_surplus(b->job) * (a_role->max - a_role->min);
+
+    if (a->job == b->job)
+        return victim_before(a, b);
+    if (a_part != b_part)
+        return a_part > b_part;
+    return a->job->id > b->job->id;
+}
+
+bool is_victim(const struct process *process, const struct resources *have,
+               const struct resources *need)
+{
+    const struct job *job = process->job;
+    struct resources held = resources_of_role(&job->spec->roles[process->role]);
+
+    if (process->marked || process->state == PROCESS_STOPPING || job_surplus(job) == 0 ||
+        job_elastic_role(job) != (int)process->role)
+        return false;
+    return (have->cpu_millicores < need->cpu_millicores && held.cpu_millicores > 0) ||
+           (have->memory_bytes < need->memory_bytes && held.memory_bytes > 0) ||
+           (have->gpus < need->gpus && held.gpus > 0) ||
+           (have->ports < need->ports && held.ports > 0);
+}
+
+/* Linear in the job's own slots: it is the job that changes. */
+struct process *next_victim(const struct job *job, uint32_t role)
+{
+    struct process *best = NULL;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && process->state != PROCESS_STOPPING &&
+            (best == NULL || victim_before(process, best)))
+            best = process;
+    }
+    return best;
+}

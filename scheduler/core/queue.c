@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue.c - the order of the waiting jobs
+ *
+ * Jobs that ask for exactly the same form a class: where the first of them does not fit, no other
+ * does. Classes are in the order of their priority, then of the submission of their next job; those
+ * before `next` in a class are promised room already. Entering and leaving is O(log n) (a job that
+ * comes back with other bounds walks to its place among its like). */
+#include "scheduler/core/plan_internal.h"
+
+#include <utlist.h>
+
+static int compare(const struct tree_node *a, const struct tree_node *b)
+{
+    const struct queue_class *x = (const struct queue_class *)a;
+    const struct queue_class *y = (const struct queue_class *)b;
+
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    return x->next_id < y->next_id ? -1 : x->next_id > y->next_id;
+}
+
+void queue_init(struct queue *queue)
+{
+    *queue = (struct queue){ .order = { .compare = compare }, .wanted = true };
+}
+
+void queue_done(struct queue *queue)
+{
+    struct queue_class *class;
+    struct queue_class *next;
+
+    HASH_ITER(hh, queue->classes, class, next)
+    {
+        HASH_DEL(queue->classes, class);
+        free(class);
+    }
+}
+
+/* --- what a job asks for
+ * -------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ (hash >> 29);
+}
+
+uint64_t digest_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = mix(hash, (unsigned char)*text);
+    return mix(hash, 0);
+}
+
+static uint64_t digest_of(const struct job_spec *spec)
+{
+    uint64_t hash = mix((uint64_t)(uint32_t)spec->priority, spec->n_roles);
+
+    for (size_t r = 0; r < spec->n_roles; r++) {
+        const struct role_spec *role = &spec->roles[r];
+
+        hash = mix(hash, role->min);
+        hash = mix(hash, role->cpu_millicores);
+        hash = mix(hash, role->memory_bytes);
+        hash = mix(hash, role->gpus);
+        hash = mix(hash, role->n_ports);
+        for (uint32_t i = 0; i < role->selector.n; i++) {
+            hash = digest_text(hash, role->selector.items[i].name);
+            hash = digest_text(hash, role->selector.items[i].value);
+        }
+    }
+    return hash;
+}
+
+static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
+{
+    if (a->priority != b->priority || a->n_roles != b->n_roles)
+        return false;
+    for (size_t r = 0; r < a->n_roles; r++) {
+        const struct role_spec *x = &a->roles[r];
+        const struct role_spec *y = &b->roles[r];
+
+        /* the name decides about the order of placing */
+        if (x->min != y->min || x->cpu_millicores != y->cpu_millicores ||
+            x->memory_bytes != y->memory_bytes || x->gpus != y->gpus || x->n_ports != y->n_ports ||
+            streq(x->name, "pserver") != streq(y->name, "pserver") ||
+            !labels_equal(&x->selector, &y->selector))
+            return false;
+    }
+    return true;
+}
+
+/* The class of such jobs, new if there is none. Two digests that collide are told apart by the
+ * next free number. */
+static struct queue_class *class_of(struct queue *queue, const struct job *job)
+{
+    uint64_t digest = digest_of(job->spec);
+    struct queue_class *class;
+
+    for (;; digest++) {
+        HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
+        if (class == NULL)
+            break;
+        if (asks_the_same(class->jobs->spec, job->spec))
+            return class;
+    }
+    class = xcalloc(1, sizeof *class);
+    class->digest = digest;
+    class->priority = job->spec->priority;
+    HASH_ADD(hh, queue->classes, digest, sizeof class->digest, class);
+    return class;
+}
+
+/* --- places
+ * -------------------------------------------------------------------------------------------- */
+
+void queue_forget_fresh(struct queue *queue, struct queue_class *class)
+{
+    if (!class->fresh)
+        return;
+    class->fresh = false;
+    DL_DELETE2(queue->fresh, class, fresh_prev, fresh_next);
+}
+
+static void set_next(struct queue *queue, struct queue_class *class, struct job *next)
+{
+    tree_remove(&queue->order, &class->tree);
+    class->next = next;
+    if (next == NULL || class->never) {
+        queue_forget_fresh(queue, class);
+        return;
+    }
+    class->next_id = next->id;
+    tree_insert(&queue->order, &class->tree);
+    if (!class->fresh) {
+        class->fresh = true;
+        DL_APPEND2(queue->fresh, class, fresh_prev, fresh_next);
+    }
+}
+
+static void insert_by_id(struct queue_class *class, struct job *job)
+{
+    struct job *before = class->jobs != NULL ? class->jobs->plan.class_prev : NULL;
+
+    while (before != NULL && before->id > job->id)
+        before = before == class->jobs ? NULL : before->plan.class_prev;
+    if (before == NULL)
+        DL_PREPEND2(class->jobs, job, plan.class_prev, plan.class_next);
+    else
+        DL_APPEND_ELEM2(class->jobs, before, job, plan.class_prev, plan.class_next);
+    class->n_jobs++;
+}
+
+void queue_might_move(struct planner *planner)
+{
+    planner->queue.wanted = true;
+}
+
+void queue_enter(struct cluster *cluster, struct job *job, bool tell)
+{
+    struct queue *queue = &cluster->planner->queue;
+    struct queue_class *class = class_of(queue, job);
+    bool has_promises = class->n_jobs > 0 && class->jobs != class->next;
+
+    insert_by_id(class, job);
+    job->plan.queue_class = class;
+    if (class->never) {
+        class->next = class->jobs;
+        if (tell)
+            queue_tell(cluster, job, VERDICT_NEVER);
+    } else if (class->next != NULL && class->next->id < job->id) {
+        if (tell)
+            queue_tell(cluster, job, VERDICT_BEHIND);
+    } else {
+        set_next(queue, class, job);
+        /* it came back and others of its class have a promise: who is before whom is looked at
+         * afresh */
+        queue->wanted = queue->wanted || (has_promises && job->plan.class_next != NULL);
+    }
+}
+
+static void drop_promise(struct cluster *cluster, struct job *job)
+{
+    struct queue *queue = &cluster->planner->queue;
+    size_t kept = 0;
+
+    if (!job->plan.promised)
+        return;
+    for (size_t i = 0; i < queue->n_promised; i++)
+        if (queue->promised[i] != job)
+            queue->promised[kept++] = queue->promised[i];
+    queue->n_promised = kept;
+    job->plan.promised = false;
+    queue->wanted = true; /* its room is somebody else's now */
+    job_touch(cluster, job);
+}
+
+void queue_forget_places(struct job *job)
+{
+    free(job->plan.places);
+    job->plan.places = NULL;
+    job->plan.n_places = 0;
+}
+
+void queue_leave(struct cluster *cluster, struct job *job)
+{
+    struct queue *queue = &cluster->planner->queue;
+    struct queue_class *class = job->plan.queue_class;
+
+    if (class == NULL)
+        return;
+    drop_promise(cluster, job);
+    if (class->next == job)
+        set_next(queue, class, job->plan.class_next);
+    DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
+    queue_forget_places(job);
+    job->plan.queue_class = NULL;
+    job->plan.verdict = VERDICT_NONE;
+    if (--class->n_jobs > 0)
+        return;
+    if (class->never)
+        DL_DELETE2(queue->never, class, never_prev, never_next);
+    HASH_DEL(queue->classes, class);
+    free(class);
+}
+
+void queue_promise(struct cluster *cluster, struct job *job)
+{
+    struct queue *queue = &cluster->planner->queue;
+
+    queue->promised[queue->n_promised++] = job;
+    job->plan.promised = true;
+    set_next(queue, job->plan.queue_class, job->plan.class_next);
+    job_touch(cluster, job);
+}
+
+void queue_set_never(struct cluster *cluster, struct queue_class *class, bool never)
+{
+    struct queue *queue = &cluster->planner->queue;
+    struct job *job;
+
+    if (class->never == never)
+        return;
+    class->never = never;
+    set_next(queue, class, class->jobs);
+    if (!never) {
+        DL_DELETE2(queue->never, class, never_prev, never_next);
+        return;
+    }
+    class->told_never = true;
+    DL_APPEND2(queue->never, class, never_prev, never_next);
+    /* linear in its jobs, once: it is the truth about each of them */
+    DL_FOREACH2(class->jobs, job, plan.class_next)
+    queue_tell(cluster, job, VERDICT_NEVER);
+}
+
+void queue_tell_hope(struct cluster *cluster, struct queue_class *class)
+{
+    struct job *job;
+
+    class->told_never = false;
+    DL_FOREACH2(class->jobs, job, plan.class_next)
+    if (job != class->next)
+        queue_tell(cluster, job, VERDICT_BEHIND);
+}
+
+void queue_reset(struct cluster *cluster)
+{
+    struct queue *queue = &cluster->planner->queue;
+
+    for (size_t i = 0; i < queue->n_promised; i++) {
+        struct job *job = queue->promised[i];
+
+        job->plan.promised = false;
+        job_touch(cluster, job);
+    }
+    for (size_t i = 0; i < queue->n_promised; i++) {
+        struct queue_class *class = queue->promised[i]->plan.queue_class;
+
+        if (class->next != class->jobs)
+            set_next(queue, class, class->jobs);
+    }
+    queue->n_promised = 0;
+    if (queue->offers_version == cluster->offers_version)
+        return;
+    queue->offers_version = cluster->offers_version;
+    while (queue->never != NULL)
+        queue_set_never(cluster, queue->never, false);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resources.c - amounts of what nodes offer and processes ask for */
+#include "scheduler/core/resources.h"
+
+#include <stdio.h>
+
+#include "shared/macro.h"
+
+static bool covers(int64_t have, int64_t need)
+{
+    return need == 0 || have >= need;
+}
+
+bool resources_fit(const struct resources *have, const struct resources *need)
+{
+    return covers(have->cpu_millicores, need->cpu_millicores) &&
+           covers(have->memory_bytes, need->memory_bytes) && covers(have->gpus, need->gpus) &&
+           covers(have->ports, need->ports);
+}
+
+void resources_add(struct resources *to, const struct resources *what, int64_t times)
+{
+    to->cpu_millicores += times * what->cpu_millicores;
+    to->memory_bytes += times * what->memory_bytes;
+    to->gpus += times * what->gpus;
+    to->ports += times * what->ports;
+}
+
+void resources_raise(struct resources *to, const struct resources *what)
+{
+    to->cpu_millicores = MAX_OF(to->cpu_millicores, what->cpu_millicores);
+    to->memory_bytes = MAX_OF(to->memory_bytes, what->memory_bytes);
+    to->gpus = MAX_OF(to->gpus, what->gpus);
+    to->ports = MAX_OF(to->ports, what->ports);
+}
+
+bool resources_equal(const struct resources *a, const struct resources *b)
+{
+    return a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
+           a->gpus == b->gpus && a->ports == b->ports;
+}
+
+bool resources_exceed(const struct resources *a, const struct resources *b)
+{
+    return a->cpu_millicores > b->cpu_millicores || a->memory_bytes > b->memory_bytes ||
+           a->gpus > b->gpus || a->ports > b->ports;
+}
+
+bool resources_owe(const struct resources *what)
+{
+    return what->cpu_millicores < 0 || what->memory_bytes < 0 || what->gpus < 0 || what->ports < 0;
+}
+
+void resources_describe(const struct resources *what, char *buffer, size_t size)
+{
+    int n = snprintf(buffer, size, "%lldm CPU, %.1f GiB memory", (long long)what->cpu_millicores,
+                     (double)what->memory_bytes / (1 << 30));
+
+    if (what->gpus > 0 && n > 0 && (size_t)n < size)
+        (void)snprintf(buffer + n, size - (size_t)n, ", %lld GPU", (long long)what->gpus);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_capacity.c - the index of rooms: its order, its log, and the same answers as a plain list's
+ *
+ * EDL_SEED chooses the run; the seed is printed. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/capacity.h"
+#include "shared/macro.h"
+#include "shared/random.h"
+
+#define ROOMS 60
+#define STEPS 100000
+
+static struct room_facts facts(int64_t now_cpu, int64_t later_cpu, int64_t gpus)
+{
+    struct room_facts facts = {
+        .now = { .cpu_millicores = now_cpu, .memory_bytes = 1000, .gpus = gpus, .ports = 4 }
+    };
+
+    facts.later = facts.now;
+    facts.later.cpu_millicores = later_cpu;
+    return facts;
+}
+
+struct few {
+    struct capacity capacity;
+    struct room rooms[3];
+    struct labels labels[3];
+};
+
+static void few_init(struct few *few, const struct room_facts facts[3])
+{
+    static const char *const names[] = { "a", "b", "c" };
+
+    *few = (struct few){ 0 };
+    capacity_init(&few->capacity);
+    for (size_t i = 0; i < 3; i++) {
+        few->rooms[i] = (struct room){ .name = names[i], .labels = &few->labels[i] };
+        assert_true(capacity_set(&few->capacity, &few->rooms[i], &facts[i]));
+    }
+}
+
+static void test_best_fit_takes_the_tightest_that_fits(void **state)
+{
+    struct room_facts given[] = { facts(3000, 3000, 0), facts(500, 500, 0), facts(1000, 1000, 0) };
+    struct want want = { .need = { .cpu_millicores = 800, .memory_bytes = 10 } };
+    struct few few;
+
+    (void)state;
+    few_init(&few, given);
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[2]);
+    want.need.cpu_millicores = 3001;
+    assert_null(capacity_best_fit(&few.capacity, &want, true));
+    want.need = (struct resources){ .cpu_millicores = 1, .memory_bytes = 1001 };
+    assert_null(capacity_best_fit(&few.capacity, &want, true));
+    assert_int_equal(capacity_largest_cpu(&few.capacity), 3000);
+    assert_int_equal(few.capacity.free_cpu_millicores, 4500);
+    capacity_done(&few.capacity);
+}
+
+static void test_best_fit_spares_gpus_and_keeps_whole_nodes(void **state)
+{
+    struct room_facts given[] = { facts(1000, 1000, 4), facts(3000, 3000, 0),
+                                  facts(3000, 3000, 2) };
+    struct want want = { .need = { .cpu_millicores = 800 } };
+    struct few few;
+
+    (void)state;
+    few_init(&few, given);
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[1]);
+    want.need.gpus = 1;
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[2]);
+    want.need.gpus = 3;
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[0]);
+    capacity_done(&few.capacity);
+}
+
+static void test_now_needs_room_that_is_not_promised(void **state)
+{
+    struct room_facts given[] = { facts(1000, 400, 0), facts(0, 1000, 0), facts(0, 0, 0) };
+    struct want want = { .need = { .cpu_millicores = 500 } };
+    struct few few;
+
+    (void)state;
+    few_init(&few, given);
+    assert_null(capacity_best_fit(&few.capacity, &want, true));
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, false), &few.rooms[1]);
+    want.need.cpu_millicores = 400;
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[0]);
+    capacity_done(&few.capacity);
+}
+
+static void test_debts_of_what_is_not_needed_do_not_count(void **state)
+{
+    struct resources have = { .cpu_millicores = 100, .memory_bytes = -5 };
+    struct resources need = { .cpu_millicores = 100 };
+
+    (void)state;
+    assert_true(resources_fit(&have, &need));
+    assert_true(resources_owe(&have));
+    need.memory_bytes = 1;
+    assert_false(resources_fit(&have, &need));
+}
+
+static void test_set_says_whether_something_might_fit_now(void **state)
+{
+    struct room_facts given[] = { facts(100, 100, 0), facts(200, 200, 0), facts(300, 300, 0) };
+    struct resources some = { .cpu_millicores = 150 };
+    struct room_facts changed = facts(50, 100, 0);
+    struct few few;
+
+    (void)state;
+    few_init(&few, given);
+    assert_false(capacity_set(&few.capacity, &few.rooms[0], &changed)); /* less */
+    changed = facts(50, 110, 0);
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed)); /* more, later */
+    changed.yield.cpu_millicores = 20;
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed)); /* somebody could go */
+    capacity_take(&few.capacity, &few.rooms[1], &some, false);
+    changed = facts(180, 180, 0);
+    assert_false(capacity_set(&few.capacity, &few.rooms[1], &changed)); /* the promise holds */
+    changed = facts(140, 140, 0);
+    assert_true(capacity_set(&few.capacity, &few.rooms[1], &changed)); /* it does not any more */
+    capacity_roll_back(&few.capacity, 0);
+    assert_int_equal(few.rooms[1].later.cpu_millicores, 140);
+    capacity_done(&few.capacity);
+}
+
+/* --- against a plain list
+ * -------------------------------------------------------------------------------- */
+
+struct model {
+    struct capacity capacity;
+    struct room rooms[ROOMS];
+    struct labels labels[ROOMS];
+    char names[ROOMS][8];
+    uint64_t random;
+};
+
+static int64_t below(struct model *m, uint64_t n)
+{
+    return (int64_t)random_below(&m->random, n);
+}
+
+static struct resources random_resources(struct model *m, int64_t debt)
+{
+    return (struct resources){ .cpu_millicores = below(m, 12) * 100 - debt * below(m, 4) * 100,
+                               .memory_bytes = below(m, 8) - debt * below(m, 3),
+                               .gpus = below(m, 3) == 0 ? below(m, 5) : 0,
+                               .ports = below(m, 6) };
+}
+
+static void random_set(struct model *m, struct room *room)
+{
+    struct room_facts facts = { .now = random_resources(m, 1), .yield = random_resources(m, 0) };
+    struct resources stopping = random_resources(m, 0);
+
+    facts.later = facts.now;
+    resources_add(&facts.later, &stopping, 1);
+    (void)capacity_set(&m->capacity, room, &facts);
+}
+
+static bool fits_plainly(const struct room *room, const struct want *want, bool now)
+{
+    const char *rack = labels_get(room->labels, LABEL_RACK);
+
+    return room_is_listed(room) && resources_fit(&room->later, &want->need) &&
+           (!now || resources_fit(&room->now, &want->need)) &&
+           (want->selector == NULL || labels_cover(room->labels, want->selector)) &&
+           (want->rack == NULL || (rack != NULL && streq(rack, want->rack)));
+}
+
+static void check_best_fit(struct model *m, const struct want *want, bool now)
+{
+    const struct room *best = NULL;
+
+    for (size_t i = 0; i < ROOMS; i++)
+        if (fits_plainly(&m->rooms[i], want, now) &&
+            (best == NULL || room_compare(&m->rooms[i], best) < 0))
+            best = &m->rooms[i];
+    assert_ptr_equal(capacity_best_fit(&m->capacity, want, now), best);
+}
+
+struct seen {
+    struct room *last;
+    size_t n;
+};
+
+static bool see(struct room *room, void *userdata)
+{
+    struct seen *seen = userdata;
+
+    assert_true(seen->last == NULL || room_compare(room, seen->last) < 0);
+    seen->last = room;
+    seen->n++;
+    return true;
+}
+
+static void check_possible(struct model *m, const struct want *want)
+{
+    struct seen seen = { 0 };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ROOMS; i++) {
+        const struct room *room = &m->rooms[i];
+        struct resources most = room->later;
+
+        resources_add(&most, &room->facts.yield, 1);
+        n += room_is_listed(room) && resources_fit(&most, &want->need) &&
+             (want->selector == NULL || labels_cover(room->labels, want->selector));
+    }
+    capacity_each_possible(&m->capacity, want, see, &seen);
+    assert_int_equal(seen.n, n);
+}
+
+static void check_sums(const struct model *m)
+{
+    int64_t free_cpu = 0;
+    int64_t largest = 0;
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < ROOMS; i++) {
+        const struct room *room = &m->rooms[i];
+        struct resources later = room->facts.later;
+
+        resources_add(&later, &room->taken_later, -1);
+        if (!room_is_listed(room))
+            continue;
+        assert_true(resources_equal(&later, &room->later));
+        n++;
+        free_cpu += MAX_OF(room->now.cpu_millicores, 0);
+        largest = MAX_OF(largest, room->now.cpu_millicores);
+    }
+    assert_int_equal(capacity_n_rooms(&m->capacity), n);
+    assert_int_equal(m->capacity.free_cpu_millicores, free_cpu);
+    assert_int_equal(capacity_largest_cpu(&m->capacity), largest);
+}
+
+static void step(struct model *m)
+{
+    static const char *const racks[] = { "r0", "r1", "r2", "nowhere" };
+    struct room *room = &m->rooms[below(m, ROOMS)];
+    struct resources what = random_resources(m, 1);
+    struct labels selector = { 0 };
+    struct want want = { .need = random_resources(m, 0) };
+
+    switch (below(m, 6)) {
+    case 0:
+    case 1:
+        random_set(m, room);
+        break;
+    case 2:
+        capacity_unlist(&m->capacity, room);
+        break;
+    case 3:
+        capacity_roll_back(&m->capacity, (size_t)below(m, m->capacity.n_log + 1));
+        break;
+    default:
+        capacity_take(&m->capacity, room, &what, below(m, 2) == 0);
+        break;
+    }
+    if (below(m, 3) == 0)
+        want.rack = racks[below(m, ELEMENTS(racks))];
+    if (below(m, 3) == 0) {
+        assert_int_equal(labels_set(&selector, "disk", below(m, 2) == 0 ? "ssd" : "hdd", NULL), 0);
+        want.selector = &selector;
+    }
+    check_best_fit(m, &want, below(m, 2) == 0);
+    want.rack = NULL;
+    check_possible(m, &want);
+}
+
+static void test_random_steps_answer_as_a_plain_list_does(void **state)
+{
+    const char *seed = getenv("EDL_SEED");
+    struct model *m = xcalloc(1, sizeof *m);
+
+    (void)state;
+    m->random = seed != NULL ? strtoull(seed, NULL, 10) : 20181103;
+    print_message("EDL_SEED=%" PRIu64 "\n", m->random);
+    capacity_init(&m->capacity);
+    for (size_t i = 0; i < ROOMS; i++) {
+        char rack[8];
+
+        (void)snprintf(m->names[i], sizeof m->names[i], "n%zu", i);
+        (void)snprintf(rack, sizeof rack, "r%d", (int)below(m, 3));
+        m->rooms[i] = (struct room){ .name = m->names[i], .labels = &m->labels[i] };
+        if (below(m, 4) != 0)
+            assert_int_equal(labels_set(&m->labels[i], LABEL_RACK, rack, NULL), 0);
+        if (below(m, 2) == 0)
+            assert_int_equal(labels_set(&m->labels[i], "disk", "ssd", NULL), 0);
+        random_set(m, &m->rooms[i]);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        step(m);
+        if (i % 16 == 0)
+            check_sums(m);
+    }
+    capacity_roll_back(&m->capacity, 0);
+    for (size_t i = 0; i < ROOMS; i++)
+        assert_true(resources_equal(&m->rooms[i].taken_later, &(struct resources){ 0 }));
+    check_sums(m);
+    capacity_done(&m->capacity);
+    free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_best_fit_takes_the_tightest_that_fits),
+        cmocka_unit_test(test_best_fit_spares_gpus_and_keeps_whole_nodes),
+        cmocka_unit_test(test_now_needs_room_that_is_not_promised),
+        cmocka_unit_test(test_debts_of_what_is_not_needed_do_not_count),
+        cmocka_unit_test(test_set_says_whether_something_might_fit_now),
+        cmocka_unit_test(test_random_steps_answer_as_a_plain_list_does),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan.c - the queue of waiting gangs, who gives way, and what is said about it */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static uint32_t trainers(const struct job *job)
+{
+    return job_count_running(job, role_of(job, "trainer"));
+}
+
+static void assert_says(const struct job *job, const char *code, const char *words)
+{
+    if (!streq(job->reason_code, code) || strstr(job->reason, words) == NULL)
+        fail_msg("%s: %s (%s)", job->spec->name, job->reason_code, job->reason);
+}
+
+/* The text of the last event of that kind about this job, or "". */
+static void last_event(struct world *w, const struct job *job, const char *event, char *text,
+                       size_t size)
+{
+    const struct effect *effects;
+    size_t n;
+
+    *text = '\0';
+    effects = cluster_effects(w->cluster, &n);
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind == EFFECT_EVENT && effects[i].job == job &&
+            streq(effects[i].event, event))
+            (void)snprintf(text, size, "%s", effects[i].text);
+}
+
+static size_t saved_jobs(struct world *w)
+{
+    const struct effect *effects;
+    size_t saved = 0;
+    size_t n;
+
+    effects = cluster_effects(w->cluster, &n);
+    for (size_t i = 0; i < n; i++)
+        saved += effects[i].kind == EFFECT_SAVE_JOB;
+    return saved;
+}
+
+static struct job *submit_unplanned(struct world *w, struct job_spec *spec)
+{
+    struct job *job = NULL;
+
+    assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &job, NULL), 0);
+    return job;
+}
+
+static void test_jobs_that_ask_the_same_wait_in_one_class(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *jobs[5];
+    char name[16];
+
+    (void)state;
+    (void)world_submit(w, world_spec("full", 1, 1, 800, 0, 0));
+    for (size_t i = 0; i < ELEMENTS(jobs); i++) {
+        (void)snprintf(name, sizeof name, "wait-%zu", i);
+        jobs[i] = submit_unplanned(w, world_spec(name, 2, 3, 300, 0, 0));
+        cluster_plan(w->cluster, w->now);
+        assert_int_equal(saved_jobs(w), 1); /* nobody else is told anything */
+        world_plan(w);
+    }
+    assert_says(jobs[0], "gang-does-not-fit", "2 processes needs 600m CPU");
+    assert_says(jobs[1], "queued",
+                "behind 1 jobs that ask for the same; the first of them, wait-0");
+    assert_says(jobs[4], "queued", "behind 4 jobs");
+    assert_int_equal(cluster_kill_job(w->cluster, jobs[0], NULL, w->now, NULL), 0);
+    world_plan(w);
+    assert_says(jobs[1], "gang-does-not-fit", "until a job ends");
+    assert_int_equal(cluster_kill_job(w->cluster, cluster_find_job(w->cluster, "full"), NULL,
+                                      w->now, NULL),
+                     0);
+    world_run(w, 3);
+    assert_int_equal(jobs[1]->state, JOB_RUNNING);
+    assert_int_equal(jobs[2]->state, JOB_QUEUED);
+    assert_says(jobs[2], "gang-does-not-fit", "free are 400m CPU on 1 nodes");
+    world_replan(w);
+    world_free(w);
+}
+
+static void test_classes_keep_priority_and_submission(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *full = world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 600, 0, 0));
+    struct job *other = world_submit(w, world_spec("other", 1, 1, 700, 0, 0));
+    struct job *again = world_submit(w, world_spec("again", 1, 1, 600, 0, 0));
+    struct job_spec *spec = world_spec("urgent", 1, 1, 300, 0, 0);
+    struct job *urgent;
+
+    (void)state;
+    spec->priority = 1;
+    urgent = world_submit(w, spec);
+    world_run(w, 2);
+    assert_int_equal(cluster_kill_job(w->cluster, full, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(urgent->state, JOB_RUNNING);
+    assert_int_equal(first->state, JOB_RUNNING);
+    assert_int_equal(cluster_kill_job(w->cluster, first, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(other->state, JOB_RUNNING); /* it came before the second of the class */
+    assert_int_equal(again->state, JOB_QUEUED);
+    world_free(w);
+}
+
+static void test_all_of_a_class_are_told_never_and_start_when_a_node_comes(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *one = world_submit(w, world_spec("one", 1, 1, 1500, 0, 0));
+    struct job *two = world_submit(w, world_spec("two", 1, 1, 1500, 0, 0));
+
+    (void)state;
+    assert_says(one, "never-fits", "1500m");
+    assert_says(two, "never-fits", "1500m");
+    w->agents[1].offer.cpu_millicores = 2000;
+    world_run(w, 3);
+    assert_int_equal(one->state, JOB_RUNNING);
+    assert_says(two, "gang-does-not-fit", "until a job ends");
+    world_replan(w);
+    world_free(w);
+}
+
+static void test_room_is_made_for_several_of_a_class_at_once(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *elastic = world_submit(w, world_spec("elastic", 1, 10, 100, 0, 0));
+    struct job *jobs[3];
+    char name[16];
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(elastic), 10);
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(name, sizeof name, "new-%zu", i);
+        jobs[i] = world_submit(w, world_spec(name, 1, 1, 300, 0, 0));
+        assert_says(jobs[i], "gang-does-not-fit", "room is being made");
+    }
+    assert_int_equal(job_count(elastic, 0, false), 1);
+    world_run(w, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(jobs[i]->state, JOB_RUNNING);
+    assert_int_equal(trainers(elastic), 1);
+    world_free(w);
+}
+
+static void test_deep_queue_is_told_and_gets_its_turn(void **state)
+{
+    struct world *w = world_new(1, 100000, GIB, 1000);
+    struct job *full = world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
+    struct job *jobs[200];
+    char name[16];
+
+    (void)state;
+    for (uint32_t i = 0; i < ELEMENTS(jobs); i++) {
+        (void)snprintf(name, sizeof name, "kind-%u", i);
+        jobs[i] = world_submit(w, world_spec(name, 1, 1, 101 + i, 0, 0));
+    }
+    assert_says(jobs[0], "gang-does-not-fit", "101m");
+    assert_says(jobs[199], "queued", "behind more than 128 kinds of jobs");
+    world_run(w, 1);
+    assert_int_equal(cluster_kill_job(w->cluster, full, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+    for (size_t i = 0; i < ELEMENTS(jobs); i++)
+        assert_int_equal(jobs[i]->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void test_explain_has_the_numbers_of_now(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *one = world_submit(w, world_spec("one", 1, 1, 700, 0, 0));
+    struct job *two = world_submit(w, world_spec("two", 1, 1, 900, 0, 0));
+    struct job *three = world_submit(w, world_spec("three", 1, 1, 400, 0, 0));
+    char text[240];
+
+    (void)state;
+    world_run(w, 2);
+    assert_int_equal(three->state, JOB_QUEUED);
+    assert_string_equal(cluster_explain(w->cluster, one, text, sizeof text), "");
+    (void)cluster_explain(w->cluster, three, text, sizeof text);
+    assert_non_null(strstr(text, "free are 400m CPU on 2 nodes, at most 300m on one"));
+    assert_int_equal(cluster_set_node_state(w->cluster, world_live(two, "trainer", 0)->node,
+                                            NODE_CORDONED, w->now, NULL),
+                     0);
+    world_plan(w);
+    (void)cluster_explain(w->cluster, three, text, sizeof text);
+    assert_non_null(strstr(text, "free are 300m CPU on 1 nodes"));
+    world_free(w);
+}
+
+static void test_resizes_say_why(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *one = world_submit(w, world_spec("one", 1, 5, 200, 0, 0));
+    struct job *big;
+    char text[240];
+
+    (void)state;
+    world_turn(w, 0);
+    (void)cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-0"), NODE_READY, w->now,
+                                 NULL);
+    world_run(w, 4);
+    assert_int_equal(trainers(one), 5);
+    big = submit_unplanned(w, world_spec("big", 1, 1, 350, 0, 0));
+    cluster_plan(w->cluster, w->now);
+    last_event(w, one, "job-resized", text, sizeof text);
+    assert_string_equal(text, "trainer: 5 -> 3 (make-room: shrunk to make room for job big: its "
+                              "gang of 1 needs 350m CPU, 0.0 GiB memory)");
+    assert_string_equal(world_live(one, "trainer", 4)->reason,
+                        "shrunk to make room for job big: its gang of 1 needs 350m CPU, 0.0 GiB "
+                        "memory");
+    world_plan(w);
+    world_run(w, 3);
+    assert_int_equal(big->state, JOB_RUNNING);
+    assert_int_equal(cluster_kill_job(w->cluster, big, NULL, w->now, NULL), 0);
+    w->agents[0].silent = true; /* it reports by hand below */
+    world_plan(w);
+    w->agents[0].silent = false;
+    assert_int_equal(cluster_scale_job(w->cluster, one, NULL, 1, 2, w->now, NULL), 0);
+    cluster_plan(w->cluster, w->now);
+    last_event(w, one, "job-resized", text, sizeof text);
+    assert_string_equal(text, "trainer: 3 -> 2 (bounds: its bounds are now 1..2)");
+    world_free(w);
+}
+
+static void test_growth_says_why(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 900);
+    struct job *one = world_submit(w, world_spec("one", 1, 3, 200, 0, 0));
+    struct process_report item = {
+        .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+    struct node_report report = {
+        .boot_id = "boot-0", .offer = w->agents[0].offer, .processes = &item, .n_processes = 1
+    };
+    char text[240];
+
+    (void)state;
+    assert_int_equal(cluster_report(w->cluster, cluster_node(w->cluster, "node-0"), &report, w->now,
+                                    NULL),
+                     0);
+    cluster_plan(w->cluster, w->now);
+    last_event(w, one, "job-resized", text, sizeof text);
+    assert_string_equal(text, "trainer: 1 -> 3 (grown: fulfilment 0.50, load 20.0% of at most "
+                              "90.0%)");
+    world_free(w);
+}
+
+static void lease(struct world *w, struct process *process)
+{
+    enum task_lease_result result;
+    struct task *task;
+    bool save;
+
+    assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(result, TASK_LEASE_GIVEN);
+}
+
+static void test_victim_loses_least_work(void **state)
+{
+    struct world *w = world_new(1, 800, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 4, 200, 0, 0));
+    static const uint32_t takes[] = { 3, 1, 2 }; /* a task, one after another; 0 takes none */
+    static const uint32_t goes[] = { 0, 2, 1 };
+    char name[16];
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 4);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 1), "aa", w->now, NULL),
+                     0);
+    for (size_t i = 0; i < ELEMENTS(takes); i++) {
+        lease(w, world_live(job, "trainer", takes[i]));
+        world_advance(w, USEC_PER_SEC);
+    }
+    for (uint32_t i = 0; i < ELEMENTS(goes); i++) {
+        (void)snprintf(name, sizeof name, "new-%u", i);
+        (void)world_submit(w, world_spec(name, 1, 1, 200, 0, 0));
+        assert_int_equal(world_live(job, "trainer", goes[i])->state, PROCESS_STOPPING);
+        world_run(w, 3);
+        assert_int_equal(trainers(job), 3 - i);
+    }
+    assert_int_equal(world_live(job, "trainer", 3)->state, PROCESS_RUNNING);
+    world_free(w);
+}
+
+static void test_victim_is_who_does_not_run_yet(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 2, 3, 200, 0, 0));
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 3);
+    world_exit(w, world_live(job, "trainer", 0), 1, 0);
+    world_run(w, 1);
+    w->now.now_us += 2 * USEC_PER_SEC;
+    w->now.wall_us += 2 * USEC_PER_SEC;
+    cluster_tick(w->cluster, w->now);
+    world_plan(w);
+    assert_int_equal(world_live(job, "trainer", 0)->state, PROCESS_ASSIGNED);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 1, 2, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(world_live(job, "trainer", 0)->state, PROCESS_STOPPING);
+    assert_int_equal(world_live(job, "trainer", 2)->state, PROCESS_RUNNING);
+    world_free(w);
+}
+
+static void test_processes_of_a_job_stay_close(void **state)
+{
+    struct world *w = world_new(6, 1000, GIB, 1000);
+    struct job *job;
+    struct job *near;
+
+    (void)state;
+    for (size_t i = 0; i < w->n_agents; i++)
+        assert_int_equal(labels_set(&w->agents[i].offer.labels, LABEL_RACK,
+                                    i % 2 == 0 ? "even" : "odd", NULL),
+                         0);
+    world_run(w, 1);
+    job = world_submit(w, world_spec("wide", 6, 6, 400, 1, 400));
+    for (uint32_t i = 0; i < 6; i++) {
+        const char *rack =
+            labels_get(&world_live(job, "trainer", i)->node->offer.labels, LABEL_RACK);
+
+        /* three nodes of a rack hold six of the seven */
+        assert_true(i == 5 ||
+                    streq(rack, labels_get(&world_live(job, "pserver", 0)->node->offer.labels,
+                                           LABEL_RACK)));
+    }
+    near = world_submit(w, world_spec("near", 2, 2, 300, 1, 300));
+    assert_ptr_equal(world_live(near, "trainer", 0)->node, world_live(near, "pserver", 0)->node);
+    assert_ptr_equal(world_live(near, "trainer", 1)->node, world_live(near, "pserver", 0)->node);
+    world_free(w);
+}
+
+static void test_whole_gpu_nodes_are_kept(void **state)
+{
+    struct world *w = world_new(3, 8000, GIB, 1000);
+    struct job_spec *spec;
+    struct job *small[3];
+    struct job *large;
+    char name[16];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        w->agents[i].offer.gpus = 4;
+    world_run(w, 1);
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(name, sizeof name, "small-%zu", i);
+        spec = world_spec(name, 1, 1, 100, 0, 0);
+        spec->roles[0].gpus = 1;
+        small[i] = world_submit(w, spec);
+        assert_ptr_equal(world_live(small[i], "trainer", 0)->node,
+                         world_live(small[0], "trainer", 0)->node);
+    }
+    assert_string_equal(
+        world_live(world_submit(w, world_spec("cpu", 1, 1, 100, 0, 0)), "trainer", 0)->node->name,
+        "node-2");
+    spec = world_spec("large", 1, 1, 100, 0, 0);
+    spec->roles[0].gpus = 4;
+    large = world_submit(w, spec);
+    assert_int_equal(large->state, JOB_STARTING);
+    assert_int_equal(world_live(large, "trainer", 0)->gpu_mask, 0xf);
+    world_free(w);
+}
+
+static void test_selector_is_kept_when_waiting_growing_and_never(void **state)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job_spec *spec = world_spec("fast", 1, 5, 400, 0, 0);
+    struct job *job;
+    struct job *lost;
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[1].offer.labels, "disk", "ssd", NULL), 0);
+    world_run(w, 1);
+    assert_int_equal(labels_set(&spec->roles[0].selector, "disk", "ssd", NULL), 0);
+    job = world_submit(w, spec);
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 2); /* the others are not for it */
+    assert_string_equal(world_live(job, "trainer", 0)->node->name, "node-1");
+    assert_string_equal(world_live(job, "trainer", 1)->node->name, "node-1");
+    spec = world_spec("lost", 1, 1, 400, 0, 0);
+    assert_int_equal(labels_set(&spec->roles[0].selector, "disk", "tape", NULL), 0);
+    lost = world_submit(w, spec);
+    assert_says(lost, "never-fits", "on a node with disk=tape");
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jobs_that_ask_the_same_wait_in_one_class),
+        cmocka_unit_test(test_classes_keep_priority_and_submission),
+        cmocka_unit_test(test_all_of_a_class_are_told_never_and_start_when_a_node_comes),
+        cmocka_unit_test(test_room_is_made_for_several_of_a_class_at_once),
+        cmocka_unit_test(test_deep_queue_is_told_and_gets_its_turn),
+        cmocka_unit_test(test_explain_has_the_numbers_of_now),
+        cmocka_unit_test(test_resizes_say_why),
+        cmocka_unit_test(test_growth_says_why),
+        cmocka_unit_test(test_victim_loses_least_work),
+        cmocka_unit_test(test_victim_is_who_does_not_run_yet),
+        cmocka_unit_test(test_processes_of_a_job_stay_close),
+        cmocka_unit_test(test_whole_gpu_nodes_are_kept),
+        cmocka_unit_test(test_selector_is_kept_when_waiting_growing_and_never),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

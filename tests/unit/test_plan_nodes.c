@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan_nodes.c - foreign load, draining and quarantine: how jobs leave a node */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static uint32_t trainers(const struct job *job)
+{
+    return job_count_running(job, role_of(job, "trainer"));
+}
+
+static uint64_t granted(const struct world *w, const char *node)
+{
+    return cluster_node(w->cluster, node)->cpu_granted_millicores;
+}
+
+/* Steps of a second in which the agents report. */
+static void seconds(struct world *w, unsigned n)
+{
+    for (; n > 0; n--) {
+        world_advance(w, USEC_PER_SEC);
+        world_run(w, 1);
+    }
+}
+
+static void test_foreign_load_is_given_way_at_once_with_its_reason(void **state)
+{
+    struct world *w = world_new(2, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 10, 400, 0, 0));
+    const struct process *process;
+    unsigned told = 0;
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(trainers(job), 10);
+    w->agents[0].foreign_cpu_millicores = 1300;
+    world_turn(w, 0); /* its report, and the plan after it */
+    assert_int_equal(job_count(job, 0, false), 6);
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        if (process->state != PROCESS_STOPPING)
+            continue;
+        assert_string_equal(process->node->name, "node-0");
+        assert_string_equal(process->reason,
+                            "shrunk: node node-0 needs 1300m CPU for its own services");
+        told++;
+    }
+    assert_int_equal(told, 4);
+    world_run(w, 2);
+    assert_int_equal(granted(w, "node-0"), 400);
+    assert_int_equal(granted(w, "node-1"), 2000);
+    world_replan(w);
+    world_free(w);
+}
+
+static void test_nobody_gives_way_below_its_minimum(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 3, 5, 400, 0, 0));
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(trainers(job), 5);
+    w->agents[0].foreign_cpu_millicores = 1900;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_replan(w);
+    world_free(w);
+}
+
+static void test_foreign_load_that_falls_is_believed_after_a_while(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 5, 400, 0, 0));
+
+    (void)state;
+    w->cluster->config.foreign_hold_us = 10 * USEC_PER_SEC;
+    world_run(w, 6);
+    w->agents[0].foreign_cpu_millicores = 1200;
+    seconds(w, 3);
+    assert_int_equal(trainers(job), 2);
+    w->agents[0].foreign_cpu_millicores = 0; /* a lull */
+    seconds(w, 6);
+    assert_int_equal(trainers(job), 2);
+    w->agents[0].foreign_cpu_millicores = 1190; /* and back */
+    seconds(w, 6);
+    assert_int_equal(trainers(job), 2);
+    w->agents[0].foreign_cpu_millicores = 400; /* it falls by and by: the peak counts first */
+    world_run(w, 1);
+    assert_int_equal(cluster_next_deadline_us(w->cluster), w->now.now_us + 10 * USEC_PER_SEC);
+    seconds(w, 5);
+    w->agents[0].foreign_cpu_millicores = 0;
+    seconds(w, 8);
+    assert_int_equal(trainers(job), 4);
+    seconds(w, 8);
+    assert_int_equal(trainers(job), 5);
+    assert_int_equal(cluster_node(w->cluster, "node-0")->foreign_planned_cpu, 0);
+    world_free(w);
+}
+
+static void test_draining_shrinks_away_without_a_stop_below_the_minimum(void **state)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 2, 4, 500, 0, 0));
+    struct node *node;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 3, w->now, NULL), 0);
+    world_run(w, 3);
+    node = world_live(job, "trainer", 0)->node;
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    for (int i = 0; i < 12; i++) {
+        world_run(w, 1);
+        assert_true(trainers(job) >= 2);
+    }
+    assert_null(node->processes);
+    assert_int_equal(trainers(job), 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void test_draining_at_the_minimum_starts_others_first(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 500);
+    struct job *job = world_submit(w, world_spec("one", 2, 4, 500, 0, 0));
+    struct node *node = world_live(job, "trainer", 0)->node;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 2); /* the load limit holds it there */
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(job_count(job, 0, false), 4);
+    for (int i = 0; i < 12; i++) {
+        world_run(w, 1);
+        assert_true(trainers(job) >= 2);
+    }
+    assert_null(node->processes);
+    assert_int_equal(trainers(job), 2);
+    assert_int_equal(job->resizes % 2, 0);
+    world_free(w);
+}
+
+static void test_draining_with_no_room_elsewhere_waits_for_it(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 2, 800, 0, 0));
+    struct job *other = world_submit(w, world_spec("other", 1, 1, 800, 0, 0));
+    struct node *node;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 1);
+    node = world_live(job, "trainer", 0)->node;
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_null(node->processes);
+    assert_string_equal(job->reason_code, "replacement-does-not-fit");
+    assert_int_equal(cluster_kill_job(w->cluster, other, NULL, w->now, NULL), 0);
+    world_run(w, 5);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void fail_start(struct world *w, const char *name)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, 100, 0, 0);
+    struct job *job;
+    struct process *process;
+    struct process_report item;
+    struct node_report report = { .boot_id = "boot-0", .offer = w->agents[0].offer };
+
+    spec->restart_max = 0;
+    job = world_submit(w, spec);
+    process = world_live(job, "trainer", 0);
+    item = (struct process_report){ .job_id = job->id,
+                                    .role = "trainer",
+                                    .incarnation = process->incarnation,
+                                    .state = PROCESS_EXITED,
+                                    .exit_code = 127,
+                                    .reason = "cannot start: no such file" };
+    report.processes = &item;
+    report.n_processes = 1;
+    assert_int_equal(cluster_report(w->cluster, process->node, &report, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(job->state, JOB_FAILED);
+}
+
+static void test_node_on_which_nothing_starts_is_quarantined(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct job *job;
+
+    (void)state;
+    fail_start(w, "a");
+    fail_start(w, "b");
+    job = world_submit(w, world_spec("good", 1, 1, 100, 0, 0));
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING); /* so it was the jobs' fault */
+    fail_start(w, "c");
+    fail_start(w, "d");
+    assert_int_equal(node->state, NODE_READY);
+    fail_start(w, "e");
+    assert_int_equal(node->state, NODE_QUARANTINED);
+    assert_int_equal(job->state, JOB_RUNNING);
+    job = world_submit(w, world_spec("next", 1, 1, 100, 0, 0));
+    world_run(w, 2);
+    assert_string_equal(job->reason_code, "no-nodes");
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_READY, w->now, NULL), 0);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_foreign_load_is_given_way_at_once_with_its_reason),
+        cmocka_unit_test(test_nobody_gives_way_below_its_minimum),
+        cmocka_unit_test(test_foreign_load_that_falls_is_believed_after_a_while),
+        cmocka_unit_test(test_draining_shrinks_away_without_a_stop_below_the_minimum),
+        cmocka_unit_test(test_draining_at_the_minimum_starts_others_first),
+        cmocka_unit_test(test_draining_with_no_room_elsewhere_waits_for_it),
+        cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
