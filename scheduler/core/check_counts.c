@@ -112,16 +112,19 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     const struct planner *planner = cluster->planner;
     struct resources requested = { 0 };
     struct resources total = { 0 };
+    struct resources stopping = { 0 };
     const struct node *node;
     const struct job *job;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         resources_add(&total, &node->counted_total, 1);
         resources_add(&requested, &node->counted_requested, 1);
+        resources_add(&stopping, &node->counted_stopping, 1);
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         resources_add(&requested, &job->plan.lack, 1);
     if (!resources_equal(&total, &planner->total) ||
+        !resources_equal(&stopping, &planner->stopping) ||
         !resources_equal(&requested, &planner->requested))
         return BROKEN("the policy is told of %lldm requested of %lldm, it is %lldm of %lldm",
                       (long long)planner->requested.cpu_millicores,

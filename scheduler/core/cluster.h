@@ -116,10 +116,11 @@ struct node {
     struct resources yield;    /* held by those whose jobs are above their minimum */
     struct room *room;         /* in the index of the nodes that take processes; owned */
     struct room *empty_room;   /* in the index of what all nodes offer; owned */
-    struct resources counted_total, counted_requested; /* its part of the policy's totals */
-    struct node *pressed_next, *pressed_prev;          /* nodes that owe */
-    struct node *draining_next, *draining_prev;        /* nodes that are being emptied */
-    struct node *lease_next, *lease_prev;              /* cluster->leases */
+    struct resources counted_total, counted_requested,
+        counted_stopping;                       /* its part of the policy's totals */
+    struct node *pressed_next, *pressed_prev;   /* nodes that owe */
+    struct node *draining_next, *draining_prev; /* nodes that are being emptied */
+    struct node *lease_next, *lease_prev;       /* cluster->leases */
     uint32_t effects_pending;
     UT_hash_handle hh; /* k: name */
 };

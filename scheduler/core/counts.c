@@ -222,6 +222,7 @@ static void count_totals(struct planner *planner, struct node *node)
 {
     struct resources total = { 0 };
     struct resources requested = { 0 };
+    struct resources stopping = { 0 };
 
     if (node_takes_processes(node)) {
         total = resources_of_offer(&node->offer);
@@ -231,12 +232,16 @@ static void count_totals(struct planner *planner, struct node *node)
             .gpus = node->gpus_granted,
             .ports = node->ports_held
         };
-        resources_add(&requested, &node->stopping, -1);
+        stopping = node->stopping;
+        resources_add(&requested, &stopping, -1);
     }
     resources_add(&planner->total, &node->counted_total, -1);
     resources_add(&planner->total, &total, 1);
     resources_add(&planner->requested, &node->counted_requested, -1);
     resources_add(&planner->requested, &requested, 1);
+    resources_add(&planner->stopping, &node->counted_stopping, -1);
+    resources_add(&planner->stopping, &stopping, 1);
+    node->counted_stopping = stopping;
     node->counted_total = total;
     node->counted_requested = requested;
 }

@@ -190,6 +190,9 @@ void plan_ask_policy(struct plan *plan)
         .memory_requested_bytes = planner->requested.memory_bytes,
         .gpu_total = planner->total.gpus,
         .gpu_requested = planner->requested.gpus,
+        .cpu_stopping_millicores = planner->stopping.cpu_millicores,
+        .memory_stopping_bytes = planner->stopping.memory_bytes,
+        .gpu_stopping = planner->stopping.gpus,
         .max_load_permille = max_load_permille,
     };
 

@@ -69,9 +69,9 @@ struct queue {
 };
 
 struct planner {
-    struct capacity rooms;             /* of the nodes that take processes */
-    struct capacity offered;           /* of all nodes, as if nothing ran there */
-    struct resources total, requested; /* what the policy is told */
+    struct capacity rooms;                       /* of the nodes that take processes */
+    struct capacity offered;                     /* of all nodes, as if nothing ran there */
+    struct resources total, requested, stopping; /* what the policy is told */
     struct deadlines deadlines;
     struct job *touched, *lacking;   /* lists */
     struct node *pressed, *draining; /* lists */

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_fulfilment.c - the autoscaler of 2018: the least fulfilled job grows, the most fulfilled
- * one shrinks
+/* policy_fulfilment.c - the autoscaler of 2018, mended: the least fulfilled job grows, the most
+ * fulfilled one shrinks
  *
- * Fulfilment = (instances - min) / (max - min). Round after round, jobs in ascending order may grow
- * by one and, in descending order, must shrink by one while the cluster is over its load limit,
- * until a round changes nothing. The order is that of the instances granted now, not of those
- * planned, so it stays the same throughout.
+ * Fulfilment = (instances - min) / (max - min). While there is room below the load limit the least
+ * fulfilled job grows by one; while the cluster is over its limit the most fulfilled one shrinks by
+ * one; and when there is neither, one instance goes from the most to the least fulfilled as long as
+ * the giver stays ahead.
  *
- * Differences from the original, each a defect there: the load limit holds for GPUs when growing
- * too (the original added and removed one GPU for ever); a job shrinks only if it holds something
- * of what is over its limit (GPUs that a fixed job holds made every other job grow and shrink for
- * ever); a growth takes room on a real node (the sign was wrong); instances that are being stopped
- * are not counted twice (the caller leaves them out of `requested`); equal jobs are ordered by id
- * (the sort was not stable).
+ * Differences from the original, each a defect there: the order follows what is planned (it was
+ * that of before the decision, which made a round robin of it); a full cluster is shared anew (who
+ * came first kept everything: Jain index 0.44 in the report of 2017); the load limit holds for GPUs
+ * when growing too (it added and removed one GPU for ever); a job shrinks only if it holds
+ * something of what is over its limit (GPUs that a fixed job holds made every other job grow and
+ * shrink for ever); a growth takes room on a real node (the sign was wrong); instances that are
+ * being stopped are not counted twice; equal jobs are ordered by id (the sort was not stable).
  *
- * It ends: growth never passes a limit, so what is over can only become less. A job that grows
- * holds nothing that is over, so it does not shrink later in the same decision; every round but the
- * last therefore either takes one from the finite sum above the minima, or adds one to the finite
- * room below the limits.
+ * Jobs that are not stable are not moved (unless a gang waits), as in the original; but what they
+ * would be given is kept for them, and so is what will be free when those that are being stopped
+ * are gone: otherwise whoever is ready first takes it and has to give it back.
+ *
+ * It ends: growth never passes a limit, so what is over can only become less, and who grows holds
+ * nothing that is over; so growing and shrinking take turns at most as often as there are instances
+ * above the minima. A transfer leaves the giver ahead of the taker: the sum of squares of the
+ * fulfilments falls each time.
  *
  * Index: jobs by what they request (a shape); of each shape those that could grow and those that
- * could shrink, in order, stable ones apart. A shape that does not fit is passed over as a whole.
- */
+ * could shrink, in order, stable ones apart. A shape that does not fit is passed over as a whole. A
+ * transfer looks at pairs of shapes, of which a cluster has few. */
 #include "scheduler/core/policy.h"
 
 #include <stdlib.h>
@@ -36,10 +41,11 @@ enum { UP, DOWN, DIRECTIONS };
 
 struct entry {
     struct tree_node place[DIRECTIONS]; /* UP: it could grow; DOWN: it could shrink */
-    struct policy_job job;
+    struct policy_job job;              /* as it was put */
+    struct policy_job plan;             /* the same with what is planned, during a decision */
     struct shape *shape;
-    int64_t planned; /* during a decision */
-    bool moved;      /* in state->moved */
+    bool stuck; /* nobody of it can be stopped, in this decision */
+    bool moved; /* in state->moved */
     struct entry *moved_next;
     UT_hash_handle hh; /* k: job.id */
 };
@@ -52,8 +58,8 @@ struct shape {
     struct shape_key key;
     struct tree jobs[DIRECTIONS][2]; /* [][stable] */
     uint32_t n;                      /* entries that refer to it */
-    bool blocked;                    /* no node has room for it, in this decision */
-    struct shape *next, *prev;       /* state->shapes, in the order of the keys */
+    bool blocked;                    /* no node has room for it now, in this decision */
+    struct shape *next, *prev;       /* state->shapes */
     UT_hash_handle hh;               /* k: key */
 };
 
@@ -150,17 +156,12 @@ static struct entry *entry_at(const struct tree_node *node, int direction)
 
 static int compare_up(const struct tree_node *a, const struct tree_node *b)
 {
-    return policy_fulfilment_compare(&entry_at(a, UP)->job, &entry_at(b, UP)->job);
+    return policy_fulfilment_compare(&entry_at(a, UP)->plan, &entry_at(b, UP)->plan);
 }
 
 static int compare_down(const struct tree_node *a, const struct tree_node *b)
 {
-    return policy_fulfilment_compare(&entry_at(b, DOWN)->job, &entry_at(a, DOWN)->job);
-}
-
-static int compare_shapes(const struct shape *a, const struct shape *b)
-{
-    return memcmp(&a->key, &b->key, sizeof a->key);
+    return policy_fulfilment_compare(&entry_at(b, DOWN)->plan, &entry_at(a, DOWN)->plan);
 }
 
 static struct shape *shape_of(struct policy_state *state, const struct policy_job *job)
@@ -178,7 +179,7 @@ static struct shape *shape_of(struct policy_state *state, const struct policy_jo
         shape->jobs[DOWN][stable].compare = compare_down;
     }
     HASH_ADD(hh, state->by_key, key, sizeof shape->key, shape);
-    DL_INSERT_INORDER(state->shapes, shape, compare_shapes);
+    DL_APPEND(state->shapes, shape);
     return shape;
 }
 
@@ -191,29 +192,30 @@ static void shape_release(struct policy_state *state, struct shape *shape)
     free(shape);
 }
 
-static void take_out(struct entry *entry, int direction)
+static void take_out(struct entry *entry)
 {
-    if (tree_holds(&entry->place[direction]))
-        tree_remove(&entry->shape->jobs[direction][entry->job.stable], &entry->place[direction]);
+    for (int direction = 0; direction < DIRECTIONS; direction++)
+        if (tree_holds(&entry->place[direction]))
+            tree_remove(&entry->shape->jobs[direction][entry->job.stable],
+                        &entry->place[direction]);
 }
 
 static void file_in(struct entry *entry)
 {
-    const struct policy_job *job = &entry->job;
+    const struct policy_job *plan = &entry->plan;
 
-    if (job->pending)
+    if (plan->pending)
         return;
-    if (job->parallelism < job->max && !tree_holds(&entry->place[UP]))
-        tree_insert(&entry->shape->jobs[UP][job->stable], &entry->place[UP]);
-    if (job->parallelism > job->min && !tree_holds(&entry->place[DOWN]))
-        tree_insert(&entry->shape->jobs[DOWN][job->stable], &entry->place[DOWN]);
+    if (plan->parallelism < plan->max)
+        tree_insert(&entry->shape->jobs[UP][plan->stable], &entry->place[UP]);
+    if (plan->parallelism > plan->min && !entry->stuck)
+        tree_insert(&entry->shape->jobs[DOWN][plan->stable], &entry->place[DOWN]);
 }
 
 /* Out of every tree and sum; its shape is let go of. */
 static void unfile(struct policy_state *state, struct entry *entry)
 {
-    take_out(entry, UP);
-    take_out(entry, DOWN);
+    take_out(entry);
     state->n_pending -= entry->job.pending;
     shape_release(state, entry->shape);
 }
@@ -260,6 +262,7 @@ static void put(struct policy_state *state, const struct policy_job *job)
         unfile(state, entry);
     }
     entry->job = *job;
+    entry->plan = *job;
     entry->shape = shape;
     state->n_pending += job->pending;
     file_in(entry);
@@ -270,109 +273,207 @@ static void put(struct policy_state *state, const struct policy_job *job)
 
 struct decision {
     struct policy_state *state;
-    struct policy_totals totals;
+    struct policy_totals totals; /* with what is planned; stopping: less what it is kept for */
     const struct policy_ops *ops;
     void *userdata;
 };
 
-static void note_moved(struct policy_state *state, struct entry *entry)
+static struct policy_job request_of(const struct shape *shape)
 {
-    if (entry->moved)
-        return;
-    entry->moved = true;
-    entry->planned = entry->job.parallelism;
-    LL_PREPEND2(state->moved, entry, moved_next);
+    return (struct policy_job){ .cpu_millicores = shape->key.cpu_millicores,
+                                .memory_bytes = shape->key.memory_bytes,
+                                .gpus = (uint32_t)shape->key.gpus };
 }
 
-static struct entry *next_of(const struct shape *shape, int direction, bool stable,
-                             const struct entry *after)
+static struct entry *first(const struct shape *shape, int direction, bool stable)
 {
-    const struct tree *tree = &shape->jobs[direction][stable];
-
-    return entry_at(after == NULL ? tree_first(tree) : tree_after(tree, &after->place[direction]),
-                    direction);
+    return entry_at(tree_first(&shape->jobs[direction][stable]), direction);
 }
 
-/* The next in the order of this direction after `after` (NULL: the first) of all shapes that may
- * move. Only stable jobs are candidates, unless a gang waits. */
-static struct entry *next_entry(const struct decision *d, int direction, const struct entry *after)
+/* a comes before b (NULL: nobody) in the order of a direction */
+static bool precedes(const struct entry *a, const struct entry *b, int direction)
+{
+    int order = b == NULL ? -1 : policy_fulfilment_compare(&a->plan, &b->plan);
+
+    return direction == UP || b == NULL ? order < 0 : order > 0;
+}
+
+static bool may_move(const struct decision *d, const struct entry *entry)
+{
+    return entry->job.stable || d->state->n_pending > 0;
+}
+
+static void plan_change(struct decision *d, struct entry *entry, int change)
+{
+    if (!entry->moved) {
+        entry->moved = true;
+        LL_PREPEND2(d->state->moved, entry, moved_next);
+    }
+    take_out(entry);
+    entry->plan.parallelism = (uint32_t)((int64_t)entry->plan.parallelism + change);
+    file_in(entry);
+    account(&d->totals, &entry->job, change);
+}
+
+/* What is being stopped will be enough for one of these. */
+static bool will_be_free(const struct decision *d, const struct policy_job *request)
+{
+    return d->totals.cpu_stopping_millicores >= (int64_t)request->cpu_millicores &&
+           d->totals.memory_stopping_bytes >= (int64_t)request->memory_bytes &&
+           d->totals.gpu_stopping >= (int64_t)request->gpus;
+}
+
+static void keep_free(struct decision *d, const struct policy_job *request)
+{
+    d->totals.cpu_stopping_millicores -= (int64_t)request->cpu_millicores;
+    d->totals.memory_stopping_bytes -= (int64_t)request->memory_bytes;
+    d->totals.gpu_stopping -= (int64_t)request->gpus;
+}
+
+static struct entry *least_fulfilled(const struct decision *d)
 {
     struct entry *best = NULL;
     const struct shape *shape;
 
     DL_FOREACH(d->state->shapes, shape)
     {
-        const struct policy_job probe = { .cpu_millicores = shape->key.cpu_millicores,
-                                          .memory_bytes = shape->key.memory_bytes,
-                                          .gpus = (uint32_t)shape->key.gpus };
+        const struct policy_job request = request_of(shape);
 
-        if (direction == UP ? shape->blocked || !may_grow(&d->totals, &probe)
-                            : !must_shrink(&d->totals, &probe))
+        if (!may_grow(&d->totals, &request) || (shape->blocked && !will_be_free(d, &request)))
             continue;
-        for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
-            struct entry *entry = next_of(shape, direction, stable, after);
+        for (int stable = 0; stable < 2; stable++) {
+            struct entry *entry = first(shape, UP, stable);
 
-            if (entry != NULL &&
-                (best == NULL || shape->jobs[direction][0].compare(&entry->place[direction],
-                                                                   &best->place[direction]) < 0))
+            if (entry != NULL && precedes(entry, best, UP))
                 best = entry;
         }
     }
     return best;
 }
 
-/* One round of growth; true: something moved. */
-static bool round_up(struct decision *d)
+static void grow_all(struct decision *d)
 {
-    struct policy_job last; /* where the round has come to: its entry may leave the tree */
-    struct entry cursor;
-    struct entry *entry = next_entry(d, UP, NULL);
+    struct entry *entry;
+
+    while ((entry = least_fulfilled(d)) != NULL) {
+        if (may_move(d, entry) && !entry->shape->blocked) {
+            if (!d->ops->grow(d->userdata, entry->job.id)) {
+                entry->shape->blocked = true;
+                continue;
+            }
+        } else if (entry->shape->blocked) {
+            keep_free(d, &entry->job);
+        }
+        plan_change(d, entry, 1);
+    }
+}
+
+static struct entry *most_fulfilled(const struct decision *d)
+{
+    struct entry *best = NULL;
+    const struct shape *shape;
+
+    DL_FOREACH(d->state->shapes, shape)
+    {
+        const struct policy_job request = request_of(shape);
+
+        if (!must_shrink(&d->totals, &request))
+            continue;
+        for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
+            struct entry *entry = first(shape, DOWN, stable);
+
+            if (entry != NULL && precedes(entry, best, DOWN))
+                best = entry;
+        }
+    }
+    return best;
+}
+
+/* true: one was stopped */
+static bool shrink_one(struct decision *d, struct entry *entry)
+{
+    if (d->ops->shrink(d->userdata, entry->job.id)) {
+        plan_change(d, entry, -1);
+        return true;
+    }
+    entry->stuck = true;
+    plan_change(d, entry, 0);
+    return false;
+}
+
+static bool shrink_all(struct decision *d)
+{
+    struct entry *entry;
     bool moved = false;
 
-    while (entry != NULL) {
-        last = entry->job;
-        note_moved(d->state, entry);
-        if (!d->ops->grow(d->userdata, entry->job.id)) {
-            entry->shape->blocked = true;
-        } else {
-            account(&d->totals, &entry->job, 1);
-            entry->planned++;
-            moved = true;
-            if (entry->planned >= (int64_t)entry->job.max)
-                take_out(entry, UP);
-        }
-        cursor.job = last;
-        entry = next_entry(d, UP, &cursor);
-    }
+    while ((entry = most_fulfilled(d)) != NULL)
+        moved = shrink_one(d, entry) || moved;
     return moved;
 }
 
-static bool round_down(struct decision *d)
+/* An instance of one leaves room for an instance of the other in the same place. */
+static bool covers(const struct shape *giver, const struct shape *taker)
 {
-    struct policy_job last;
-    struct entry cursor;
-    struct entry *entry = next_entry(d, DOWN, NULL);
-    bool moved = false;
+    return giver->key.cpu_millicores >= taker->key.cpu_millicores &&
+           giver->key.memory_bytes >= taker->key.memory_bytes &&
+           giver->key.gpus >= taker->key.gpus &&
+           (taker->key.where == 0 || taker->key.where == giver->key.where);
+}
 
-    while (entry != NULL) {
-        last = entry->job;
-        note_moved(d->state, entry);
-        if (!d->ops->shrink(d->userdata, entry->job.id)) {
-            take_out(entry, DOWN);
-        } else {
-            account(&d->totals, &entry->job, -1);
-            entry->planned--;
-            moved = true;
-            if (entry->planned <= (int64_t)entry->job.min)
-                take_out(entry, DOWN);
-            /* others that shrink for another resource may make room for it again */
-            if (!tree_holds(&entry->place[UP]))
-                tree_insert(&entry->shape->jobs[UP][entry->job.stable], &entry->place[UP]);
+static uint32_t score_with(const struct policy_job *plan, int change)
+{
+    struct policy_job job = *plan;
+
+    job.parallelism = (uint32_t)((int64_t)job.parallelism + change);
+    return policy_fulfilment_score_ppm(&job);
+}
+
+/* After one instance went over, the giver is still ahead; and it gives what it really has. */
+static bool is_fair(const struct entry *giver, const struct entry *taker)
+{
+    return giver != taker && giver->plan.parallelism <= giver->job.parallelism &&
+           score_with(&giver->plan, -1) > score_with(&taker->plan, 1);
+}
+
+static struct entry *giver_of(const struct decision *d, const struct entry *taker)
+{
+    struct entry *best = NULL;
+    const struct shape *shape;
+
+    DL_FOREACH(d->state->shapes, shape)
+    {
+        if (!covers(shape, taker->shape))
+            continue;
+        for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
+            struct entry *entry = first(shape, DOWN, stable);
+
+            if (entry != NULL && is_fair(entry, taker) && precedes(entry, best, DOWN))
+                best = entry;
         }
-        cursor.job = last;
-        entry = next_entry(d, DOWN, &cursor);
     }
-    return moved;
+    return best;
+}
+
+/* Full: from the most to the least fulfilled. Only the giving is done; what it frees is planned for
+ * the taker, and the next decision that finds it free will give it to the least fulfilled. */
+static bool transfer(struct decision *d)
+{
+    const struct shape *shape;
+
+    DL_FOREACH(d->state->shapes, shape)
+    {
+        for (int stable = 0; stable < 2; stable++) {
+            struct entry *taker = first(shape, UP, stable);
+            struct entry *giver = taker == NULL ? NULL : giver_of(d, taker);
+
+            if (giver == NULL)
+                continue;
+            if (shrink_one(d, giver))
+                plan_change(d, taker, 1);
+            return true;
+        }
+    }
+    return false;
 }
 
 static void decide(struct policy_state *state, const struct policy_totals *totals,
@@ -381,28 +482,29 @@ static void decide(struct policy_state *state, const struct policy_totals *total
     struct decision d = { .state = state, .totals = *totals, .ops = ops, .userdata = userdata };
     struct entry *entry;
     struct shape *shape;
-    bool moved = true;
 
-    while (moved) {
-        moved = round_up(&d);
-        moved = round_down(&d) || moved;
-    }
+    do
+        grow_all(&d);
+    while (shrink_all(&d));
+    while (transfer(&d))
+        continue;
     DL_FOREACH(state->shapes, shape)
     shape->blocked = false;
-    /* the trees are again what was put; the core will put what it moved */
+    /* the index is again what was put; the core will put what it moved */
     while (state->moved != NULL) {
         entry = state->moved;
         LL_DELETE2(state->moved, entry, moved_next);
+        take_out(entry);
         entry->moved = false;
-        take_out(entry, UP);
-        take_out(entry, DOWN);
+        entry->stuck = false;
+        entry->plan = entry->job;
         file_in(entry);
     }
 }
 
 const struct policy policy_fulfilment = {
     .name = "fulfilment",
-    .summary = "the least fulfilled job grows first, the most fulfilled one shrinks first",
+    .summary = "the least fulfilled job grows, the most fulfilled one shrinks",
     .new = state_new,
     .free = state_free,
     .put = put,
