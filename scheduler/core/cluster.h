@@ -90,6 +90,7 @@ struct node {
     uint64_t last_report_wall_us;
     uint64_t orders_version; /* rises whenever its orders change (this run of the scheduler) */
     char boot_id[40];
+    char former_boot_id[40];   /* seen by this run of the scheduler; "" none */
     uint64_t report_sent_us;   /* of the newest report of this boot, by the node's clock */
     char credential_hash[65];  /* SHA-256 hex of its bearer credential */
     uint16_t port_next;        /* ports are handed out round robin */

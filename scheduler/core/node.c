@@ -233,6 +233,7 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
     if (streq(id, node->boot_id))
         return false;
     again = *node->boot_id != '\0';
+    memcpy(node->former_boot_id, node->boot_id, sizeof id);
     memcpy(node->boot_id, id, sizeof id);
     effect_save_node(cluster, node);
     return again;
@@ -369,10 +370,15 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
 }
 
 /* overtaken - the agent gave this report up long ago, and the network delivers it all the same:
- * what it does not list would be taken for gone, though it was started since */
+ * what it does not list would be taken for gone, though it was started since. One of the boot
+ * before would look like one more start of the machine. */
 static bool overtaken(struct node *node, const struct node_report *report)
 {
     bool same_boot = report->boot_id != NULL && streq(report->boot_id, node->boot_id);
+
+    if (report->boot_id != NULL && *report->boot_id != '\0' &&
+        streq(report->boot_id, node->former_boot_id))
+        return true;
 
     if (same_boot && report->sent_us != 0 && report->sent_us < node->report_sent_us)
         return true;

@@ -359,6 +359,35 @@ static void test_overtaken_report_changes_nothing(void **state)
     world_free(w);
 }
 
+static void test_report_of_the_boot_before_changes_nothing(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct process_report item = {
+        .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+    struct node_report report = {
+        .boot_id = "boot-0", .sent_us = 900000, .offer = w->agents[0].offer, .complete = true
+    };
+
+    (void)state;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    report.boot_id = "boot-1";
+    report.sent_us = 1000;
+    report.processes = &item;
+    report.n_processes = 1;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(job->processes->state, PROCESS_RUNNING);
+    report.boot_id = "boot-0";
+    report.sent_us = 900001;
+    report.n_processes = 0;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(job->processes->state, PROCESS_RUNNING);
+    assert_string_equal(node->boot_id, "boot-1");
+    world_free(w);
+}
+
 static void test_stale_and_foreign_reports_are_ignored(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -562,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_new_boot_id_loses_what_ran_before),
         cmocka_unit_test(test_complete_report_without_a_known_process_loses_it),
         cmocka_unit_test(test_overtaken_report_changes_nothing),
+        cmocka_unit_test(test_report_of_the_boot_before_changes_nothing),
         cmocka_unit_test(test_stale_and_foreign_reports_are_ignored),
         cmocka_unit_test(test_scale_moves_bounds_and_processes_follow),
         cmocka_unit_test(test_cordon_places_nothing_and_drain_empties),
