@@ -78,7 +78,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     else if (r == 0)
         r = cluster_submit(scheduler->cluster, spec, SUBMITTER, clock_instant(), &job, &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
         reply_accepted(scheduler, request, job, ignored);
     if (job == NULL)
@@ -147,7 +147,7 @@ void api_job_kill(struct http_request *request, void *userdata)
     if (r == 0)
         r = cluster_kill_job(scheduler->cluster, job, reason, clock_instant(), &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else
         held_build_after_commit(scheduler, held_new(request), 202, build_job, NULL, job->id);
     json_decref(body);
@@ -202,7 +202,7 @@ void api_job_scale(struct http_request *request, void *userdata)
         r = cluster_scale_job(scheduler->cluster, job, bounds.role, bounds.min, bounds.max,
                               clock_instant(), &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else if (!dry_run)
         held_build_after_commit(scheduler, held_new(request), 200, build_job, NULL, job->id);
     json_decref(body);

@@ -478,7 +478,7 @@ void api_node_set(struct http_request *request, void *userdata)
     else if (r == 0)
         r = cluster_set_node_state(scheduler->cluster, node, state, clock_instant(), &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else if (!dry_run)
         held_build_after_commit(scheduler, held_new(request), 200, build_node, node->name, 0);
     json_decref(body);
@@ -495,7 +495,7 @@ void api_node_remove(struct http_request *request, void *userdata)
         return;
     (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
     if (cluster_remove_node(scheduler->cluster, node, clock_instant(), &error) < 0) {
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
         return;
     }
     held_after_commit(scheduler, held_new(request), 200,

@@ -200,7 +200,7 @@ void api_dataset_put(struct http_request *request, void *userdata)
     if (r == 0)
         r = set_dataset(scheduler, job, body, &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else
         held_after_commit(scheduler, held_new(request), 200,
                           json_pack("{s:I}", "tasks", (json_int_t)task_queue_n_tasks(job->queue)));
@@ -360,7 +360,7 @@ static void process_call(struct http_request *request, struct scheduler *schedul
         json = fn(scheduler, process, body, &error);
     json_decref(body);
     if (json == NULL)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else
         held_after_commit(scheduler, held_new(request), 200, json);
 }

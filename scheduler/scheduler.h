@@ -68,7 +68,8 @@ typedef json_t *(*held_build_fn)(struct scheduler *scheduler, const char *key, u
 struct held {
     struct http_request *request; /* borrowed */
     unsigned status;
-    json_t *json;        /* owned, or */
+    json_t *json;              /* owned, or */
+    struct edl_error *refusal; /* owned, or */
     held_build_fn build; /* made when the answer goes out, from key and id; NULL result: 404 */
     char key[NODE_NAME_MAX + 1];
     uint64_t id;
@@ -83,6 +84,12 @@ void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsi
                        json_t *take_json);
 void held_build_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
                              held_build_fn build, const char *key, uint64_t id);
+
+/* refuse_after_commit - answers with an error that the core gave: it may speak of what is not on
+ * disk yet ("a job of that name exists"), and then goes out behind the commit like any other answer
+ */
+void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
+                         const struct edl_error *error);
 
 /* scheduler_touch - the core changed: a turn will come */
 void scheduler_touch(struct scheduler *scheduler);

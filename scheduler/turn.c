@@ -46,22 +46,27 @@ struct held *held_new(struct http_request *request)
     return held;
 }
 
+static void held_free(struct held *held)
+{
+    json_decref(held->json);
+    free(held->refusal);
+    free(held);
+}
+
 void held_reply_json(struct held *take_held, unsigned status, json_t *take_json)
 {
     if (take_held->request != NULL)
         http_reply_json(take_held->request, status, take_json);
     else
         json_decref(take_json);
-    json_decref(take_held->json);
-    free(take_held);
+    held_free(take_held);
 }
 
 void held_reply_error(struct held *take_held, const struct edl_error *error)
 {
     if (take_held->request != NULL)
         http_reply_error(take_held->request, error);
-    json_decref(take_held->json);
-    free(take_held);
+    held_free(take_held);
 }
 
 void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
@@ -82,12 +87,31 @@ void held_build_after_commit(struct scheduler *scheduler, struct held *take_held
     held_after_commit(scheduler, take_held, status, NULL);
 }
 
+void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
+                         const struct edl_error *error)
+{
+    struct held *held;
+
+    if (!scheduler->turn_wanted) {
+        http_reply_error(request, error);
+        return;
+    }
+    held = held_new(request);
+    held->refusal = xcalloc(1, sizeof *held->refusal);
+    *held->refusal = *error;
+    held_after_commit(scheduler, held, 0, NULL);
+}
+
 static void answer(struct scheduler *scheduler, struct held *held)
 {
     json_t *json =
         held->build != NULL ? held->build(scheduler, held->key, held->id) : TAKE_PTR(held->json);
     struct edl_error error = { 0 };
 
+    if (held->refusal != NULL) {
+        held_reply_error(held, held->refusal);
+        return;
+    }
     if (json != NULL || held->build == NULL) {
         held_reply_json(held, held->status, json);
         return;
