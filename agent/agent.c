@@ -355,7 +355,7 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
     return json;
 }
 
-static json_t *report_body(uint64_t sent_us, void *userdata)
+static json_t *report_body(uint64_t sent_us, uint64_t session, void *userdata)
 {
     struct agent *a = userdata;
     json_t *body = offer(a);
@@ -366,6 +366,7 @@ static json_t *report_body(uint64_t sent_us, void *userdata)
         (void)json_array_append_new(processes, unit_json(a, unit));
     (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
     (void)json_object_set_new(body, "sent_us", json_integer((json_int_t)sent_us));
+    (void)json_object_set_new(body, "session", json_integer((json_int_t)session));
     (void)json_object_set_new(body, "version", json_string(EDL_VERSION));
     (void)json_object_set_new(body, "foreign_cpu_millicores",
                               json_integer((json_int_t)a->inventory.foreign_cpu_millicores));

@@ -189,11 +189,13 @@ static void on_reported(const struct http_answer *answer, void *userdata)
     struct edl_error error = { 0 };
     const json_t *version = json_object_get(answer->json, "orders_version");
     json_int_t lease_us = json_integer_value(json_object_get(answer->json, "lease_us"));
+    json_int_t session = json_integer_value(json_object_get(answer->json, "session"));
 
     l->main_call = NULL;
     reported(l,
              &(struct link_report_answer){ .result = result_of(answer, &error),
                                            .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
+                                           .session = session > 0 ? (uint64_t)session : 0,
                                            .has_version = json_is_integer(version),
                                            .version = (uint64_t)json_integer_value(version) },
              &error);
@@ -203,7 +205,7 @@ static void report(struct link *l)
 {
     _cleanup_free_ char *path = text_format("/nodes/%s/report", l->node);
     struct edl_error error = { 0 };
-    json_t *body = l->config.report_body(l->sm.sent_us, l->config.userdata);
+    json_t *body = l->config.report_body(l->sm.sent_us, l->sm.session, l->config.userdata);
     int r = link_call(l,
                       &(struct http_call){ .method = "POST",
                                            .path = path,

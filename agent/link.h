@@ -20,8 +20,8 @@ struct link_config { /* text is copied */
     const char *join_token_file;
     const char *state_dir; /* holds the credential */
     uint64_t heartbeat_us;
-    json_t *(*join_body)(void *userdata);                     /* new reference */
-    json_t *(*report_body)(uint64_t sent_us, void *userdata); /* new reference */
+    json_t *(*join_body)(void *userdata);                                       /* new reference */
+    json_t *(*report_body)(uint64_t sent_us, uint64_t session, void *userdata); /* new reference */
     /* a report was taken that was sent at sent_us (boot time); lease_us 0: it gave none */
     void (*on_reported)(uint64_t sent_us, uint64_t lease_us, bool all_told, uint64_t now_us,
                         void *userdata);

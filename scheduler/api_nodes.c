@@ -230,6 +230,8 @@ static int read_report(const json_t *body, struct node_report *ret,
     if (r == 0)
         r = body_u64(&may, "sent_us", INT64_MAX, &ret->sent_us, error);
     if (r == 0)
+        r = body_u64(&may, "session", INT64_MAX, &ret->session, error);
+    if (r == 0)
         r = read_offer(body, &ret->offer, error);
     if (r == 0)
         r = body_u64(&may, "foreign_cpu_millicores", INT64_MAX / 2, &ret->foreign_cpu_millicores,
@@ -269,6 +271,18 @@ static json_t *build_report(struct scheduler *scheduler, const char *key, uint64
                      "orders_version", (json_int_t)node->orders_version);
 }
 
+/* A report of another boot is to come once more, with what only the node that runs now can hear. */
+static void refuse_report(struct http_request *request, const struct node *node,
+                          const struct edl_error *error)
+{
+    if (error->code != EDL_ESTALE || node->session == 0)
+        http_reply_error(request, error);
+    else
+        http_reply_json(request, (unsigned)error_code_http_status(error->code),
+                        json_pack("{s:s,s:s,s:I}", "title", error_code_text(error->code), "detail",
+                                  error->text, "session", (json_int_t)node->session));
+}
+
 void api_node_report(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -287,7 +301,7 @@ void api_node_report(struct http_request *request, void *userdata)
     if (r == 0)
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_report(request, node, &error);
     else
         held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
     json_decref(body);

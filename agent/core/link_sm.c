@@ -172,6 +172,7 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
     if (call != sm->main_call || call == 0)
         return;
     sm->main_call = 0;
+    sm->session = answer->session;
     if (answer->result == LINK_REFUSED) {
         sm->joined = false;
         add(ret, LINK_DROP_CREDENTIAL);

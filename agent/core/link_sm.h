@@ -68,6 +68,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t orders_call; /* 0: none in flight */
     uint64_t sent_us;     /* instant of the report in flight, or of the last one */
     uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
+    uint64_t session; /* the next report repeats it: it shows that we hear the answers; 0: none */
     uint64_t lease_end_us;
     uint64_t changes;   /* told so far */
     uint64_t reporting; /* changes in the report in flight */
@@ -84,6 +85,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
 struct link_report_answer {
     enum link_result result;
     uint64_t lease_us; /* 0: the answer gave none */
+    uint64_t session;  /* to be repeated by the next report; 0: the answer gave none */
     bool has_version;
     uint64_t version; /* of the orders that the scheduler has for this node */
 };

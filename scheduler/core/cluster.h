@@ -90,8 +90,9 @@ struct node {
     uint64_t last_report_wall_us;
     uint64_t orders_version; /* rises whenever its orders change (this run of the scheduler) */
     char boot_id[40];
-    char former_boot_id[40];   /* seen by this run of the scheduler; "" none */
     uint64_t report_sent_us;   /* of the newest report of this boot, by the node's clock */
+    uint64_t session;          /* what a report of session_boot has to repeat; 0: none */
+    char session_boot[40];     /* another boot than boot_id that says it is the present one */
     char credential_hash[65];  /* SHA-256 hex of its bearer credential */
     uint16_t port_next;        /* ports are handed out round robin */
     struct process *processes; /* live ones, list by node_next/node_prev */
@@ -270,6 +271,7 @@ struct cluster {
     struct job *active;       /* list of the jobs that are not final, in submit order */
     struct node *leases;      /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
+    uint64_t sessions;       /* given so far, in this run */
     uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
     struct planner *planner; /* what planning keeps between two plans; owned */
     struct effect *effects;
@@ -330,6 +332,7 @@ struct process_report {
 struct node_report {
     const char *boot_id;
     uint64_t sent_us; /* boot time of the node; 0: not told */
+    uint64_t session; /* as the answer to the last report said; 0: none */
     struct node_offer offer;
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     const struct process_report *processes;
@@ -338,9 +341,12 @@ struct node_report {
                       lost */
 };
 
-/* cluster_report - one that a newer one has overtaken changes nothing; else renews the lease;
- * unknown or stale processes in it are ignored (the agent stops what its orders do not list). A
- * process of ours not mentioned by a complete report that was PREPARING or later becomes LOST. */
+/* cluster_report - EDL_ESTALE and nothing changed: a newer one has overtaken it; or it is of
+ * another boot than the last ones and does not repeat node->session, which only the node that runs
+ * now can learn: then the answer is to tell it node->session, and it comes again. Else renews the
+ * lease; unknown or stale processes in it are ignored (the agent stops what its orders do not
+ * list). A process of ours not mentioned by a complete report that was PREPARING or later becomes
+ * LOST. */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error);
 

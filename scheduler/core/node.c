@@ -233,7 +233,6 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
     if (streq(id, node->boot_id))
         return false;
     again = *node->boot_id != '\0';
-    memcpy(node->former_boot_id, node->boot_id, sizeof id);
     memcpy(node->boot_id, id, sizeof id);
     effect_save_node(cluster, node);
     return again;
@@ -369,21 +368,32 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
         process_lost(cluster, process, reason, now);
 }
 
-/* overtaken - the agent gave this report up long ago, and the network delivers it all the same:
- * what it does not list would be taken for gone, though it was started since. One of the boot
- * before would look like one more start of the machine. */
-static bool overtaken(struct node *node, const struct node_report *report)
+/* A report that the agent gave up long ago may be delivered all the same. What it does not list
+ * would be taken for gone, though it was started since; and one of a boot before would look like
+ * one more start of the machine. Within a boot the node's clock tells which report is newer.
+ * Between two boots nothing does, so one that speaks for another boot than the last ones has to
+ * repeat what the answer to it said: answers reach the living only. */
+static int admit(struct cluster *cluster, struct node *node, const struct node_report *report,
+                 struct edl_error *error)
 {
-    bool same_boot = report->boot_id != NULL && streq(report->boot_id, node->boot_id);
+    const char *boot_id = report->boot_id != NULL ? report->boot_id : "";
 
-    if (report->boot_id != NULL && *report->boot_id != '\0' &&
-        streq(report->boot_id, node->former_boot_id))
-        return true;
-
-    if (same_boot && report->sent_us != 0 && report->sent_us < node->report_sent_us)
-        return true;
+    if (report->sent_us == 0)
+        return 0;
+    if (*node->boot_id == '\0' || streq(boot_id, node->boot_id)) {
+        if (streq(boot_id, node->boot_id) && report->sent_us < node->report_sent_us)
+            return edl_error_set(error, EDL_ESTALE, "a newer report has overtaken this one");
+    } else if (node->session == 0 || report->session != node->session ||
+               !streq(boot_id, node->session_boot)) {
+        node->session = ++cluster->sessions;
+        (void)snprintf(node->session_boot, sizeof node->session_boot, "%s", boot_id);
+        return edl_error_set(error, EDL_ESTALE,
+                             "the node was started again: report once more with this session");
+    } else {
+        node->session = 0;
+    }
     node->report_sent_us = report->sent_us;
-    return false;
+    return 0;
 }
 
 /* cluster_report - see cluster.h; linear in the processes of the report and of the node */
@@ -393,10 +403,10 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     struct process *process;
     uint32_t n_stale = 0;
     bool rebooted;
+    int r = admit(cluster, node, report, error);
 
-    (void)error;
-    if (overtaken(node, report))
-        return 0;
+    if (r < 0)
+        return r;
     node_renew_lease(cluster, node, now);
     node->last_report_wall_us = now.wall_us;
     if (node->state == NODE_LOST)

@@ -350,7 +350,7 @@ static void test_overtaken_report_changes_nothing(void **state)
     report.sent_us = 1000;
     report.n_processes = 0;
     w->now.now_us++;
-    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), EDL_ESTALE);
     assert_int_equal(world_live(job, "trainer", 0)->state, PROCESS_RUNNING);
     assert_int_equal(node->lease_deadline_us, deadline_us);
     report.sent_us = 3000;
@@ -359,32 +359,46 @@ static void test_overtaken_report_changes_nothing(void **state)
     world_free(w);
 }
 
-static void test_report_of_the_boot_before_changes_nothing(void **state)
+static int report_boot(struct world *w, const char *boot_id, uint64_t sent_us, uint64_t session,
+                       const struct process_report *item)
+{
+    struct node_report report = { .boot_id = boot_id,
+                                  .sent_us = sent_us,
+                                  .session = session,
+                                  .offer = w->agents[0].offer,
+                                  .processes = item,
+                                  .n_processes = item != NULL,
+                                  .complete = true };
+
+    return cluster_report(w->cluster, cluster_node(w->cluster, "node-0"), &report, w->now, NULL);
+}
+
+/* However late the reports of earlier boots come: they never hear what they would have to repeat.
+ */
+static void test_report_of_an_earlier_boot_changes_nothing(void **state)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
-    struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
-    struct node *node = cluster_node(w->cluster, "node-0");
-    struct process_report item = {
+    const struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
+    const struct node *node = cluster_node(w->cluster, "node-0");
+    const struct process_report item = {
         .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
     };
-    struct node_report report = {
-        .boot_id = "boot-0", .sent_us = 900000, .offer = w->agents[0].offer, .complete = true
-    };
+    uint64_t session;
 
     (void)state;
-    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
-    report.boot_id = "boot-1";
-    report.sent_us = 1000;
-    report.processes = &item;
-    report.n_processes = 1;
-    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(report_boot(w, "boot-2", 1000, 0, &item), EDL_ESTALE);
+    session = node->session;
+    assert_true(session != 0);
+    assert_string_equal(node->boot_id, "boot-0");
+    assert_int_equal(report_boot(w, "boot-1", 900000, 0, NULL), EDL_ESTALE); /* never seen before */
+    assert_int_equal(report_boot(w, "boot-2", 2000, session, &item), EDL_ESTALE);
+    assert_int_equal(report_boot(w, "boot-2", 3000, node->session, &item), 0);
+    assert_string_equal(node->boot_id, "boot-2");
     assert_int_equal(job->processes->state, PROCESS_RUNNING);
-    report.boot_id = "boot-0";
-    report.sent_us = 900001;
-    report.n_processes = 0;
-    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(report_boot(w, "boot-1", 900001, 0, NULL), EDL_ESTALE);
+    assert_int_equal(report_boot(w, "boot-0", 900002, session, NULL), EDL_ESTALE);
     assert_int_equal(job->processes->state, PROCESS_RUNNING);
-    assert_string_equal(node->boot_id, "boot-1");
+    assert_int_equal(report_boot(w, "boot-2", 4000, 0, &item), 0); /* it is known: no session */
     world_free(w);
 }
 
@@ -591,7 +605,7 @@ int main(void)
         cmocka_unit_test(test_new_boot_id_loses_what_ran_before),
         cmocka_unit_test(test_complete_report_without_a_known_process_loses_it),
         cmocka_unit_test(test_overtaken_report_changes_nothing),
-        cmocka_unit_test(test_report_of_the_boot_before_changes_nothing),
+        cmocka_unit_test(test_report_of_an_earlier_boot_changes_nothing),
         cmocka_unit_test(test_stale_and_foreign_reports_are_ignored),
         cmocka_unit_test(test_scale_moves_bounds_and_processes_follow),
         cmocka_unit_test(test_cordon_places_nothing_and_drain_empties),

@@ -488,6 +488,23 @@ static void test_storms(void **state)
     }
 }
 
+/* What the scheduler wants repeated is repeated by the next report, and not for longer. */
+static void test_session_of_an_answer_is_kept_for_the_next_report(void **state)
+{
+    (void)state;
+    init(true);
+    (void)main_timer(LINK_REPORT);
+    link_sm_report_answered(&sm, sm.main_call,
+                            &(struct link_report_answer){ .result = LINK_FAILED, .session = 7 },
+                            now, 0, &actions);
+    assert_int_equal(sm.session, 7);
+    assert_armed(LINK_ARM_MAIN, now, now + USEC_PER_SEC);
+    now += USEC_PER_SEC;
+    (void)main_timer(LINK_REPORT);
+    report_taken(1);
+    assert_int_equal(sm.session, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_polls_are_spaced),
         cmocka_unit_test(test_unreadable_orders_wait),
         cmocka_unit_test(test_failed_poll_is_tried_with_the_next_report),
+        cmocka_unit_test(test_session_of_an_answer_is_kept_for_the_next_report),
         cmocka_unit_test(test_storms),
     };
 
