@@ -13,13 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/core/foreign.h"
 #include "agent/procfs.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define RISE_US USEC_PER_SEC
-#define FALL_US (5 * USEC_PER_SEC)
 #define NUMA_DIR "/sys/devices/system/node"
 #define DEPTH_MAX 64 /* of a process tree; deeper ones are not ours */
 
@@ -117,14 +116,6 @@ static void sample_trees(struct inventory_tree *trees, size_t n_trees)
     }
 }
 
-uint64_t inventory_smooth(uint64_t value, uint64_t sample, uint64_t elapsed_us)
-{
-    uint64_t constant_us = sample > value ? RISE_US : FALL_US;
-    uint64_t weight_us = MIN_OF(elapsed_us, constant_us);
-
-    return (value * (constant_us - weight_us) + sample * weight_us) / constant_us;
-}
-
 uint8_t inventory_numa_nodes(const char *path)
 {
     _cleanup_closedir_ DIR *dir = opendir(path);
@@ -181,8 +172,8 @@ void inventory_sample(struct inventory *inventory, struct inventory_tree *trees,
         uint64_t foreign_us = busy_us - MIN_OF(busy_us, mine_us);
 
         inventory->foreign_cpu_millicores =
-            inventory_smooth(inventory->foreign_cpu_millicores, foreign_us * 1000 / elapsed_us,
-                             elapsed_us);
+            foreign_smooth(inventory->foreign_cpu_millicores, foreign_us * 1000 / elapsed_us,
+                           elapsed_us);
     }
     inventory->busy_ticks = busy_ticks;
     inventory->ours_us = ours_us;

@@ -42,7 +42,3 @@ void inventory_sample(struct inventory *inventory, struct inventory_tree *trees,
 /* inventory_numa_nodes - how many node* folders a directory like /sys/devices/system/node holds; at
  * least 1 */
 uint8_t inventory_numa_nodes(const char *path);
-
-/* inventory_smooth - moves a value towards a new sample: up within 1 s, because trainers must give
- * way soon; down with a time constant of 5 s */
-uint64_t inventory_smooth(uint64_t value, uint64_t sample, uint64_t elapsed_us);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "agent/core/foreign.h"
 #include "agent/inventory.h"
 #include "agent/logs.h"
 #include "agent/orders.h"
@@ -280,11 +281,11 @@ static void test_inventory_counts_numa_nodes(void **state)
 static void test_inventory_smooth_reaches_a_steady_value(void **state)
 {
     (void)state;
-    assert_int_equal(inventory_smooth(0, 1000, 5 * USEC_PER_SEC), 1000);
-    assert_int_equal(inventory_smooth(0, 1000, USEC_PER_SEC), 1000); /* up: at once */
-    assert_int_equal(inventory_smooth(0, 1000, USEC_PER_SEC / 2), 500);
-    assert_int_equal(inventory_smooth(1000, 0, USEC_PER_SEC), 800); /* down: slowly */
-    assert_int_equal(inventory_smooth(1000, 1000, USEC_PER_SEC), 1000);
+    assert_int_equal(foreign_smooth(0, 1000, 5 * USEC_PER_SEC), 1000);
+    assert_int_equal(foreign_smooth(0, 1000, USEC_PER_SEC), 1000); /* up: at once */
+    assert_int_equal(foreign_smooth(0, 1000, USEC_PER_SEC / 2), 500);
+    assert_int_equal(foreign_smooth(1000, 0, USEC_PER_SEC), 800); /* down: slowly */
+    assert_int_equal(foreign_smooth(1000, 1000, USEC_PER_SEC), 1000);
 }
 
 int main(void)
