@@ -51,6 +51,7 @@ extern const struct verb verb_plan;
 extern const struct verb verb_ps;
 extern const struct verb verb_scale;
 extern const struct verb verb_show;
+extern const struct verb verb_simulate;
 extern const struct verb verb_submit;
 extern const struct verb verb_top;
 extern const struct verb verb_version;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_simulate.c - `edl simulate`: the scheduler's and the agents' own code under a virtual clock
+ *
+ * Three uses: seeds under faults, a scenario from a file, a known experiment by name. Nothing of it
+ * needs a server. */
+#include <errno.h>
+
+#include "client/report.h"
+#include "client/simulate.h"
+#include "scheduler/core/policy.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "simulator/experiment.h"
+
+#define AT(member) offsetof(struct simulate_options, member)
+
+static const struct option_spec simulate_options[] = {
+    { "faults", 0, OPTION_TEXT, "PROFILE", "none, network, crash, clock, storage, mixed, storm",
+      AT(faults) },
+    { "seeds", 0, OPTION_U64, "N", "how many, one after the other (100)", AT(seeds) },
+    { "first-seed", 0, OPTION_U64, "S", "where they begin (1)", AT(first_seed) },
+    { "seed", 0, OPTION_U64, "N", "this one only; of a scenario: of its first round", AT(seed) },
+    { "trace", 0, OPTION_FLAG, NULL, "print every event of the seed or round", AT(trace) },
+    { "night", 0, OPTION_FLAG, NULL, "seeds until SIGINT or SIGTERM", AT(night) },
+    { "duration", 0, OPTION_SECONDS, "T", "faults and submissions happen in it (by seed)",
+      AT(duration_us) },
+    { "nodes", 0, OPTION_U64, "N", "machines of a seed (by seed, 2 to 8 mostly)", AT(nodes) },
+    { "policy", 0, OPTION_TEXT, "NAME", "instead of the scenario's (fulfilment)", AT(policy) },
+    { "experiment", 0, OPTION_TEXT, "NAME",
+      "case1, case2 (both -fixed, -mixed), case2-packed, tutorial", AT(experiment) },
+    { "show", 0, OPTION_FLAG, NULL, "print the experiment's scenario, do not run it", AT(show) },
+    { "rounds", 0, OPTION_U64, "N", "of the scenario, each with the next seed (1; cases: 10)",
+      AT(rounds) },
+    { "plot", 0, OPTION_TEXT, "FILE", "write the first round's time series, tab separated",
+      AT(plot) },
+    { "every", 0, OPTION_SECONDS, "S", "print a line of the first round so often", AT(every_us) },
+    { "all", 0, OPTION_FLAG, NULL, "list the jobs even if there are many", AT(all) },
+    { .name = NULL },
+};
+
+static int wrong_use(const char *text)
+{
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EINVAL, "edl simulate: %s", text);
+    (void)edl_error_remedy(&error, "edl help simulate");
+    return report_error(&error);
+}
+
+static bool wants_faults(const struct simulate_options *options)
+{
+    return options->faults != NULL || options->seeds != 0 || options->first_seed != 0 ||
+           options->night || options->duration_us != 0 || options->nodes != 0;
+}
+
+static bool wants_scenario(const struct simulate_options *options)
+{
+    return options->rounds != 0 || options->every_us != 0 || options->plot != NULL ||
+           options->show || options->all;
+}
+
+static int set_policy(const struct simulate_options *options, struct scenario *scenario)
+{
+    const struct policy *policy =
+        options->policy != NULL ? policy_find(options->policy) : scenario->policy;
+
+    if (policy == NULL)
+        return wrong_use("no policy has that name");
+    scenario->policy = policy;
+    return STATUS_OK;
+}
+
+static int run_scenario(const struct simulate_options *options, struct scenario *scenario,
+                        const struct experiment *experiment)
+{
+    int status = set_policy(options, scenario);
+
+    /* what --json prints is the result and nothing else */
+    if (options->trace)
+        scenario->trace = options->common.json ? stderr : stdout;
+    if (status == STATUS_OK)
+        status = simulate_scenario(options, scenario, experiment);
+    (void)scenario_free(scenario);
+    return status;
+}
+
+static int unknown_experiment(const char *name)
+{
+    struct edl_error error = { 0 };
+    char names[200] = "";
+
+    for (size_t i = 0; experiment_at(i) != NULL; i++) {
+        size_t used = strlen(names);
+
+        (void)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                       experiment_at(i)->name);
+    }
+    (void)edl_error_set(&error, -EINVAL, "no experiment is called \"%s\"", name);
+    (void)edl_error_remedy(&error, "one of %s", names);
+    return report_error(&error);
+}
+
+static int run_experiment(const struct simulate_options *options)
+{
+    const struct experiment *experiment = experiment_find(options->experiment);
+    struct scenario *scenario = NULL;
+    struct edl_error error = { 0 };
+
+    if (experiment == NULL)
+        return unknown_experiment(options->experiment);
+    if (options->show) {
+        (void)fputs(experiment->document, stdout);
+        return STATUS_OK;
+    }
+    if (scenario_parse(experiment->document, strlen(experiment->document), ".", &scenario, &error) <
+        0)
+        return report_error(&error);
+    return run_scenario(options, scenario, experiment);
+}
+
+static int run_file(const struct simulate_options *options, const char *path)
+{
+    struct scenario *scenario = NULL;
+    struct edl_error error = { 0 };
+
+    if (options->show)
+        return wrong_use("--show goes with --experiment");
+    if (scenario_load(path, &scenario, &error) < 0)
+        return report_error(&error);
+    return run_scenario(options, scenario, NULL);
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct simulate_options *options = invocation->options;
+    const struct arguments *arguments = &invocation->arguments;
+    bool faults = wants_faults(options);
+    bool scenario = arguments->n_args > 0 || options->experiment != NULL;
+
+    if (arguments->n_args > 0 && options->experiment != NULL)
+        return wrong_use("either a FILE or --experiment, not both");
+    if (scenario && faults)
+        return wrong_use("that option does not go with a scenario");
+    if (!scenario && wants_scenario(options))
+        return wrong_use("that option goes with a FILE or --experiment");
+    if (!scenario && !faults && options->seed == 0 && !options->trace)
+        return wrong_use("say what: --faults PROFILE, --experiment NAME or a FILE");
+    if (!scenario)
+        return simulate_faults(options);
+    return options->experiment != NULL ? run_experiment(options)
+                                       : run_file(options, arguments->args[0]);
+}
+
+const struct verb verb_simulate = {
+    .name = "simulate",
+    .usage = "FILE | --experiment NAME | --faults PROFILE [--seeds N | --seed N [--trace] | "
+             "--night]",
+    .summary = "Run the scheduler and its agents under a virtual clock",
+    .details =
+        "With --faults: seed after seed, each a history of jobs and faults; every step is checked\n"
+        "from the outside. The first violation is printed with the shortest history found and the\n"
+        "command that replays it.\n"
+        "With a FILE (edl-simulate(5)) or an experiment: waiting and completion times,\n"
+        "utilisation, fairness and resizes. Nothing needs a running cluster.",
+    .options = simulate_options,
+    .options_size = sizeof(struct simulate_options),
+    .max_args = 1,
+    .run = run,
+};

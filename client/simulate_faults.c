@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simulate_faults.c - seed after seed under a profile of faults, until a check is violated */
+#include "client/simulate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/text.h"
+#include "scheduler/core/policy.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/nearest.h"
+#include "simulator/sim.h"
+
+#define PROFILE_DEFAULT "mixed"
+#define SEEDS_DEFAULT 100
+#define PROGRESS_EVERY_US (USEC_PER_SEC / 2)
+#define US_PER_HOUR (3600.0 * 1e6)
+
+struct series {
+    const struct simulate_options *options;
+    const char *profile;
+    uint64_t seeds, violations; /* so far */
+    uint64_t events, node_us;
+    uint64_t begin_us, told_us; /* monotonic */
+    bool terminal;              /* someone watches stderr */
+    json_t *found;              /* array, owned; only for --json */
+};
+
+static volatile sig_atomic_t stop_wanted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop_wanted = 1;
+}
+
+/* A second signal ends the process as usual. */
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+static double seconds(const struct series *series)
+{
+    return (double)(clock_read_us(CLOCK_MONOTONIC) - series->begin_us) / USEC_PER_SEC;
+}
+
+static double node_hours(const struct series *series)
+{
+    return (double)series->node_us / US_PER_HOUR;
+}
+
+static double speed(const struct series *series)
+{
+    double passed = seconds(series);
+
+    return passed > 0 ? node_hours(series) / passed : 0;
+}
+
+static void tell_progress(struct series *series, uint64_t wanted)
+{
+    uint64_t now_us = clock_read_us(CLOCK_MONOTONIC);
+
+    if (!series->terminal || now_us - series->told_us < PROGRESS_EVERY_US)
+        return;
+    series->told_us = now_us;
+    (void)fprintf(stderr, "\r%" PRIu64, series->seeds);
+    if (wanted != UINT64_MAX)
+        (void)fprintf(stderr, " of %" PRIu64, wanted);
+    (void)fprintf(stderr, " seeds, %" PRIu64 " events, %.1f node-hours, %.0f a second \033[K",
+                  series->events, node_hours(series), speed(series));
+}
+
+static void end_progress(const struct series *series)
+{
+    if (series->terminal && series->told_us != 0)
+        (void)fputs("\r\033[K", stderr);
+}
+
+/* replay_command - with every option that shaped the history; new string */
+static char *replay_command(const struct series *series, uint64_t seed)
+{
+    const struct simulate_options *options = series->options;
+    _cleanup_free_ char *duration =
+        options->duration_us == 0
+            ? xstrdup("")
+            : text_format(" --duration %" PRIu64 "ms", options->duration_us / USEC_PER_MSEC);
+    _cleanup_free_ char *nodes =
+        options->nodes == 0 ? xstrdup("") : text_format(" --nodes %" PRIu64, options->nodes);
+
+    return text_format("edl simulate --faults %s --seed %" PRIu64 "%s%s%s%s --trace",
+                       series->profile, seed, duration, nodes,
+                       options->policy != NULL ? " --policy " : "",
+                       options->policy != NULL ? options->policy : "");
+}
+
+static void print_violation(struct series *series, uint64_t seed, const struct sim_result *result)
+{
+    _cleanup_free_ char *replay = replay_command(series, seed);
+    double at_s = (double)result->violated_us / USEC_PER_SEC;
+    const char *history = result->history != NULL ? result->history : "";
+    const char *schedule = result->schedule != NULL ? result->schedule : "";
+
+    if (series->options->common.json) {
+        (void)json_array_append_new(series->found,
+                                    json_pack("{s:I, s:f, s:s, s:s, s:s, s:s}", "seed",
+                                              (json_int_t)seed, "at_s", at_s, "violation",
+                                              result->violation, "history", history, "schedule",
+                                              schedule, "replay", replay));
+        return;
+    }
+    (void)printf("seed %" PRIu64 ": violated after %.6f s: %s\n", seed, at_s, result->violation);
+    if (*schedule != '\0')
+        (void)printf("\nWhat was to happen (%" PRIu32 " of %" PRIu32 " entries are enough):\n%s",
+                     result->schedule_left, result->schedule_full, schedule);
+    if (*history != '\0')
+        (void)printf("\nThe last events before it:\n%s", history);
+    (void)printf("\nreplay: %s\n\n", replay);
+}
+
+static int run_seed(struct series *series, uint64_t seed, const struct policy *policy,
+                    struct edl_error *error)
+{
+    const struct simulate_options *given = series->options;
+    struct sim_run_options options = {
+        .profile = series->profile,
+        .duration_us = given->duration_us,
+        .nodes = (uint32_t)given->nodes,
+        .policy = policy,
+        .no_shrink = given->trace, /* the trace is of one history */
+        .trace = !given->trace        ? NULL
+                 : given->common.json ? stderr
+                                      : stdout,
+    };
+    struct sim_result result = { .failed = false };
+    int r = sim_run_seed(&options, seed, &result, error);
+
+    if (r < 0)
+        return r;
+    series->seeds++;
+    series->events += result.events;
+    series->node_us += result.node_us;
+    if (result.failed) {
+        series->violations++;
+        end_progress(series);
+        print_violation(series, seed, &result);
+    }
+    sim_result_done(&result);
+    return 0;
+}
+
+static void print_summary(struct series *series)
+{
+    double passed = seconds(series);
+
+    end_progress(series);
+    if (series->options->common.json) {
+        _cleanup_json_ json_t *object =
+            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:I, s:O}", "profile", series->profile,
+                      "seeds", (json_int_t)series->seeds, "events", (json_int_t)series->events,
+                      "node_hours", node_hours(series), "seconds", passed, "node_hours_per_second",
+                      speed(series), "violations", (json_int_t)series->violations, "found",
+                      series->found);
+
+        json_print(object);
+        return;
+    }
+    (void)printf("%s: %" PRIu64 " seeds, %" PRIu64 " events, %.1f node-hours in %.1f s, %.0f "
+                 "node-hours a second, %" PRIu64 " violation%s\n",
+                 series->profile, series->seeds, series->events, node_hours(series), passed,
+                 speed(series), series->violations, series->violations == 1 ? "" : "s");
+}
+
+static int check_profile(const char *profile, struct edl_error *error)
+{
+    const char *names[32], *nearest;
+    char list[200] = "";
+    size_t n = 0;
+
+    for (; n < ELEMENTS(names) && (names[n] = sim_profile_name(n)) != NULL; n++) {
+        size_t used = strlen(list);
+
+        if (streq(names[n], profile))
+            return 0;
+        (void)snprintf(list + used, sizeof(list) - used, "%s%s", n > 0 ? ", " : "", names[n]);
+    }
+    nearest = nearest_word(profile, names, n);
+    (void)edl_error_set(error, -EINVAL, "no profile of faults is called \"%s\"; there are %s",
+                        profile, list);
+    return edl_error_remedy(error, "edl simulate --faults %s",
+                            nearest != NULL ? nearest : PROFILE_DEFAULT);
+}
+
+static int check(const struct series *series, const struct policy **ret_policy,
+                 struct edl_error *error)
+{
+    const struct simulate_options *options = series->options;
+
+    if (options->seed != 0 && (options->seeds != 0 || options->first_seed != 0 || options->night))
+        return edl_error_set(error, -EINVAL, "--seed is one seed: leave the others out");
+    if (options->night && options->seeds != 0)
+        return edl_error_set(error, -EINVAL, "--night runs until stopped: leave --seeds out");
+    if (options->trace && options->seed == 0)
+        return edl_error_set(error, -EINVAL, "--trace needs --seed N");
+    if (options->nodes > 100000)
+        return edl_error_set(error, -EINVAL, "--nodes is too large");
+    if (options->policy != NULL && (*ret_policy = policy_find(options->policy)) == NULL)
+        return edl_error_set(error, -EINVAL, "no policy is called \"%s\"", options->policy);
+    return check_profile(series->profile, error);
+}
+
+/* A night goes on after a violation; otherwise the first one is enough. */
+static int run_series(struct series *series, const struct policy *policy, struct edl_error *error)
+{
+    const struct simulate_options *options = series->options;
+    uint64_t first = options->seed != 0 ? options->seed : MAX_OF(options->first_seed, 1);
+    uint64_t wanted = options->night        ? UINT64_MAX
+                      : options->seed != 0  ? 1
+                      : options->seeds != 0 ? options->seeds
+                                            : SEEDS_DEFAULT;
+    int r = 0;
+
+    for (uint64_t i = 0; i < wanted && r == 0 && !stop_wanted; i++) {
+        r = run_seed(series, first + i, policy, error);
+        tell_progress(series, wanted);
+        if (series->violations > 0 && !options->night)
+            break;
+    }
+    return r;
+}
+
+int simulate_faults(const struct simulate_options *options)
+{
+    struct series series = {
+        .options = options,
+        .profile = options->faults != NULL ? options->faults : PROFILE_DEFAULT,
+        .begin_us = clock_read_us(CLOCK_MONOTONIC),
+        .terminal = isatty(STDERR_FILENO) == 1 && !options->trace,
+    };
+    const struct policy *policy = NULL;
+    struct edl_error error = { 0 };
+    int r = check(&series, &policy, &error);
+
+    if (r < 0)
+        return report_error(&error);
+    if (options->night)
+        catch_signals();
+    series.found = json_array();
+    r = run_series(&series, policy, &error);
+    if (r == 0)
+        print_summary(&series);
+    json_decref(series.found);
+    if (r < 0)
+        return report_error(&error);
+    return series.violations == 0 ? STATUS_OK : STATUS_FAILED;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c - the checks that cost more than what happened: sampled by the size of the cluster
+ *
+ * What is cheap is checked where it happens (ledger*.c). Here: the store's state equals the
+ * scheduler's, the core's own invariants, every acknowledged word is still true, every wait has a
+ * reason, and after the last fault everything comes to an end. */
+#include <inttypes.h>
+
+#include <utlist.h>
+
+#include "simulator/internal.h"
+
+#define REPLAY_UNITS_PER_COMMIT                                                                    \
+    24 /* so much of what is remembered may be looked at for a commit                              \
+        */
+#define DEEP_UNITS_PER_TURN 500
+
+static uint64_t every(uint32_t configured, size_t size, size_t units)
+{
+    return configured != 0 ? configured : 1 + size / units;
+}
+
+static void check_replay(struct sim *sim)
+{
+    struct cluster_config config = sim->server.cluster->config;
+    struct cluster *replay = cluster_new(&config);
+    struct edl_error error = { 0 };
+    int r = memory_store_load(sim->server.store, replay, server_instant(sim), &error);
+
+    if (r == 0) {
+        cluster_restored(replay, server_instant(sim));
+        r = cluster_compare(sim->server.cluster, replay, &error);
+    }
+    if (r < 0)
+        violate(sim, "replay", "the state is not what the store gives: %s", error.text);
+    (void)cluster_free(replay);
+}
+
+void check_durable(struct sim *sim)
+{
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
+        const struct truth_job *truth = sim->ledger.jobs[id];
+
+        if (truth != NULL && truth->kill_acknowledged && !job_state_is_final(truth->state) &&
+            truth->state != JOB_STOPPING)
+            violate(sim, "durable", "job %s was killed, which was acknowledged, and is %s",
+                    truth->name, job_state_to_string(truth->state));
+    }
+}
+
+static void check_reasons(struct sim *sim)
+{
+    const struct job *job;
+
+    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    if (*job->reason == '\0' || *job->reason_code == '\0')
+        violate(sim, "reason", "job %s is %s without a reason", job->spec->name,
+                job_state_to_string(job->state));
+}
+
+void check_deep(struct sim *sim)
+{
+    struct edl_error error = { 0 };
+
+    check_reasons(sim);
+    check_durable(sim);
+    if (cluster_check(sim->server.cluster, &error) < 0)
+        violate(sim, "core", "an invariant of the core does not hold: %s", error.text);
+}
+
+void check_turn(struct sim *sim, bool committed)
+{
+    struct ledger *ledger = &sim->ledger;
+
+    if (sim->config.no_checks)
+        return;
+    if (committed && ++ledger->commits_unchecked >=
+                         every(sim->config.replay_every, ledger->size, REPLAY_UNITS_PER_COMMIT)) {
+        ledger->commits_unchecked = 0;
+        check_replay(sim);
+    }
+    if ((committed || sim->server.planned) &&
+        ++ledger->turns_unchecked >=
+            every(sim->config.deep_every, ledger->size, DEEP_UNITS_PER_TURN)) {
+        ledger->turns_unchecked = 0;
+        check_deep(sim);
+    }
+}
+
+static void check_ended(struct sim *sim, const struct submission *submission)
+{
+    const struct truth_job *truth = ledger_job(sim, submission->job_id);
+    const struct job *job;
+
+    if (truth == NULL) {
+        violate(sim, "convergence", "%s was submitted long ago and is not answered",
+                submission->name);
+        return;
+    }
+    job = cluster_job(sim->server.cluster, truth->id);
+    if (!job_state_is_final(truth->state) && !streq(job->reason_code, "never-fits"))
+        violate(sim, "convergence", "job %s is %s long after the last fault: %s (%s)", truth->name,
+                job_state_to_string(truth->state), job->reason, job->reason_code);
+    if (job_state_is_final(truth->state) && truth->n_live > 0)
+        violate(sim, "convergence", "job %s is %s and %u processes of it still run", truth->name,
+                job_state_to_string(truth->state), truth->n_live);
+}
+
+void check_calm(struct sim *sim)
+{
+    if (sim->server.cluster == NULL) {
+        violate(sim, "convergence", "the scheduler is not up long after the last fault");
+        return;
+    }
+    for (uint32_t i = 0; i < sim->n_submissions; i++)
+        check_ended(sim, &sim->submissions[i]);
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        if (sim->nodes[i]->cpu_used > 0)
+            violate(sim, "convergence", "%s still runs processes long after the last fault",
+                    sim->nodes[i]->name);
+    check_deep(sim);
+    check_replay(sim);
+}

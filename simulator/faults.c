@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* faults.c - from a seed and a profile to a schedule */
+#include "simulator/faults.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define GIB (UINT64_C(1) << 30)
+#define SLACK_US (1200 * USEC_PER_SEC) /* leases, back-offs, timeouts after the last fault */
+
+/* How often each fault comes, relative to the others. */
+struct profile {
+    const char *name;
+    uint32_t per_minute; /* faults of the whole cluster */
+    uint32_t loss_ppm, duplicate_ppm, tail_ppm;
+    uint8_t weights[_SCRIPT_MAX];
+};
+
+#define NETWORK_WEIGHTS [SCRIPT_CUT] = 6, [SCRIPT_SLOW] = 2, [SCRIPT_LOSS] = 2
+#define CRASH_WEIGHTS                                                                              \
+    [SCRIPT_AGENT_CRASH] = 4, [SCRIPT_REBOOT] = 3, [SCRIPT_KILL_UNIT] = 3,                         \
+    [SCRIPT_SERVER_CRASH] = 2, [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2,                                \
+    [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 2
+#define CLOCK_WEIGHTS                                                                              \
+    [SCRIPT_FREEZE] = 4, [SCRIPT_FREEZE_AGENT] = 4, [SCRIPT_SERVER_FREEZE] = 2,                    \
+    [SCRIPT_WALL_JUMP] = 3, [SCRIPT_SERVER_REBOOT] = 2
+
+static const struct profile profiles[] = {
+    { .name = "none", .weights = { [SCRIPT_FOREIGN] = 1 } },
+    { .name = "network",
+      .per_minute = 2,
+      .loss_ppm = 10000,
+      .duplicate_ppm = 20000,
+      .tail_ppm = 20000,
+      .weights = { NETWORK_WEIGHTS } },
+    { .name = "crash", .per_minute = 2, .weights = { CRASH_WEIGHTS } },
+    { .name = "clock", .per_minute = 2, .weights = { CLOCK_WEIGHTS } },
+    { .name = "storage",
+      .per_minute = 3,
+      .weights = { [SCRIPT_SERVER_CRASH_IN_COMMIT] = 6,
+                   [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 4,
+                   [SCRIPT_DISK_SLOW] = 3 } },
+    { .name = "mixed",
+      .per_minute = 2,
+      .loss_ppm = 5000,
+      .duplicate_ppm = 10000,
+      .tail_ppm = 10000,
+      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
+                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
+    { .name = "storm",
+      .per_minute = 10,
+      .loss_ppm = 30000,
+      .duplicate_ppm = 30000,
+      .tail_ppm = 30000,
+      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
+                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
+};
+
+const char *sim_profile_name(size_t i)
+{
+    return i < ELEMENTS(profiles) ? profiles[i].name : NULL;
+}
+
+static uint64_t stream_of(uint64_t seed, const char *name, uint64_t number)
+{
+    const struct sim sim = { .config = { .seed = seed } };
+
+    return stream(&sim, name, number, 0);
+}
+
+static uint64_t between(uint64_t *random, uint64_t low, uint64_t high)
+{
+    return low + random_below(random, high - low + 1);
+}
+
+/* --- jobs --- */
+
+static void make_role(struct role_spec *role, const char *name, uint64_t *random)
+{
+    (void)snprintf(role->name, sizeof role->name, "%s", name);
+    role->argv = xcalloc(2, sizeof(*role->argv));
+    role->argv[0] = xstrdup("train");
+    role->workspace = xstrdup("");
+    role->min = role->max = (uint32_t)between(random, 1, 3);
+    role->cpu_millicores = 100 * between(random, 1, 12);
+    role->memory_bytes = GIB / 8 * between(random, 1, 8);
+    role->n_ports = (uint32_t)random_below(random, 3);
+}
+
+static void make_work(struct sim_work *work, uint64_t *random)
+{
+    static const enum sim_work_kind kinds[] = { SIM_WORK_TASKS, SIM_WORK_TASKS, SIM_WORK_TASKS,
+                                                SIM_WORK_LIFETIME, SIM_WORK_FOREVER };
+
+    work->kind = kinds[random_below(random, ELEMENTS(kinds))];
+    work->tasks = (uint32_t)between(random, 1, 40);
+    work->records_per_task = (uint32_t)between(random, 1, 1000);
+    work->task_us = between(random, 100 * USEC_PER_MSEC, 8 * USEC_PER_SEC);
+    work->speedup_permille = (uint32_t)between(random, 600, 1000);
+    work->save_us = between(random, 0, 3 * USEC_PER_SEC);
+    work->lifetime = (struct sim_range){ USEC_PER_SEC, between(random, 2, 120) * USEC_PER_SEC };
+    work->start =
+        (struct sim_range){ 5 * USEC_PER_MSEC, between(random, 10, 5000) * USEC_PER_MSEC };
+    work->stop = (struct sim_range){ USEC_PER_MSEC, between(random, 10, 8000) * USEC_PER_MSEC };
+    work->start_failure_ppm = random_below(random, 4) == 0 ? 50000 : 0;
+    work->crash_ppm = random_below(random, 3) == 0 ? 10000 : 0;
+    work->ignores_sigterm_ppm = random_below(random, 4) == 0 ? 300000 : 0;
+}
+
+void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
+                  struct sim_work *ret_work)
+{
+    uint64_t random = stream_of(seed, "job", number);
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    struct role_spec *trainer;
+
+    *ret_work = (struct sim_work){ 0 };
+    (void)snprintf(spec->name, sizeof spec->name, "job-%u", number);
+    spec->mode = JOB_MODE_PSERVER;
+    spec->priority = (int32_t)random_below(&random, 3);
+    spec->passes = (uint32_t)between(&random, 1, 3);
+    spec->grace_us = between(&random, 1, 20) * USEC_PER_SEC;
+    spec->restart_max = (uint32_t)between(&random, 0, 8);
+    spec->restart_backoff_us = between(&random, 100, 3000) * USEC_PER_MSEC;
+    spec->fault_tolerant = random_below(&random, 5) != 0;
+    spec->dataset = xstrdup("");
+    if (random_below(&random, 3) == 0)
+        make_role(&spec->roles[spec->n_roles++], "pserver", &random);
+    *ret_spec = spec;
+    trainer = &spec->roles[spec->n_roles++];
+    make_role(trainer, "trainer", &random);
+    if (spec->fault_tolerant && random_below(&random, 4) != 0)
+        trainer->max = trainer->min + (uint32_t)random_below(&random, 9);
+    if (random_below(&random, 5) == 0)
+        trainer->gpus = (uint32_t)between(&random, 1, 2);
+    make_work(ret_work, &random);
+}
+
+/* --- the cluster --- */
+
+static void make_nodes(struct schedule *schedule, uint64_t *random, uint32_t wanted)
+{
+    uint32_t n = random_below(random, 12) == 0 ? (uint32_t)between(random, 9, 24)
+                                               : (uint32_t)between(random, 2, 8);
+
+    schedule->n_nodes = wanted != 0 ? wanted : n;
+    schedule->offers = xcalloc(schedule->n_nodes, sizeof *schedule->offers);
+    for (uint32_t i = 0; i < schedule->n_nodes; i++) {
+        struct node_offer *offer = &schedule->offers[i];
+
+        offer->cpu_millicores = 1000 * between(random, 1, 8);
+        offer->memory_bytes = GIB * between(random, 2, 16);
+        offer->gpus = random_below(random, 3) == 0 ? (uint32_t)between(random, 1, 4) : 0;
+        offer->port_first = 20000;
+        offer->port_last = (uint16_t)between(random, 20003, 20040);
+    }
+}
+
+static void make_config(struct sim_config *config, const struct profile *profile, uint64_t *random)
+{
+    static const uint64_t leases_s[] = { 6, 10, 15, 20, 30 };
+
+    config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
+    /* as the scheduler derives it */
+    config->lease_margin_us = MIN_OF(MAX_OF(config->lease_us / 4, USEC_PER_SEC), 10 * USEC_PER_SEC);
+    config->heartbeat_us = MIN_OF(between(random, 500, 3000) * USEC_PER_MSEC, config->lease_us / 5);
+    config->max_load_permille = (uint32_t)between(random, 900, 1000);
+    config->latency = (struct sim_range){ 100, between(random, 200, 20000) };
+    config->commit = (struct sim_range){ 500, between(random, 1000, 30000) };
+    config->loss_ppm = profile->loss_ppm;
+    config->duplicate_ppm = profile->duplicate_ppm;
+    config->tail_ppm = profile->tail_ppm;
+    config->tail_us = between(random, 100, 9000) * USEC_PER_MSEC;
+}
+
+/* --- faults --- */
+
+static void fill_fault(const struct schedule *schedule, struct script *fault, uint64_t *random)
+{
+    uint64_t lease_us = schedule->config.lease_us;
+
+    fault->node = (uint32_t)random_below(random, schedule->n_nodes);
+    /* half of them shorter than a lease, half of them longer */
+    fault->for_us = random_below(random, 2) == 0 ? random_below(random, lease_us)
+                                                 : between(random, lease_us, 3 * lease_us);
+    fault->a = random_u64(random);
+    switch (fault->kind) {
+    case SCRIPT_CUT:
+        fault->a = between(random, 1, 3);
+        break;
+    case SCRIPT_SLOW:
+        fault->a = between(random, 10, 4000) * USEC_PER_MSEC;
+        break;
+    case SCRIPT_LOSS:
+        fault->a = between(random, 50000, 500000);
+        break;
+    case SCRIPT_AGENT_CRASH:
+    case SCRIPT_SERVER_CRASH:
+    case SCRIPT_SERVER_CRASH_IN_COMMIT:
+    case SCRIPT_SERVER_CRASH_AFTER_COMMIT:
+        if (random_below(random, 3) != 0)
+            fault->for_us = between(random, 10, 3000) * USEC_PER_MSEC;
+        break;
+    case SCRIPT_WALL_JUMP:
+        fault->a = between(random, 0, 7200) * USEC_PER_SEC - 3600 * USEC_PER_SEC;
+        break;
+    case SCRIPT_DISK_SLOW:
+        fault->a = between(random, 10, 3000) * USEC_PER_MSEC;
+        break;
+    case SCRIPT_FOREIGN:
+        fault->a = random_below(random, 3) == 0
+                       ? 0
+                       : random_below(random, schedule->offers[fault->node].cpu_millicores);
+        fault->b = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+static struct entry make_fault(const struct schedule *schedule, const struct profile *profile,
+                               uint32_t number)
+{
+    uint64_t random = stream_of(schedule->seed, "fault", number);
+    struct entry entry = { .kind = ENTRY_FAULT };
+    uint64_t sum = 0;
+    uint64_t chosen;
+
+    entry.at_us = random_below(&random, schedule->calm_us);
+    for (size_t i = 0; i < _SCRIPT_MAX; i++)
+        sum += profile->weights[i];
+    chosen = random_below(&random, sum);
+    for (size_t i = 0; i < _SCRIPT_MAX; chosen -= profile->weights[i++])
+        if (chosen < profile->weights[i]) {
+            entry.fault.kind = (enum script_kind)i;
+            break;
+        }
+    fill_fault(schedule, &entry.fault, &random);
+    return entry;
+}
+
+static struct entry make_action(const struct schedule *schedule, uint32_t number, uint32_t n_jobs)
+{
+    static const enum node_state states[] = { NODE_READY, NODE_CORDONED, NODE_DRAINING };
+    uint64_t random = stream_of(schedule->seed, "action", number);
+    struct entry entry = { .at_us = random_below(&random, schedule->calm_us),
+                           .job = (uint32_t)random_below(&random, n_jobs),
+                           .node = (uint32_t)random_below(&random, schedule->n_nodes),
+                           .min = (uint32_t)between(&random, 1, 4) };
+
+    entry.max = entry.min + (uint32_t)random_below(&random, 6);
+    entry.kind = (enum entry_kind)between(&random, ENTRY_KILL, ENTRY_NODE_REMOVE);
+    entry.state = states[random_below(&random, ELEMENTS(states))];
+    return entry;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a;
+    const struct entry *y = b;
+
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+static void make_entries(struct schedule *schedule, const struct profile *profile, uint64_t *random)
+{
+    uint32_t n_jobs = (uint32_t)between(random, 2, 4 + 2 * MIN_OF(schedule->n_nodes, 12U));
+    uint32_t n_actions = (uint32_t)random_below(random, n_jobs + 2);
+    uint64_t minutes = schedule->calm_us / (60 * USEC_PER_SEC) + 1;
+    uint32_t n_faults = (uint32_t)random_below(random, 1 + 2 * minutes * profile->per_minute) +
+                        (profile->per_minute > 0);
+    uint64_t work_us = 0;
+
+    schedule->entries = xcalloc(n_jobs + n_actions + n_faults, sizeof *schedule->entries);
+    for (uint32_t i = 0; i < n_jobs; i++) {
+        uint64_t own = stream_of(schedule->seed, "submit", i);
+        struct job_spec *spec;
+        struct sim_work work;
+
+        schedule->entries[schedule->n_entries++] = (struct entry){
+            .kind = ENTRY_SUBMIT, .at_us = random_below(&own, schedule->calm_us), .job = i
+        };
+        schedule_job(schedule->seed, i, &spec, &work);
+        work_us += 2 * spec->passes * work.tasks * work.task_us + 4 * work.lifetime.max_us +
+                   spec->restart_max * 60 * USEC_PER_SEC;
+        (void)job_spec_free(spec);
+    }
+    for (uint32_t i = 0; i < n_actions; i++)
+        schedule->entries[schedule->n_entries++] = make_action(schedule, i, n_jobs);
+    for (uint32_t i = 0; i < n_faults; i++)
+        schedule->entries[schedule->n_entries++] = make_fault(schedule, profile, i);
+    qsort(schedule->entries, schedule->n_entries, sizeof *schedule->entries, compare_entries);
+    schedule->end_us = schedule->calm_us + SLACK_US + 2 * work_us;
+}
+
+int schedule_make(const struct sim_run_options *options, uint64_t seed, struct schedule *ret,
+                  struct edl_error *error)
+{
+    const char *name = options->profile != NULL ? options->profile : "mixed";
+    uint64_t random = stream_of(seed, name, 0);
+    const struct profile *profile = NULL;
+
+    for (size_t i = 0; i < ELEMENTS(profiles); i++)
+        if (streq(profiles[i].name, name))
+            profile = &profiles[i];
+    if (profile == NULL)
+        return edl_error_set(error, -EINVAL, "there is no fault profile \"%s\"", name);
+    *ret = (struct schedule){ .seed = seed };
+    ret->config.seed = seed;
+    ret->config.policy = options->policy;
+    ret->config.mutant = options->mutant;
+    make_config(&ret->config, profile, &random);
+    ret->calm_us =
+        options->duration_us != 0 ? options->duration_us : between(&random, 30, 300) * USEC_PER_SEC;
+    make_nodes(ret, &random, options->nodes);
+    make_entries(ret, profile, &random);
+    return 0;
+}
+
+void schedule_done(struct schedule *schedule)
+{
+    free(schedule->offers);
+    free(schedule->entries);
+}
+
+void schedule_describe(const struct schedule *schedule, const struct entry *entry, char *buffer,
+                       size_t size)
+{
+    struct job_spec *spec;
+    struct sim_work work;
+    double at_s = (double)entry->at_us / 1e6;
+
+    switch (entry->kind) {
+    case ENTRY_SUBMIT:
+        schedule_job(schedule->seed, entry->job, &spec, &work);
+        (void)snprintf(buffer, size,
+                       "%9.3f submit job-%u: %zu roles, %u..%u of %s with %" PRIu64 "m", at_s,
+                       entry->job, spec->n_roles, spec->roles[spec->n_roles - 1].min,
+                       spec->roles[spec->n_roles - 1].max, spec->roles[spec->n_roles - 1].name,
+                       spec->roles[spec->n_roles - 1].cpu_millicores);
+        (void)job_spec_free(spec);
+        break;
+    case ENTRY_KILL:
+        (void)snprintf(buffer, size, "%9.3f kill job-%u", at_s, entry->job);
+        break;
+    case ENTRY_SCALE:
+        (void)snprintf(buffer, size, "%9.3f scale job-%u to %u..%u", at_s, entry->job, entry->min,
+                       entry->max);
+        break;
+    case ENTRY_NODE_STATE:
+        (void)snprintf(buffer, size, "%9.3f node %u is set %s", at_s, entry->node,
+                       node_state_to_string(entry->state));
+        break;
+    case ENTRY_NODE_REMOVE:
+        (void)snprintf(buffer, size, "%9.3f node %u is removed", at_s, entry->node);
+        break;
+    case ENTRY_FAULT:
+        (void)snprintf(buffer, size, "%9.3f %s, node %u, for %.3f s (%" PRId64 ")", at_s,
+                       script_name(entry->fault.kind), entry->fault.node,
+                       (double)entry->fault.for_us / 1e6, (int64_t)entry->fault.a);
+        break;
+    }
+}

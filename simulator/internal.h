@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* internal.h - what the files of the simulator share
+ *
+ * Layers, lower ones first: engine (heap, streams, trace) <- network <- ledger (truth and checks)
+ * <- server, machine, agent shell, programs, clients <- faults and runs. Nothing here depends on an
+ * address, on the order of a hash table or on real time. */
+#pragma once
+
+#include "agent/core/agent_core.h"
+#include "agent/core/fence.h"
+#include "agent/core/link_sm.h"
+#include "scheduler/core/cluster.h"
+#include "scheduler/core/memory_store.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/random.h"
+#include "simulator/sim.h"
+
+struct truth_job;
+struct sim_node;
+
+#define NOBODY UINT32_MAX
+#define WALL_BASE_US UINT64_C(1700000000000000)
+
+/* --- engine.c -----------------------------------------------------------------------------------
+ */
+
+enum event_kind {
+    EVENT_DELIVER,      /* p: message, owned */
+    EVENT_AGENT_START,  /* a: node */
+    EVENT_AGENT_TIMER,  /* a: node, b: which agent */
+    EVENT_TAIL,         /* a: node, b: process serial: its last output was taken */
+    EVENT_UNIT,         /* a: node, b: process serial, p unused: its life goes on */
+    EVENT_SUPERVISOR,   /* a: node, b: process serial: fence and grace */
+    EVENT_PROGRAM,      /* a: node, b: process serial: what the program does */
+    EVENT_COMMITTED,    /* b: generation of the server */
+    EVENT_SERVER_TIMER, /* b: generation */
+    EVENT_SERVER_START,
+    EVENT_SERVER_CRASH, /* b: generation: in the middle of a commit */
+    EVENT_POLL_END,     /* a: node, b: call: a long poll for orders is over */
+    EVENT_LEASE_END,    /* a: job, b: call: a long poll for a task is over */
+    EVENT_CLIENT,       /* a: operation, b: call or 0 */
+    EVENT_SCRIPT,       /* p: script, owned */
+    EVENT_HEAL,         /* p: script, owned: its time is over */
+    EVENT_NODE,         /* a: node: switched on for the first time */
+    _EVENT_MAX,
+};
+
+struct event {
+    uint64_t at_us, seq;
+    void *p;
+    uint64_t b;
+    uint32_t a;
+    uint32_t kind;
+};
+
+struct heap {
+    struct event *items; /* owned */
+    size_t n, cap;
+};
+
+void heap_push(struct heap *heap, const struct event *event);
+bool heap_pop(struct heap *heap, struct event *ret);
+
+/* sim_at - at_us in the past means now */
+void sim_at(struct sim *sim, uint64_t at_us, enum event_kind kind, uint32_t a, uint64_t b, void *p);
+void sim_after(struct sim *sim, uint64_t delay_us, enum event_kind kind, uint32_t a, uint64_t b);
+/* stream - the start of a stream of random numbers of its own */
+uint64_t stream(const struct sim *sim, const char *name, uint64_t a, uint64_t b);
+uint64_t draw(uint64_t *state, struct sim_range range);
+bool chance(uint64_t *state, uint32_t ppm);
+void sim_mix(struct sim *sim, uint64_t value); /* into the history's hash */
+void sim_trace(struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define TRACE(sim, ...)                                                                            \
+    do {                                                                                           \
+        if ((sim)->config.trace != NULL)                                                           \
+            sim_trace(sim, __VA_ARGS__);                                                           \
+    } while (0)
+/* violate - the first one is kept and ends the simulation; promise: a word; returns false */
+bool violate(struct sim *sim, const char *promise, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- network.c ----------------------------------------------------------------------------------
+ */
+
+enum call_kind {
+    CALL_JOIN,
+    CALL_REPORT,
+    CALL_ORDERS,
+    CALL_DATASET,
+    CALL_LEASE,
+    CALL_FINISH,
+    CALL_FAIL,
+    CALL_SAVED,
+    CALL_SUBMIT,
+    CALL_KILL,
+    CALL_SCALE,
+    CALL_NODE_STATE,
+    CALL_NODE_REMOVE,
+    _CALL_MAX,
+};
+
+/* What one report says of processes; shared by all reports until something changes. */
+struct report_data {
+    uint32_t refs;
+    size_t n;
+    struct process_report items[];
+};
+
+struct order {
+    struct process_id id;
+    uint32_t role;
+    bool run;
+    uint64_t grace_us;
+    uint64_t cpu_millicores, memory_bytes, gpu_mask;
+    uint16_t ports[PROCESS_PORTS_MAX];
+    uint32_t n_ports;
+};
+
+struct orders_data {
+    uint32_t refs;
+    uint64_t version;
+    uint64_t commit; /* of the state that they were made from */
+    bool uncommitted;
+    size_t n;
+    struct order items[];
+};
+
+struct process_key {
+    uint64_t job_id, incarnation;
+    uint32_t role, index;
+};
+
+struct task_ref {
+    uint32_t task, pass, lease;
+};
+
+struct message {
+    struct message *next, *prev;
+    enum call_kind kind;
+    bool answer;
+    uint64_t generation; /* of the scheduler when it was sent; connections do not outlive it */
+    int status;          /* answer: 200, ...; 0: refused or reset */
+    uint32_t node;       /* of the caller; NOBODY: a client */
+    uint32_t op;         /* the client's operation */
+    uint64_t call;       /* the caller's number for it */
+    uint64_t process;    /* serial of the calling process, 0: the agent itself */
+    uint64_t credential;
+    struct process_key who; /* calls of processes */
+    /* JOIN, REPORT */
+    struct node_offer *offer; /* borrowed from the node: it never changes while anybody looks */
+    char boot_id[24];
+    uint64_t sent_us; /* boot time of the node */
+    uint64_t foreign_cpu_millicores, foreign_memory_bytes;
+    uint64_t session;
+    struct report_data *report;
+    uint64_t lease_us, version;
+    bool has_version;
+    uint64_t wait_us;
+    struct orders_data *orders;
+    /* tasks */
+    struct task_ref ref;
+    bool returned, finished, save_model, wait;
+    /* clients */
+    uint64_t job_id, serial;
+};
+
+struct message *message_new(struct sim *sim, enum call_kind kind);
+struct message *message_free(struct sim *sim, struct message *message);
+struct report_data *report_data_unref(struct report_data *data);
+struct orders_data *orders_data_unref(struct orders_data *data);
+/* send_request - to the scheduler; lost, late, twice, as the network has it */
+void send_request(struct sim *sim, struct message *take_request);
+/* send_answer - to whoever called; request may be freed afterwards */
+struct message *answer_new(struct sim *sim, const struct message *request, int status);
+void send_answer(struct sim *sim, struct message *take_answer);
+void network_deliver(struct sim *sim, struct message *take_message);
+
+/* --- machine.c: machines, supervisors, processes ------------------------------------------------
+ */
+
+enum unit_life {
+    LIFE_STARTING, /* the supervisor was started, the program does not run yet */
+    LIFE_RUNNING,
+    LIFE_GONE, /* its end is in the folder */
+    LIFE_LOST, /* the machine was started again: the folder is there without an end */
+};
+
+enum step {
+    STEP_NONE,
+    STEP_DATASET,
+    STEP_LEASE,
+    STEP_WORK,
+    STEP_FINISH,
+    STEP_SAVE,
+    STEP_SAVED,
+    STEP_LIVE, /* until lifetime is over */
+    STEP_LEAVE
+};
+
+/* One process folder of a machine. */
+struct unit {
+    uint64_t serial; /* unique in the simulation */
+    struct sim_node *node;
+    struct process_id id;
+    uint32_t role;
+    struct truth_job *job;
+    enum unit_life life;
+    uint64_t since_us;
+    uint64_t cpu_millicores, memory_bytes, gpu_mask;
+    uint16_t ports[PROCESS_PORTS_MAX];
+    uint32_t n_ports;
+    uint64_t grace_us, commit;
+    struct fence fence;
+    bool told; /* got SIGTERM */
+    bool ignores, starts_badly;
+    int exit_code, exit_signal;
+    const char *exit_reason; /* static */
+    uint64_t random;
+    uint64_t supervisor_at_us; /* when EVENT_SUPERVISOR is due; another one is old */
+    /* program */
+    enum step step;
+    uint64_t call;       /* under way, 0: none */
+    uint64_t program_at; /* when EVENT_PROGRAM is due; an event at another time is an old one */
+    unsigned failures;
+    struct task_ref ref;
+    bool has_task;
+    struct unit *next, *prev;           /* node->units */
+    struct unit *slot_next, *slot_prev; /* truth_slot.live: those that really are there */
+};
+
+/* agent_shell.c: what an agent has in memory */
+struct agent_shell {
+    struct agent_core *core;
+    struct link_sm link;
+    struct orders_data *orders;              /* last that came */
+    struct orders_data *orders_next;         /* being handed in */
+    struct report_data *report;              /* as last made; NULL: something changed since */
+    uint64_t number;                         /* of this agent in the simulation */
+    uint64_t main_at_us, orders_at_us;       /* boot time; NEVER_US */
+    uint64_t main_limit_us, orders_limit_us; /* of the calls in flight; boot time */
+    uint64_t timer_at_us, limit_at_us;       /* simulation time of the events that are due */
+    uint64_t foreign_cpu, foreign_memory, sampled_us; /* smoothed */
+    bool acting;
+};
+
+struct sim_node {
+    uint32_t number;
+    char name[NODE_NAME_MAX + 1];
+    struct node_offer offer; /* what there is */
+    struct node_offer told;  /* what the agent says there is */
+    bool up;                 /* the machine runs */
+    bool frozen;             /* all of it */
+    bool agent_frozen;
+    uint32_t boots;
+    char boot_id[24];
+    uint64_t boot_base_us;      /* its boot clock = now - base */
+    uint64_t lease_deadline_us; /* the shared file; boot time */
+    uint64_t foreign_cpu, foreign_memory;
+    /* link */
+    bool cut_up, cut_down;
+    uint64_t slow_us;
+    uint64_t network_random, agent_random;
+    /* truth */
+    uint64_t lost_commit; /* the last one that called it lost */
+    struct unit *units;   /* owned */
+    uint64_t cpu_used, memory_used;
+    struct agent_shell *agent; /* owned; NULL: not running */
+    uint64_t credential;       /* on disk, 0: none */
+    struct event *late;        /* owned: what was to happen while it was frozen */
+    size_t n_late, cap_late;
+};
+
+static inline uint64_t node_boot_us(const struct sim *sim, const struct sim_node *node);
+
+void machine_boot(struct sim *sim, struct sim_node *node);
+void machine_lose_power(struct sim *sim, struct sim_node *node);
+void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only);
+void machine_thaw(struct sim *sim, struct sim_node *node);
+/* true: it is kept for the thaw */
+bool machine_defers(struct sim *sim, const struct event *event);
+struct unit *machine_unit(struct sim_node *node, uint64_t serial);
+/* unit_start - what the agent asks for; the folder is there from now on */
+struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct order *order,
+                        uint64_t commit, uint64_t lease_us);
+void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us);
+void unit_forget(struct sim *sim, struct unit *unit);
+void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const char *reason);
+void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial);
+void on_supervisor(struct sim *sim, struct sim_node *node, uint64_t serial);
+void machine_done(struct sim_node *node);
+
+/* --- agent_shell.c ------------------------------------------------------------------------------
+ */
+void agent_start(struct sim *sim, struct sim_node *node);
+void agent_crash(struct sim *sim, struct sim_node *node);
+void agent_free_shell(struct sim_node *node);
+void agent_unit_changed(struct sim *sim, struct unit *unit);
+void agent_answer(struct sim *sim, struct sim_node *node, struct message *answer);
+void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number);
+void agent_on_tail(struct sim *sim, struct sim_node *node, uint64_t serial, bool offered);
+bool agent_can_call(const struct sim_node *node);
+
+/* text_kept - the same text for as long as the simulation lives */
+const char *text_kept(struct sim *sim, const char *text);
+
+/* --- program.c: what processes do ---------------------------------------------------------------
+ */
+void program_begin(struct sim *sim, struct unit *unit);
+void program_terminate(struct sim *sim, struct unit *unit); /* SIGTERM */
+void program_on_event(struct sim *sim, struct unit *unit);
+void program_answer(struct sim *sim, struct unit *unit, const struct message *answer);
+void program_call_failed(struct sim *sim, struct unit *unit);
+
+/* --- client.c -----------------------------------------------------------------------------------
+ */
+struct submission {
+    char name[JOB_NAME_MAX + 1];
+    struct job_spec *spec; /* owned */
+    struct sim_work work;
+    uint64_t job_id; /* 0: not answered */
+    uint64_t submitted_us, acknowledged_us;
+};
+
+struct operation {
+    enum call_kind kind;
+    uint32_t submission, node;
+    uint64_t at_us;
+    char role[ROLE_NAME_MAX + 1];
+    uint32_t min, max;
+    enum node_state state;
+    uint64_t call;   /* under way */
+    uint64_t serial; /* that the server gave it; of the answer */
+    bool acknowledged, done;
+    unsigned failures;
+    uint64_t random;
+};
+
+void client_on_event(struct sim *sim, uint32_t op, uint64_t call);
+void client_answer(struct sim *sim, const struct message *answer);
+
+/* --- server.c, server_calls.c -------------------------------------------------------------------
+ */
+enum crash_when { CRASH_NOW, CRASH_IN_COMMIT, CRASH_AFTER_COMMIT };
+
+struct server {
+    bool up, frozen, busy;
+    struct cluster *cluster;    /* owned; NULL while down */
+    struct memory_store *store; /* owned; the disk */
+    uint64_t generation;
+    uint64_t commits;
+    uint64_t joins, serials;
+    uint64_t boot_base_us;
+    int64_t wall_offset_us;
+    uint64_t random;
+    uint64_t timer_at_us;
+    uint64_t turns;
+    enum crash_when crash_when; /* when it is to end; NOW: it is not */
+    uint64_t down_us;           /* and for how long then */
+    bool planned;               /* the turn under way may have moved the next deadline */
+    bool timer_late;            /* it came during a commit */
+    uint64_t disk_slow_us;
+    struct message *inbox, *answers; /* owned lists */
+    struct message **orders_waiters; /* owned array of owned lists, by node */
+    struct event *late;
+    size_t n_late, cap_late;
+};
+
+struct instant server_instant(const struct sim *sim);
+void server_start(struct sim *sim);
+/* server_crash - now or with the next commit; comes back after down_us */
+void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
+void server_receive(struct sim *sim, struct message *take_request);
+void server_on_committed(struct sim *sim, uint64_t generation);
+void server_on_timer(struct sim *sim, uint64_t generation);
+void server_on_poll_end(struct sim *sim, uint32_t node, uint64_t call);
+void server_on_lease_end(struct sim *sim, uint32_t job, uint64_t call);
+void server_done(struct sim *sim);
+/* sim_node_number - of a node of the core: its address tells it */
+static inline uint32_t sim_node_number(const struct node *node)
+{
+    return (uint32_t)strtoul(node->offer.address, NULL, 10);
+}
+/* server_node_removed - whoever waits for its orders is told */
+void server_node_removed(struct sim *sim, uint32_t node);
+/* server_calls.c */
+void server_handle(struct sim *sim, struct message *take_request);
+void server_serve_tasks(struct sim *sim, struct truth_job *job);
+void server_answer_orders(struct sim *sim, struct message *take_request);
+void server_hold(struct sim *sim, struct message *take_answer); /* until the commit */
+
+/* --- ledger*.c: what really is, and the checks against it ---------------------------------------
+ */
+struct truth_slot {
+    struct unit *live; /* list: units of it that are there and not gone */
+};
+
+struct truth_role {
+    char name[ROLE_NAME_MAX + 1];
+    struct truth_slot *slots; /* owned */
+    uint32_t n_slots;
+    uint32_t n_live; /* units that are there and not asked to stop */
+    uint32_t n_running;
+    uint32_t min, max;   /* committed */
+    uint32_t max_before; /* holds until max_before_until_us as well */
+    uint64_t max_before_until_us;
+};
+
+enum real_end { END_NONE, END_ITSELF, END_TOLD };
+
+struct truth_process {
+    bool exists; /* this and the next four: as committed */
+    uint32_t role, index, node;
+    enum process_state state;
+    bool began; /* it really ran */
+    uint32_t boot;
+    enum real_end end;
+};
+
+struct truth_task {
+    uint32_t lease; /* last one given out, as answered */
+    uint64_t holder;
+    uint32_t accepted; /* lease whose finish was committed, 0 none */
+};
+
+/* What the core took and is not on disk yet. */
+enum pending_kind { PENDING_LEASE, PENDING_FINISH, PENDING_SCALE };
+struct pending {
+    enum pending_kind kind;
+    struct truth_job *job;
+    struct task_ref ref;
+    uint64_t holder;
+    uint32_t op; /* SCALE */
+};
+
+struct truth_job {
+    uint64_t id;
+    uint32_t submission; /* NOBODY: of no client that we know */
+    char name[JOB_NAME_MAX + 1];
+    struct truth_role roles[JOB_ROLES_MAX];
+    uint32_t n_roles;
+    bool exists; /* committed */
+    enum job_state state;
+    bool gang_complete;              /* was, once, in a committed state */
+    struct truth_process *processes; /* owned, by incarnation */
+    uint64_t n_processes;
+    uint32_t n_live; /* units that are there */
+    uint32_t n_tasks, passes;
+    uint64_t records_per_task;
+    struct truth_task *tasks; /* owned: pass * n_tasks + task */
+    uint64_t records_accepted;
+    bool kill_acknowledged;
+    uint64_t started_us, ended_us;
+    uint32_t resizes;
+    uint64_t cpu_now, cpu_since_us, cpu_used_us;
+    struct message *waiters; /* owned: lease polls that wait at the server */
+};
+
+struct ledger {
+    struct truth_job **jobs; /* owned, by id; NULL holes */
+    uint64_t n_jobs;
+    struct pending *pending; /* owned */
+    size_t n_pending, cap_pending;
+    size_t size; /* of what is remembered, roughly */
+    uint64_t turns_unchecked, commits_unchecked;
+};
+
+struct truth_job *ledger_job(const struct sim *sim, uint64_t id);
+/* ledger_job_made - the core made a job of a submission (not committed yet) */
+struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32_t submission);
+void ledger_committed(struct sim *sim, const struct effect *effects, size_t n);
+void ledger_crashed(struct sim *sim);
+void ledger_restored(struct sim *sim);
+void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
+void ledger_unit_runs(struct sim *sim, struct unit *unit);
+void ledger_unit_told(struct sim *sim, struct unit *unit); /* got SIGTERM */
+void ledger_unit_gone(struct sim *sim, struct unit *unit);
+void ledger_task_leased(struct sim *sim, const struct job *job, const struct task *task,
+                        uint64_t holder);
+void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,
+                          uint64_t holder);
+void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op);
+void ledger_acknowledged(struct sim *sim, const struct operation *op);
+void ledger_done(struct sim *sim);
+/* check.c: the costly ones */
+void check_turn(struct sim *sim, bool committed);
+void check_deep(struct sim *sim);
+void check_durable(struct sim *sim);
+/* check_calm - after the last fault and time enough: nothing is left to be done */
+void check_calm(struct sim *sim);
+
+/* --- script.c: faults, as data ------------------------------------------------------------------
+ */
+enum script_kind {
+    SCRIPT_CUT,    /* node for us; a: bit 0 what it sends, bit 1 what it gets */
+    SCRIPT_SLOW,   /* node for us; a: so much slower */
+    SCRIPT_LOSS,   /* for us; a: ppm of all messages */
+    SCRIPT_FREEZE, /* machine for us */
+    SCRIPT_FREEZE_AGENT,
+    SCRIPT_AGENT_CRASH, /* comes back after us */
+    SCRIPT_REBOOT,      /* machine; comes back after us */
+    SCRIPT_KILL_UNIT,   /* a: which of the node's */
+    SCRIPT_SERVER_CRASH,
+    SCRIPT_SERVER_CRASH_IN_COMMIT,
+    SCRIPT_SERVER_CRASH_AFTER_COMMIT,
+    SCRIPT_SERVER_REBOOT,
+    SCRIPT_SERVER_FREEZE,
+    SCRIPT_WALL_JUMP, /* a: by so much, two's complement */
+    SCRIPT_DISK_SLOW, /* for us; a: each commit by so much */
+    SCRIPT_FOREIGN,   /* a: cpu, b: memory */
+    SCRIPT_CALM,      /* the end of everything of this kind */
+    _SCRIPT_MAX,
+};
+
+struct script {
+    enum script_kind kind;
+    uint32_t node;
+    uint64_t for_us;
+    uint64_t a, b;
+};
+void sim_script_at(struct sim *sim, uint64_t at_us, const struct script *script);
+void script_run(struct sim *sim, const struct script *script);
+void script_heal(struct sim *sim, const struct script *script); /* its time is over */
+const char *script_name(enum script_kind kind);
+
+struct sim {
+    struct sim_config config;
+    uint64_t now_us, seq, events, hash;
+    struct heap heap;
+    bool violated;
+    struct edl_error violation;
+    struct sim_node **nodes; /* owned */
+    uint32_t n_nodes, cap_nodes;
+    uint64_t unit_serial, call_serial, agent_serial;
+    char *texts[64]; /* owned; see text_kept */
+    size_t n_texts;
+    struct submission *submissions; /* owned */
+    uint32_t n_submissions, cap_submissions;
+    struct operation *operations; /* owned */
+    uint32_t n_operations, cap_operations;
+    uint32_t loss_ppm;
+    struct server server;
+    struct ledger ledger;
+    struct message *free_messages; /* owned list */
+};
+
+static inline uint64_t node_boot_us(const struct sim *sim, const struct sim_node *node)
+{
+    return sim->now_us - node->boot_base_us;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger.c - what was committed, and what must then be true for ever
+ *
+ * The ledger learns from effects at the end of their commit and from answers that reached their
+ * caller; it never asks the core what it believes. What the core took and a crash undid is dropped
+ * with the turn. */
+#include <inttypes.h>
+
+#include <utlist.h>
+
+#include "simulator/internal.h"
+
+#define OLD_BOUNDS_US (90 * USEC_PER_SEC) /* beside the lease: for orders and graces under way */
+
+struct truth_job *ledger_job(const struct sim *sim, uint64_t id)
+{
+    return id < sim->ledger.n_jobs ? sim->ledger.jobs[id] : NULL;
+}
+
+static void grow_slots(struct truth_role *role, uint32_t n)
+{
+    if (n <= role->n_slots)
+        return;
+    role->slots = xreallocarray(role->slots, n, sizeof *role->slots);
+    memset(&role->slots[role->n_slots], 0, (n - role->n_slots) * sizeof *role->slots);
+    role->n_slots = n;
+}
+
+static struct truth_job *job_new(struct ledger *ledger, uint64_t id)
+{
+    struct truth_job *truth = xcalloc(1, sizeof *truth);
+
+    if (id >= ledger->n_jobs) {
+        ledger->jobs = xreallocarray(ledger->jobs, id + 16, sizeof *ledger->jobs);
+        memset(&ledger->jobs[ledger->n_jobs], 0, (id + 16 - ledger->n_jobs) * sizeof *ledger->jobs);
+        ledger->n_jobs = id + 16;
+    }
+    truth->id = id;
+    truth->started_us = truth->ended_us = NEVER_US;
+    ledger->jobs[id] = truth;
+    return truth;
+}
+
+static struct truth_job *job_free(struct truth_job *truth)
+{
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        free(truth->roles[r].slots);
+    free(truth->processes);
+    free(truth->tasks);
+    free(truth);
+    return NULL;
+}
+
+struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32_t submission)
+{
+    const struct submission *made = &sim->submissions[submission];
+    struct truth_job *truth = ledger_job(sim, job->id);
+
+    if (truth != NULL) {
+        violate(sim, "incarnation", "job number %" PRIu64 " is given to %s and was %s's", job->id,
+                job->spec->name, truth->name);
+        return truth;
+    }
+    truth = job_new(&sim->ledger, job->id);
+    truth->submission = submission;
+    (void)snprintf(truth->name, sizeof truth->name, "%s", job->spec->name);
+    truth->n_roles = (uint32_t)made->spec->n_roles;
+    for (uint32_t r = 0; r < truth->n_roles; r++) {
+        struct truth_role *role = &truth->roles[r];
+
+        (void)snprintf(role->name, sizeof role->name, "%s", made->spec->roles[r].name);
+        role->min = made->spec->roles[r].min;
+        role->max = role->max_before = made->spec->roles[r].max;
+        grow_slots(role, role->max);
+    }
+    truth->passes = made->spec->passes;
+    truth->n_tasks = made->work.kind == SIM_WORK_TASKS ? made->work.tasks : 0;
+    truth->records_per_task = made->work.records_per_task;
+    truth->tasks = xcalloc((size_t)truth->passes * truth->n_tasks, sizeof *truth->tasks);
+    return truth;
+}
+
+/* --- what waits for the commit --- */
+
+static struct pending *pend(struct sim *sim, enum pending_kind kind, const struct job *job)
+{
+    struct ledger *ledger = &sim->ledger;
+    struct pending *pending;
+
+    if (ledger->n_pending == ledger->cap_pending) {
+        ledger->cap_pending = ledger->cap_pending ? 2 * ledger->cap_pending : 16;
+        ledger->pending =
+            xreallocarray(ledger->pending, ledger->cap_pending, sizeof *ledger->pending);
+    }
+    pending = &ledger->pending[ledger->n_pending++];
+    *pending = (struct pending){ .kind = kind, .job = ledger_job(sim, job->id) };
+    return pending;
+}
+
+void ledger_task_leased(struct sim *sim, const struct job *job, const struct task *task,
+                        uint64_t holder)
+{
+    struct pending *pending = pend(sim, PENDING_LEASE, job);
+
+    pending->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease };
+    pending->holder = holder;
+}
+
+void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,
+                          uint64_t holder)
+{
+    struct pending *pending = pend(sim, PENDING_FINISH, job);
+
+    pending->ref = *ref;
+    pending->holder = holder;
+}
+
+void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op)
+{
+    pend(sim, PENDING_SCALE, job)->op = op;
+}
+
+static void apply_task(struct sim *sim, const struct pending *pending)
+{
+    struct truth_job *truth = pending->job;
+    struct truth_task *task;
+
+    if (pending->ref.task >= truth->n_tasks || pending->ref.pass >= truth->passes) {
+        violate(sim, "tasks", "job %s: task %u of pass %u does not exist", truth->name,
+                pending->ref.task, pending->ref.pass);
+        return;
+    }
+    task = &truth->tasks[(size_t)pending->ref.pass * truth->n_tasks + pending->ref.task];
+    if (pending->kind == PENDING_LEASE) {
+        task->lease = pending->ref.lease;
+        task->holder = pending->holder;
+        return;
+    }
+    if (task->lease != pending->ref.lease || task->holder != pending->holder) {
+        violate(sim, "tasks",
+                "job %s: a stale finish was accepted: task %u of pass %u, lease %u of %" PRIu64
+                ", is leased as %u to %" PRIu64,
+                truth->name, pending->ref.task, pending->ref.pass, pending->ref.lease,
+                pending->holder, task->lease, task->holder);
+        return;
+    }
+    if (task->accepted == 0) {
+        task->accepted = pending->ref.lease;
+        truth->records_accepted += truth->records_per_task;
+    } else if (task->accepted != pending->ref.lease) {
+        violate(sim, "tasks", "job %s: task %u of pass %u is counted twice", truth->name,
+                pending->ref.task, pending->ref.pass);
+    }
+}
+
+static void apply_scale(struct sim *sim, const struct pending *pending)
+{
+    const struct operation *op = &sim->operations[pending->op];
+
+    for (uint32_t r = 0; r < pending->job->n_roles; r++) {
+        struct truth_role *role = &pending->job->roles[r];
+
+        if (!streq(role->name, op->role))
+            continue;
+        role->max_before = sim->now_us < role->max_before_until_us
+                               ? MAX_OF(role->max_before, role->max)
+                               : role->max;
+        role->max_before_until_us =
+            sim->now_us + sim->config.lease_us + sim->config.lease_margin_us + OLD_BOUNDS_US;
+        role->min = op->min;
+        role->max = op->max;
+        grow_slots(role, role->max);
+    }
+}
+
+static void apply_pending(struct sim *sim)
+{
+    struct ledger *ledger = &sim->ledger;
+
+    for (size_t i = 0; i < ledger->n_pending; i++)
+        if (ledger->pending[i].kind == PENDING_SCALE)
+            apply_scale(sim, &ledger->pending[i]);
+        else
+            apply_task(sim, &ledger->pending[i]);
+    ledger->n_pending = 0;
+}
+
+/* --- what was committed --- */
+
+static struct truth_process *truth_process(struct truth_job *truth, uint64_t incarnation)
+{
+    if (incarnation >= truth->n_processes) {
+        uint64_t n = MAX_OF(2 * truth->n_processes, incarnation + 8);
+
+        truth->processes = xreallocarray(truth->processes, n, sizeof *truth->processes);
+        memset(&truth->processes[truth->n_processes], 0,
+               (n - truth->n_processes) * sizeof *truth->processes);
+        truth->n_processes = n;
+    }
+    return &truth->processes[incarnation];
+}
+
+/* It was said to be lost, on a node that was here all the time. */
+static void check_lost(struct sim *sim, const struct truth_job *truth,
+                       const struct truth_process *known, const struct process *process)
+{
+
+    const struct sim_node *real = known->node < sim->n_nodes ? sim->nodes[known->node] : NULL;
+    const struct node *node = cluster_node(sim->server.cluster, process->node_name);
+
+    if (real == NULL || node == NULL || node->state == NODE_LOST || !known->began ||
+        real->lost_commit == sim->server.commits || /* lost and back within one turn */
+        known->boot != real->boots || (known->end != END_NONE && known->end != END_ITSELF))
+        return;
+    violate(sim, "end-forgotten",
+            "job %s: incarnation %" PRIu64 " is said to be lost on %s (%s), but %s", truth->name,
+            process->incarnation, real->name, process->reason,
+            known->end == END_ITSELF ? "it ended by itself and its end is forgotten"
+                                     : "it is there");
+}
+
+static void commit_event(struct sim *sim, const struct effect *effect)
+{
+    const struct node *node;
+
+    TRACE(sim, "  %s %s%s%s: %s", effect->event, effect->job != NULL ? effect->job->spec->name : "",
+          effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
+    if (!streq(effect->event, "node-lost"))
+        return;
+    node = cluster_node(sim->server.cluster, effect->name);
+    if (node != NULL) /* not removed in the same turn */
+        sim->nodes[sim_node_number(node)]->lost_commit = sim->server.commits;
+}
+
+static void commit_process(struct sim *sim, const struct process *process)
+{
+    struct truth_job *truth = ledger_job(sim, process->job->id);
+    struct truth_process *known;
+
+    if (truth == NULL)
+        return;
+    known = truth_process(truth, process->incarnation);
+    if (!known->exists) {
+        known->exists = true;
+        known->role = process->role;
+        known->index = process->index;
+        known->node = process->node != NULL ? sim_node_number(process->node) : NOBODY;
+        grow_slots(&truth->roles[process->role], process->index + 1);
+        sim->ledger.size++;
+    } else if (known->role != process->role || known->index != process->index ||
+               (process_state_is_final(known->state) && known->state != process->state) ||
+               (process->node != NULL && known->node != sim_node_number(process->node))) {
+        violate(sim, "incarnation-reused", "job %s: incarnation %" PRIu64 " is given twice",
+                truth->name, process->incarnation);
+    }
+    if (process->state == PROCESS_LOST && known->state != PROCESS_LOST)
+        check_lost(sim, truth, known, process);
+    known->state = process->state;
+}
+
+static void look_at_gang(struct truth_job *truth)
+{
+    uint32_t n[JOB_ROLES_MAX] = { 0 };
+
+    if (truth->gang_complete)
+        return;
+    for (uint64_t i = 0; i < truth->n_processes; i++)
+        if (truth->processes[i].exists && !process_state_is_final(truth->processes[i].state))
+            n[truth->processes[i].role]++;
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (n[r] < truth->roles[r].min)
+            return;
+    truth->gang_complete = true;
+}
+
+static void check_records(struct sim *sim, const struct truth_job *truth, const struct job *job)
+{
+    struct task_queue_counts counts;
+
+    if (job->queue == NULL)
+        return;
+    counts = task_queue_counts(job->queue);
+    if (counts.records_total != truth->records_accepted)
+        violate(sim, "tasks", "job %s: %" PRIu64 " records are counted, %" PRIu64 " were trained",
+                truth->name, counts.records_total, truth->records_accepted);
+    if (job->state == JOB_SUCCEEDED && counts.records_total + counts.records_discarded_total !=
+                                           truth->records_per_task * truth->n_tasks * truth->passes)
+        violate(sim, "tasks", "job %s succeeded with %" PRIu64 " records and %" PRIu64 " discarded",
+                truth->name, counts.records_total, counts.records_discarded_total);
+}
+
+static void commit_job(struct sim *sim, const struct job *job)
+{
+    struct truth_job *truth = ledger_job(sim, job->id);
+
+    if (truth == NULL)
+        return;
+    if (!truth->exists)
+        sim->ledger.size += 4 + truth->n_tasks;
+    truth->exists = true;
+    if (job_state_is_final(truth->state) && truth->state != job->state)
+        violate(sim, "replay", "job %s was %s and is %s", truth->name,
+                job_state_to_string(truth->state), job_state_to_string(job->state));
+    truth->state = job->state;
+    truth->resizes = job->resizes;
+    if (job_state_is_final(job->state) && truth->ended_us == NEVER_US)
+        truth->ended_us = sim->now_us;
+    if (!job_state_is_final(job->state) && (*job->reason == '\0' || *job->reason_code == '\0'))
+        violate(sim, "reason", "job %s is %s without a reason", truth->name,
+                job_state_to_string(job->state));
+    if (job->state == JOB_SUCCEEDED)
+        check_records(sim, truth, job);
+}
+
+void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind == EFFECT_EVENT)
+            commit_event(sim, &effects[i]);
+    apply_pending(sim);
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind == EFFECT_SAVE_PROCESS)
+            commit_process(sim, effects[i].process);
+    for (size_t i = 0; i < n; i++) {
+        if (effects[i].kind == EFFECT_SAVE_JOB) {
+            commit_job(sim, effects[i].job);
+            look_at_gang(ledger_job(sim, effects[i].job->id));
+        } else if (effects[i].kind == EFFECT_SAVE_TASKS) {
+            check_records(sim, ledger_job(sim, effects[i].job->id), effects[i].job);
+        }
+    }
+}
+
+/* What was not on disk has never been. */
+void ledger_crashed(struct sim *sim)
+{
+    struct ledger *ledger = &sim->ledger;
+
+    ledger->n_pending = 0;
+    for (uint64_t id = 0; id < ledger->n_jobs; id++)
+        if (ledger->jobs[id] != NULL && !ledger->jobs[id]->exists)
+            ledger->jobs[id] = job_free(ledger->jobs[id]);
+}
+
+void ledger_acknowledged(struct sim *sim, const struct operation *op)
+{
+    struct truth_job *truth =
+        op->submission != NOBODY ? ledger_job(sim, sim->submissions[op->submission].job_id) : NULL;
+
+    if (op->kind == CALL_SUBMIT && (truth == NULL || !truth->exists))
+        violate(sim, "durable", "%s was acknowledged and is not on disk",
+                sim->submissions[op->submission].name);
+    if (op->kind == CALL_KILL && truth != NULL)
+        truth->kill_acknowledged = true;
+}
+
+/* --- after a restart: the state is what was committed, no more and no less --- */
+
+static void check_restored_job(struct sim *sim, const struct truth_job *truth,
+                               const struct job *job)
+{
+    const struct process *process;
+    uint64_t n = 0;
+    uint64_t known = 0;
+
+    if (job->state != truth->state)
+        violate(sim, "restart", "after a restart job %s is %s, committed was %s", truth->name,
+                job_state_to_string(job->state), job_state_to_string(truth->state));
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        n++;
+        if (process->incarnation >= truth->n_processes ||
+            !truth->processes[process->incarnation].exists ||
+            truth->processes[process->incarnation].state != process->state)
+            violate(sim, "restart",
+                    "after a restart job %s has incarnation %" PRIu64 " as it was never committed",
+                    truth->name, process->incarnation);
+    }
+    for (uint64_t i = 0; i < truth->n_processes; i++)
+        known += truth->processes[i].exists;
+    if (n != known)
+        violate(sim, "restart",
+                "after a restart job %s has %" PRIu64 " processes, committed were %" PRIu64,
+                truth->name, n, known);
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (job->spec->roles[r].min != truth->roles[r].min ||
+            job->spec->roles[r].max != truth->roles[r].max)
+            violate(sim, "restart", "after a restart job %s has other bounds than acknowledged",
+                    truth->name);
+    if (job->queue != NULL &&
+        task_queue_counts(job->queue).records_total != truth->records_accepted)
+        violate(sim, "restart", "after a restart job %s counts other records than committed",
+                truth->name);
+}
+
+void ledger_restored(struct sim *sim)
+{
+    const struct job *job;
+
+    for (job = sim->server.cluster->jobs; job != NULL; job = job->hh.next)
+        if (ledger_job(sim, job->id) == NULL)
+            violate(sim, "restart", "after a restart there is job %s, which was never committed",
+                    job->spec->name);
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
+        const struct truth_job *truth = sim->ledger.jobs[id];
+
+        if (truth == NULL)
+            continue;
+        job = cluster_job(sim->server.cluster, id);
+        if (job == NULL)
+            violate(sim, "restart", "job %s was committed and is gone after a restart",
+                    truth->name);
+        else
+            check_restored_job(sim, truth, job);
+    }
+    for (uint32_t i = 0; i < sim->n_submissions; i++)
+        if (sim->submissions[i].job_id != 0 &&
+            cluster_job(sim->server.cluster, sim->submissions[i].job_id) == NULL)
+            violate(sim, "durable", "%s was acknowledged and is gone after a restart",
+                    sim->submissions[i].name);
+}
+
+void ledger_done(struct sim *sim)
+{
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++)
+        if (sim->ledger.jobs[id] != NULL) {
+            struct message *waiter;
+            struct message *next;
+
+            DL_FOREACH_SAFE(sim->ledger.jobs[id]->waiters, waiter, next)
+            (void)message_free(sim, waiter);
+            (void)job_free(sim->ledger.jobs[id]);
+        }
+    free(sim->ledger.jobs);
+    free(sim->ledger.pending);
+}

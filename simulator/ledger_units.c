@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger_units.c - what really runs, and the promises that speak of it
+ *
+ * Each check is made when something starts, against what is really there at that moment: an
+ * incarnation acts while it is there, unless its machine is frozen beyond the end of its lease
+ * (then it does nothing until its supervisor kills it). */
+#include <inttypes.h>
+
+#include <utlist.h>
+
+#include "simulator/internal.h"
+
+static bool acts(const struct sim *sim, const struct unit *unit)
+{
+    return !unit->node->frozen || node_boot_us(sim, unit->node) < unit->node->lease_deadline_us;
+}
+
+static bool is_there(const struct unit *unit)
+{
+    return unit->life == LIFE_STARTING || unit->life == LIFE_RUNNING;
+}
+
+static void account(struct sim *sim, struct truth_job *truth, int64_t cpu_millicores)
+{
+    truth->cpu_used_us += truth->cpu_now * (sim->now_us - truth->cpu_since_us) / 1000;
+    truth->cpu_since_us = sim->now_us;
+    truth->cpu_now = (uint64_t)((int64_t)truth->cpu_now + cpu_millicores);
+}
+
+static void check_slot(struct sim *sim, const struct unit *unit, const struct truth_slot *slot)
+{
+    const struct unit *other;
+
+    DL_FOREACH2(slot->live, other, slot_next)
+    if (acts(sim, other))
+        violate(sim, "one-incarnation",
+                "two incarnations of job %s %s-%u act: %" PRIu64 " on %s starts, %" PRIu64
+                " is still on %s",
+                unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation,
+                unit->node->name, other->id.incarnation, other->node->name);
+}
+
+static bool share_a_port(const struct unit *a, const struct unit *b)
+{
+    for (uint32_t i = 0; i < a->n_ports; i++)
+        for (uint32_t j = 0; j < b->n_ports; j++)
+            if (a->ports[i] == b->ports[j])
+                return true;
+    return false;
+}
+
+static void check_node(struct sim *sim, const struct unit *unit)
+{
+    const struct sim_node *node = unit->node;
+    const struct unit *other;
+
+    if (node->cpu_used + unit->cpu_millicores > node->offer.cpu_millicores ||
+        node->memory_used + unit->memory_bytes > node->offer.memory_bytes)
+        violate(sim, "capacity",
+                "%s is over-committed: %" PRIu64 "m and %" PRIu64 " bytes are in use, %" PRIu64
+                "m and %" PRIu64 " bytes more start",
+                node->name, node->cpu_used, node->memory_used, unit->cpu_millicores,
+                unit->memory_bytes);
+    DL_FOREACH(node->units, other)
+    {
+        if (other == unit || !is_there(other))
+            continue;
+        if ((other->gpu_mask & unit->gpu_mask) != 0)
+            violate(sim, "capacity", "%s: two processes have the same GPU", node->name);
+        if (share_a_port(other, unit))
+            violate(sim, "capacity", "%s: two processes have the same port", node->name);
+    }
+    if (node->offer.gpus < NODE_GPUS_MAX && unit->gpu_mask >> node->offer.gpus != 0)
+        violate(sim, "capacity", "%s: a GPU is granted that it does not have", node->name);
+}
+
+static void check_bounds(struct sim *sim, const struct unit *unit, const struct truth_role *role)
+{
+    uint32_t max =
+        sim->now_us < role->max_before_until_us ? MAX_OF(role->max, role->max_before) : role->max;
+    uint32_t n = 1;
+
+    if (role->n_live < max)
+        return;
+    for (uint32_t i = 0; i < role->n_slots; i++) {
+        const struct unit *other;
+
+        DL_FOREACH2(role->slots[i].live, other, slot_next)
+        n += !other->told && acts(sim, other);
+    }
+    if (n > max)
+        violate(sim, "bounds", "job %s has %u of %s, more than %u", unit->job->name, n, role->name,
+                max);
+}
+
+static void check_committed(struct sim *sim, const struct unit *unit, uint64_t commit)
+{
+    const struct truth_process *known = unit->id.incarnation < unit->job->n_processes
+                                            ? &unit->job->processes[unit->id.incarnation]
+                                            : NULL;
+
+    if (known == NULL || !known->exists || commit > sim->server.commits)
+        violate(sim, "uncommitted",
+                "job %s: incarnation %" PRIu64 " starts on %s without a committed event",
+                unit->job->name, unit->id.incarnation, unit->node->name);
+    else if (known->node != unit->node->number || known->index != unit->id.index)
+        violate(sim, "uncommitted",
+                "job %s: incarnation %" PRIu64 " starts on %s, where it was not put",
+                unit->job->name, unit->id.incarnation, unit->node->name);
+    else if (known->began)
+        violate(sim, "one-incarnation", "job %s: incarnation %" PRIu64 " starts a second time",
+                unit->job->name, unit->id.incarnation);
+    else if (process_state_is_final(known->state))
+        violate(sim, "stale-start",
+                "job %s: incarnation %" PRIu64 " starts on %s, but is on record as %s",
+                unit->job->name, unit->id.incarnation, unit->node->name,
+                process_state_to_string(known->state));
+    if (!unit->job->gang_complete)
+        violate(sim, "gang", "job %s: %s-%u starts before the whole gang has its place",
+                unit->job->name, unit->id.role, unit->id.index);
+}
+
+void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit)
+{
+    struct truth_job *truth = ledger_job(sim, unit->id.job_id);
+    struct truth_role *role;
+    struct truth_slot *slot;
+
+    if (truth == NULL || unit->role >= truth->n_roles) {
+        violate(sim, "uncommitted",
+                "%s: a process of job %" PRIu64 " starts, which was never committed",
+                unit->node->name, unit->id.job_id);
+        return;
+    }
+    unit->job = truth;
+    role = &truth->roles[unit->role];
+    check_committed(sim, unit, commit);
+    if (sim->violated || unit->id.index >= role->n_slots)
+        return;
+    slot = &role->slots[unit->id.index];
+    check_slot(sim, unit, slot);
+    check_node(sim, unit);
+    check_bounds(sim, unit, role);
+    DL_APPEND2(slot->live, unit, slot_prev, slot_next);
+    role->n_live++;
+    truth->n_live++;
+    truth->processes[unit->id.incarnation].began = true;
+    truth->processes[unit->id.incarnation].boot = unit->node->boots;
+    unit->node->cpu_used += unit->cpu_millicores;
+    unit->node->memory_used += unit->memory_bytes;
+    account(sim, truth, (int64_t)unit->cpu_millicores);
+}
+
+void ledger_unit_runs(struct sim *sim, struct unit *unit)
+{
+    struct truth_job *truth = unit->job;
+
+    truth->roles[unit->role].n_running++;
+    if (truth->started_us != NEVER_US)
+        return;
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (truth->roles[r].n_running < truth->roles[r].min)
+            return;
+    truth->started_us = sim->now_us;
+}
+
+void ledger_unit_told(struct sim *sim, struct unit *unit)
+{
+    (void)sim;
+    unit->job->roles[unit->role].n_live--;
+    unit->job->processes[unit->id.incarnation].end = END_TOLD;
+}
+
+void ledger_unit_gone(struct sim *sim, struct unit *unit)
+{
+    struct truth_job *truth = unit->job;
+    struct truth_role *role = &truth->roles[unit->role];
+    struct truth_process *known = &truth->processes[unit->id.incarnation];
+
+    DL_DELETE2(role->slots[unit->id.index].live, unit, slot_prev, slot_next);
+    if (!unit->told)
+        role->n_live--;
+    if (unit->life == LIFE_RUNNING)
+        role->n_running--;
+    truth->n_live--;
+    if (known->end == END_NONE)
+        known->end = unit->fence.cause != FENCE_NONE ? END_TOLD : END_ITSELF;
+    unit->node->cpu_used -= unit->cpu_millicores;
+    unit->node->memory_used -= unit->memory_bytes;
+    account(sim, truth, -(int64_t)unit->cpu_millicores);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* machine.c - machines, the supervisors on them, and the folders that survive everything
+ *
+ * A supervisor lives and dies with its program and needs no agent: it looks at the lease file
+ * (agent/core/fence) and writes the end into the folder. A frozen machine does nothing at all while
+ * its boot clock goes on; when it thaws, everything that is late happens at once, in its order. */
+#include "simulator/internal.h"
+
+#include <utlist.h>
+
+#define LEASE_REASON "lease ended: the node was cut off"
+#define AGENT_BOOT_US (2 * USEC_PER_SEC)
+
+struct unit *machine_unit(struct sim_node *node, uint64_t serial)
+{
+    struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    if (unit->serial == serial)
+        return unit;
+    return NULL;
+}
+
+static bool is_there(const struct unit *unit)
+{
+    return unit->life == LIFE_STARTING || unit->life == LIFE_RUNNING;
+}
+
+/* --- supervisors --- */
+
+static void look(struct sim *sim, struct unit *unit)
+{
+    struct sim_node *node = unit->node;
+    struct fence_verdict verdict;
+    uint64_t at_us;
+
+    if (!is_there(unit))
+        return;
+    verdict = fence_look(&unit->fence, node->lease_deadline_us, node_boot_us(sim, node));
+    if (verdict.term && !unit->told) {
+        unit->told = true;
+        ledger_unit_told(sim, unit);
+        program_terminate(sim, unit);
+    }
+    if (!is_there(unit))
+        return;
+    if (verdict.kill) {
+        unit_exit(sim, unit, 137, 9, NULL);
+        return;
+    }
+    if (verdict.look_at_us == NEVER_US) {
+        unit->supervisor_at_us = NEVER_US;
+        return;
+    }
+    at_us = MAX_OF(verdict.look_at_us + node->boot_base_us, sim->now_us);
+    if (at_us == unit->supervisor_at_us)
+        return;
+    unit->supervisor_at_us = at_us;
+    sim_at(sim, at_us, EVENT_SUPERVISOR, node->number, unit->serial, NULL);
+}
+
+void on_supervisor(struct sim *sim, struct sim_node *node, uint64_t serial)
+{
+    struct unit *unit = machine_unit(node, serial);
+
+    if (unit == NULL || sim->now_us < unit->supervisor_at_us)
+        return;
+    unit->supervisor_at_us = NEVER_US;
+    look(sim, unit);
+}
+
+/* --- units --- */
+
+struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct order *order,
+                        uint64_t commit, uint64_t lease_us)
+{
+    struct unit *unit = xcalloc(1, sizeof *unit);
+    const struct sim_work *work;
+
+    unit->serial = ++sim->unit_serial;
+    unit->node = node;
+    unit->id = order->id;
+    unit->role = order->role;
+    unit->since_us = sim->now_us;
+    unit->cpu_millicores = order->cpu_millicores;
+    unit->memory_bytes = order->memory_bytes;
+    unit->gpu_mask = order->gpu_mask;
+    unit->n_ports = order->n_ports;
+    memcpy(unit->ports, order->ports, sizeof unit->ports);
+    unit->grace_us = order->grace_us;
+    unit->random = stream(sim, order->id.role, order->id.job_id << 32 | order->id.index,
+                          order->id.incarnation);
+    unit->supervisor_at_us = unit->program_at = NEVER_US;
+    DL_APPEND(node->units, unit);
+    fence_init(&unit->fence, sim->config.mutant == SIM_MUTANT_FENCE_IGNORES_LEASE ? 0 : lease_us,
+               order->grace_us);
+    TRACE(sim, "%s: %s-%u.%llu of job %llu starts", node->name, unit->id.role, unit->id.index,
+          (unsigned long long)unit->id.incarnation, (unsigned long long)unit->id.job_id);
+    sim_mix(sim, unit->id.job_id << 40 ^ unit->id.incarnation << 20 ^ node->number);
+    ledger_unit_starts(sim, unit, commit);
+    if (unit->job == NULL)
+        return unit;
+    work = &sim->submissions[unit->job->submission].work;
+    unit->ignores = chance(&unit->random, work->ignores_sigterm_ppm);
+    unit->starts_badly = chance(&unit->random, work->start_failure_ppm);
+    sim_after(sim, draw(&unit->random, work->start), EVENT_UNIT, node->number, unit->serial);
+    look(sim, unit);
+    return unit;
+}
+
+void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial)
+{
+    struct unit *unit = machine_unit(node, serial);
+
+    if (unit == NULL || unit->life != LIFE_STARTING)
+        return;
+    if (unit->starts_badly) {
+        unit_exit(sim, unit, 127, 0, "cannot execute");
+        return;
+    }
+    unit->life = LIFE_RUNNING;
+    ledger_unit_runs(sim, unit);
+    program_begin(sim, unit);
+    agent_unit_changed(sim, unit);
+}
+
+void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us)
+{
+    if (!is_there(unit))
+        return;
+    fence_stop(&unit->fence, grace_us, node_boot_us(sim, unit->node));
+    look(sim, unit);
+}
+
+/* unit_exit - the supervisor writes the end down; reason NULL: as it was asked to end */
+void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const char *reason)
+{
+    if (!is_there(unit))
+        return;
+    TRACE(sim, "%s: %s-%u.%llu of job %llu ends: %d", unit->node->name, unit->id.role,
+          unit->id.index, (unsigned long long)unit->id.incarnation,
+          (unsigned long long)unit->id.job_id, code);
+    ledger_unit_gone(sim, unit);
+    unit->life = LIFE_GONE;
+    unit->exit_code = code;
+    unit->exit_signal = signal;
+    unit->exit_reason = unit->fence.cause == FENCE_LEASE     ? LEASE_REASON
+                        : unit->fence.cause == FENCE_STOPPED ? "stopped"
+                        : reason != NULL                     ? reason
+                                                             : "";
+    unit->call = 0;
+    unit->program_at = NEVER_US;
+    agent_unit_changed(sim, unit);
+}
+
+void unit_forget(struct sim *sim, struct unit *unit)
+{
+    (void)sim;
+    DL_DELETE(unit->node->units, unit);
+    free(unit);
+}
+
+/* --- machines --- */
+
+static void all_gone(struct sim *sim, struct sim_node *node)
+{
+    struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    {
+        if (!is_there(unit))
+            continue;
+        ledger_unit_gone(sim, unit);
+        unit->life = LIFE_LOST;
+        unit->call = 0;
+        unit->program_at = NEVER_US;
+    }
+}
+
+void machine_lose_power(struct sim *sim, struct sim_node *node)
+{
+    if (!node->up)
+        return;
+    TRACE(sim, "%s: power is lost", node->name);
+    machine_thaw(sim, node);
+    agent_free_shell(node);
+    all_gone(sim, node);
+    node->up = false;
+}
+
+void machine_boot(struct sim *sim, struct sim_node *node)
+{
+    if (node->up)
+        return;
+    node->boots++;
+    (void)snprintf(node->boot_id, sizeof node->boot_id, "%u-%u", node->number, node->boots);
+    node->boot_base_us = sim->now_us;
+    node->lease_deadline_us = 0; /* a deadline of another boot is worth nothing */
+    node->up = true;
+    TRACE(sim, "%s: boot %u", node->name, node->boots);
+    sim_after(sim, AGENT_BOOT_US, EVENT_AGENT_START, node->number, 0);
+}
+
+void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only)
+{
+    if (!node->up)
+        return;
+    TRACE(sim, "%s: %s freezes", node->name, agent_only ? "agent" : "machine");
+    if (agent_only)
+        node->agent_frozen = true;
+    else
+        node->frozen = true;
+}
+
+void machine_thaw(struct sim *sim, struct sim_node *node)
+{
+    if (!node->frozen && !node->agent_frozen)
+        return;
+    TRACE(sim, "%s: thaws", node->name);
+    node->frozen = node->agent_frozen = false;
+    for (size_t i = 0; i < node->n_late; i++) {
+        const struct event *late = &node->late[i];
+
+        sim_at(sim, sim->now_us, late->kind, late->a, late->b, late->p);
+    }
+    node->n_late = 0;
+}
+
+static void keep(struct event **list, size_t *n, size_t *cap, const struct event *event)
+{
+    if (*n == *cap) {
+        *cap = *cap ? 2 * *cap : 32;
+        *list = xreallocarray(*list, *cap, sizeof **list);
+    }
+    (*list)[(*n)++] = *event;
+}
+
+static bool is_of_agent(const struct event *event)
+{
+    const struct message *message = event->p;
+
+    switch (event->kind) {
+    case EVENT_AGENT_START:
+    case EVENT_AGENT_TIMER:
+    case EVENT_TAIL:
+        return true;
+    case EVENT_DELIVER:
+        return message->answer && message->node != NOBODY;
+    default:
+        return false;
+    }
+}
+
+static bool is_of_machine(const struct event *event)
+{
+    return is_of_agent(event) || event->kind == EVENT_UNIT || event->kind == EVENT_SUPERVISOR ||
+           event->kind == EVENT_PROGRAM;
+}
+
+static bool is_of_server(const struct event *event)
+{
+    const struct message *message = event->p;
+
+    switch (event->kind) {
+    case EVENT_COMMITTED:
+    case EVENT_SERVER_TIMER:
+    case EVENT_POLL_END:
+    case EVENT_LEASE_END:
+        return true;
+    case EVENT_DELIVER:
+        return !message->answer;
+    default:
+        return false;
+    }
+}
+
+bool machine_defers(struct sim *sim, const struct event *event)
+{
+    struct sim_node *node;
+
+    if (sim->server.frozen && is_of_server(event)) {
+        keep(&sim->server.late, &sim->server.n_late, &sim->server.cap_late, event);
+        return true;
+    }
+    if (!is_of_machine(event))
+        return false;
+    node = sim->nodes[event->a];
+    if (!node->frozen && !(node->agent_frozen && is_of_agent(event)))
+        return false;
+    keep(&node->late, &node->n_late, &node->cap_late, event);
+    return true;
+}
+
+void machine_done(struct sim_node *node)
+{
+    struct unit *unit;
+    struct unit *next;
+
+    agent_free_shell(node);
+    DL_FOREACH_SAFE(node->units, unit, next)
+    {
+        DL_DELETE(node->units, unit);
+        free(unit);
+    }
+    free(node->late);
+    free(node);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.c - what the processes of a job do: work off tasks, live for a while, or serve
+ *
+ * A trainer talks to the scheduler through its agent and tries again until it is answered. It is an
+ * honest one: it says that a task is finished only when it worked through it. */
+#include "simulator/internal.h"
+
+#define CALL_TIMEOUT_US (6 * USEC_PER_SEC)
+#define LEASE_WAIT_US (20 * USEC_PER_SEC)
+#define RETRY_LEAST_US (100 * USEC_PER_MSEC)
+#define RETRY_MOST_US (2 * USEC_PER_SEC)
+#define RETURNS_PPM 700000 /* of trainers that hand their task back when told to stop */
+#define EXIT_CRASHED 139
+
+static const struct sim_work *work_of(const struct sim *sim, const struct unit *unit)
+{
+    return &sim->submissions[unit->job->submission].work;
+}
+
+static bool works(const struct unit *unit)
+{
+    return unit->job->n_roles == 1 || !streq(unit->id.role, "pserver");
+}
+
+static void wait_until(struct sim *sim, struct unit *unit, uint64_t at_us)
+{
+    unit->program_at = at_us;
+    sim_at(sim, at_us, EVENT_PROGRAM, unit->node->number, unit->serial, NULL);
+}
+
+static void retry_later(struct sim *sim, struct unit *unit)
+{
+    uint64_t most_us = MIN_OF(RETRY_LEAST_US << MIN_OF(unit->failures++, 6U), RETRY_MOST_US);
+
+    unit->call = 0;
+    wait_until(sim, unit, sim->now_us + most_us / 2 + random_below(&unit->random, most_us / 2));
+}
+
+/* natural logarithm and exponential by series: the same bits on every machine */
+static double series_log(double x)
+{
+    double y;
+    double power;
+    double sum = 0;
+    int halvings = 0;
+
+    for (; x > 1.5; x /= 2)
+        halvings++;
+    y = power = (x - 1) / (x + 1);
+    for (int i = 1; i < 40; i += 2, power *= y * y)
+        sum += power / i;
+    return 2 * sum + halvings * 0.69314718055994530942;
+}
+
+static double series_exp(double x)
+{
+    double sum = 1;
+    double term = 1;
+    double scaled = x / 64;
+
+    for (int i = 1; i < 20; i++)
+        sum += term *= scaled / i;
+    for (int i = 0; i < 6; i++)
+        sum *= sum;
+    return sum;
+}
+
+/* How long one of n takes for what one alone does in task_us: n / n^a times as long. */
+static uint64_t task_us(const struct sim_work *work, uint32_t n)
+{
+    if (work->speedup_permille == 0 || work->speedup_permille == 1000 || n < 2)
+        return work->task_us;
+    return (uint64_t)((double)work->task_us *
+                      series_exp(series_log(n) * (1000.0 - work->speedup_permille) / 1000.0));
+}
+
+static uint32_t colleagues(const struct unit *unit)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < unit->job->n_roles; r++)
+        if (unit->job->n_roles == 1 || !streq(unit->job->roles[r].name, "pserver"))
+            n += unit->job->roles[r].n_running;
+    return n;
+}
+
+static struct message *request_new(struct sim *sim, const struct unit *unit, enum call_kind kind)
+{
+    struct message *message = message_new(sim, kind);
+
+    message->node = unit->node->number;
+    message->process = unit->serial;
+    message->credential = unit->node->credential;
+    message->who = (struct process_key){ .job_id = unit->id.job_id,
+                                         .incarnation = unit->id.incarnation,
+                                         .role = unit->role,
+                                         .index = unit->id.index };
+    message->ref = unit->ref;
+    return message;
+}
+
+static void call(struct sim *sim, struct unit *unit, enum call_kind kind)
+{
+    struct message *message;
+    uint64_t limit_us = CALL_TIMEOUT_US;
+
+    if (!agent_can_call(unit->node) || unit->node->agent_frozen) {
+        retry_later(sim, unit);
+        return;
+    }
+    message = request_new(sim, unit, kind);
+    message->call = unit->call = ++sim->call_serial;
+    if (kind == CALL_LEASE) {
+        message->wait_us = LEASE_WAIT_US;
+        limit_us += LEASE_WAIT_US;
+    }
+    send_request(sim, message);
+    wait_until(sim, unit, sim->now_us + limit_us);
+}
+
+static void step(struct sim *sim, struct unit *unit, enum step next)
+{
+    const struct sim_work *work = work_of(sim, unit);
+
+    unit->step = next;
+    unit->failures = 0;
+    unit->call = 0;
+    switch (next) {
+    case STEP_DATASET:
+        call(sim, unit, CALL_DATASET);
+        break;
+    case STEP_LEASE:
+        unit->has_task = false;
+        call(sim, unit, CALL_LEASE);
+        break;
+    case STEP_WORK:
+        wait_until(sim, unit, sim->now_us + task_us(work, colleagues(unit)));
+        break;
+    case STEP_FINISH:
+        call(sim, unit, CALL_FINISH);
+        break;
+    case STEP_SAVE:
+        wait_until(sim, unit, sim->now_us + work->save_us);
+        break;
+    case STEP_SAVED:
+        call(sim, unit, CALL_SAVED);
+        break;
+    case STEP_LIVE:
+    case STEP_LEAVE:
+    case STEP_NONE:
+        break;
+    }
+}
+
+void program_begin(struct sim *sim, struct unit *unit)
+{
+    const struct sim_work *work = work_of(sim, unit);
+
+    if (unit->told)
+        return;
+    if (!works(unit) || work->kind == SIM_WORK_FOREVER) {
+        step(sim, unit, STEP_LIVE);
+    } else if (work->kind == SIM_WORK_LIFETIME) {
+        step(sim, unit, STEP_LIVE);
+        wait_until(sim, unit, sim->now_us + draw(&unit->random, work->lifetime));
+    } else {
+        step(sim, unit, STEP_DATASET);
+    }
+}
+
+void program_terminate(struct sim *sim, struct unit *unit)
+{
+    if (unit->ignores)
+        return;
+    if (unit->has_task && agent_can_call(unit->node) && chance(&unit->random, RETURNS_PPM)) {
+        struct message *message = request_new(sim, unit, CALL_FAIL);
+
+        message->returned = true;
+        message->call = ++sim->call_serial;
+        send_request(sim, message);
+    }
+    unit->has_task = false;
+    unit->call = 0;
+    unit->step = STEP_LEAVE;
+    wait_until(sim, unit, sim->now_us + draw(&unit->random, work_of(sim, unit)->stop));
+}
+
+static void worked(struct sim *sim, struct unit *unit)
+{
+    if (chance(&unit->random, work_of(sim, unit)->crash_ppm)) {
+        unit_exit(sim, unit, EXIT_CRASHED, 0, NULL);
+        return;
+    }
+    step(sim, unit, STEP_FINISH);
+}
+
+/* Its lifetime is over. */
+static void lived(struct sim *sim, struct unit *unit)
+{
+    bool crashes = chance(&unit->random, work_of(sim, unit)->crash_ppm);
+
+    unit_exit(sim, unit, crashes ? 1 : 0, 0, NULL);
+}
+
+void program_on_event(struct sim *sim, struct unit *unit)
+{
+    if (sim->now_us < unit->program_at)
+        return;
+    if (unit->life == LIFE_STARTING && unit->step == STEP_LEAVE) {
+        unit_exit(sim, unit, 143, 15, NULL);
+        return;
+    }
+    if (unit->life != LIFE_RUNNING)
+        return;
+    unit->program_at = NEVER_US;
+    if (unit->call != 0) {
+        retry_later(sim, unit);
+        return;
+    }
+    switch (unit->step) {
+    case STEP_WORK:
+        worked(sim, unit);
+        break;
+    case STEP_SAVE:
+        step(sim, unit, STEP_SAVED);
+        break;
+    case STEP_LIVE:
+        lived(sim, unit);
+        break;
+    case STEP_LEAVE:
+        unit_exit(sim, unit, 0, 0, NULL);
+        break;
+    case STEP_DATASET:
+        call(sim, unit, CALL_DATASET);
+        break;
+    case STEP_LEASE:
+        call(sim, unit, CALL_LEASE);
+        break;
+    case STEP_FINISH:
+        call(sim, unit, CALL_FINISH);
+        break;
+    case STEP_SAVED:
+        call(sim, unit, CALL_SAVED);
+        break;
+    case STEP_NONE:
+        break;
+    }
+}
+
+void program_call_failed(struct sim *sim, struct unit *unit)
+{
+    if (unit->life == LIFE_RUNNING)
+        retry_later(sim, unit);
+}
+
+static void on_lease(struct sim *sim, struct unit *unit, const struct message *answer)
+{
+    if (answer->finished && answer->save_model) {
+        step(sim, unit, STEP_SAVE);
+    } else if (answer->finished) {
+        unit_exit(sim, unit, 0, 0, NULL);
+    } else if (answer->wait) {
+        step(sim, unit, STEP_LEASE);
+    } else {
+        unit->ref = answer->ref;
+        unit->has_task = true;
+        step(sim, unit, STEP_WORK);
+    }
+}
+
+void program_answer(struct sim *sim, struct unit *unit, const struct message *answer)
+{
+    bool taken = answer->status == 200;
+    bool stale = answer->status == 409;
+
+    if (unit->life != LIFE_RUNNING)
+        return;
+    unit->call = 0;
+    if (!taken && !(stale && (unit->step == STEP_FINISH || unit->step == STEP_SAVED))) {
+        retry_later(sim, unit);
+        return;
+    }
+    switch (unit->step) {
+    case STEP_DATASET:
+    case STEP_FINISH:
+        step(sim, unit, STEP_LEASE);
+        break;
+    case STEP_LEASE:
+        on_lease(sim, unit, answer);
+        break;
+    case STEP_SAVED:
+        if (taken)
+            unit_exit(sim, unit, 0, 0, NULL);
+        else
+            step(sim, unit, STEP_LEASE);
+        break;
+    default:
+        break;
+    }
+}

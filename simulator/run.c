@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.c - one seed: run it, and when it fails find the shortest schedule that still does */
+#include "simulator/faults.h"
+
+#include <inttypes.h>
+
+#include "shared/cleanup.h"
+
+#define HISTORY_BYTES (16 * 1024) /* of the trace's end */
+#define SHRINK_RUNS_MAX 400
+
+static const struct sim_range boots = { 0, USEC_PER_SEC };
+
+static void add_nodes(struct sim *sim, const struct schedule *schedule)
+{
+    for (uint32_t i = 0; i < schedule->n_nodes; i++) {
+        uint64_t random = stream(sim, "boot", i, 0);
+        char name[NODE_NAME_MAX + 1];
+
+        (void)snprintf(name, sizeof name, "n%u", i);
+        (void)sim_add_node(sim, draw(&random, boots), name, &schedule->offers[i]);
+    }
+}
+
+/* What never ends by itself is killed when the faults are over; every node is ready then. */
+static void add_calm(struct sim *sim, const struct schedule *schedule)
+{
+    sim_script_at(sim, schedule->calm_us, &(struct script){ .kind = SCRIPT_CALM });
+    for (uint32_t i = 0; i < schedule->n_nodes; i++)
+        sim_node_state_at(sim, schedule->calm_us + 15 * USEC_PER_SEC, i, NODE_READY);
+    for (uint32_t i = 0; i < sim->n_submissions; i++)
+        if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
+            sim_kill_at(sim, schedule->calm_us + 120 * USEC_PER_SEC, i);
+}
+
+static void add_entries(struct sim *sim, const struct schedule *schedule, const bool *left_out)
+{
+    uint32_t *submissions = xcalloc(schedule->n_entries, sizeof *submissions);
+
+    memset(submissions, 0xff, schedule->n_entries * sizeof *submissions);
+    for (size_t i = 0; i < schedule->n_entries; i++) {
+        const struct entry *entry = &schedule->entries[i];
+        struct job_spec *spec;
+        struct sim_work work;
+
+        if (left_out[i] || entry->kind != ENTRY_SUBMIT)
+            continue;
+        schedule_job(schedule->seed, entry->job, &spec, &work);
+        submissions[entry->job] = sim_submit_at(sim, entry->at_us, spec, &work);
+    }
+    for (size_t i = 0; i < schedule->n_entries; i++) {
+        const struct entry *entry = &schedule->entries[i];
+
+        if (left_out[i])
+            continue;
+        if (entry->kind == ENTRY_FAULT)
+            sim_script_at(sim, entry->at_us, &entry->fault);
+        else if (entry->kind == ENTRY_NODE_STATE)
+            sim_node_state_at(sim, entry->at_us, entry->node, entry->state);
+        else if (entry->kind == ENTRY_NODE_REMOVE)
+            sim_remove_node_at(sim, entry->at_us, entry->node);
+        else if (entry->kind == ENTRY_KILL && submissions[entry->job] != NOBODY)
+            sim_kill_at(sim, entry->at_us, submissions[entry->job]);
+        else if (entry->kind == ENTRY_SCALE && submissions[entry->job] != NOBODY)
+            sim_scale_at(sim, entry->at_us, submissions[entry->job], "trainer", entry->min,
+                         entry->max);
+    }
+    free(submissions);
+}
+
+/* Everything ended, or can never start. */
+static bool is_quiet(const struct sim *sim)
+{
+    if (!sim->server.up)
+        return false;
+    for (uint32_t i = 0; i < sim->n_submissions; i++) {
+        const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
+
+        if (truth == NULL || truth->n_live > 0)
+            return false;
+        if (!job_state_is_final(truth->state) &&
+            !streq(cluster_job(sim->server.cluster, truth->id)->reason_code, "never-fits"))
+            return false;
+    }
+    return true;
+}
+
+static void run_to_end(struct sim *sim, const struct schedule *schedule)
+{
+    sim_run_until(sim, schedule->calm_us + 30 * USEC_PER_SEC);
+    while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim))
+        sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);
+    if (!sim->violated)
+        check_calm(sim);
+}
+
+static void run(const struct schedule *schedule, const bool *left_out, FILE *trace,
+                struct sim_result *ret)
+{
+    struct sim_config config = schedule->config;
+    struct sim *sim;
+
+    config.trace = trace;
+    sim = sim_new(&config);
+    add_nodes(sim, schedule);
+    add_entries(sim, schedule, left_out);
+    add_calm(sim, schedule);
+    run_to_end(sim, schedule);
+    ret->failed = sim->violated;
+    ret->events = sim->events;
+    ret->node_us = sim->now_us * schedule->n_nodes;
+    ret->hash = sim->hash;
+    ret->violated_us = sim->violated ? sim->now_us : 0;
+    (void)snprintf(ret->violation, sizeof ret->violation, "%s",
+                   sim->violated ? sim->violation.text : "");
+    (void)sim_free(sim);
+}
+
+/* --- shorter --- */
+
+/* Fails with the same promise broken: the word before the colon. */
+static bool still_fails(const struct schedule *schedule, const bool *left_out,
+                        const char *violation)
+{
+    struct sim_result result = { 0 };
+
+    run(schedule, left_out, NULL, &result);
+    return result.failed && strncmp(result.violation, violation, strcspn(violation, ":") + 1) == 0;
+}
+
+/* Leaves out ever smaller runs of entries as long as it still fails. */
+static void shrink(const struct schedule *schedule, bool *left_out, const char *violation)
+{
+    size_t n = schedule->n_entries;
+    _cleanup_free_ bool *attempt = xcalloc(n, sizeof *attempt);
+    unsigned runs = 0;
+
+    for (size_t width = n / 2; width > 0 && runs < SHRINK_RUNS_MAX; width /= 2)
+        for (size_t at = 0; at < n && runs < SHRINK_RUNS_MAX; at += width) {
+            bool any = false;
+
+            memcpy(attempt, left_out, n * sizeof *attempt);
+            for (size_t i = at; i < MIN_OF(at + width, n); i++) {
+                any = any || !attempt[i];
+                attempt[i] = true;
+            }
+            if (!any)
+                continue;
+            runs++;
+            if (still_fails(schedule, attempt, violation))
+                memcpy(left_out, attempt, n * sizeof *attempt);
+        }
+}
+
+static char *describe(const struct schedule *schedule, const bool *left_out, uint32_t *ret_left)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file == NULL)
+        abort();
+    *ret_left = 0;
+    for (size_t i = 0; i < schedule->n_entries; i++) {
+        char line[200];
+
+        if (left_out[i])
+            continue;
+        schedule_describe(schedule, &schedule->entries[i], line, sizeof line);
+        (void)fprintf(file, "%s\n", line);
+        ++*ret_left;
+    }
+    (void)fclose(file);
+    return text;
+}
+
+/* The end of the trace of the shortened history. */
+static char *history(const struct schedule *schedule, const bool *left_out, struct sim_result *ret)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file == NULL)
+        abort();
+    run(schedule, left_out, file, ret);
+    (void)fclose(file);
+    if (size > HISTORY_BYTES) {
+        char *from = strchr(text + size - HISTORY_BYTES, '\n');
+
+        if (from != NULL)
+            memmove(text, from + 1, strlen(from + 1) + 1);
+    }
+    return text;
+}
+
+int sim_run_seed(const struct sim_run_options *options, uint64_t seed, struct sim_result *ret,
+                 struct edl_error *error)
+{
+    struct schedule schedule;
+    bool *left_out;
+    int r = schedule_make(options, seed, &schedule, error);
+
+    if (r < 0)
+        return r;
+    *ret = (struct sim_result){ 0 };
+    left_out = xcalloc(schedule.n_entries, sizeof *left_out);
+    run(&schedule, left_out, options->trace, ret);
+    ret->schedule_full = (uint32_t)schedule.n_entries;
+    if (ret->failed && !options->no_shrink) {
+        struct sim_result shorter = { 0 };
+
+        shrink(&schedule, left_out, ret->violation);
+        ret->history = history(&schedule, left_out, &shorter);
+    }
+    if (ret->failed)
+        ret->schedule = describe(&schedule, left_out, &ret->schedule_left);
+    free(left_out);
+    schedule_done(&schedule);
+    return 0;
+}
+
+void sim_result_done(struct sim_result *result)
+{
+    free(result->history);
+    free(result->schedule);
+    *result = (struct sim_result){ 0 };
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* script.c - faults: each begins at a time and most end by themselves */
+#include <utlist.h>
+
+#include "simulator/internal.h"
+
+static struct sim_node *target(struct sim *sim, const struct script *script)
+{
+    return sim->nodes[script->node % sim->n_nodes];
+}
+
+static void heal_after(struct sim *sim, const struct script *script)
+{
+    struct script *twin = xcalloc(1, sizeof *twin);
+
+    *twin = *script;
+    sim_at(sim, sim->now_us + script->for_us, EVENT_HEAL, 0, 0, twin);
+}
+
+static void cut(struct sim *sim, const struct script *script)
+{
+    struct sim_node *node = target(sim, script);
+
+    node->cut_up = (script->a & 1) != 0;
+    node->cut_down = (script->a & 2) != 0;
+    heal_after(sim, script);
+}
+
+static void slow(struct sim *sim, const struct script *script)
+{
+    target(sim, script)->slow_us = script->a;
+    heal_after(sim, script);
+}
+
+static void loss(struct sim *sim, const struct script *script)
+{
+    sim->loss_ppm = (uint32_t)script->a;
+    heal_after(sim, script);
+}
+
+static void freeze(struct sim *sim, const struct script *script)
+{
+    machine_freeze(sim, target(sim, script), script->kind == SCRIPT_FREEZE_AGENT);
+    heal_after(sim, script);
+}
+
+static void crash_agent(struct sim *sim, const struct script *script)
+{
+    struct sim_node *node = target(sim, script);
+
+    if (node->frozen)
+        return;
+    agent_crash(sim, node);
+    sim_after(sim, script->for_us, EVENT_AGENT_START, node->number, 0);
+}
+
+static void reboot(struct sim *sim, const struct script *script)
+{
+    machine_lose_power(sim, target(sim, script));
+    heal_after(sim, script);
+}
+
+static void kill_unit(struct sim *sim, const struct script *script)
+{
+    struct sim_node *node = target(sim, script);
+    struct unit *unit;
+    uint64_t n = 0;
+
+    DL_FOREACH(node->units, unit)
+    n += unit->life == LIFE_RUNNING;
+    if (n == 0 || node->frozen)
+        return;
+    n = script->a % n;
+    DL_FOREACH(node->units, unit)
+    if (unit->life == LIFE_RUNNING && n-- == 0)
+        break;
+    unit_exit(sim, unit, 137, 9, "killed by signal 9 (SIGKILL)");
+}
+
+static void crash_server(struct sim *sim, const struct script *script)
+{
+    static const enum crash_when when[_SCRIPT_MAX] = {
+        [SCRIPT_SERVER_CRASH] = CRASH_NOW,
+        [SCRIPT_SERVER_CRASH_IN_COMMIT] = CRASH_IN_COMMIT,
+        [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = CRASH_AFTER_COMMIT,
+    };
+
+    if (!sim->server.frozen)
+        server_crash(sim, when[script->kind], script->for_us);
+}
+
+/* Its boot clock begins anew; wall time goes on. */
+static void reboot_server(struct sim *sim, const struct script *script)
+{
+    if (sim->server.frozen || !sim->server.up)
+        return;
+    server_crash(sim, CRASH_NOW, script->for_us);
+    sim->server.boot_base_us = sim->now_us;
+}
+
+static void thaw_server(struct sim *sim)
+{
+    struct server *server = &sim->server;
+
+    server->frozen = false;
+    for (size_t i = 0; i < server->n_late; i++)
+        sim_at(sim, sim->now_us, server->late[i].kind, server->late[i].a, server->late[i].b,
+               server->late[i].p);
+    server->n_late = 0;
+}
+
+static void freeze_server(struct sim *sim, const struct script *script)
+{
+    if (!sim->server.up)
+        return;
+    sim->server.frozen = true;
+    heal_after(sim, script);
+}
+
+static void jump(struct sim *sim, const struct script *script)
+{
+    sim->server.wall_offset_us += (int64_t)script->a;
+}
+
+static void slow_disk(struct sim *sim, const struct script *script)
+{
+    sim->server.disk_slow_us = script->a;
+    heal_after(sim, script);
+}
+
+static void foreign(struct sim *sim, const struct script *script)
+{
+    target(sim, script)->foreign_cpu = script->a;
+    target(sim, script)->foreign_memory = script->b;
+}
+
+static void calm(struct sim *sim, const struct script *script)
+{
+    (void)script;
+    sim->loss_ppm = 0;
+    sim->config.loss_ppm = sim->config.duplicate_ppm = sim->config.tail_ppm = 0;
+    sim->server.disk_slow_us = 0;
+    sim->server.crash_when = CRASH_NOW;
+    if (sim->server.frozen)
+        thaw_server(sim);
+    server_start(sim);
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        struct sim_node *node = sim->nodes[i];
+
+        node->cut_up = node->cut_down = false;
+        node->slow_us = node->foreign_cpu = node->foreign_memory = 0;
+        machine_thaw(sim, node);
+        if (node->boots > 0)
+            machine_boot(sim, node);
+        sim_after(sim, 0, EVENT_AGENT_START, i, 0);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct sim *sim, const struct script *script);
+} kinds[_SCRIPT_MAX] = {
+    [SCRIPT_CUT] = { "cut", cut },
+    [SCRIPT_SLOW] = { "slow", slow },
+    [SCRIPT_LOSS] = { "loss", loss },
+    [SCRIPT_FREEZE] = { "freeze", freeze },
+    [SCRIPT_FREEZE_AGENT] = { "freeze-agent", freeze },
+    [SCRIPT_AGENT_CRASH] = { "agent-crash", crash_agent },
+    [SCRIPT_REBOOT] = { "reboot", reboot },
+    [SCRIPT_KILL_UNIT] = { "kill-process", kill_unit },
+    [SCRIPT_SERVER_CRASH] = { "scheduler-crash", crash_server },
+    [SCRIPT_SERVER_CRASH_IN_COMMIT] = { "scheduler-crash-in-commit", crash_server },
+    [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = { "scheduler-crash-after-commit", crash_server },
+    [SCRIPT_SERVER_REBOOT] = { "scheduler-reboot", reboot_server },
+    [SCRIPT_SERVER_FREEZE] = { "scheduler-freeze", freeze_server },
+    [SCRIPT_WALL_JUMP] = { "wall-jump", jump },
+    [SCRIPT_DISK_SLOW] = { "disk-slow", slow_disk },
+    [SCRIPT_FOREIGN] = { "foreign", foreign },
+    [SCRIPT_CALM] = { "calm", calm },
+};
+
+const char *script_name(enum script_kind kind)
+{
+    return kinds[kind].name;
+}
+
+void sim_script_at(struct sim *sim, uint64_t at_us, const struct script *script)
+{
+    struct script *twin = xcalloc(1, sizeof *twin);
+
+    *twin = *script;
+    sim_at(sim, at_us, EVENT_SCRIPT, 0, 0, twin);
+}
+
+void script_run(struct sim *sim, const struct script *script)
+{
+    TRACE(sim, "fault %s, node %u, for %llu ms, %lld", kinds[script->kind].name,
+          sim->n_nodes > 0 ? script->node % sim->n_nodes : 0,
+          (unsigned long long)(script->for_us / USEC_PER_MSEC), (long long)script->a);
+    if (sim->n_nodes > 0)
+        kinds[script->kind].run(sim, script);
+}
+
+void script_heal(struct sim *sim, const struct script *script)
+{
+    struct sim_node *node = target(sim, script);
+
+    switch (script->kind) {
+    case SCRIPT_CUT:
+        node->cut_up = node->cut_down = false;
+        break;
+    case SCRIPT_SLOW:
+        node->slow_us = 0;
+        break;
+    case SCRIPT_LOSS:
+        sim->loss_ppm = 0;
+        break;
+    case SCRIPT_FREEZE:
+    case SCRIPT_FREEZE_AGENT:
+        machine_thaw(sim, node);
+        break;
+    case SCRIPT_REBOOT:
+        machine_boot(sim, node);
+        break;
+    case SCRIPT_SERVER_FREEZE:
+        if (sim->server.frozen)
+            thaw_server(sim);
+        break;
+    case SCRIPT_DISK_SLOW:
+        sim->server.disk_slow_us = 0;
+        break;
+    default:
+        break;
+    }
+}

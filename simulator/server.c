@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.c - the scheduler's shell: turns, commits, crashes
+ *
+ * As scheduler/turn.c: what came in while nothing was being written is one turn; its effects are
+ * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
+ * crash before the end of a commit leaves nothing of it. */
+#include "simulator/internal.h"
+
+#include <utlist.h>
+
+#define LOSE_ONE_IN 20 /* SIM_MUTANT_STORE_LOSES_RECORD: processes' records */
+
+struct instant server_instant(const struct sim *sim)
+{
+    return (struct instant){
+        .now_us = sim->now_us - sim->server.boot_base_us,
+        .wall_us = (uint64_t)((int64_t)(WALL_BASE_US + sim->now_us) + sim->server.wall_offset_us),
+    };
+}
+
+static void free_list(struct sim *sim, struct message **list)
+{
+    struct message *message;
+    struct message *next;
+
+    DL_FOREACH_SAFE(*list, message, next)
+    {
+        DL_DELETE(*list, message);
+        (void)message_free(sim, message);
+    }
+}
+
+/* Connections that are open when a process ends are reset: their callers hear of it. */
+static void reset_list(struct sim *sim, struct message **list)
+{
+    struct message *message;
+    struct message *next;
+
+    DL_FOREACH_SAFE(*list, message, next)
+    {
+        DL_DELETE(*list, message);
+        send_answer(sim, answer_new(sim, message, 0));
+        (void)message_free(sim, message);
+    }
+}
+
+void server_node_removed(struct sim *sim, uint32_t node)
+{
+    struct message **waiters = &sim->server.orders_waiters[node];
+    struct message *request;
+    struct message *next;
+
+    DL_FOREACH_SAFE(*waiters, request, next)
+    {
+        DL_DELETE(*waiters, request);
+        server_hold(sim, answer_new(sim, request, 404));
+        (void)message_free(sim, request);
+    }
+}
+
+static void arm_timer(struct sim *sim)
+{
+    struct server *server = &sim->server;
+    uint64_t deadline_us = cluster_next_deadline_us(server->cluster);
+
+    if (deadline_us == NEVER_US) {
+        server->timer_at_us = NEVER_US;
+        return;
+    }
+    deadline_us = MAX_OF(deadline_us + server->boot_base_us, sim->now_us);
+    if (deadline_us == server->timer_at_us)
+        return;
+    server->timer_at_us = deadline_us;
+    sim_at(sim, deadline_us, EVENT_SERVER_TIMER, 0, server->generation, NULL);
+}
+
+static void answer_all(struct sim *sim)
+{
+    struct message *list = sim->server.answers;
+    struct message *answer;
+    struct message *next;
+
+    sim->server.answers = NULL;
+    DL_FOREACH_SAFE(list, answer, next)
+    {
+        DL_DELETE(list, answer);
+        if (answer->kind == CALL_REPORT && answer->status == 200) {
+            const struct node *node =
+                cluster_node(sim->server.cluster, sim->nodes[answer->node]->name);
+
+            answer->version = node != NULL ? node->orders_version : 0;
+        }
+        if (answer->kind == CALL_ORDERS && answer->orders == NULL && answer->status == 200)
+            server_answer_orders(sim, answer);
+        else
+            send_answer(sim, answer);
+    }
+}
+
+void server_hold(struct sim *sim, struct message *take_answer)
+{
+    if (sim->config.mutant == SIM_MUTANT_ANSWER_BEFORE_COMMIT && take_answer->node == NOBODY)
+        send_answer(sim, take_answer);
+    else
+        DL_APPEND(sim->server.answers, take_answer);
+}
+
+static void wake_orders(struct sim *sim, uint32_t number)
+{
+    struct message **waiters = &sim->server.orders_waiters[number];
+    struct message *request;
+    struct message *next;
+    const struct node *node = cluster_node(sim->server.cluster, sim->nodes[number]->name);
+
+    DL_FOREACH_SAFE(*waiters, request, next)
+    {
+        if (node != NULL && request->has_version && request->version == node->orders_version)
+            continue;
+        DL_DELETE(*waiters, request);
+        server_answer_orders(sim, answer_new(sim, request, 200));
+        (void)message_free(sim, request);
+    }
+}
+
+/* Nodes whose orders changed; the effects die with the core's next event, so their numbers are kept
+ * apart. */
+static uint32_t *collect_orders(const struct effect *effects, size_t n, size_t *ret_n)
+{
+    uint32_t *numbers = xcalloc(n, sizeof *numbers);
+
+    *ret_n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind == EFFECT_ORDERS)
+            numbers[(*ret_n)++] = sim_node_number(effects[i].node);
+    return numbers;
+}
+
+static void write_store(struct sim *sim, const struct effect *effects, size_t n)
+{
+    struct server *server = &sim->server;
+
+    if (sim->config.mutant == SIM_MUTANT_STORE_LOSES_RECORD) {
+        struct effect *kept = xcalloc(n, sizeof *kept);
+        size_t n_kept = 0;
+
+        for (size_t i = 0; i < n; i++)
+            if (effects[i].kind != EFFECT_SAVE_PROCESS ||
+                random_below(&server->random, LOSE_ONE_IN) != 0)
+                kept[n_kept++] = effects[i];
+        memory_store_commit(server->store, kept, n_kept);
+        free(kept);
+        return;
+    }
+    memory_store_commit(server->store, effects, n);
+}
+
+/* What is on disk now may be told. */
+static void finish_turn(struct sim *sim, bool committed)
+{
+    struct server *server = &sim->server;
+    uint32_t *numbers = NULL;
+    size_t n_numbers = 0;
+
+    if (committed) {
+        size_t n;
+        const struct effect *effects = cluster_effects(server->cluster, &n);
+
+        write_store(sim, effects, n);
+        server->commits++;
+        ledger_committed(sim, effects, n);
+        numbers = collect_orders(effects, n, &n_numbers);
+        cluster_effects_clear(server->cluster);
+    }
+    server->busy = false;
+    check_turn(sim, committed);
+    if (server->crash_when == CRASH_AFTER_COMMIT && committed) {
+        free(numbers);
+        server_crash(sim, CRASH_NOW, server->down_us);
+        return;
+    }
+    answer_all(sim);
+    for (size_t i = 0; i < n_numbers; i++)
+        wake_orders(sim, numbers[i]);
+    free(numbers);
+    if (committed || server->planned)
+        arm_timer(sim);
+}
+
+static void spoil(struct sim *sim)
+{
+    struct job *job;
+
+    if (sim->config.mutant != SIM_MUTANT_REASON_EMPTIED)
+        return;
+    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    if (job->state == JOB_QUEUED)
+        *job->reason = '\0';
+}
+
+static void commit(struct sim *sim)
+{
+    struct server *server = &sim->server;
+    uint64_t us = draw(&server->random, sim->config.commit) + server->disk_slow_us;
+
+    server->busy = true;
+    if (sim->config.mutant == SIM_MUTANT_ORDERS_BEFORE_COMMIT)
+        for (uint32_t i = 0; i < sim->n_nodes; i++)
+            wake_orders(sim, i);
+    if (server->crash_when == CRASH_IN_COMMIT)
+        sim_after(sim, random_below(&server->random, us + 1), EVENT_SERVER_CRASH, 0,
+                  server->generation);
+    sim_after(sim, us, EVENT_COMMITTED, 0, server->generation);
+}
+
+static void turn(struct sim *sim)
+{
+    struct server *server = &sim->server;
+    const struct effect *effects;
+    size_t n;
+
+    server->turns++;
+    if (server->cluster->plan_wanted) {
+        server->planned = true;
+        cluster_plan(server->cluster, server_instant(sim));
+        spoil(sim);
+    }
+    effects = cluster_effects(server->cluster, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (effects[i].kind == EFFECT_SAVE_TASKS || effects[i].kind == EFFECT_SAVE_DATASET)
+            server_serve_tasks(sim, ledger_job(sim, effects[i].job->id));
+        effects = cluster_effects(server->cluster, &n); /* it may have moved */
+    }
+    if (n == 0) {
+        finish_turn(sim, false);
+        return;
+    }
+    commit(sim);
+}
+
+static void take_inbox(struct sim *sim)
+{
+    struct message *list = sim->server.inbox;
+    struct message *request;
+    struct message *next;
+
+    sim->server.inbox = NULL;
+    sim->server.planned = sim->server.timer_late;
+    sim->server.timer_late = false;
+    DL_FOREACH_SAFE(list, request, next)
+    {
+        DL_DELETE(list, request);
+        server_handle(sim, request);
+    }
+    turn(sim);
+}
+
+void server_on_committed(struct sim *sim, uint64_t generation)
+{
+    struct server *server = &sim->server;
+
+    if (generation != server->generation || !server->up)
+        return;
+    finish_turn(sim, true);
+    if (server->up && server->timer_late)
+        cluster_tick(server->cluster, server_instant(sim));
+    if (server->up && (server->inbox != NULL || server->timer_late))
+        take_inbox(sim);
+}
+
+void server_receive(struct sim *sim, struct message *take_request)
+{
+    struct server *server = &sim->server;
+
+    /* nobody listens, or it was said to a scheduler that is no more */
+    if (!server->up || take_request->generation != server->generation) {
+        send_answer(sim, answer_new(sim, take_request, 0));
+        (void)message_free(sim, take_request);
+        return;
+    }
+    if (server->busy) {
+        DL_APPEND(server->inbox, take_request);
+        return;
+    }
+    server->planned = false;
+    server_handle(sim, take_request);
+    turn(sim);
+}
+
+void server_on_timer(struct sim *sim, uint64_t generation)
+{
+    struct server *server = &sim->server;
+
+    if (generation != server->generation || !server->up || sim->now_us < server->timer_at_us)
+        return;
+    if (server->busy) { /* the loop is in the commit: right after it */
+        server->timer_late = true;
+        return;
+    }
+    server->timer_at_us = NEVER_US;
+    cluster_tick(server->cluster, server_instant(sim));
+    server->planned = true;
+    turn(sim);
+    if (server->up && !server->busy)
+        arm_timer(sim);
+}
+
+/* SIM_MUTANT_STORE_KEEPS_TORN */
+static void keep_half(struct sim *sim)
+{
+    size_t n;
+    const struct effect *effects = cluster_effects(sim->server.cluster, &n);
+
+    memory_store_commit(sim->server.store, effects, (n + 1) / 2);
+}
+
+static void end(struct sim *sim)
+{
+    struct server *server = &sim->server;
+
+    TRACE(sim, "scheduler ends%s", server->busy ? " in the middle of a commit" : "");
+    sim_mix(sim, 0xc4a54 + server->busy);
+    if (server->busy && sim->config.mutant == SIM_MUTANT_STORE_KEEPS_TORN)
+        keep_half(sim);
+    server->up = server->busy = server->frozen = server->timer_late = false;
+    server->crash_when = CRASH_NOW;
+    server->generation++;
+    server->timer_at_us = NEVER_US;
+    reset_list(sim, &server->inbox);
+    free_list(sim, &server->answers); /* their callers' time runs out */
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        reset_list(sim, &server->orders_waiters[i]);
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++)
+        if (sim->ledger.jobs[id] != NULL)
+            reset_list(sim, &sim->ledger.jobs[id]->waiters);
+    server->cluster = cluster_free(server->cluster);
+    ledger_crashed(sim);
+}
+
+void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us)
+{
+    struct server *server = &sim->server;
+
+    if (!server->up)
+        return;
+    server->crash_when = when;
+    server->down_us = down_us;
+    if (when != CRASH_NOW)
+        return;
+    end(sim);
+    sim_after(sim, down_us, EVENT_SERVER_START, 0, 0);
+}
+
+static struct cluster_config cluster_config(const struct sim *sim)
+{
+    struct cluster_config config = {
+        .policy = sim->config.policy,
+        .max_load_permille = sim->config.max_load_permille,
+        .lease_us = sim->config.lease_us,
+        .lease_margin_us = sim->config.lease_margin_us,
+    };
+
+    if (sim->config.mutant == SIM_MUTANT_MARGIN_NEGATIVE) {
+        config.lease_us /= 4;
+        config.lease_margin_us = 0;
+    }
+    return config;
+}
+
+void server_start(struct sim *sim)
+{
+    struct server *server = &sim->server;
+    struct cluster_config config = cluster_config(sim);
+    struct edl_error error = { 0 };
+    struct node *node;
+    struct job *job;
+    uint64_t base;
+
+    if (server->up)
+        return;
+    server->generation++;
+    server->cluster = cluster_new(&config);
+    if (memory_store_load(server->store, server->cluster, server_instant(sim), &error) < 0) {
+        violate(sim, "replay", "the store cannot be read: %s", error.text);
+        return;
+    }
+    ledger_restored(sim);
+    cluster_restored(server->cluster, server_instant(sim));
+    if (sim->config.mutant == SIM_MUTANT_RESTART_FORGETS_INCARNATION)
+        DL_FOREACH2(server->cluster->active, job, active_next)
+    job->next_incarnation = 1;
+    base = random_u64(&server->random) >> 34 << 32;
+    for (node = server->cluster->nodes; node != NULL; node = node->hh.next)
+        node->orders_version = base + (++server->joins << 20);
+    server->up = true;
+    server->timer_at_us = NEVER_US;
+    TRACE(sim, "scheduler starts");
+    server->cluster->plan_wanted = true;
+    server->planned = true;
+    turn(sim);
+}
+
+void server_on_poll_end(struct sim *sim, uint32_t node, uint64_t call)
+{
+    struct server *server = &sim->server;
+    struct message *request;
+
+    if (!server->up)
+        return;
+    DL_FOREACH(server->orders_waiters[node], request)
+    if (request->call == call)
+        break;
+    if (request != NULL) {
+        struct message *answer = answer_new(sim, request, 200);
+
+        DL_DELETE(server->orders_waiters[node], request);
+        if (server->busy)
+            DL_APPEND(server->answers, answer);
+        else
+            server_answer_orders(sim, answer);
+        (void)message_free(sim, request);
+    }
+}
+
+void server_done(struct sim *sim)
+{
+    struct server *server = &sim->server;
+
+    server->cluster = cluster_free(server->cluster);
+    server->store = memory_store_free(server->store);
+    free_list(sim, &server->inbox);
+    free_list(sim, &server->answers);
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        free_list(sim, &server->orders_waiters[i]);
+    free(server->orders_waiters);
+    free(server->late);
+}

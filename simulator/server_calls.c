@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server_calls.c - what each call does to the core, and its answer; as scheduler/api_*.c do it */
+#include <errno.h>
+#include <inttypes.h>
+
+#include <utlist.h>
+
+#include "scheduler/core/queue_rules.h"
+#include "simulator/internal.h"
+
+#define LEASE_WAIT_MAX_US (20 * USEC_PER_SEC)
+
+static int status_of(int r)
+{
+    return r == 0 ? 200 : error_code_http_status(r);
+}
+
+static bool is_ahead(const struct sim *sim)
+{
+    size_t n;
+
+    (void)cluster_effects(sim->server.cluster, &n);
+    return n > 0 || sim->server.cluster->plan_wanted;
+}
+
+/* An error that the core gave may speak of what is not on disk yet. */
+static void refuse(struct sim *sim, const struct message *request, int status)
+{
+    struct message *answer = answer_new(sim, request, status);
+
+    if (is_ahead(sim))
+        server_hold(sim, answer);
+    else
+        send_answer(sim, answer);
+}
+
+/* The node that calls, if it shows its credential; else NULL and refused. */
+static struct node *caller(struct sim *sim, const struct message *request)
+{
+    struct node *node = cluster_node(sim->server.cluster, sim->nodes[request->node]->name);
+
+    if (node != NULL && request->credential != 0 &&
+        strtoull(node->credential_hash, NULL, 16) == request->credential)
+        return node;
+    refuse(sim, request, 401);
+    return NULL;
+}
+
+/* The process that calls, by its whole name; NULL and refused. */
+static struct process *calling_process(struct sim *sim, const struct message *request)
+{
+    const struct job *job = cluster_job(sim->server.cluster, request->who.job_id);
+    struct process *process = job == NULL
+                                  ? NULL
+                                  : job_find_process(job, request->who.role, request->who.index,
+                                                     request->who.incarnation);
+    struct node *node =
+        process == NULL ? NULL : cluster_node(sim->server.cluster, process->node_name);
+
+    if (process == NULL || node == NULL ||
+        strtoull(node->credential_hash, NULL, 16) != request->credential) {
+        refuse(sim, request, 401);
+        return NULL;
+    }
+    return process;
+}
+
+static void on_join(struct sim *sim, struct message *request)
+{
+    struct server *server = &sim->server;
+    const char *name = sim->nodes[request->node]->name;
+    bool known = cluster_node(server->cluster, name) != NULL;
+    struct message *answer;
+    struct node *node;
+    char hash[24];
+    uint64_t credential = random_u64(&server->random) | 1;
+    int r;
+
+    (void)snprintf(hash, sizeof hash, "%" PRIx64, credential);
+    r = cluster_join_node(server->cluster, name, hash, request->offer, server_instant(sim), &node,
+                          NULL);
+    if (r < 0) {
+        refuse(sim, request, status_of(r));
+        return;
+    }
+    if (!known)
+        node->orders_version = server->generation << 48 | (++server->joins << 20);
+    answer = answer_new(sim, request, 201);
+    answer->credential = credential;
+    answer->lease_us = sim->config.lease_us;
+    server_hold(sim, answer);
+}
+
+/* SIM_MUTANT_PROCESS_NOT_COUNTED: the last running process of a report is left out. */
+static size_t leave_out(const struct sim *sim, const struct message *request)
+{
+    const struct report_data *data = request->report;
+
+    if (sim->config.mutant == SIM_MUTANT_PROCESS_NOT_COUNTED && data->n > 1 &&
+        data->items[data->n - 1].state == PROCESS_RUNNING)
+        return data->n - 1;
+    return data->n;
+}
+
+static void on_report(struct sim *sim, struct message *request)
+{
+    struct node *node = caller(sim, request);
+    struct node_report report = { .boot_id = request->boot_id,
+                                  .sent_us = request->sent_us,
+                                  .session = request->session,
+                                  .foreign_cpu_millicores = request->foreign_cpu_millicores,
+                                  .foreign_memory_bytes = request->foreign_memory_bytes,
+                                  .processes = request->report->items,
+                                  .n_processes = leave_out(sim, request),
+                                  .complete = true };
+    struct message *answer;
+    int r;
+
+    if (node == NULL)
+        return;
+    report.offer = *request->offer;
+    r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
+    answer = answer_new(sim, request, status_of(r));
+    answer->lease_us = sim->config.lease_us;
+    if (r == EDL_ESTALE)
+        answer->session = node->session;
+    server_hold(sim, answer);
+}
+
+static void on_orders(struct sim *sim, struct message *request)
+{
+    const struct node *node = caller(sim, request);
+    struct message *waiter;
+
+    if (node == NULL)
+        return;
+    if (!request->has_version || request->version != node->orders_version ||
+        request->wait_us == 0) {
+        struct message *answer = answer_new(sim, request, 200);
+
+        if (is_ahead(sim))
+            server_hold(sim, answer);
+        else
+            server_answer_orders(sim, answer);
+        return;
+    }
+    waiter = message_new(sim, CALL_ORDERS);
+    waiter->node = request->node;
+    waiter->call = request->call;
+    waiter->has_version = true;
+    waiter->version = request->version;
+    DL_APPEND(sim->server.orders_waiters[request->node], waiter);
+    sim_after(sim, request->wait_us, EVENT_POLL_END, request->node, request->call);
+}
+
+static void fill_order(struct order *order, const struct process *process)
+{
+    const struct role_spec *role = &process->job->spec->roles[process->role];
+
+    order->id.job_id = process->job->id;
+    memcpy(order->id.role, role->name, sizeof order->id.role);
+    order->id.index = process->index;
+    order->id.incarnation = process->incarnation;
+    order->role = process->role;
+    order->run = !process->stop_wanted && process->state != PROCESS_STOPPING;
+    order->grace_us = process->job->spec->grace_us;
+    order->cpu_millicores = role->cpu_millicores;
+    order->memory_bytes = role->memory_bytes;
+    order->gpu_mask = process->gpu_mask;
+    order->n_ports = process->n_ports;
+    memcpy(order->ports, process->ports, sizeof order->ports);
+}
+
+void server_answer_orders(struct sim *sim, struct message *take_answer)
+{
+    const struct node *node =
+        cluster_node(sim->server.cluster, sim->nodes[take_answer->node]->name);
+    const struct process *process;
+    size_t n = 0;
+
+    if (node == NULL) {
+        take_answer->status = 404;
+        send_answer(sim, take_answer);
+        return;
+    }
+    DL_FOREACH2(node->processes, process, node_next)
+    n++;
+    take_answer->orders =
+        xcalloc(1, sizeof *take_answer->orders + n * sizeof take_answer->orders->items[0]);
+    take_answer->orders->refs = 1;
+    take_answer->orders->version = node->orders_version;
+    take_answer->orders->commit = sim->server.commits;
+    take_answer->orders->uncommitted = is_ahead(sim);
+    DL_FOREACH2(node->processes, process, node_next)
+    fill_order(&take_answer->orders->items[take_answer->orders->n++], process);
+    take_answer->version = node->orders_version;
+    send_answer(sim, take_answer);
+}
+
+/* --- tasks --- */
+
+static struct task_queue *make_queue(const struct job *job, const struct sim_work *work)
+{
+    struct task_queue_config config = queue_rules(job->spec);
+    struct task_queue *queue = task_queue_new(&config);
+
+    for (uint32_t i = 0; i < work->tasks; i++) {
+        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+
+        chunk->path = xstrdup("data");
+        chunk->offset_bytes = i;
+        chunk->n_records = work->records_per_task;
+        (void)task_queue_add(queue, chunk, 1);
+    }
+    return queue;
+}
+
+static void on_dataset(struct sim *sim, struct message *request)
+{
+    struct process *process = calling_process(sim, request);
+    const struct truth_job *truth = ledger_job(sim, request->who.job_id);
+    struct task_queue *queue;
+    int r;
+
+    if (process == NULL)
+        return;
+    queue = make_queue(process->job, &sim->submissions[truth->submission].work);
+    r = cluster_set_dataset(sim->server.cluster, process->job, queue, "d", server_instant(sim),
+                            NULL);
+    if (r < 0) {
+        (void)task_queue_free(queue);
+        refuse(sim, request, status_of(r));
+        return;
+    }
+    server_hold(sim, answer_new(sim, request, 200));
+}
+
+/* true: it was answered */
+static bool poll_lease(struct sim *sim, const struct message *request, bool last)
+{
+    struct job *job = cluster_job(sim->server.cluster, request->who.job_id);
+    struct process *holder =
+        job_find_process(job, request->who.role, request->who.index, request->who.incarnation);
+    enum task_lease_result result;
+    struct task *task = NULL;
+    bool save_model = false;
+    struct message *answer;
+    int r = cluster_lease_task(sim->server.cluster, holder, NULL, 0, server_instant(sim), &result,
+                               &task, &save_model, NULL);
+
+    if (r == 0 && result == TASK_LEASE_WAIT && !last)
+        return false;
+    answer = answer_new(sim, request, status_of(r));
+    if (r == 0 && result == TASK_LEASE_GIVEN) {
+        answer->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease };
+        ledger_task_leased(sim, job, task, holder->incarnation);
+    }
+    answer->finished = r == 0 && result == TASK_LEASE_FINISHED;
+    answer->wait = r == 0 && result == TASK_LEASE_WAIT;
+    answer->save_model = save_model;
+    if (r < 0 || answer->wait)
+        send_answer(sim, answer);
+    else
+        server_hold(sim, answer);
+    return true;
+}
+
+static void on_lease(struct sim *sim, struct message *request)
+{
+    const struct process *process = calling_process(sim, request);
+    struct message *waiter;
+
+    if (process == NULL || poll_lease(sim, request, request->wait_us == 0))
+        return;
+    waiter = message_new(sim, CALL_LEASE);
+    waiter->node = request->node;
+    waiter->call = request->call;
+    waiter->process = request->process;
+    waiter->who = request->who;
+    waiter->wait_us = sim->now_us + MIN_OF(request->wait_us, LEASE_WAIT_MAX_US);
+    DL_APPEND(ledger_job(sim, request->who.job_id)->waiters, waiter);
+    sim_at(sim, waiter->wait_us, EVENT_LEASE_END, (uint32_t)request->who.job_id, request->call,
+           NULL);
+}
+
+void server_serve_tasks(struct sim *sim, struct truth_job *job)
+{
+    struct message *list = job->waiters;
+    struct message *waiter;
+    struct message *next;
+
+    job->waiters = NULL;
+    DL_FOREACH_SAFE(list, waiter, next)
+    {
+        DL_DELETE(list, waiter);
+        if (poll_lease(sim, waiter, sim->now_us >= waiter->wait_us))
+            (void)message_free(sim, waiter);
+        else
+            DL_APPEND(job->waiters, waiter);
+    }
+}
+
+/* SIM_MUTANT_STALE_FINISH_ACCEPTED: whoever holds the task now is said to have called */
+static int finish_as_holder(struct sim *sim, struct job *job, const struct task_ref *ref)
+{
+    const struct task *task = task_queue_task(job->queue, ref->task);
+
+    for (struct process *p = job->processes; task != NULL && p != NULL; p = p->job_next)
+        if (p->incarnation == task->holder && task->state == TASK_LEASED)
+            return cluster_finish_task(sim->server.cluster, p, ref->task,
+                                       task_queue_pass(job->queue), task->lease,
+                                       server_instant(sim), NULL);
+    return EDL_ESTALE;
+}
+
+static void on_finish(struct sim *sim, struct message *request)
+{
+    struct process *process = calling_process(sim, request);
+    int r;
+
+    if (process == NULL)
+        return;
+    r = cluster_finish_task(sim->server.cluster, process, request->ref.task, request->ref.pass,
+                            request->ref.lease, server_instant(sim), NULL);
+    if (r == EDL_ESTALE && sim->config.mutant == SIM_MUTANT_STALE_FINISH_ACCEPTED)
+        r = finish_as_holder(sim, process->job, &request->ref);
+    if (r == 0)
+        ledger_task_finished(sim, process->job, &request->ref, request->who.incarnation);
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, answer_new(sim, request, 200));
+}
+
+static void on_fail(struct sim *sim, struct message *request)
+{
+    struct process *process = calling_process(sim, request);
+    int r;
+
+    if (process == NULL)
+        return;
+    r = cluster_fail_task(sim->server.cluster, process, request->ref.task, request->ref.pass,
+                          request->ref.lease, request->returned, server_instant(sim), NULL);
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, answer_new(sim, request, 200));
+}
+
+static void on_saved(struct sim *sim, struct message *request)
+{
+    struct process *process = calling_process(sim, request);
+    int r;
+
+    if (process == NULL)
+        return;
+    r = cluster_model_saved(sim->server.cluster, process, server_instant(sim), NULL);
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, answer_new(sim, request, 200));
+}
+
+/* --- people --- */
+
+static struct message *told(struct sim *sim, const struct message *request, int status)
+{
+    struct message *answer = answer_new(sim, request, status);
+
+    answer->serial = ++sim->server.serials;
+    return answer;
+}
+
+static void spoil_spec(const struct sim *sim, struct job_spec *spec)
+{
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        if (sim->config.mutant == SIM_MUTANT_GANG_BY_HALVES)
+            spec->roles[i].min = 1;
+        if (sim->config.mutant == SIM_MUTANT_MAX_EXCEEDED &&
+            spec->roles[i].max > spec->roles[i].min)
+            spec->roles[i].max += 3;
+    }
+}
+
+static void on_submit(struct sim *sim, struct message *request)
+{
+    const struct operation *op = &sim->operations[request->op];
+    struct job_spec *spec = job_spec_copy(sim->submissions[op->submission].spec);
+    struct message *answer;
+    struct job *job = cluster_find_job(sim->server.cluster, spec->name);
+    int r;
+
+    spoil_spec(sim, spec);
+    r = cluster_submit(sim->server.cluster, spec, "sim", server_instant(sim), &job, NULL);
+    if (r < 0)
+        (void)job_spec_free(spec);
+    else
+        (void)ledger_job_made(sim, job, op->submission);
+    answer = told(sim, request, r == 0 ? 201 : status_of(r));
+    /* the document of a name that is taken tells whose it is */
+    answer->job_id = job != NULL ? job->id : 0;
+    if (r == 0 || is_ahead(sim)) /* that a name is taken may be news, too */
+        server_hold(sim, answer);
+    else
+        send_answer(sim, answer);
+}
+
+static void on_kill(struct sim *sim, struct message *request)
+{
+    struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    int r = job == NULL
+                ? -ENOENT
+                : cluster_kill_job(sim->server.cluster, job, NULL, server_instant(sim), NULL);
+
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, told(sim, request, 200));
+}
+
+static void on_scale(struct sim *sim, struct message *request)
+{
+    const struct operation *op = &sim->operations[request->op];
+    struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    int r = job == NULL ? -ENOENT
+                        : cluster_scale_job(sim->server.cluster, job, op->role, op->min, op->max,
+                                            server_instant(sim), NULL);
+
+    if (r == 0)
+        ledger_scaled(sim, job, request->op);
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, told(sim, request, 200));
+}
+
+static void on_node_state(struct sim *sim, struct message *request)
+{
+    const struct operation *op = &sim->operations[request->op];
+    struct node *node = cluster_node(sim->server.cluster, sim->nodes[op->node]->name);
+    int r = node == NULL ? -ENOENT
+                         : cluster_set_node_state(sim->server.cluster, node, op->state,
+                                                  server_instant(sim), NULL);
+
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, told(sim, request, 200));
+}
+
+static void on_node_remove(struct sim *sim, struct message *request)
+{
+    uint32_t number = sim->operations[request->op].node;
+    struct node *node = cluster_node(sim->server.cluster, sim->nodes[number]->name);
+    int r = node == NULL
+                ? 0 /* it was removed, and the answer lost */
+                : cluster_remove_node(sim->server.cluster, node, server_instant(sim), NULL);
+
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, told(sim, request, 200));
+    if (r == 0 && node != NULL)
+        server_node_removed(sim, number);
+}
+
+static void (*const handlers[_CALL_MAX])(struct sim *, struct message *) = {
+    [CALL_JOIN] = on_join,
+    [CALL_REPORT] = on_report,
+    [CALL_ORDERS] = on_orders,
+    [CALL_DATASET] = on_dataset,
+    [CALL_LEASE] = on_lease,
+    [CALL_FINISH] = on_finish,
+    [CALL_FAIL] = on_fail,
+    [CALL_SAVED] = on_saved,
+    [CALL_SUBMIT] = on_submit,
+    [CALL_KILL] = on_kill,
+    [CALL_SCALE] = on_scale,
+    [CALL_NODE_STATE] = on_node_state,
+    [CALL_NODE_REMOVE] = on_node_remove,
+};
+
+void server_handle(struct sim *sim, struct message *take_request)
+{
+    handlers[take_request->kind](sim, take_request);
+    (void)message_free(sim, take_request);
+}
+
+void server_on_lease_end(struct sim *sim, uint32_t job, uint64_t call)
+{
+    struct truth_job *truth = ledger_job(sim, job);
+    struct message *waiter;
+
+    if (!sim->server.up || truth == NULL)
+        return;
+    DL_FOREACH(truth->waiters, waiter)
+    if (waiter->call == call)
+        break;
+    if (waiter == NULL)
+        return;
+    if (sim->server.busy) { /* the loop is in the commit: a moment later */
+        sim_after(sim, USEC_PER_MSEC, EVENT_LEASE_END, job, call);
+        return;
+    }
+    DL_DELETE(truth->waiters, waiter);
+    waiter->wait_us = 0;
+    waiter->generation = sim->server.generation;
+    server_receive(sim, waiter);
+}

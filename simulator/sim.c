@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim.c - a simulated cluster: made, told what is to happen, run, looked at */
+#include "simulator/sim.h"
+
+#include <utlist.h>
+
+#include "simulator/internal.h"
+
+static const char *const mutant_names[_SIM_MUTANT_MAX] = {
+    [SIM_MUTANT_NONE] = "none",
+    [SIM_MUTANT_ANSWER_BEFORE_COMMIT] = "answer-before-commit",
+    [SIM_MUTANT_ORDERS_BEFORE_COMMIT] = "orders-before-commit",
+    [SIM_MUTANT_FENCE_IGNORES_LEASE] = "fence-ignores-lease",
+    [SIM_MUTANT_STORE_LOSES_RECORD] = "store-loses-record",
+    [SIM_MUTANT_STORE_KEEPS_TORN] = "store-keeps-torn",
+    [SIM_MUTANT_STALE_FINISH_ACCEPTED] = "stale-finish-accepted",
+    [SIM_MUTANT_PROCESS_NOT_COUNTED] = "process-not-counted",
+    [SIM_MUTANT_CAPACITY_DOUBLED] = "capacity-doubled",
+    [SIM_MUTANT_REASON_EMPTIED] = "reason-emptied",
+    [SIM_MUTANT_RESTART_FORGETS_INCARNATION] = "restart-forgets-incarnation",
+    [SIM_MUTANT_AGENT_FORGETS_EXITS] = "agent-forgets-exits",
+    [SIM_MUTANT_MARGIN_NEGATIVE] = "margin-negative",
+    [SIM_MUTANT_STOP_IGNORED] = "stop-ignored",
+    [SIM_MUTANT_GANG_BY_HALVES] = "gang-by-halves",
+    [SIM_MUTANT_MAX_EXCEEDED] = "max-exceeded",
+};
+
+const char *sim_mutant_to_string(enum sim_mutant mutant)
+{
+    return (unsigned)mutant < _SIM_MUTANT_MAX ? mutant_names[mutant] : "?";
+}
+
+static void set_default(uint64_t *value, uint64_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+struct sim *sim_new(const struct sim_config *config)
+{
+    struct sim *sim = xcalloc(1, sizeof *sim);
+
+    sim->config = *config;
+    if (sim->config.policy == NULL)
+        sim->config.policy = &policy_fulfilment;
+    if (sim->config.max_load_permille == 0)
+        sim->config.max_load_permille = 970;
+    set_default(&sim->config.lease_us, 15 * USEC_PER_SEC);
+    set_default(&sim->config.lease_margin_us, 2 * USEC_PER_SEC);
+    set_default(&sim->config.heartbeat_us, USEC_PER_SEC);
+    sim->server.random = stream(sim, "server", 0, 0);
+    sim->server.store = memory_store_new();
+    sim->server.timer_at_us = NEVER_US;
+    sim_at(sim, 0, EVENT_SERVER_START, 0, 0, NULL);
+    return sim;
+}
+
+static void free_event(struct sim *sim, const struct event *event)
+{
+    if (event->kind == EVENT_DELIVER)
+        (void)message_free(sim, event->p);
+    else if (event->kind == EVENT_SCRIPT || event->kind == EVENT_HEAL)
+        free(event->p);
+}
+
+struct sim *sim_free(struct sim *sim)
+{
+    struct message *message;
+
+    if (sim == NULL)
+        return NULL;
+    for (size_t i = 0; i < sim->heap.n; i++)
+        free_event(sim, &sim->heap.items[i]);
+    free(sim->heap.items);
+    for (size_t i = 0; i < sim->server.n_late; i++)
+        free_event(sim, &sim->server.late[i]);
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        for (size_t j = 0; j < sim->nodes[i]->n_late; j++)
+            free_event(sim, &sim->nodes[i]->late[j]);
+    ledger_done(sim);
+    server_done(sim);
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        machine_done(sim->nodes[i]);
+    free(sim->nodes);
+    for (uint32_t i = 0; i < sim->n_submissions; i++)
+        (void)job_spec_free(sim->submissions[i].spec);
+    free(sim->submissions);
+    free(sim->operations);
+    for (size_t i = 0; i < sim->n_texts; i++)
+        free(sim->texts[i]);
+    while ((message = sim->free_messages) != NULL) {
+        sim->free_messages = message->next;
+        free(message);
+    }
+    free(sim);
+    return NULL;
+}
+
+/* --- what is to happen --- */
+
+uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
+                      const struct node_offer *offer)
+{
+    struct sim_node *node = xcalloc(1, sizeof *node);
+
+    if (sim->n_nodes == sim->cap_nodes) {
+        sim->cap_nodes = sim->cap_nodes ? 2 * sim->cap_nodes : 16;
+        sim->nodes = xreallocarray(sim->nodes, sim->cap_nodes, sizeof(*sim->nodes));
+        sim->server.orders_waiters = xreallocarray(sim->server.orders_waiters, sim->cap_nodes,
+                                                   sizeof(*sim->server.orders_waiters));
+    }
+    node->number = sim->n_nodes;
+    (void)snprintf(node->name, sizeof node->name, "%s", name);
+    node->offer = *offer;
+    /* the core shows it to nobody here; it tells which node of ours a node of the core is */
+    (void)snprintf(node->offer.address, sizeof node->offer.address, "%u", node->number);
+    node->told = node->offer;
+    if (sim->config.mutant == SIM_MUTANT_CAPACITY_DOUBLED)
+        node->told.cpu_millicores *= 2;
+    node->network_random = stream(sim, "network", node->number, 0);
+    node->agent_random = stream(sim, "agent", node->number, 0);
+    sim->server.orders_waiters[sim->n_nodes] = NULL;
+    sim->nodes[sim->n_nodes++] = node;
+    sim_at(sim, at_us, EVENT_NODE, node->number, 0, NULL);
+    return node->number;
+}
+
+static uint32_t add_operation(struct sim *sim, uint64_t at_us, const struct operation *op)
+{
+    uint32_t number = sim->n_operations++;
+
+    if (number == sim->cap_operations) {
+        sim->cap_operations = sim->cap_operations ? 2 * sim->cap_operations : 16;
+        sim->operations =
+            xreallocarray(sim->operations, sim->cap_operations, sizeof *sim->operations);
+    }
+    sim->operations[number] = *op;
+    sim->operations[number].random = stream(sim, "client", op->kind, number);
+    sim_at(sim, at_us, EVENT_CLIENT, number, 0, NULL);
+    return number;
+}
+
+uint32_t sim_submit_at(struct sim *sim, uint64_t at_us, struct job_spec *take_spec,
+                       const struct sim_work *work)
+{
+    struct submission *submission;
+    uint32_t number = sim->n_submissions++;
+
+    if (number == sim->cap_submissions) {
+        sim->cap_submissions = sim->cap_submissions ? 2 * sim->cap_submissions : 16;
+        sim->submissions =
+            xreallocarray(sim->submissions, sim->cap_submissions, sizeof *sim->submissions);
+    }
+    submission = &sim->submissions[number];
+    *submission = (struct submission){
+        .spec = take_spec, .work = *work, .submitted_us = NEVER_US, .acknowledged_us = NEVER_US
+    };
+    (void)snprintf(submission->name, sizeof submission->name, "%s", take_spec->name);
+    (void)add_operation(sim, at_us,
+                        &(struct operation){
+                            .kind = CALL_SUBMIT, .submission = number, .node = NOBODY });
+    return number;
+}
+
+void sim_kill_at(struct sim *sim, uint64_t at_us, uint32_t submission)
+{
+    (void)add_operation(sim, at_us,
+                        &(struct operation){
+                            .kind = CALL_KILL, .submission = submission, .node = NOBODY });
+}
+
+void sim_scale_at(struct sim *sim, uint64_t at_us, uint32_t submission, const char *role,
+                  uint32_t min, uint32_t max)
+{
+    struct operation op = {
+        .kind = CALL_SCALE, .submission = submission, .node = NOBODY, .min = min, .max = max
+    };
+
+    (void)snprintf(op.role, sizeof op.role, "%s", role != NULL ? role : "trainer");
+    (void)add_operation(sim, at_us, &op);
+}
+
+void sim_node_state_at(struct sim *sim, uint64_t at_us, uint32_t node, enum node_state state)
+{
+    (void)add_operation(sim, at_us,
+                        &(struct operation){ .kind = CALL_NODE_STATE,
+                                             .submission = NOBODY,
+                                             .node = node,
+                                             .state = state });
+}
+
+void sim_remove_node_at(struct sim *sim, uint64_t at_us, uint32_t node)
+{
+    (void)add_operation(sim, at_us,
+                        &(struct operation){
+                            .kind = CALL_NODE_REMOVE, .submission = NOBODY, .node = node });
+}
+
+void sim_foreign_at(struct sim *sim, uint64_t at_us, uint32_t node, uint64_t cpu_millicores,
+                    uint64_t memory_bytes)
+{
+    sim_script_at(sim, at_us,
+                  &(struct script){ .kind = SCRIPT_FOREIGN,
+                                    .node = node,
+                                    .a = cpu_millicores,
+                                    .b = memory_bytes });
+}
+
+/* --- running --- */
+
+static void on_program(struct sim *sim, struct sim_node *node, uint64_t serial)
+{
+    struct unit *unit = machine_unit(node, serial);
+
+    if (unit != NULL)
+        program_on_event(sim, unit);
+}
+
+static void dispatch(struct sim *sim, const struct event *event)
+{
+    switch ((enum event_kind)event->kind) {
+    case EVENT_DELIVER:
+        network_deliver(sim, event->p);
+        break;
+    case EVENT_NODE:
+        machine_boot(sim, sim->nodes[event->a]);
+        break;
+    case EVENT_AGENT_START:
+        agent_start(sim, sim->nodes[event->a]);
+        break;
+    case EVENT_AGENT_TIMER:
+        agent_on_timer(sim, sim->nodes[event->a], event->b);
+        break;
+    case EVENT_TAIL:
+        agent_on_tail(sim, sim->nodes[event->a], event->b, event->p == NULL);
+        break;
+    case EVENT_UNIT:
+        on_unit(sim, sim->nodes[event->a], event->b);
+        break;
+    case EVENT_SUPERVISOR:
+        on_supervisor(sim, sim->nodes[event->a], event->b);
+        break;
+    case EVENT_PROGRAM:
+        on_program(sim, sim->nodes[event->a], event->b);
+        break;
+    case EVENT_COMMITTED:
+        server_on_committed(sim, event->b);
+        break;
+    case EVENT_SERVER_TIMER:
+        server_on_timer(sim, event->b);
+        break;
+    case EVENT_SERVER_START:
+        server_start(sim);
+        break;
+    case EVENT_SERVER_CRASH:
+        if (event->b == sim->server.generation && !sim->server.frozen)
+            server_crash(sim, CRASH_NOW, sim->server.down_us);
+        break;
+    case EVENT_POLL_END:
+        server_on_poll_end(sim, event->a, event->b);
+        break;
+    case EVENT_LEASE_END:
+        server_on_lease_end(sim, event->a, event->b);
+        break;
+    case EVENT_CLIENT:
+        client_on_event(sim, event->a, event->b);
+        break;
+    case EVENT_SCRIPT:
+        script_run(sim, event->p);
+        free(event->p);
+        break;
+    case EVENT_HEAL:
+        script_heal(sim, event->p);
+        free(event->p);
+        break;
+    case _EVENT_MAX:
+        break;
+    }
+}
+
+bool sim_step(struct sim *sim)
+{
+    struct event event;
+
+    if (sim->violated || !heap_pop(&sim->heap, &event))
+        return false;
+    sim->now_us = event.at_us;
+    sim->events++;
+    sim_mix(sim, event.at_us ^ (uint64_t)event.kind << 56 ^ (uint64_t)event.a << 40);
+    if (!machine_defers(sim, &event))
+        dispatch(sim, &event);
+    return !sim->violated;
+}
+
+void sim_run_until(struct sim *sim, uint64_t us)
+{
+    while (sim->heap.n > 0 && sim->heap.items[0].at_us <= us && sim_step(sim))
+        continue;
+    if (!sim->violated)
+        sim->now_us = MAX_OF(sim->now_us, us);
+}
+
+/* --- looking --- */
+
+uint64_t sim_now_us(const struct sim *sim)
+{
+    return sim->now_us;
+}
+
+uint64_t sim_events(const struct sim *sim)
+{
+    return sim->events;
+}
+
+const struct edl_error *sim_violation(const struct sim *sim)
+{
+    return sim->violated ? &sim->violation : NULL;
+}
+
+uint64_t sim_hash(const struct sim *sim)
+{
+    return sim->hash;
+}
+
+const struct cluster *sim_cluster(const struct sim *sim)
+{
+    return sim->server.cluster;
+}
+
+static uint32_t count_bits(uint64_t mask)
+{
+    return (uint32_t)__builtin_popcountll(mask);
+}
+
+void sim_each_process(const struct sim *sim, sim_process_fn fn, void *userdata)
+{
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        const struct unit *unit;
+
+        DL_FOREACH(sim->nodes[i]->units, unit)
+        if (unit->life == LIFE_STARTING || unit->life == LIFE_RUNNING)
+            fn(&(struct sim_process_view){ .node = i,
+                                           .job_id = unit->id.job_id,
+                                           .role = unit->id.role,
+                                           .index = unit->id.index,
+                                           .incarnation = unit->id.incarnation,
+                                           .running = unit->life == LIFE_RUNNING,
+                                           .stopping = unit->told,
+                                           .since_us = unit->since_us,
+                                           .cpu_millicores = unit->cpu_millicores,
+                                           .memory_bytes = unit->memory_bytes,
+                                           .gpus = count_bits(unit->gpu_mask) },
+               userdata);
+    }
+}
+
+size_t sim_n_submissions(const struct sim *sim)
+{
+    return sim->n_submissions;
+}
+
+void sim_job_facts(const struct sim *sim, uint32_t submission, struct sim_job_facts *ret)
+{
+    const struct submission *made = &sim->submissions[submission];
+    const struct truth_job *truth = made->job_id != 0 ? ledger_job(sim, made->job_id) : NULL;
+
+    *ret = (struct sim_job_facts){ .name = made->name,
+                                   .job_id = made->job_id,
+                                   .submitted_us = made->submitted_us,
+                                   .acknowledged_us = made->acknowledged_us,
+                                   .started_us = NEVER_US,
+                                   .ended_us = NEVER_US };
+    if (truth == NULL)
+        return;
+    ret->started_us = truth->started_us;
+    ret->ended_us = truth->ended_us;
+    ret->state = truth->state;
+    ret->resizes = truth->resizes;
+    ret->cpu_granted_us =
+        truth->cpu_used_us + truth->cpu_now * (sim->now_us - truth->cpu_since_us) / 1000;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim.h - a whole cluster under a virtual clock: scheduler, agents, machines, processes, clients
+ *
+ * What decides is the very object code of the daemons (libcore.a, libagentcore.a); around it stand
+ * models of the network, the store, the machines and the programs. One thread, one heap of events,
+ * ties in the order of their making: a seed and a configuration give one history, on every machine.
+ * Every time is in microseconds of the simulation's own clock, which begins at 0.
+ *
+ * After every event the checkers look from the outside at what really ran when. The first violation
+ * stops the simulation: sim_step returns false and sim_violation tells it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "scheduler/core/cluster.h"
+
+struct edl_error;
+struct sim;
+
+/* Uniform, both ends included. */
+struct sim_range {
+    uint64_t min_us, max_us;
+};
+
+/* One bug planted into the simulator's shells, to see its checker catch it. */
+enum sim_mutant {
+    SIM_MUTANT_NONE,
+    SIM_MUTANT_ANSWER_BEFORE_COMMIT,        /* answers leave when the core took the call */
+    SIM_MUTANT_ORDERS_BEFORE_COMMIT,        /* orders are made of a state that is not on disk */
+    SIM_MUTANT_FENCE_IGNORES_LEASE,         /* supervisors go on when the lease ends */
+    SIM_MUTANT_STORE_LOSES_RECORD,          /* now and then one record of a commit is not kept */
+    SIM_MUTANT_STORE_KEEPS_TORN,            /* half of a commit survives a crash in the middle */
+    SIM_MUTANT_STALE_FINISH_ACCEPTED,       /* the trainer's lease number is not looked at */
+    SIM_MUTANT_PROCESS_NOT_COUNTED,         /* reports leave out a process that runs */
+    SIM_MUTANT_CAPACITY_DOUBLED,            /* agents offer twice of what there is */
+    SIM_MUTANT_REASON_EMPTIED,              /* waiting jobs lose their reason */
+    SIM_MUTANT_RESTART_FORGETS_INCARNATION, /* restored jobs count incarnations anew */
+    SIM_MUTANT_AGENT_FORGETS_EXITS, /* a restarted agent adopts the living only and says so */
+    SIM_MUTANT_MARGIN_NEGATIVE,     /* a silent node's work is granted before its lease ended */
+    SIM_MUTANT_STOP_IGNORED,        /* agents lose some of the stops they are to carry out */
+    SIM_MUTANT_GANG_BY_HALVES,      /* the core is told that one of each is enough */
+    SIM_MUTANT_MAX_EXCEEDED,        /* the core is told a larger maximum */
+    _SIM_MUTANT_MAX,
+};
+const char *sim_mutant_to_string(enum sim_mutant mutant);
+
+struct sim_config {
+    uint64_t seed;
+    /* scheduler */
+    const struct policy *policy;
+    uint32_t max_load_permille;         /* 0: 970 */
+    uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
+    struct sim_range commit;            /* how long a commit takes */
+    /* agents */
+    uint64_t heartbeat_us; /* 0: 1 s */
+    /* network, one way; every message draws its own */
+    struct sim_range latency;
+    uint32_t tail_ppm; /* so many take up to tail_us instead */
+    uint64_t tail_us;
+    uint32_t loss_ppm, duplicate_ppm;
+    /* checks */
+    bool no_checks;        /* experiments that were checked with other seeds */
+    uint32_t replay_every; /* compare state and store every so many commits; 0: by size */
+    uint32_t deep_every;   /* cluster_check and the whole ledger every so many turns; 0: by size */
+    enum sim_mutant mutant;
+    FILE *trace; /* borrowed; every event one line; NULL: none */
+};
+
+/* What the processes of a job really do, which its document does not tell.
+ * Roles that do not work (pserver beside others) run until told to stop. */
+enum sim_work_kind {
+    SIM_WORK_TASKS,    /* the working roles lease tasks of a dataset, save the model, exit 0 */
+    SIM_WORK_LIFETIME, /* each runs for lifetime_us, then exits 0 */
+    SIM_WORK_FOREVER,  /* until told to stop */
+};
+
+struct sim_work {
+    enum sim_work_kind kind;
+    uint32_t tasks;            /* TASKS: of one pass (spec->passes of them) */
+    uint32_t records_per_task; /* TASKS */
+    uint64_t task_us;          /* TASKS: one task in a job of one instance */
+    /* TASKS: n instances work n^(speedup/1000) times as fast as one; 0 and 1000: linear */
+    uint32_t speedup_permille;
+    uint64_t save_us;             /* TASKS: the model */
+    struct sim_range lifetime;    /* LIFETIME */
+    struct sim_range start, stop; /* from order to running; from SIGTERM to gone */
+    uint32_t start_failure_ppm;   /* of starts that fail */
+    uint32_t crash_ppm;           /* of tasks (TASKS) or lives (LIFETIME) that end non-zero */
+    uint32_t ignores_sigterm_ppm; /* of processes: SIGKILL after the grace */
+};
+
+struct sim *sim_new(const struct sim_config *config);
+struct sim *sim_free(struct sim *sim);
+
+/* --- what is to happen; before or during the run, never in the past ----------------------------
+ */
+
+/* sim_add_node - a machine whose agent starts at at_us; returns its number (0, 1, ..) */
+uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
+                      const struct node_offer *offer);
+
+/* sim_submit_at - a client submits and tries again until it is answered; returns the submission's
+ * number (0, 1, ..) */
+uint32_t sim_submit_at(struct sim *sim, uint64_t at_us, struct job_spec *take_spec,
+                       const struct sim_work *work);
+/* The same for what people do to a job; it waits for its submission to be answered. */
+void sim_kill_at(struct sim *sim, uint64_t at_us, uint32_t submission);
+void sim_scale_at(struct sim *sim, uint64_t at_us, uint32_t submission, const char *role,
+                  uint32_t min, uint32_t max);
+/* NODE_READY, NODE_CORDONED, NODE_DRAINING */
+void sim_node_state_at(struct sim *sim, uint64_t at_us, uint32_t node, enum node_state state);
+/* refused while its processes live; its agent joins again */
+void sim_remove_node_at(struct sim *sim, uint64_t at_us, uint32_t node);
+/* load of the machine that is not ours, from now on; agents smooth it as they do */
+void sim_foreign_at(struct sim *sim, uint64_t at_us, uint32_t node, uint64_t cpu_millicores,
+                    uint64_t memory_bytes);
+
+/* --- running ------------------------------------------------------------------------------------
+ */
+bool sim_step(struct sim *sim); /* one event; false: nothing left, or a violation */
+void sim_run_until(struct sim *sim, uint64_t us); /* all events up to and at that time */
+uint64_t sim_now_us(const struct sim *sim);
+uint64_t sim_events(const struct sim *sim);                   /* handled so far */
+const struct edl_error *sim_violation(const struct sim *sim); /* NULL: none */
+uint64_t sim_hash(const struct sim *sim);                     /* of the history so far */
+
+/* --- looking ------------------------------------------------------------------------------------
+ */
+/* the scheduler's view, possibly ahead of the store by the turn under way; NULL while it is down */
+const struct cluster *sim_cluster(const struct sim *sim);
+
+struct sim_process_view {
+    uint32_t node;
+    uint64_t job_id;
+    const char *role;
+    uint32_t index;
+    uint64_t incarnation;
+    bool running;      /* false: its start is under way */
+    bool stopping;     /* got SIGTERM */
+    uint64_t since_us; /* begin of its start */
+    uint64_t cpu_millicores, memory_bytes;
+    uint32_t gpus;
+};
+typedef void (*sim_process_fn)(const struct sim_process_view *view, void *userdata);
+/* sim_each_process - what REALLY runs, by node and then in order of start */
+void sim_each_process(const struct sim *sim, sim_process_fn fn, void *userdata);
+
+/* What really became of a submission; times are NEVER_US while they have not come. */
+struct sim_job_facts {
+    const char *name;
+    uint64_t job_id;          /* 0: not answered yet */
+    uint64_t submitted_us;    /* the client's first try */
+    uint64_t acknowledged_us; /* its answer came */
+    uint64_t started_us;      /* the whole minimum really ran for the first time */
+    uint64_t ended_us;        /* committed as final */
+    enum job_state state;     /* as last committed */
+    uint32_t resizes;
+    uint64_t cpu_granted_us; /* integral over what really ran: millicores * us / 1000 */
+};
+size_t sim_n_submissions(const struct sim *sim);
+void sim_job_facts(const struct sim *sim, uint32_t submission, struct sim_job_facts *ret);
+
+/* --- seeds: schedule of faults and of work derived from a number (faults.h) ---------------------
+ */
+struct sim_run_options {
+    const char *profile;  /* none, network, crash, clock, storage, mixed, storm; NULL: mixed */
+    uint64_t duration_us; /* faults and submissions happen in it; 0: by seed. Calm follows. */
+    uint32_t nodes;       /* 0: by seed, 2..8 mostly */
+    const struct policy *policy; /* NULL: fulfilment */
+    enum sim_mutant mutant;
+    bool no_shrink; /* on a violation: do not look for a shorter history */
+    FILE *trace;    /* borrowed; NULL: none */
+};
+
+struct sim_result {
+    bool failed;
+    uint64_t events;
+    uint64_t node_us;       /* simulated: nodes times virtual time */
+    uint64_t hash;          /* of the history */
+    uint64_t violated_us;   /* when */
+    char violation[400];    /* "" when !failed */
+    char *history;          /* owned: last events before it, a line each; NULL when !failed */
+    char *schedule;         /* owned: what was to happen, shrunk; NULL when !failed */
+    uint32_t schedule_full; /* entries before shrinking */
+    uint32_t schedule_left; /* entries after */
+};
+
+/* sim_run_seed - 0: it ran (ret->failed tells how it went); -EINVAL with error: no such profile */
+int sim_run_seed(const struct sim_run_options *options, uint64_t seed, struct sim_result *ret,
+                 struct edl_error *error);
+void sim_result_done(struct sim_result *result);
+/* sim_profile_name - the i-th profile, NULL after the last */
+const char *sim_profile_name(size_t i);

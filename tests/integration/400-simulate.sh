@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# `edl simulate`: seeds, scenarios and experiments, what is printed and what it exits with. No cluster is started.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+PATH=$EDL_BUILD_DIR:$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAIL: $*" >&2; exit 1; }
+status_of() { # EXPECTED COMMAND...: output in $work/out
+    local expected=$1 status=0
+    shift
+    "$@" >"$work/out" 2>&1 || status=$?
+    [ $status = "$expected" ] || fail "$*: exit status $status instead of $expected: $(cat "$work/out")"
+}
+says() { grep -q -e "$1" "$work/out" || fail "no \"$1\" in: $(cat "$work/out")"; }
+
+# seeds: the same seed is the same history
+status_of 0 edl simulate --faults mixed --seeds 3 --first-seed 5
+says '^mixed: 3 seeds, .* 0 violations$'
+edl simulate --faults mixed --seed 7 --trace | grep -v '^mixed:' >"$work/one"
+edl simulate --faults mixed --seed 7 --trace | grep -v '^mixed:' >"$work/two"
+[ -s "$work/one" ] || fail 'the trace is empty'
+cmp -s "$work/one" "$work/two" || fail 'seed 7 has two histories'
+edl simulate --faults mixed --seed 8 --trace | grep -v '^mixed:' >"$work/two"
+! cmp -s "$work/one" "$work/two" || fail 'seeds 7 and 8 have one history'
+edl simulate --faults none --seeds 2 --json >"$work/json"
+jq -e '.seeds == 2 and .violations == 0 and .node_hours > 0 and .events > 0' "$work/json" >/dev/null ||
+    fail "json: $(cat "$work/json")"
+
+# a night ends well at a signal
+edl simulate --night >"$work/out" 2>&1 &
+night=$!
+sleep 1
+kill -TERM $night
+wait $night || fail "the night ended with $?: $(cat "$work/out")"
+says ' 0 violations$'
+
+# a scenario: table, JSON, plot data; the seed decides
+scenario=$EDL_SOURCE_DIR/conf/examples/simulate.yaml
+status_of 0 edl simulate "$scenario" --every 30s --plot "$work/plot.tsv"
+says '^train-2 .*succeeded'
+says '^waiting  .*mean'
+says '^cores of others back'
+says 'RUNNING-TRAINERS'
+[ "$(head -n 1 "$work/plot.tsv" | cut -f 1,12,15)" = "seconds	train-0	hostname" ] || fail "plot: $(head -n 1 "$work/plot.tsv")"
+[ "$(awk -F '\t' '{ print NF }' "$work/plot.tsv" | sort -u)" = 15 ] || fail 'plot: columns'
+edl simulate "$scenario" --json >"$work/one"
+edl simulate "$scenario" --json >"$work/two"
+cmp -s "$work/one" "$work/two" || fail 'the same seed gave two results'
+jq -e '[.rounds[0].jobs[].state] == ["succeeded", "succeeded", "succeeded", "succeeded"]' "$work/one" >/dev/null ||
+    fail "states: $(cat "$work/one")"
+edl simulate "$scenario" --json --rounds 2 | jq -e '[.rounds[].seed] == [1, 2]' >/dev/null || fail 'rounds'
+edl simulate --experiment tutorial --json >"$work/json"
+jq -e '[.figures[] | select(.met != null) | .met] | length == 2 and all' "$work/json" >/dev/null ||
+    fail "tutorial: $(jq -c .figures "$work/json")"
+
+# what --show prints is a scenario, the same one
+edl simulate --experiment tutorial --show >"$work/tutorial.yaml"
+edl simulate "$work/tutorial.yaml" --json | jq -S .rounds >"$work/one"
+jq -S .rounds "$work/json" >"$work/two"
+cmp -s "$work/one" "$work/two" || fail 'the shown experiment is another one'
+
+# wrong input
+status_of 2 edl simulate
+status_of 2 edl simulate --faults rain
+says 'there are none, network'
+status_of 2 edl simulate --experiment case9
+says 'one of case1'
+status_of 2 edl simulate "$scenario" --faults mixed
+status_of 2 edl simulate --seed 3 --seeds 4
+status_of 2 edl simulate "$work/none.yaml"
+printf 'nodes: [{cpu: 1, memroy: 1Gi}]\n' >"$work/bad.yaml"
+status_of 2 edl simulate "$work/bad.yaml"
+says '/nodes/0/memroy'
+says 'did you mean "memory"'
+exit 0

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sim.c - the simulator itself, and some seeds of every profile
+ *
+ * EDL_SEEDS: how many of each profile; EDL_SEED: the first one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "simulator/internal.h"
+
+#define SEEDS 25
+#define GIB (UINT64_C(1) << 30)
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* --- the engine --- */
+
+static void test_heap_gives_events_by_time_then_by_their_making(void **state)
+{
+    struct heap heap = { 0 };
+    uint64_t random = 7;
+    struct event last = { 0 };
+    struct event event;
+
+    (void)state;
+    for (uint64_t i = 1; i <= 1000; i++)
+        heap_push(&heap, &(struct event){ .at_us = random_below(&random, 50), .seq = i });
+    for (int i = 0; i < 1000; i++) {
+        assert_true(heap_pop(&heap, &event));
+        assert_true(event.at_us > last.at_us ||
+                    (event.at_us == last.at_us && event.seq > last.seq));
+        last = event;
+    }
+    assert_false(heap_pop(&heap, &event));
+    free(heap.items);
+}
+
+static void test_stream_depends_on_seed_name_and_numbers(void **state)
+{
+    const struct sim one = { .config = { .seed = 1 } };
+    const struct sim two = { .config = { .seed = 2 } };
+
+    (void)state;
+    assert_true(stream(&one, "a", 1, 2) == stream(&one, "a", 1, 2));
+    assert_true(stream(&one, "a", 1, 2) != stream(&two, "a", 1, 2));
+    assert_true(stream(&one, "a", 1, 2) != stream(&one, "b", 1, 2));
+    assert_true(stream(&one, "a", 1, 2) != stream(&one, "a", 2, 1));
+}
+
+static char *trace_of(uint64_t seed, uint64_t *ret_hash)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct sim_run_options options = { .profile = "storm", .no_shrink = true, .trace = file };
+    struct sim_result result;
+
+    assert_int_equal(sim_run_seed(&options, seed, &result, NULL), 0);
+    *ret_hash = result.hash;
+    sim_result_done(&result);
+    (void)fclose(file);
+    return text;
+}
+
+static void test_seed_gives_one_history(void **state)
+{
+    uint64_t hashes[3];
+    char *a = trace_of(11, &hashes[0]);
+    char *b = trace_of(11, &hashes[1]);
+    char *c = trace_of(12, &hashes[2]);
+
+    (void)state;
+    assert_string_equal(a, b);
+    assert_true(strcmp(a, c) != 0);
+    assert_true(hashes[0] == hashes[1] && hashes[0] != hashes[2]);
+    free(a);
+    free(b);
+    free(c);
+}
+
+static void test_profile_that_does_not_exist_is_refused(void **state)
+{
+    struct edl_error error = { 0 };
+    struct sim_result result;
+
+    (void)state;
+    assert_int_equal(sim_run_seed(&(struct sim_run_options){ .profile = "sunshine" }, 1, &result,
+                                  &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "sunshine"));
+}
+
+/* --- a small cluster --- */
+
+static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max)
+{
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    struct role_spec *role = &spec->roles[spec->n_roles++];
+
+    (void)snprintf(spec->name, sizeof spec->name, "%s", name);
+    (void)snprintf(role->name, sizeof role->name, "trainer");
+    spec->fault_tolerant = true;
+    spec->passes = 2;
+    spec->grace_us = 2 * USEC_PER_SEC;
+    spec->restart_max = 5;
+    spec->restart_backoff_us = USEC_PER_SEC;
+    spec->dataset = xstrdup("");
+    role->argv = xcalloc(1, sizeof(*role->argv));
+    role->workspace = xstrdup("");
+    role->min = min;
+    role->max = max;
+    role->cpu_millicores = 1000;
+    role->memory_bytes = GIB;
+    return spec;
+}
+
+static struct sim *small(uint32_t n_nodes)
+{
+    struct sim *sim = sim_new(&(struct sim_config){
+        .seed = 5, .max_load_permille = 1000, .latency = { 500, 2000 }, .commit = { 1000, 5000 } });
+    const struct node_offer offer = {
+        .cpu_millicores = 4000, .memory_bytes = 8 * GIB, .port_first = 20000, .port_last = 20099
+    };
+
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        char name[8];
+
+        (void)snprintf(name, sizeof name, "n%u", i);
+        assert_int_equal(sim_add_node(sim, 0, name, &offer), i);
+    }
+    return sim;
+}
+
+static void done(struct sim *sim)
+{
+    if (sim_violation(sim) != NULL)
+        fail_msg("%s", sim_violation(sim)->text);
+    (void)sim_free(sim);
+}
+
+static void count_process(const struct sim_process_view *view, void *userdata)
+{
+    (void)view;
+    ++*(uint32_t *)userdata;
+}
+
+static uint32_t n_processes(const struct sim *sim)
+{
+    uint32_t n = 0;
+
+    sim_each_process(sim, count_process, &n);
+    return n;
+}
+
+static const struct sim_work forever = { .kind = SIM_WORK_FOREVER,
+                                         .start = { 100000, 200000 },
+                                         .stop = { 100000, 200000 } };
+
+static void test_job_works_off_its_tasks_and_ends(void **state)
+{
+    const struct sim_work work = { .kind = SIM_WORK_TASKS,
+                                   .tasks = 20,
+                                   .records_per_task = 10,
+                                   .task_us = USEC_PER_SEC,
+                                   .save_us = USEC_PER_SEC,
+                                   .start = { 1000000, 1000000 } };
+    struct sim *sim = small(1);
+    struct sim_job_facts facts;
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 4), &work);
+    sim_run_until(sim, 60 * USEC_PER_SEC);
+    sim_job_facts(sim, 0, &facts);
+    assert_int_equal(facts.state, JOB_SUCCEEDED);
+    assert_true(facts.submitted_us == 10 * USEC_PER_SEC);
+    assert_true(facts.acknowledged_us < facts.submitted_us + USEC_PER_SEC);
+    assert_true(facts.started_us > 11 * USEC_PER_SEC && facts.started_us < 12 * USEC_PER_SEC);
+    /* 40 tasks of 1 s by 2 to 4 trainers, and the model */
+    assert_true(facts.ended_us > 21 * USEC_PER_SEC && facts.ended_us < 34 * USEC_PER_SEC);
+    assert_true(facts.cpu_granted_us > 40 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 0);
+    assert_int_equal(task_queue_counts(cluster_job(sim_cluster(sim), 1)->queue).records_total, 400);
+    done(sim);
+}
+
+static void test_foreign_load_makes_trainers_give_way_and_grow_back(void **state)
+{
+    struct sim *sim = small(1);
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 3), &forever);
+    sim_foreign_at(sim, 60 * USEC_PER_SEC, 0, 2500, 0);
+    sim_foreign_at(sim, 120 * USEC_PER_SEC, 0, 0, 0);
+    sim_run_until(sim, 59 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 3);
+    sim_run_until(sim, 119 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1);
+    sim_run_until(sim, 200 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 3);
+    done(sim);
+}
+
+static void test_kill_drain_and_scale_are_carried_out(void **state)
+{
+    struct sim *sim = small(2);
+    struct sim_job_facts facts;
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("two", 1, 1), &forever);
+    sim_kill_at(sim, 30 * USEC_PER_SEC, 1);
+    sim_scale_at(sim, 30 * USEC_PER_SEC, 0, NULL, 3, 3);
+    sim_node_state_at(sim, 60 * USEC_PER_SEC, 0, NODE_DRAINING);
+    sim_run_until(sim, 29 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 3);
+    sim_run_until(sim, 59 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 3);
+    sim_job_facts(sim, 1, &facts);
+    assert_int_equal(facts.state, JOB_KILLED);
+    sim_run_until(sim, 90 * USEC_PER_SEC);
+    assert_null(sim->nodes[0]->units);
+    assert_int_equal(n_processes(sim), 3);
+    done(sim);
+}
+
+/* A node that is cut off ends its processes by itself, before they are started elsewhere. */
+static void test_cut_off_node_stops_before_its_work_is_granted_again(void **state)
+{
+    struct sim *sim = small(2);
+    uint32_t first;
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
+    sim_run_until(sim, 30 * USEC_PER_SEC);
+    first = sim->nodes[0]->units != NULL ? 0 : 1;
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){
+                      .kind = SCRIPT_CUT, .node = first, .a = 3, .for_us = 90 * USEC_PER_SEC });
+    sim_run_until(sim, 45 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 0);  /* the lease is 15 s */
+    sim_run_until(sim, 100 * USEC_PER_SEC); /* what the cut held back may renew the lease late */
+    assert_int_equal(n_processes(sim), 1);
+    assert_int_equal(sim->nodes[1 - first]->cpu_used, 1000);
+    sim_run_until(sim, 150 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1);
+    done(sim);
+}
+
+/* What a frozen machine should have done happens at once when it goes on. */
+static void test_frozen_machine_does_nothing_and_is_overdue_afterwards(void **state)
+{
+    struct sim *sim = small(1);
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){
+                      .kind = SCRIPT_FREEZE, .node = 0, .for_us = 40 * USEC_PER_SEC });
+    sim_run_until(sim, 69 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1); /* frozen, not gone */
+    assert_int_equal(sim->nodes[0]->units->id.incarnation, 1);
+    sim_run_until(sim, 90 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1);
+    assert_true(sim->nodes[0]->units->id.incarnation > 1);
+    done(sim);
+}
+
+/* Neither end of the scheduler nor of an agent disturbs what runs. */
+static void test_crashes_of_scheduler_and_agent_disturb_nothing(void **state)
+{
+    struct sim *sim = small(1);
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
+    for (uint64_t at_s = 30; at_s < 90; at_s += 10) {
+        sim_script_at(sim, at_s * USEC_PER_SEC,
+                      &(struct script){ .kind = SCRIPT_SERVER_CRASH, .for_us = 2 * USEC_PER_SEC });
+        sim_script_at(sim, (at_s + 5) * USEC_PER_SEC,
+                      &(struct script){ .kind = SCRIPT_AGENT_CRASH, .for_us = USEC_PER_SEC });
+    }
+    sim_run_until(sim, 120 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 2);
+    assert_int_equal(sim->nodes[0]->units->id.incarnation, 1);
+    assert_int_equal(cluster_job(sim_cluster(sim), 1)->state, JOB_RUNNING);
+    done(sim);
+}
+
+/* --- seeds --- */
+
+static void test_seeds_of_every_profile_hold_every_promise(void **state)
+{
+    uint64_t first = from_environment("EDL_SEED", 1);
+    uint64_t n = from_environment("EDL_SEEDS", SEEDS);
+    const char *profile;
+
+    (void)state;
+    for (size_t i = 0; (profile = sim_profile_name(i)) != NULL; i++)
+        for (uint64_t seed = first; seed < first + n; seed++) {
+            struct sim_run_options options = { .profile = profile };
+            struct sim_result result;
+
+            assert_int_equal(sim_run_seed(&options, seed, &result, NULL), 0);
+            if (result.failed)
+                fail_msg("profile %s, EDL_SEED=%" PRIu64 ": %s\n%s\n%s", profile, seed,
+                         result.violation, result.schedule, result.history);
+            sim_result_done(&result);
+        }
+    print_message("%" PRIu64 " seeds of each profile from EDL_SEED=%" PRIu64 "\n", n, first);
+}
+
+static void test_failing_schedule_is_shrunk(void **state)
+{
+    struct sim_run_options options = { .profile = "storm",
+                                       .mutant = SIM_MUTANT_ANSWER_BEFORE_COMMIT };
+    struct sim_result result;
+
+    (void)state;
+    assert_int_equal(sim_run_seed(&options, 3, &result, NULL), 0);
+    assert_true(result.failed);
+    assert_true(result.schedule_left < result.schedule_full / 2);
+    assert_non_null(strstr(result.history, "VIOLATION durable"));
+    assert_non_null(strstr(result.schedule, "submit"));
+    sim_result_done(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_heap_gives_events_by_time_then_by_their_making),
+        cmocka_unit_test(test_stream_depends_on_seed_name_and_numbers),
+        cmocka_unit_test(test_seed_gives_one_history),
+        cmocka_unit_test(test_profile_that_does_not_exist_is_refused),
+        cmocka_unit_test(test_job_works_off_its_tasks_and_ends),
+        cmocka_unit_test(test_foreign_load_makes_trainers_give_way_and_grow_back),
+        cmocka_unit_test(test_kill_drain_and_scale_are_carried_out),
+        cmocka_unit_test(test_cut_off_node_stops_before_its_work_is_granted_again),
+        cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),
+        cmocka_unit_test(test_crashes_of_scheduler_and_agent_disturb_nothing),
+        cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),
+        cmocka_unit_test(test_failing_schedule_is_shrunk),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
