@@ -260,6 +260,20 @@ void capacity_each_possible(const struct capacity *capacity, const struct want *
     (void)each_possible(capacity->tree.root, &visit);
 }
 
+static bool take_first(struct room *room, void *userdata)
+{
+    *(struct room **)userdata = room;
+    return false;
+}
+
+bool capacity_might_fit(const struct capacity *capacity, const struct want *want)
+{
+    struct room *found = NULL;
+
+    capacity_each_possible(capacity, want, take_first, &found);
+    return found != NULL;
+}
+
 int64_t capacity_largest_cpu(const struct capacity *capacity)
 {
     const struct room *root = (const struct room *)capacity->tree.root;

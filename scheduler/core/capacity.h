@@ -96,6 +96,8 @@ struct room *capacity_best_fit(const struct capacity *capacity, const struct wan
  * first, until fn returns false */
 void capacity_each_possible(const struct capacity *capacity, const struct want *want,
                             bool (*fn)(struct room *room, void *userdata), void *userdata);
+/* some room might */
+bool capacity_might_fit(const struct capacity *capacity, const struct want *want);
 /* the most CPU that is free now on one node; 0 when nothing is */
 int64_t capacity_largest_cpu(const struct capacity *capacity);
 static inline uint32_t capacity_n_rooms(const struct capacity *capacity)

@@ -139,9 +139,14 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
 {
     size_t mark = capacity_mark(capacity);
     struct near near = { 0 };
-    struct room *whole = place_whole(capacity, demands, n, now);
+    struct room *whole;
     size_t n_placed = 0;
 
+    /* most gangs that do not fit fail here, before anything is taken and put back */
+    for (size_t d = 0; d < n; d++)
+        if (capacity_best_fit(capacity, &demands[d].want, now) == NULL)
+            return false;
+    whole = place_whole(capacity, demands, n, now);
     if (whole != NULL)
         near_add(&near, whole);
     for (size_t d = 0; d < n; d++)

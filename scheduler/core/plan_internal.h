@@ -139,7 +139,7 @@ uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t w
 /* the slot to fill next, or -1 */
 int next_slot(struct job *job, uint32_t role, struct instant now);
 uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now);
-/* gives up repairs that nobody wants any more, the highest first */
+/* gives up repairs that nobody wants any more: those that found no room, the highest first */
 void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep);
 /* keeps a touched job within its bounds, and knows whether it lacks something */
 void plan_examine(struct plan *plan, struct job *job);

@@ -53,16 +53,24 @@ uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t w
     return wanted > held ? wanted - held : 0;
 }
 
-void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep)
+static void trim(struct plan *plan, struct job *job, uint32_t role, uint32_t keep, bool ready)
 {
     for (uint32_t i = job->n_slots[role]; i-- > 0 && job->counts[role].due > keep;) {
         const struct slot *slot = &job->slots[role][i];
 
-        if (!slot->due || slot->live != NULL)
+        if (!slot->due || slot->live != NULL || (slot->not_before_us <= plan->now.now_us) != ready)
             continue;
         slot_set_due(plan->cluster, job, role, i, false);
         effect_save_job(plan->cluster, job);
     }
+}
+
+void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep)
+{
+    if (job->counts[role].due <= keep)
+        return;
+    trim(plan, job, role, keep, true); /* what could start and found no room */
+    trim(plan, job, role, keep, false);
 }
 
 void job_set_lacking(struct planner *planner, struct job *job, bool lacking)

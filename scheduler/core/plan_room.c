@@ -133,6 +133,9 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
     struct room *whole = NULL;
     size_t n_placed = 0;
 
+    for (size_t d = 0; d < n; d++) /* before anything is taken and put back */
+        if (!capacity_might_fit(rooms, &demands[d].want))
+            return false;
     if (job_is_started(job))
         near_job(&near, job);
     else
