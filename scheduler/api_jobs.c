@@ -231,10 +231,15 @@ void api_job_processes(struct http_request *request, void *userdata)
 
 void api_job_why(struct http_request *request, void *userdata)
 {
+    const struct scheduler *scheduler = userdata;
     const struct job *job = api_job(userdata, request);
+    char now[sizeof job->reason];
 
-    if (job != NULL)
-        http_reply_json(request, 200,
-                        json_pack("{s:s,s:s,s:s}", "state", job_state_to_string(job->state), "code",
-                                  job->reason_code, "reason", job->reason));
+    if (job == NULL)
+        return;
+    /* what a waiting job was told has the numbers of then */
+    (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
+    http_reply_json(request, 200,
+                    json_pack("{s:s,s:s,s:s}", "state", job_state_to_string(job->state), "code",
+                              job->reason_code, "reason", *now != '\0' ? now : job->reason));
 }

@@ -92,6 +92,8 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
                 MIN_OF(job->slots[r][i].not_before_us, now.now_us + BACKOFF_MAX_US);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, "restored", "the scheduler was started again");
+    else if (job->state == JOB_QUEUED)
+        job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
     if (job->state == JOB_QUEUED)
         queue_enter(cluster, job, false); /* it was told before the restart */
     job_tasks_changed(cluster, job);

@@ -156,6 +156,26 @@ static void test_room_is_made_for_several_of_a_class_at_once(void **state)
     world_free(w);
 }
 
+/* Nothing came free, and the node's sums are what they were; but more of it may be shrunk away. */
+static void test_lowered_minimum_lets_room_be_made(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *elastic = world_submit(w, world_spec("elastic", 2, 3, 300, 0, 0));
+    struct job *gang;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(elastic), 3);
+    gang = world_submit(w, world_spec("gang", 1, 1, 500, 0, 0));
+    assert_says(gang, "gang-does-not-fit", "until a job ends");
+    assert_int_equal(cluster_scale_job(w->cluster, elastic, NULL, 1, 3, w->now, NULL), 0);
+    world_plan(w);
+    assert_says(gang, "gang-does-not-fit", "room is being made");
+    world_run(w, 3);
+    assert_int_equal(gang->state, JOB_RUNNING);
+    world_free(w);
+}
+
 static void test_deep_queue_is_told_and_gets_its_turn(void **state)
 {
     struct world *w = world_new(1, 100000, GIB, 1000);
@@ -410,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_classes_keep_priority_and_submission),
         cmocka_unit_test(test_all_of_a_class_are_told_never_and_start_when_a_node_comes),
         cmocka_unit_test(test_room_is_made_for_several_of_a_class_at_once),
+        cmocka_unit_test(test_lowered_minimum_lets_room_be_made),
         cmocka_unit_test(test_deep_queue_is_told_and_gets_its_turn),
         cmocka_unit_test(test_explain_has_the_numbers_of_now),
         cmocka_unit_test(test_resizes_say_why),
