@@ -10,6 +10,8 @@
 #include "shared/macro.h"
 
 #define COPY(to, from) memcpy((to), (from), sizeof(to))
+#define CORRUPT(...) edl_error_set(error, EDL_ECORRUPT, __VA_ARGS__)
+#define ULL(value) ((unsigned long long)(value))
 
 void record_of_node(const struct node *node, struct node_record *ret)
 {
@@ -127,7 +129,14 @@ int cluster_restore_node_record(struct cluster *cluster, const struct node_recor
     struct node *node;
 
     if (cluster_node(cluster, record->name) != NULL)
-        return edl_error_set(error, EDL_ECORRUPT, "node %s is recorded twice", record->name);
+        return CORRUPT("node %s is recorded twice", record->name);
+    if (record->admin_state == NODE_LOST ||
+        (record->state != record->admin_state && record->state != NODE_LOST))
+        return CORRUPT("node %s is recorded as %s and set %s", record->name,
+                       node_state_to_string(record->state),
+                       node_state_to_string(record->admin_state));
+    if (record->offer.gpus > NODE_GPUS_MAX)
+        return CORRUPT("node %s is recorded with %u GPUs", record->name, record->offer.gpus);
     node = cluster_restore_node(cluster, record->name, record->state, &record->offer);
     node->admin_state = record->admin_state;
     node->ever_reported = record->ever_reported;
@@ -148,13 +157,29 @@ static uint64_t boot_time_of(struct instant now, uint64_t wall_us)
     return now.now_us > age_us ? now.now_us - age_us : 0;
 }
 
+static int check_job(const struct cluster *cluster, const struct job_record *record,
+                     const struct job_spec *spec, struct edl_error *error)
+{
+    if (record->id == 0 || cluster_job(cluster, record->id) != NULL)
+        return CORRUPT("job %llu is recorded twice, or its id is 0", ULL(record->id));
+    for (uint32_t r = 0; r < spec->n_roles; r++)
+        if (record->target[r] > ROLE_INSTANCES_MAX || spec->roles[r].max > ROLE_INSTANCES_MAX ||
+            spec->roles[r].min > spec->roles[r].max)
+            return CORRUPT("job %llu: %s has the target %u and the bounds %u..%u", ULL(record->id),
+                           spec->roles[r].name, record->target[r], spec->roles[r].min,
+                           spec->roles[r].max);
+    for (size_t i = 0; i < record->n_slots; i++)
+        if (record->slots[i].role >= spec->n_roles || record->slots[i].index >= ROLE_INSTANCES_MAX)
+            return CORRUPT("job %llu: slot %u of role %u cannot be", ULL(record->id),
+                           record->slots[i].index, record->slots[i].role);
+    return 0;
+}
+
 static void restore_slots(struct job *job, const struct job_record *record)
 {
     for (size_t i = 0; i < record->n_slots; i++) {
         const struct slot_record *slot = &record->slots[i];
 
-        if (slot->role >= job->spec->n_roles || slot->index >= ROLE_INSTANCES_MAX)
-            continue;
         /* bounds may have been scaled down since: what happened there still counts */
         job_grow_slots(job, slot->role, slot->index + 1);
         job->slots[slot->role][slot->index].failures = slot->failures;
@@ -168,10 +193,10 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
                                struct edl_error *error)
 {
     struct job *job;
+    int r = check_job(cluster, record, take_spec, error);
 
-    if (record->id == 0 || cluster_job(cluster, record->id) != NULL)
-        return edl_error_set(error, EDL_ECORRUPT, "job %llu is recorded twice, or its id is 0",
-                             (unsigned long long)record->id);
+    if (r < 0)
+        return r;
     job = cluster_restore_job(cluster, record->id, take_spec, record->state);
     job->next_incarnation = record->next_incarnation;
     job->resizes = record->resizes;
@@ -191,16 +216,40 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     return 0;
 }
 
+static int check_process(const struct job *job, const struct process_record *record,
+                         struct edl_error *error)
+{
+    const struct role_spec *role;
+    const struct process *last;
+
+    if (job == NULL || record->role >= job->spec->n_roles || record->index >= ROLE_INSTANCES_MAX)
+        return CORRUPT("incarnation %llu of job %llu refers to no job, role or slot that there is",
+                       ULL(record->incarnation), ULL(record->job_id));
+    role = &job->spec->roles[record->role];
+    last = job->processes != NULL ? job->processes->job_prev : NULL;
+    if (record->incarnation == 0 || record->incarnation >= job->next_incarnation ||
+        (last != NULL && last->incarnation == record->incarnation))
+        return CORRUPT("job %llu has the incarnation %llu twice, or never made it (the next is "
+                       "%llu)",
+                       ULL(record->job_id), ULL(record->incarnation), ULL(job->next_incarnation));
+    if (record->n_ports > PROCESS_PORTS_MAX ||
+        (!process_state_is_final(record->state) &&
+         (uint32_t)__builtin_popcountll(record->gpu_mask) != role->gpus))
+        return CORRUPT("incarnation %llu of job %llu has %u ports and the devices %llx of %u",
+                       ULL(record->incarnation), ULL(record->job_id), record->n_ports,
+                       ULL(record->gpu_mask), role->gpus);
+    return 0;
+}
+
 int cluster_restore_process_record(struct cluster *cluster, const struct process_record *record,
                                    struct edl_error *error)
 {
     struct job *job = cluster_job(cluster, record->job_id);
     struct process *process;
+    int r = check_process(job, record, error);
 
-    if (job == NULL || record->role >= job->spec->n_roles || record->index >= ROLE_INSTANCES_MAX)
-        return edl_error_set(error, EDL_ECORRUPT,
-                             "a process of job %llu refers to no job, role or slot that there is",
-                             (unsigned long long)record->job_id);
+    if (r < 0)
+        return r;
     process = cluster_restore_process(cluster, job, record->role, record->index,
                                       record->incarnation, record->state, record->node_name);
     process->n_ports = record->n_ports;
@@ -219,6 +268,17 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
     return 0;
 }
 
+static int check_task(const struct queue_record *queue, const struct task_record *task, size_t id,
+                      struct edl_error *error)
+{
+    if (task->id == id && task->state <= TASK_DISCARDED &&
+        (task->state != TASK_LEASED || (task->holder != 0 && task->lease != 0)))
+        return 0;
+    return CORRUPT("task %zu of job %llu is recorded as %u in state %d, held by %llu with lease %u",
+                   id, ULL(queue->job_id), task->id, (int)task->state, ULL(task->holder),
+                   task->lease);
+}
+
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
                                  const struct task_record *tasks, size_t n, struct instant now,
                                  struct edl_error *error)
@@ -226,17 +286,19 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
     struct job *job = cluster_job(cluster, record->job_id);
 
     if (job == NULL || job->queue == NULL || task_queue_n_tasks(job->queue) != n)
-        return edl_error_set(error, EDL_ECORRUPT,
-                             "the task queue of job %llu has no job or not its tasks",
-                             (unsigned long long)record->job_id);
+        return CORRUPT("the task queue of job %llu has no job or not its tasks",
+                       ULL(record->job_id));
+    if (record->pass > task_queue_passes(job->queue))
+        return CORRUPT("the task queue of job %llu is in pass %u of %u", ULL(record->job_id),
+                       record->pass, task_queue_passes(job->queue));
+    for (uint32_t i = 0; i < n; i++)
+        if (check_task(record, &tasks[i], i, error) < 0)
+            return EDL_ECORRUPT;
     task_queue_restore(job->queue, record->pass, record->records_total,
                        record->records_discarded_total, record->retries_total, record->model_saved);
     for (uint32_t i = 0; i < n; i++)
-        if (tasks[i].id != i ||
-            task_queue_restore_task(job->queue, i, tasks[i].state, tasks[i].lease,
-                                    tasks[i].failures, tasks[i].holder, now.now_us) < 0)
-            return edl_error_set(error, EDL_ECORRUPT, "task %u of job %llu cannot be restored", i,
-                                 (unsigned long long)record->job_id);
+        (void)task_queue_restore_task(job->queue, i, tasks[i].state, tasks[i].lease,
+                                      tasks[i].failures, tasks[i].holder, now.now_us);
     task_queue_restore_saver(job->queue, record->saver);
     /* what was just read needs no writing */
     task_queue_take_changed(job->queue, NULL, NULL, NULL);

@@ -511,18 +511,83 @@ static void test_newer_database_is_refused(void **state)
     assert_true(error.remedy[0] != '\0');
 }
 
+/* Every value is checked when it is read, and the error names its row. */
 static void test_damaged_row_stops_the_start(void **state)
 {
+    static const struct {
+        const char *damage, *repair, *names;
+    } rows[] = {
+        { "UPDATE process SET state = 'flying' WHERE incarnation = 1",
+          "UPDATE process SET state = 'assigned' WHERE incarnation = 1", "process 1.0.0.1: state" },
+        { "UPDATE process SET role = 7 WHERE incarnation = 2",
+          "UPDATE process SET role = 1 WHERE incarnation = 2", "incarnation 2 of job 1" },
+        { "UPDATE process SET ports = '[70000]' WHERE incarnation = 1",
+          "UPDATE process SET ports = '[20000, 20001]' WHERE incarnation = 1",
+          "process 1.0.0.1: ports" },
+        { "UPDATE process SET gpus = '[64]' WHERE incarnation = 1",
+          "UPDATE process SET gpus = '[]' WHERE incarnation = 1", "process 1.0.0.1: gpus" },
+        { "UPDATE process SET gpus = '[3]' WHERE incarnation = 1",
+          "UPDATE process SET gpus = '[]' WHERE incarnation = 1", "incarnation 1 of job 1" },
+        { "UPDATE node SET admin_state = 'lost'", "UPDATE node SET admin_state = 'ready'",
+          "node n1" },
+        { "UPDATE node SET cpu_millicores = -1", "UPDATE node SET cpu_millicores = 4000",
+          "node n1: cpu_millicores" },
+        { "UPDATE node SET labels = '{\"A B\":\"\"}'", "UPDATE node SET labels = '{}'",
+          "node n1: labels" },
+        { "UPDATE node SET gpu_numa = '[0]'", "UPDATE node SET gpu_numa = '[]'",
+          "node n1: gpu_numa" },
+        { "UPDATE job SET slots = '[[0, 0, \"x\", true, true]]'", "UPDATE job SET slots = '[]'",
+          "job 1: slots" },
+        { "UPDATE job SET targets = '[1, 99999]'", "UPDATE job SET targets = '[1, 2]'", "job 1" },
+        { "UPDATE job SET spec = '{}'", NULL, "job 1: spec" },
+    };
     struct fixture *f = *state;
-    struct edl_error error = { 0 };
 
     (void)run_job(f->cluster);
     commit(f);
-    run_sql(f->path, "UPDATE process SET state = 'flying' WHERE incarnation = 1");
-    f->cluster = cluster_free(f->cluster);
-    f->cluster = new_cluster();
-    assert_int_equal(store_load(f->store, f->cluster, start, &error), EDL_ECORRUPT);
-    assert_non_null(strstr(error.text, "process"));
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error = { 0 };
+
+        run_sql(f->path, rows[i].damage);
+        f->cluster = cluster_free(f->cluster);
+        f->cluster = new_cluster();
+        if (store_load(f->store, f->cluster, start, &error) != EDL_ECORRUPT)
+            fail_msg("%s: was not noticed", rows[i].damage);
+        if (strstr(error.text, rows[i].names) == NULL)
+            fail_msg("%s: the error is %s", rows[i].damage, error.text);
+        if (rows[i].repair != NULL) {
+            run_sql(f->path, rows[i].repair);
+            restart(f);
+        }
+    }
+}
+
+static void test_damaged_task_stops_the_start(void **state)
+{
+    static const struct {
+        const char *damage, *names;
+    } rows[] = {
+        { "UPDATE task SET state = 7 WHERE id = 1", "task 1 of job 1: state" },
+        { "UPDATE task SET state = 1, holder = 0 WHERE id = 1", "task 1 of job 1" },
+        { "UPDATE task SET state = 0, chunks = '[[1, 2, 3]]' WHERE id = 1",
+          "task 1 of job 1: chunks" },
+        { "DELETE FROM task WHERE id = 1", "task 1 of job 1" },
+        { "UPDATE queue SET pass = 9", "the task queue of job 1" },
+    };
+    struct fixture *f = *state;
+
+    (void)start_data(f, 3);
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error = { 0 };
+
+        run_sql(f->path, rows[i].damage);
+        f->cluster = cluster_free(f->cluster);
+        f->cluster = new_cluster();
+        if (store_load(f->store, f->cluster, start, &error) != EDL_ECORRUPT)
+            fail_msg("%s: was not noticed", rows[i].damage);
+        if (strstr(error.text, rows[i].names) == NULL)
+            fail_msg("%s: the error is %s", rows[i].damage, error.text);
+    }
 }
 
 static void test_commit_that_fails_leaves_nothing_behind(void **state)
@@ -582,6 +647,7 @@ int main(void)
         T(test_log_tail_is_kept_and_replaced),
         T(test_newer_database_is_refused),
         T(test_damaged_row_stops_the_start),
+        T(test_damaged_task_stops_the_start),
         T(test_commit_that_fails_leaves_nothing_behind),
         T(test_full_disk_is_an_error),
     };
