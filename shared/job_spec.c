@@ -68,6 +68,50 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     return copy;
 }
 
+/* NULL is the same as "" */
+static bool text_equal(const char *a, const char *b)
+{
+    return streq(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+static bool argv_equal(char *const *a, char *const *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    while (*a != NULL && *b != NULL && streq(*a, *b)) {
+        a++;
+        b++;
+    }
+    return *a == NULL && *b == NULL;
+}
+
+static bool roles_equal(const struct role_spec *a, const struct role_spec *b)
+{
+    return streq(a->name, b->name) && argv_equal(a->argv, b->argv) &&
+           text_equal(a->workspace, b->workspace) && a->min == b->min && a->max == b->max &&
+           a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
+           a->gpus == b->gpus && a->n_ports == b->n_ports &&
+           labels_equal(&a->selector, &b->selector);
+}
+
+bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
+{
+    if (!streq(a->name, b->name) || a->mode != b->mode || a->priority != b->priority ||
+        a->fault_tolerant != b->fault_tolerant || a->passes != b->passes || a->port != b->port ||
+        a->ports_num != b->ports_num || a->ports_num_for_sparse != b->ports_num_for_sparse ||
+        a->grace_us != b->grace_us || a->restart_max != b->restart_max ||
+        a->restart_backoff_us != b->restart_backoff_us || !text_equal(a->dataset, b->dataset) ||
+        a->n_env != b->n_env || a->n_roles != b->n_roles)
+        return false;
+    for (size_t i = 0; i < a->n_env; i++)
+        if (!streq(a->env[i].name, b->env[i].name) || !streq(a->env[i].value, b->env[i].value))
+            return false;
+    for (size_t i = 0; i < a->n_roles; i++)
+        if (!roles_equal(&a->roles[i], &b->roles[i]))
+            return false;
+    return true;
+}
+
 int job_spec_role(const struct job_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->n_roles; i++)

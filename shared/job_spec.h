@@ -60,6 +60,9 @@ struct job_spec *job_spec_free(struct job_spec *spec);
 /* job_spec_copy - a deep copy, owned by the caller */
 struct job_spec *job_spec_copy(const struct job_spec *spec);
 
+/* job_spec_equal - every member; linear, allocates nothing */
+bool job_spec_equal(const struct job_spec *a, const struct job_spec *b);
+
 /* job_spec_role - index of a role by name, or -ENOENT */
 int job_spec_role(const struct job_spec *spec, const char *name);
 

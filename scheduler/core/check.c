@@ -38,6 +38,9 @@ static int check_gpus(const struct node *node, struct edl_error *error)
                           ULL(seen & process->gpu_mask));
         seen |= process->gpu_mask;
     }
+    if (seen & ~gpus_mask(node->offer.gpus) & ~node->gpus_beyond)
+        return BROKEN("node %s: the devices %llx were handed out, it offers %u", node->name,
+                      ULL(seen), node->offer.gpus);
     return 0;
 }
 
@@ -79,6 +82,7 @@ static int check_processes(const struct job *job, struct edl_error *error)
     const struct process *process;
     uint64_t last = 0;
     uint32_t live = 0;
+    uint32_t past = 0;
 
     DL_FOREACH2(job->processes, process, job_next)
     {
@@ -88,6 +92,7 @@ static int check_processes(const struct job *job, struct edl_error *error)
         last = process->incarnation;
         if (process->index >= job->n_slots[process->role])
             return BROKEN("job %s: index %u has no slot", job->spec->name, process->index);
+        past += process_slot(process)->newest != process;
         if (process_state_is_final(process->state)) {
             if (process->node != NULL || process_slot(process)->live == process)
                 return BROKEN("job %s: an ended process is still held", job->spec->name);
@@ -101,6 +106,9 @@ static int check_processes(const struct job *job, struct edl_error *error)
             return BROKEN("job %s: a process is %s and stop_wanted is %d", job->spec->name,
                           process_state_to_string(process->state), process->stop_wanted);
     }
+    if (past != job->n_past)
+        return BROKEN("job %s: %u superseded processes are listed, %u are counted", job->spec->name,
+                      past, job->n_past);
     if (live != job_count_live(job))
         return BROKEN("job %s: %u live processes, its slots say %u", job->spec->name, live,
                       job_count_live(job));

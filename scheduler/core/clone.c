@@ -2,20 +2,59 @@
 /* clone.c - a copy of a cluster to try something on
  *
  * What is remembered goes through records, as a restart does; what a restart forgets and a plan
- * looks at is copied here by hand, so that a plan in the copy is the plan of the original. */
+ * looks at is copied here by hand, so that a plan in the copy is the plan of the original. Whoever
+ * gives the core a new volatile fact that a plan looks at adds it here. */
 #include "scheduler/core/core_internal.h"
-#include "scheduler/core/memory_store.h"
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/records.h"
 
 #include <utlist.h>
+
+/* --- what is remembered --- */
+
+static void restore_node(struct cluster *copy, const struct node *node)
+{
+    struct node_record record;
+
+    record_of_node(node, &record);
+    (void)cluster_restore_node_record(copy, &record, NULL);
+}
+
+static void restore_job(struct cluster *copy, const struct job *job, struct instant now)
+{
+    struct slot_record *slots = xcalloc(record_max_slots(job), sizeof *slots);
+    const struct process *process;
+    struct job_record record;
+
+    record_of_job(job, slots, &record);
+    (void)cluster_restore_job_record(copy, &record, job_spec_copy(job->spec), now, NULL);
+    free(slots);
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        struct process_record row;
+
+        record_of_process(process, &row);
+        (void)cluster_restore_process_record(copy, &row, NULL);
+    }
+    if (job->queue != NULL)
+        cluster_job(copy, job->id)->queue = task_queue_copy(job->queue);
+}
+
+/* --- what a restart forgets --- */
+
+static struct process *same_process(const struct cluster *copy, const struct process *process)
+{
+    return cluster_job(copy, process->job->id)->slots[process->role][process->index].live;
+}
 
 static void copy_node(struct cluster *copy, const struct node *node)
 {
     struct node *to = cluster_node(copy, node->name);
+    const struct process *process;
 
-    to->ever_reported = node->ever_reported;
     to->orders_version = node->orders_version;
     to->offer_shrunk = node->offer_shrunk;
+    to->gpus_beyond = node->gpus_beyond;
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;
     to->foreign_planned_memory = node->foreign_planned_memory;
@@ -27,6 +66,9 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->failed_starts = node->failed_starts;
     to->failed_starts_since_us = node->failed_starts_since_us;
     to->report_sent_us = node->report_sent_us;
+    to->processes = NULL; /* the same ones, in the order of the original */
+    DL_FOREACH2(node->processes, process, node_next)
+    DL_APPEND2(to->processes, same_process(copy, process), node_prev, node_next);
     node_refresh(copy, to);
 }
 
@@ -43,16 +85,36 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     }
 }
 
+/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. */
+static void copy_places(struct cluster *copy, const struct job *job, struct job *to)
+{
+    if (job->plan.places == NULL)
+        return;
+    to->plan.places = xcalloc(job->plan.n_places, sizeof *to->plan.places);
+    to->plan.n_places = job->plan.n_places;
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        to->plan.places[i] = job->plan.places[i];
+        to->plan.places[i].room = cluster_node(copy, job->plan.places[i].room->node->name)->room;
+    }
+}
+
 static void copy_job(struct cluster *copy, const struct job *job)
 {
     struct job *to = cluster_job(copy, job->id);
-    const struct process *process;
     struct process *other = to->processes;
+    const struct process *process;
 
     to->submitted_us = job->submitted_us;
-    for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        for (uint32_t i = 0; i < MIN_OF(job->n_slots[r], to->n_slots[r]); i++)
+    to->waits_for_room = job->waits_for_room;
+    to->plan.verdict = job->plan.verdict;
+    copy_places(copy, job, to);
+    deadline_set(&copy->planner->deadlines, &to->plan.backoff, DEADLINE_BACKOFF, to,
+                 deadline_at(&job->plan.backoff));
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        job_grow_slots(to, r, job->n_slots[r]);
+        for (uint32_t i = 0; i < job->n_slots[r]; i++)
             to->slots[r][i].not_before_us = job->slots[r][i].not_before_us;
+    }
     DL_FOREACH2(job->processes, process, job_next)
     {
         other->reported = process->reported;
@@ -62,24 +124,23 @@ static void copy_job(struct cluster *copy, const struct job *job)
 
 struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
 {
-    struct memory_store *store = memory_store_new();
     struct cluster *copy = cluster_new(&cluster->config);
     const struct node *node;
     const struct job *job;
 
-    memory_store_put_all(store, cluster);
-    if (memory_store_load(store, copy, now, NULL) < 0) {
-        (void)memory_store_free(store);
-        return cluster_free(copy);
-    }
-    (void)memory_store_free(store);
-    cluster_restored(copy, now);
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        restore_node(copy, node);
+    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+        restore_job(copy, job, now);
+    restore_links(copy, now);
     copy->next_job_id = cluster->next_job_id;
+    copy->offers_version = cluster->offers_version;
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         copy_job(copy, job);
     cluster_effects_clear(copy);
+    copy->plan_wanted = cluster->plan_wanted;
     return copy;
 }

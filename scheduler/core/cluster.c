@@ -93,8 +93,8 @@ struct node *cluster_node(const struct cluster *cluster, const char *name)
     return node;
 }
 
-/* job_find_process - that very incarnation, live or not; O(1) for a live one, else linear in the
- * job's history */
+/* job_find_process - that very incarnation, live or not, unless it was forgotten; O(1) for the
+ * newest of its slot, else linear in the job's history, which is bounded */
 struct process *job_find_process(const struct job *job, uint32_t role, uint32_t index,
                                  uint64_t incarnation)
 {
@@ -102,10 +102,10 @@ struct process *job_find_process(const struct job *job, uint32_t role, uint32_t 
 
     if (role >= job->spec->n_roles || index >= job->n_slots[role])
         return NULL;
-    process = job->slots[role][index].live;
+    process = job->slots[role][index].newest;
     if (process != NULL && process->incarnation == incarnation)
         return process;
-    DL_FOREACH2(job->processes, process, job_next)
+    DL_FOREACH2(job->past, process, past_next)
     {
         if (process->role == role && process->index == index && process->incarnation == incarnation)
             return process;

@@ -29,6 +29,11 @@ struct edl_error;
 #define NODE_NAME_MAX 63
 #define PROCESS_PORTS_MAX 8
 #define NODE_GPUS_MAX 64
+/* So many superseded incarnations are kept in memory for each job. Older ones are forgotten when a
+ * turn's effects are cleared (a store keeps their rows), so that a job which restarts processes for
+ * months does not grow for ever. Enough that the processes of one broken machine are still known
+ * when it comes back with their logs. A constant: what is loaded again must be what was kept. */
+#define JOB_HISTORY_MAX 256
 
 enum job_state {
     JOB_QUEUED,
@@ -84,6 +89,7 @@ struct node {
     struct node_offer offer;
     uint64_t cpu_granted_millicores, memory_granted_bytes; /* sum over its live processes */
     uint32_t gpus_granted;
+    uint64_t gpus_beyond; /* devices still held that its agent had ceased to offer, as a mask */
     uint64_t foreign_cpu_millicores; /* used by what is not ours, smoothed by the agent */
     uint64_t foreign_memory_bytes;
     uint64_t lease_deadline_us; /* silent until then: lost */
@@ -150,6 +156,7 @@ struct process {
     uint32_t effects_pending;
     struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
     struct process *node_next, *node_prev; /* node->processes, live ones */
+    struct process *past_next, *past_prev; /* job->past */
 };
 
 /* One slot's history: how often its processes failed, and when it may start again. */
@@ -159,6 +166,7 @@ struct slot {
     bool finished;          /* a process of it ended by itself with exit code 0 */
     bool due;               /* its process failed or was lost: a new incarnation is wanted */
     struct process *live;   /* borrowed; NULL when none */
+    struct process *newest; /* borrowed; live or not; NULL when there never was one */
 };
 
 /* Sums over the slots of one role, kept up to date by slot_count and process_count and checked by
@@ -225,7 +233,9 @@ struct job {
     char *metrics;             /* JSON text last reported by the trainers, NULL; owned */
     struct process *processes; /* owned list */
     /* the core's own */
-    bool waits_for_room; /* a replacement of its minimum does not fit now */
+    struct process *past; /* list of those whose slot has a newer one, first superseded first */
+    uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
+    bool waits_for_room;  /* a replacement of its minimum does not fit now */
     struct job_plan plan;
     uint32_t effects_pending;
     struct job *active_next, *active_prev; /* cluster->active */

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - do two clusters remember the same?
  *
- * Looks at every fact that a store keeps and at those that a restart derives from them. Left out,
- * because a restart begins them anew: leases and back-off instants (boot time), orders_version and
- * offers_version (of this run), what the last report said in passing (CPU and memory used, pid is
- * kept, foreign load, last_report), submitted_us, port_next, and everything that planning keeps for
- * itself. Linear, no allocation. */
+ * Looks at every fact that a store keeps and at those that a restart derives from them (who is live
+ * in a slot, sums granted, which jobs are active). Linear, no allocation. Compare between turns:
+ * the history of a job is trimmed when a turn's effects are cleared. Left out, because a restart
+ * begins them anew or they are only written along with something else:
+ *
+ *   lease_deadline_us, not_before_us,   boot time: leases are full again, a back-off is over, a
+ *   submitted_us, tasks' deadlines      leased task has all its time again
+ *   orders_version, offers_version      count within one run of the scheduler
+ *   foreign load, last_report_wall_us,  of every report: written when something else of the row
+ *   cpu_used_us, memory_used_bytes      changes
+ *   port_next                           where the search for free ports begins
+ *   which task is next                  after a restart they come in the order of their ids
+ *   n_stale, reported, process->listed  the next report tells
+ *   effects, and what planning keeps    worked out anew */
 #include "scheduler/core/core_internal.h"
 
 #include <utlist.h>
@@ -21,14 +30,16 @@ static int compare_node(const struct node *a, const struct node *b, struct edl_e
         return DIFFERS("node %s: %s (%s) and %s (%s)", a->name, node_state_to_string(a->state),
                        node_state_to_string(a->admin_state), node_state_to_string(b->state),
                        node_state_to_string(b->admin_state));
-    if (memcmp(&a->offer, &b->offer, sizeof a->offer) != 0)
+    if (!node_offers_same(&a->offer, &b->offer) || a->offer_shrunk != b->offer_shrunk)
         return DIFFERS("node %s: what it offers differs", a->name);
-    if (!streq(a->boot_id, b->boot_id) || !streq(a->credential_hash, b->credential_hash))
-        return DIFFERS("node %s: boot id or credential differs", a->name);
+    if (!streq(a->boot_id, b->boot_id) || !streq(a->credential_hash, b->credential_hash) ||
+        a->ever_reported != b->ever_reported || (a->lease_prev == NULL) != (b->lease_prev == NULL))
+        return DIFFERS("node %s: boot id, credential, first report or lease differs", a->name);
     if (a->cpu_granted_millicores != b->cpu_granted_millicores ||
         a->memory_granted_bytes != b->memory_granted_bytes || a->gpus_granted != b->gpus_granted)
-        return DIFFERS("node %s: granted %llum and %llum", a->name, ULL(a->cpu_granted_millicores),
-                       ULL(b->cpu_granted_millicores));
+        return DIFFERS("node %s: granted %llum and %llum, %u and %u GPUs", a->name,
+                       ULL(a->cpu_granted_millicores), ULL(b->cpu_granted_millicores),
+                       a->gpus_granted, b->gpus_granted);
     return 0;
 }
 
@@ -51,8 +62,12 @@ static int compare_process(const struct process *a, const struct process *b,
         return DIFFERS("job %s: incarnation %llu: ports or GPUs differ", job, incarnation);
     if (a->exit_code != b->exit_code || a->exit_signal != b->exit_signal || a->pid != b->pid ||
         !streq(a->reason, b->reason))
-        return DIFFERS("job %s: incarnation %llu: how it ended differs (\"%s\" and \"%s\")", job,
-                       incarnation, a->reason, b->reason);
+        return DIFFERS("job %s: incarnation %llu: pid or how it ended differs (\"%s\" and \"%s\")",
+                       job, incarnation, a->reason, b->reason);
+    if (a->assigned_wall_us != b->assigned_wall_us || a->started_wall_us != b->started_wall_us ||
+        a->ended_wall_us != b->ended_wall_us)
+        return DIFFERS("job %s: incarnation %llu: when it was assigned, started or ended differs",
+                       job, incarnation);
     return 0;
 }
 
@@ -72,22 +87,44 @@ static int compare_processes(const struct job *a, const struct job *b, struct ed
                : DIFFERS("job %s: one has more processes than the other", a->spec->name);
 }
 
+static uint64_t incarnation_of(const struct process *process)
+{
+    return process != NULL ? process->incarnation : 0;
+}
+
 static int compare_slots(const struct job *a, const struct job *b, struct edl_error *error)
 {
+    static const struct slot none;
+
     for (uint32_t r = 0; r < a->spec->n_roles; r++)
         for (uint32_t i = 0; i < MAX_OF(a->n_slots[r], b->n_slots[r]); i++) {
-            static const struct slot none;
             const struct slot *x = i < a->n_slots[r] ? &a->slots[r][i] : &none;
             const struct slot *y = i < b->n_slots[r] ? &b->slots[r][i] : &none;
 
-            if (x->failures != y->failures || x->finished != y->finished || x->due != y->due ||
-                (x->live == NULL) != (y->live == NULL))
-                return DIFFERS("job %s: slot %u of %s: failures %u and %u, finished %d and %d, due "
-                               "%d and %d",
-                               a->spec->name, i, a->spec->roles[r].name, x->failures, y->failures,
-                               x->finished, y->finished, x->due, y->due);
+            if (x->failures != y->failures || x->finished != y->finished || x->due != y->due)
+                return DIFFERS(
+                    "job %s: %s-%u: failures %u and %u, finished %d and %d, due %d and %d",
+                    a->spec->name, a->spec->roles[r].name, i, x->failures, y->failures, x->finished,
+                    y->finished, x->due, y->due);
+            if (incarnation_of(x->live) != incarnation_of(y->live) ||
+                incarnation_of(x->newest) != incarnation_of(y->newest))
+                return DIFFERS("job %s: %s-%u: incarnation %llu and %llu is live", a->spec->name,
+                               a->spec->roles[r].name, i, ULL(incarnation_of(x->live)),
+                               ULL(incarnation_of(y->live)));
         }
     return 0;
+}
+
+static bool same_chunks(const struct task *a, const struct task *b)
+{
+    if (a->n_chunks != b->n_chunks || a->n_records != b->n_records)
+        return false;
+    for (uint32_t i = 0; i < a->n_chunks; i++)
+        if (!streq(a->chunks[i].path, b->chunks[i].path) ||
+            a->chunks[i].offset_bytes != b->chunks[i].offset_bytes ||
+            a->chunks[i].n_records != b->chunks[i].n_records)
+            return false;
+    return true;
 }
 
 static int compare_tasks(const struct job *a, const struct job *b, struct edl_error *error)
@@ -101,8 +138,9 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
     x = task_queue_counts(a->queue);
     y = task_queue_counts(b->queue);
     if (task_queue_pass(a->queue) != task_queue_pass(b->queue) || x.todo != y.todo ||
-        x.leased != y.leased || x.done != y.done || x.discarded != y.discarded ||
-        x.records_done != y.records_done || x.records_total != y.records_total ||
+        x.leased != y.leased || x.records_pass != y.records_pass || x.done != y.done ||
+        x.discarded != y.discarded || x.records_done != y.records_done ||
+        x.records_total != y.records_total ||
         x.records_discarded_total != y.records_discarded_total ||
         x.retries_total != y.retries_total ||
         task_queue_is_model_saved(a->queue) != task_queue_is_model_saved(b->queue) ||
@@ -117,9 +155,11 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
         const struct task *u = task_queue_task(b->queue, i);
 
         if (t->state != u->state || t->lease != u->lease || t->failures != u->failures ||
-            t->n_records != u->n_records || (t->state == TASK_LEASED && t->holder != u->holder))
-            return DIFFERS("job %s: task %u: lease %u and %u, holder %llu and %llu", a->spec->name,
-                           i, t->lease, u->lease, ULL(t->holder), ULL(u->holder));
+            !same_chunks(t, u) || (t->state == TASK_LEASED && t->holder != u->holder))
+            return DIFFERS("job %s: task %u: state %d and %d, lease %u and %u, failures %u and %u, "
+                           "holder %llu and %llu",
+                           a->spec->name, i, (int)t->state, (int)u->state, t->lease, u->lease,
+                           t->failures, u->failures, ULL(t->holder), ULL(u->holder));
     }
     return 0;
 }
@@ -144,11 +184,10 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
                        "and %u)",
                        a->spec->name, ULL(a->next_incarnation), ULL(b->next_incarnation),
                        a->resizes, b->resizes);
-    for (uint32_t i = 0; i < a->spec->n_roles; i++)
-        if (a->spec->roles[i].min != b->spec->roles[i].min ||
-            a->spec->roles[i].max != b->spec->roles[i].max)
-            return DIFFERS("job %s: the bounds of %s differ", a->spec->name,
-                           a->spec->roles[i].name);
+    if (!job_spec_equal(a->spec, b->spec))
+        return DIFFERS("job %s: its document differs", a->spec->name);
+    if (!streq(a->metrics != NULL ? a->metrics : "", b->metrics != NULL ? b->metrics : ""))
+        return DIFFERS("job %s: its metrics differ", a->spec->name);
     r = compare_processes(a, b, error);
     if (r == 0)
         r = compare_slots(a, b, error);
@@ -165,6 +204,9 @@ int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl
         HASH_CNT(hh, a->jobs) != HASH_CNT(hh, b->jobs))
         return DIFFERS("%u and %u nodes, %u and %u jobs", HASH_COUNT(a->nodes),
                        HASH_COUNT(b->nodes), HASH_CNT(hh, a->jobs), HASH_CNT(hh, b->jobs));
+    if (HASH_CNT(hh_name, a->jobs_by_name) != HASH_CNT(hh_name, b->jobs_by_name))
+        return DIFFERS("%u and %u names of jobs", HASH_CNT(hh_name, a->jobs_by_name),
+                       HASH_CNT(hh_name, b->jobs_by_name));
     if (a->next_job_id != b->next_job_id)
         return DIFFERS("the next job is %llu and %llu", ULL(a->next_job_id), ULL(b->next_job_id));
     for (node = a->nodes; r == 0 && node != NULL; node = node->hh.next)

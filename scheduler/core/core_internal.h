@@ -71,6 +71,13 @@ uint32_t job_surplus(const struct job *job);
 uint32_t job_role_floor(const struct job *job, uint32_t role);
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n);
 
+/* --- history.c: the incarnations of before
+ * ------------------------------------------------------------- */
+/* history_add - the process is its slot's newest; the one before it is history */
+void history_add(struct process *process);
+/* history_trim - forgets the oldest beyond JOB_HISTORY_MAX; nothing may borrow them any more */
+void history_trim(struct job *job);
+
 /* --- process_sm.c
  * --------------------------------------------------------------------------------------- */
 bool process_set_state(struct cluster *cluster, struct process *process, enum process_state to,
@@ -111,6 +118,16 @@ struct node_offer node_offer_bounded(const struct node_offer *offer);
 /* foreign load that was lower than planned for long enough: the peak of that time is planned with
  */
 void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now);
+bool node_offers_same(const struct node_offer *a, const struct node_offer *b);
+/* node_measure_offer - is less offered than is granted? After either changed behind its back */
+void node_measure_offer(struct node *node);
+/* mask of the devices 0..n-1 */
+uint64_t gpus_mask(uint32_t n);
+
+/* --- restore.c
+ * -------------------------------------------------------------------------------------------- */
+/* restore_links - ties restored rows together: lists, sums, leases; decides nothing */
+void restore_links(struct cluster *cluster, struct instant now);
 
 /* --- counts.c: sums that are kept, never searched for
  * -------------------------------------------------------------------------------------------- */

@@ -120,5 +120,9 @@ void cluster_effects_clear(struct cluster *cluster)
         if (effect->node != NULL)
             effect->node->effects_pending = 0;
     }
+    /* every end of a process is an event of its job, so each job that may have to forget is here */
+    for (size_t i = 0; i < cluster->n_effects; i++)
+        if (cluster->effects[i].job != NULL)
+            history_trim(cluster->effects[i].job);
     cluster->n_effects = 0;
 }

@@ -3,7 +3,6 @@
 #include "scheduler/core/memory_store.h"
 
 #include <uthash.h>
-#include <utlist.h>
 
 #include "scheduler/core/queue_rules.h"
 #include "shared/error.h"
@@ -218,19 +217,9 @@ static void put_tasks(struct memory_store *store, const struct job *job)
 {
     struct job_row *row = job_row(store, job->id);
 
+    row->has_queue = true;
     record_of_queue(job, &row->queue);
     task_queue_take_changed(job->queue, reset_tasks, set_task, row);
-}
-
-static struct task_chunk *copy_chunks(const struct task_chunk *chunks, uint32_t n)
-{
-    struct task_chunk *copy = xcalloc(n, sizeof *copy);
-
-    for (uint32_t i = 0; i < n; i++) {
-        copy[i] = chunks[i];
-        copy[i].path = xstrdup(chunks[i].path);
-    }
-    return copy;
 }
 
 static void put_dataset(struct memory_store *store, const struct job *job)
@@ -246,9 +235,11 @@ static void put_dataset(struct memory_store *store, const struct job *job)
         const struct task *task = task_queue_task(job->queue, i);
 
         record_of_task(task, &row->tasks[i].record);
-        row->tasks[i].chunks = copy_chunks(task->chunks, task->n_chunks);
+        row->tasks[i].chunks = task_chunks_copy(task->chunks, task->n_chunks);
         row->tasks[i].n_chunks = task->n_chunks;
     }
+    /* they are all written just now */
+    task_queue_take_changed(job->queue, NULL, NULL, NULL);
 }
 
 static void put_effect(struct memory_store *store, const struct effect *effect)
@@ -268,7 +259,6 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         break;
     case EFFECT_SAVE_DATASET:
         put_dataset(store, effect->job);
-        task_queue_take_changed(effect->job->queue, NULL, NULL, NULL);
         break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
@@ -286,53 +276,19 @@ void memory_store_commit(struct memory_store *store, const struct effect *effect
     store->commits++;
 }
 
-void memory_store_put_all(struct memory_store *store, const struct cluster *cluster)
+void memory_store_forget_job(struct memory_store *store, uint64_t id)
 {
-    const struct node *node;
-    const struct job *job;
-    const struct process *process;
+    struct job_row *row = find_job(store, id);
 
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        put_node(store, node);
-    for (job = cluster->jobs; job != NULL; job = job->hh.next) {
-        put_job(store, job);
-        if (job->queue != NULL)
-            put_dataset(store, job);
-        DL_FOREACH2(job->processes, process, job_next)
-        put_process(store, process);
-    }
-    store->commits++;
+    if (row == NULL)
+        return;
+    HASH_DEL(store->jobs, row);
+    free_job(row);
 }
 
 uint64_t memory_store_commits(const struct memory_store *store)
 {
     return store->commits;
-}
-
-const struct job_record *memory_store_job(const struct memory_store *store, uint64_t id)
-{
-    const struct job_row *row = find_job(store, id);
-
-    return row != NULL ? &row->record : NULL;
-}
-
-const struct process_record *memory_store_process(const struct memory_store *store, uint64_t job,
-                                                  uint64_t incarnation)
-{
-    const struct job_row *row = find_job(store, job);
-    struct process_row *process = NULL;
-
-    if (row != NULL)
-        HASH_FIND(hh, row->processes, &incarnation, sizeof incarnation, process);
-    return process != NULL ? &process->record : NULL;
-}
-
-const struct node_record *memory_store_node(const struct memory_store *store, const char *name)
-{
-    struct node_row *row;
-
-    HASH_FIND_STR(store->nodes, name, row);
-    return row != NULL ? &row->record : NULL;
 }
 
 static int load_queue(const struct job_row *row, struct cluster *cluster, struct instant now,
@@ -345,7 +301,8 @@ static int load_queue(const struct job_row *row, struct cluster *cluster, struct
 
     job->queue = task_queue_new(&config);
     for (size_t i = 0; i < row->n_tasks; i++) {
-        (void)task_queue_add(job->queue, copy_chunks(row->tasks[i].chunks, row->tasks[i].n_chunks),
+        (void)task_queue_add(job->queue,
+                             task_chunks_copy(row->tasks[i].chunks, row->tasks[i].n_chunks),
                              row->tasks[i].n_chunks);
         tasks[i] = row->tasks[i].record;
     }

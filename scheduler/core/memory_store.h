@@ -24,12 +24,7 @@ int memory_store_load(const struct memory_store *store, struct cluster *cluster,
 
 uint64_t memory_store_commits(const struct memory_store *store);
 
-/* memory_store_put_all - as if every row of the cluster had been saved; takes no changed tasks away
- * from whoever else keeps them */
-void memory_store_put_all(struct memory_store *store, const struct cluster *cluster);
-
-/* NULL when nothing is recorded under it; valid until the next commit */
-const struct job_record *memory_store_job(const struct memory_store *store, uint64_t id);
-const struct process_record *memory_store_process(const struct memory_store *store, uint64_t job,
-                                                  uint64_t incarnation);
-const struct node_record *memory_store_node(const struct memory_store *store, const char *name);
+/* memory_store_forget_job - with its processes and tasks, for simulations that are longer than what
+ * they look at; nothing when there is none. The cluster that is committed here must have forgotten
+ * it as well, or its next effect brings back half of it. */
+void memory_store_forget_job(struct memory_store *store, uint64_t id);

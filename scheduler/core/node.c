@@ -32,6 +32,7 @@ struct node_offer node_offer_bounded(const struct node_offer *offer)
     bounded.cpu_millicores = MIN_OF(bounded.cpu_millicores, CPU_MILLICORES_MAX);
     bounded.memory_bytes = MIN_OF(bounded.memory_bytes, MEMORY_BYTES_MAX);
     bounded.gpus = MIN_OF(bounded.gpus, NODE_GPUS_MAX);
+    memset(&bounded.gpu_numa[bounded.gpus], 0, NODE_GPUS_MAX - bounded.gpus);
     return bounded;
 }
 
@@ -100,7 +101,7 @@ static bool name_is_valid(const char *name)
     return length > 0 && length <= NODE_NAME_MAX && name[length] == '\0';
 }
 
-static bool offers_same(const struct node_offer *a, const struct node_offer *b)
+bool node_offers_same(const struct node_offer *a, const struct node_offer *b)
 {
     return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
            a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
@@ -110,19 +111,34 @@ static bool offers_same(const struct node_offer *a, const struct node_offer *b)
            labels_equal(&a->labels, &b->labels);
 }
 
+uint64_t gpus_mask(uint32_t n)
+{
+    return n >= NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+void node_measure_offer(struct node *node)
+{
+    const struct process *process;
+
+    node->offer_shrunk = node->cpu_granted_millicores > node->offer.cpu_millicores ||
+                         node->memory_granted_bytes > node->offer.memory_bytes ||
+                         node->gpus_granted > node->offer.gpus;
+    node->gpus_beyond = 0;
+    DL_FOREACH2(node->processes, process, node_next)
+    node->gpus_beyond |= process->gpu_mask & ~gpus_mask(node->offer.gpus);
+}
+
 static void take_offer(struct cluster *cluster, struct node *node, const struct node_offer *offer)
 {
     struct node_offer bounded = node_offer_bounded(offer);
 
-    if (!offers_same(&bounded, &node->offer)) {
+    if (!node_offers_same(&bounded, &node->offer)) {
         node->offer = bounded;
         node_offer_changed(cluster, node);
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
-    node->offer_shrunk = node->cpu_granted_millicores > bounded.cpu_millicores ||
-                         node->memory_granted_bytes > bounded.memory_bytes ||
-                         node->gpus_granted > bounded.gpus;
+    node_measure_offer(node);
 }
 
 /* cluster_join_node - see cluster.h; -EINVAL for a name that no host has */
@@ -238,10 +254,26 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
     return again;
 }
 
+#define NOISE_HOLDS 6
+
 /* Less than 2 % of the node is noise. */
 static bool is_above(uint64_t a, uint64_t b, uint64_t offered)
 {
     return a > b && a - b > offered / 50;
+}
+
+/* Noise waits longer, but not for ever: an instance may need just that much. */
+static void await_fall(struct cluster *cluster, struct node *node, struct instant now)
+{
+    uint64_t hold_us = cluster->config.foreign_hold_us;
+
+    if (!is_above(node->foreign_planned_cpu, node->foreign_cpu_millicores,
+                  node->offer.cpu_millicores) &&
+        !is_above(node->foreign_planned_memory, node->foreign_memory_bytes,
+                  node->offer.memory_bytes))
+        hold_us *= NOISE_HOLDS;
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+                 now.now_us + hold_us);
 }
 
 /* Foreign load that rises is reckoned with at once: the machine's own services come first. One that
@@ -262,8 +294,7 @@ static void take_foreign(struct cluster *cluster, struct node *node,
                           MAX_OF(memory, node->foreign_planned_memory));
         falls = false;
     }
-    if (!is_above(node->foreign_planned_cpu, cpu, node->offer.cpu_millicores) &&
-        !is_above(node->foreign_planned_memory, memory, node->offer.memory_bytes)) {
+    if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory) {
         deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
                      NEVER_US);
         return;
@@ -273,8 +304,7 @@ static void take_foreign(struct cluster *cluster, struct node *node,
     if (cluster->config.foreign_hold_us == 0)
         plan_with_foreign(cluster, node, cpu, memory);
     else if (!falls)
-        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
-                     now.now_us + cluster->config.foreign_hold_us);
+        await_fall(cluster, node, now);
 }
 
 void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now)
@@ -283,13 +313,11 @@ void node_foreign_fell(struct cluster *cluster, struct node *node, struct instan
     uint64_t memory = node->foreign_memory_bytes;
 
     plan_with_foreign(cluster, node, node->foreign_peak_cpu, node->foreign_peak_memory);
-    if (!is_above(node->foreign_planned_cpu, cpu, node->offer.cpu_millicores) &&
-        !is_above(node->foreign_planned_memory, memory, node->offer.memory_bytes))
+    if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory)
         return;
     node->foreign_peak_cpu = cpu; /* it fell further meanwhile: wait as long for the rest */
     node->foreign_peak_memory = memory;
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
-                 now.now_us + cluster->config.foreign_hold_us);
+    await_fall(cluster, node, now);
 }
 
 /* The live process of ours on this very node that a report speaks of, or NULL. */

@@ -60,7 +60,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     size_t n = gang_demands(job->spec, demands);
 
     queue_forget_fresh(queue, class);
-    if (capacity_n_rooms(&plan->planner->rooms) == 0) {
+    if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
+        (capacity_n_rooms(&plan->planner->offered) == 0 || queue_fits_ever(plan->cluster, class))) {
         queue_tell(plan->cluster, job, VERDICT_NO_NODES);
         return FAILED;
     }

@@ -160,6 +160,7 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     process->n_ports = n_ports;
     process->gpu_mask = gpu_mask;
     memcpy(process->ports, ports, n_ports * sizeof *ports);
+    history_add(process);
     process_attach(cluster, process, node);
     slot_set_due(cluster, job, role, index, false);
     cluster->planner->n_assigned++;

@@ -80,6 +80,8 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         DL_APPEND2(cluster->active, job, active_prev, active_next);
     job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
     job_recount(job);
+    DL_FOREACH2(job->processes, process, job_next)
+    history_add(process);
     DL_FOREACH_SAFE2(job->processes, process, next, job_next)
     {
         if (!process_state_is_final(process->state))
@@ -90,6 +92,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         for (uint32_t i = 0; i < job->n_slots[r]; i++)
             job->slots[r][i].not_before_us =
                 MIN_OF(job->slots[r][i].not_before_us, now.now_us + BACKOFF_MAX_US);
+    history_trim(job);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, "restored", "the scheduler was started again");
     else if (job->state == JOB_QUEUED)
@@ -101,17 +104,13 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         job_touch(cluster, job);
 }
 
-/* cluster_restored - see cluster.h; linear in everything stored */
-void cluster_restored(struct cluster *cluster, struct instant now)
+void restore_links(struct cluster *cluster, struct instant now)
 {
     struct node *node;
     struct job *job;
-    struct job *next;
 
     HASH_SRT(hh, cluster->jobs, compare_ids);
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
-        node->ever_reported =
-            true; /* its offer is known: a plan before its first report must not shrink for it */
         if (node->state != NODE_LOST)
             node_renew_lease(cluster, node, now);
         node->foreign_planned_cpu = node->foreign_cpu_millicores;
@@ -121,9 +120,16 @@ void cluster_restored(struct cluster *cluster, struct instant now)
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         restore_job(cluster, job, now);
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        node->offer_shrunk = node->cpu_granted_millicores > node->offer.cpu_millicores ||
-                             node->memory_granted_bytes > node->offer.memory_bytes ||
-                             node->gpus_granted > node->offer.gpus;
+        node_measure_offer(node);
+}
+
+/* cluster_restored - see cluster.h; linear in everything stored */
+void cluster_restored(struct cluster *cluster, struct instant now)
+{
+    struct job *job;
+    struct job *next;
+
+    restore_links(cluster, now);
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     job_settle(cluster, job, now);
     cluster->plan_wanted = true;

@@ -237,6 +237,57 @@ static void count_failure(struct task_queue *queue, struct entry *entry, bool at
     (void)end_pass_if_over(queue);
 }
 
+/* --- a copy
+ * -------------------------------------------------------------------------------------------- */
+
+struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n)
+{
+    struct task_chunk *copy = xcalloc(n, sizeof *copy);
+
+    for (uint32_t i = 0; i < n; i++) {
+        copy[i] = chunks[i];
+        copy[i].path = xstrdup(chunks[i].path);
+    }
+    return copy;
+}
+
+static void copy_entry(struct entry *to, const struct entry *from)
+{
+    struct task_chunk *chunks = to->task.chunks;
+
+    to->task = from->task;
+    to->task.chunks = chunks;
+    to->counted_lease = from->counted_lease;
+    to->leased_before = from->leased_before;
+}
+
+struct task_queue *task_queue_copy(const struct task_queue *queue)
+{
+    struct task_queue *copy = task_queue_new(&queue->config);
+    const struct holder *holder;
+    const struct entry *entry;
+
+    for (size_t i = 0; i < queue->n_entries; i++) {
+        const struct task *task = &queue->entries[i]->task;
+
+        (void)task_queue_add(copy, task_chunks_copy(task->chunks, task->n_chunks), task->n_chunks);
+        copy_entry(copy->entries[i], queue->entries[i]);
+    }
+    copy->todo = NULL; /* that was the order of the ids */
+    DL_FOREACH(queue->todo, entry)
+    DL_APPEND(copy->todo, copy->entries[entry->task.id]);
+    DL_FOREACH(queue->leased, entry)
+    DL_APPEND(copy->leased, copy->entries[entry->task.id]);
+    for (holder = queue->holders; holder != NULL; holder = holder->hh.next)
+        DL_FOREACH2(holder->held, entry, holder_next)
+    join_holder(copy, copy->entries[entry->task.id], holder->incarnation);
+    copy->model_saved = queue->model_saved;
+    copy->saver = queue->saver;
+    copy->pass = queue->pass;
+    copy->counts = queue->counts;
+    return copy;
+}
+
 /* --- events
  * ------------------------------------------------------------------------------------------ */
 

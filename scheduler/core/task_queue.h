@@ -61,6 +61,13 @@ enum task_lease_result {
 struct task_queue *task_queue_new(const struct task_queue_config *config);
 struct task_queue *task_queue_free(struct task_queue *queue);
 
+/* task_queue_copy - an independent copy with its orders and deadlines; nothing of it counts as
+ * changed. Linear. */
+struct task_queue *task_queue_copy(const struct task_queue *queue);
+
+/* task_chunks_copy - an array of n with paths of its own */
+struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n);
+
 /* task_queue_add - one task at the end (while the queue is built or restored); chunks are taken
  * over */
 struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,

@@ -22,6 +22,17 @@ static struct cluster_config config(uint32_t load_permille)
                                     .lease_margin_us = 5 * USEC_PER_SEC };
 }
 
+static void commit_to_memory(void *userdata, const struct effect *effects, size_t n)
+{
+    memory_store_commit(userdata, effects, n);
+}
+
+static int load_from_memory(void *userdata, struct cluster *cluster, struct instant now,
+                            struct edl_error *error)
+{
+    return memory_store_load(userdata, cluster, now, error);
+}
+
 struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory_bytes,
                         uint32_t load_permille)
 {
@@ -32,6 +43,7 @@ struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory
         (struct instant){ .now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC };
     world->cluster = cluster_new(&cfg);
     world->store = memory_store_new();
+    world->disk = (struct world_disk){ commit_to_memory, load_from_memory, world->store };
     world->n_agents = n_nodes;
     for (size_t i = 0; i < n_nodes; i++) {
         struct fake_agent *agent = &world->agents[i];
@@ -88,15 +100,39 @@ static void check_slots(const struct world *world)
         }
 }
 
-/* What was committed, loaded again, is what is there. */
-static void check_replay(const struct world *world)
+struct cluster *world_load(const struct world *world)
 {
-    struct cluster *replay = cluster_new(&world->cluster->config);
+    struct cluster *cluster = cluster_new(&world->cluster->config);
     struct edl_error error = { 0 };
 
-    if (memory_store_load(world->store, replay, world->now, &error) < 0)
+    if (world->disk.load(world->disk.userdata, cluster, world->now, &error) < 0)
         fail_msg("%s", error.text);
-    cluster_restored(replay, world->now);
+    cluster_restored(cluster, world->now);
+    return cluster;
+}
+
+static bool replay_is_due(const struct world *world)
+{
+    uint64_t every = world->replay_every;
+
+    if (every == 0) /* ended jobs are loaded as well, and pile up */
+        every = 1 + HASH_CNT(hh, world->cluster->jobs) / 8;
+    return world->n_commits % every == 0;
+}
+
+void world_commit(struct world *world)
+{
+    struct edl_error error = { 0 };
+    struct cluster *replay;
+    size_t n;
+    const struct effect *effects = cluster_effects(world->cluster, &n);
+
+    world->disk.commit(world->disk.userdata, effects, n);
+    cluster_effects_clear(world->cluster);
+    world->n_commits++;
+    if (!replay_is_due(world))
+        return;
+    replay = world_load(world);
     if (cluster_compare(world->cluster, replay, &error) < 0)
         fail_msg("what was committed is not what is there: %s", error.text);
     (void)cluster_free(replay);
@@ -126,16 +162,10 @@ void world_check(struct world *world)
 
 void world_plan(struct world *world)
 {
-    const struct effect *effects;
-    size_t n;
-
     world_check(world);
     cluster_plan(world->cluster, world->now);
     world_check(world);
-    effects = cluster_effects(world->cluster, &n);
-    memory_store_commit(world->store, effects, n);
-    cluster_effects_clear(world->cluster);
-    check_replay(world);
+    world_commit(world);
 }
 
 void world_replan(struct world *world)
@@ -340,12 +370,10 @@ void world_exit(struct world *world, const struct process *process, int exit_cod
 
 void world_restart(struct world *world)
 {
-    struct cluster *fresh = cluster_new(&world->cluster->config);
+    struct cluster *fresh = world_load(world);
 
-    assert_int_equal(memory_store_load(world->store, fresh, world->now, NULL), 0);
     (void)cluster_free(world->cluster);
     world->cluster = fresh;
-    cluster_restored(fresh, world->now);
     world_plan(world);
 }
 

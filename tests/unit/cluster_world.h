@@ -37,9 +37,20 @@ struct fake_agent {
     size_t n, cap;
 };
 
+/* Where effects are committed to. */
+struct world_disk {
+    void (*commit)(void *userdata, const struct effect *effects, size_t n);
+    int (*load)(void *userdata, struct cluster *cluster, struct instant now,
+                struct edl_error *error);
+    void *userdata;
+};
+
 struct world {
     struct cluster *cluster;    /* owned */
-    struct memory_store *store; /* owned; every plan is committed to it */
+    struct memory_store *store; /* owned; the disk unless another is given */
+    struct world_disk disk;
+    uint64_t n_commits;
+    uint32_t replay_every; /* commits; 0: the rarer, the more there is to load */
     struct instant now;
     struct fake_agent agents[WORLD_NODES];
     size_t n_agents;
@@ -58,6 +69,10 @@ void world_plan(struct world *world);
 void world_check(struct world *world);
 /* looks at everything afresh; fails the test when that changes anything that a plan had not */
 void world_replan(struct world *world);
+/* the effects are on disk and cleared; what is loaded from there is compared with what is there */
+void world_commit(struct world *world);
+/* a new cluster from what is on disk */
+struct cluster *world_load(const struct world *world);
 /* one agent carries out its orders and reports; then plan and check */
 void world_turn(struct world *world, size_t agent);
 /* a second passes, then all agents carry out their orders and report, then one plan */
@@ -67,7 +82,7 @@ void world_run(struct world *world, unsigned n);
 void world_advance(struct world *world, uint64_t us);
 /* the process ends by itself; told at its agent's next turn */
 void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal);
-/* a new core from a copy of what the store would hold */
+/* a new core from what is on disk: what was not committed is gone */
 void world_restart(struct world *world);
 
 struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64_t cpu,

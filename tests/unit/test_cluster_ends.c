@@ -217,10 +217,13 @@ static void train(struct world *w, struct job *job)
 static void test_dataset_job_succeeds_only_with_data_done_and_model_saved(void **state)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
-    struct job *job = world_submit(w, world_spec("one", 2, 4, 200, 1, 500));
+    struct job_spec *spec = world_spec("one", 2, 4, 200, 1, 500);
+    struct job *job;
     struct task_queue *other;
 
     (void)state;
+    spec->passes = 2;
+    job = world_submit(w, spec);
     world_run(w, 6);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 2), "aa", w->now, NULL),
                      0);

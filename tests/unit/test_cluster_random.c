@@ -80,6 +80,7 @@ static void do_submit(struct world *w)
     spec->fault_tolerant = world_random(w, 5) != 0;
     spec->priority = (int32_t)world_random(w, 3);
     spec->restart_max = (uint32_t)world_random(w, 6);
+    spec->passes = 2;
     if (cluster_submit(w->cluster, spec, "ann", w->now, &job, NULL) < 0)
         (void)job_spec_free(spec);
     else if (world_random(w, 3) == 0)
