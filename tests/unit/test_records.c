@@ -128,13 +128,10 @@ static void assert_same(const struct cluster *a, const struct cluster *b)
 /* A turn that is planned and not committed. */
 static void uncommitted_turn(struct world *w)
 {
-    struct job *job;
     struct job_spec *spec = storm_spec(w);
+    struct job *job;
 
-    /* the storm may have a job of that name still */
-    while (cluster_find_job(w->cluster, spec->name) != NULL)
-        (void)snprintf(spec->name, sizeof spec->name, "later-%u",
-                       (unsigned)world_random(w, 100000));
+    (void)snprintf(spec->name, sizeof spec->name, "extra");
     assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &job, NULL), 0);
     cluster_plan(w->cluster, w->now);
 }
@@ -358,6 +355,27 @@ static void test_forgotten_job_is_not_loaded(void **state)
 
 /* --- copies --- */
 
+/* What a restart forgets and a plan looks at. */
+static void assert_same_now(const struct cluster *a, const struct cluster *b)
+{
+    const struct node *node;
+
+    assert_int_equal(cluster_next_deadline_us(a), cluster_next_deadline_us(b));
+    for (node = a->nodes; node != NULL; node = node->hh.next) {
+        const struct node *other = cluster_node(b, node->name);
+        const struct process *p = node->processes;
+        const struct process *q = other->processes;
+
+        assert_int_equal(node->n_stale, other->n_stale);
+        assert_int_equal(node->foreign_cpu_millicores, other->foreign_cpu_millicores);
+        if (node->state != NODE_LOST)
+            assert_int_equal(node->lease_deadline_us, other->lease_deadline_us);
+        for (; p != NULL && q != NULL; p = p->node_next, q = q->node_next)
+            assert_true(p->job->id == q->job->id && p->incarnation == q->incarnation);
+        assert_true(p == NULL && q == NULL);
+    }
+}
+
 /* A copy of what is planned needs no plan, although it looks at everything afresh; and from then on
  * each goes its own way. */
 static void clone_and_plan(struct world *w)
@@ -369,7 +387,7 @@ static void clone_and_plan(struct world *w)
 
     copy = cluster_clone(w->cluster, w->now); /* in the middle of a turn */
     assert_same(w->cluster, copy);
-    assert_int_equal(cluster_next_deadline_us(copy), cluster_next_deadline_us(w->cluster));
+    assert_same_now(w->cluster, copy);
     (void)cluster_free(copy);
     world_plan(w);
     copy = cluster_clone(w->cluster, w->now);
@@ -396,6 +414,28 @@ static void test_copy_plans_as_the_original(void **state)
         storm_act(w);
         clone_and_plan(w);
     }
+    world_free(w);
+}
+
+/* In the middle of a turn a job is not settled yet, and so is its copy. */
+static void test_copy_decides_nothing(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 900);
+    struct job *job;
+    struct cluster *copy;
+
+    (void)state;
+    job = world_submit(w, world_spec("one", 2, 2, 600, 0, 0));
+    w->agents[1].silent = true;
+    world_run(w, 3);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 1, 2, w->now, NULL), 0);
+    assert_int_equal(job->state, JOB_STARTING);
+    cluster_node(w->cluster, "node-0")->n_stale = 2; /* as its agent would have said */
+    copy = cluster_clone(w->cluster, w->now);
+    assert_same(w->cluster, copy);
+    assert_same_now(w->cluster, copy);
+    (void)cluster_free(copy);
+    world_plan(w);
     world_free(w);
 }
 
@@ -511,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_a_lost_effect_is_reported),
         cmocka_unit_test(test_forgotten_job_is_not_loaded),
         cmocka_unit_test(test_copy_plans_as_the_original),
+        cmocka_unit_test(test_copy_decides_nothing),
         cmocka_unit_test(test_history_is_bounded),
         cmocka_unit_test(test_node_that_never_reported_gets_nothing_after_a_restart),
         cmocka_unit_test(test_records_that_do_not_belong_together_are_refused),

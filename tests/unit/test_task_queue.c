@@ -198,6 +198,37 @@ static void test_one_saver_until_it_is_gone(void **state)
     task_queue_free(queue);
 }
 
+/* A copy has the same orders, deadlines and memory of what was counted, and goes its own way. */
+static void test_copy_goes_on_by_itself(void **state)
+{
+    struct task_queue *queue = make_queue(5, 2, 3);
+    struct task_queue *copy;
+    struct task *done, *again = NULL;
+
+    (void)state;
+    done = lease(queue, 1, 10);
+    assert_int_equal(finish(queue, done), 0);
+    (void)lease(queue, 2, 20);
+    (void)lease(queue, 3, 30);
+    assert_int_equal(task_queue_fail(queue, 1, 0, 1, 2, true, NULL), 0); /* to the head */
+    (void)lease(queue, 4, 40);
+    copy = task_queue_copy(queue);
+    assert_int_equal(task_queue_next_deadline_us(copy), task_queue_next_deadline_us(queue));
+    assert_int_equal(task_queue_lease(copy, 3, NULL, 0, 50, &again), TASK_LEASE_GIVEN);
+    assert_int_equal(again->id, 2); /* whose answer was lost */
+    assert_int_equal(task_queue_finish(copy, 0, 0, 1, 1, NULL, NULL), 0);
+    assert_int_equal(task_queue_counts(copy).records_total, 10); /* counted before */
+    assert_int_equal(task_queue_release_holder(copy, 4, false), 1);
+    assert_int_equal(lease(copy, 5, 60)->id, 1);
+    assert_int_equal(task_queue_counts(copy).retries_total,
+                     task_queue_counts(queue).retries_total + 1);
+    assert_int_equal(task_queue_task(queue, 2)->holder, 3);
+    assert_int_equal(task_queue_counts(queue).leased, 2);
+    task_queue_free(queue);
+    assert_string_equal(task_queue_task(copy, 4)->chunks[0].path, "/data");
+    task_queue_free(copy);
+}
+
 struct told {
     unsigned resets, tasks;
     bool task_before_reset;
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_expired_leases_go_to_the_end_in_deadline_order),
         cmocka_unit_test(test_one_saver_until_it_is_gone),
         cmocka_unit_test(test_changed_tasks_are_told_once),
+        cmocka_unit_test(test_copy_goes_on_by_itself),
         cmocka_unit_test(test_restore_continues_where_it_was),
         cmocka_unit_test(test_random_history_counts_exactly),
     };
