@@ -131,6 +131,14 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now);
  * nothing changed */
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n);
 
+/* --- plan_move.c
+ * -------------------------------------------------------------------------------------------- */
+/* plan_move - stops one of the job's own processes that fits elsewhere, so that want fits later in
+ * its place, which is reserved; false: there is none such */
+bool plan_move(struct plan *plan, struct job *job, const struct want *want);
+/* the order of repairs: GPUs, CPU, memory */
+bool is_larger(const struct resources *a, const struct resources *b);
+
 /* --- plan_repair.c
  * ------------------------------------------------------------------------------------------- */
 /* fill_role - brings a role up to wanted as far as there is room now; returns how many could not

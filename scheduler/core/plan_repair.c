@@ -188,19 +188,44 @@ static void repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
         return;
     }
     job->waits_for_room = true;
-    (void)plan_make_room(plan, job, &demand, 1);
+    if (!plan_make_room(plan, job, &demand, 1))
+        (void)plan_move(plan, job, &demand.want);
+}
+
+/* The larger first: what is moved away from a place that it left to something larger does not come
+ * back before that is there (plan_move.c). */
+static size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&job->spec->roles[r]);
+        size_t i = n++;
+
+        for (; i > 0; i--) {
+            const struct resources other = resources_of_role(&job->spec->roles[ret[i - 1]]);
+
+            if (!is_larger(&need, &other))
+                break;
+            ret[i] = ret[i - 1];
+        }
+        ret[i] = r;
+    }
+    return n;
 }
 
 static void repair(struct plan *plan, struct job *job)
 {
     bool waited = job->waits_for_room;
+    uint32_t roles[JOB_ROLES_MAX];
+    size_t n = roles_by_size(job, roles);
 
     job->waits_for_room = false;
-    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        uint32_t wanted = job_role_floor(job, r);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t wanted = job_role_floor(job, roles[i]);
 
-        if (job_count(job, r, false) < wanted)
-            repair_role(plan, job, r, wanted);
+        if (job_count(job, roles[i], false) < wanted)
+            repair_role(plan, job, roles[i], wanted);
     }
     if (waited != job->waits_for_room)
         job_touch(plan->cluster, job);
