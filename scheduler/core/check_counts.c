@@ -15,6 +15,7 @@ static int check_role(const struct job *job, uint32_t role, struct edl_error *er
         counted.live += slot->live != NULL;
         counted.stopping += slot->live != NULL && slot->live->state == PROCESS_STOPPING;
         counted.running += slot->live != NULL && slot->live->state == PROCESS_RUNNING;
+        counted.leaving += slot->live != NULL && process_is_leaving(slot->live);
         counted.due += slot->due && slot->live == NULL;
         counted.finished += slot->finished;
         if (slot_is_free(slot) && i < kept->lowest_free)
@@ -22,8 +23,8 @@ static int check_role(const struct job *job, uint32_t role, struct edl_error *er
                           kept->lowest_free);
     }
     if (counted.live != kept->live || counted.stopping != kept->stopping ||
-        counted.running != kept->running || counted.due != kept->due ||
-        counted.finished != kept->finished)
+        counted.running != kept->running || counted.leaving != kept->leaving ||
+        counted.due != kept->due || counted.finished != kept->finished)
         return BROKEN("job %s: %s counted as %u live %u stopping %u running %u due %u finished, "
                       "kept are %u %u %u %u %u",
                       job->spec->name, job->spec->roles[role].name, counted.live, counted.stopping,

@@ -175,7 +175,8 @@ struct role_counts {
     uint32_t live; /* stopping ones included */
     uint32_t stopping;
     uint32_t running;
-    uint32_t due; /* without a live process */
+    uint32_t leaving; /* live, not stopping, on a node that is being drained */
+    uint32_t due;     /* without a live process */
     uint32_t finished;
     uint32_t lowest_free; /* a hint: no slot below it is free */
 };

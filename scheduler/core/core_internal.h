@@ -65,7 +65,8 @@ bool job_data_complete(
 uint32_t job_count_live(const struct job *job); /* stopping ones included */
 uint32_t job_count_due(const struct job *job, uint32_t role);
 uint32_t job_count_finished(const struct job *job, uint32_t role);
-/* instances of its elastic role that it could lose: above the minimum and not marked as victims */
+/* instances of its elastic role that it could lose: above the minimum, without those that leave a
+ * draining node (others stand in for them) and those that are marked as victims */
 uint32_t job_surplus(const struct job *job);
 /* instances that a started job must not lack now */
 uint32_t job_role_floor(const struct job *job, uint32_t role);
@@ -135,6 +136,8 @@ void restore_links(struct cluster *cluster, struct instant now);
  * changes it takes away before and adds after */
 void slot_count(struct job *job, uint32_t role, uint32_t index, int sign);
 void process_count(struct process *process, int sign);
+/* live, not stopping, on a node that is being drained */
+bool process_is_leaving(const struct process *process);
 void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
                   bool due);
 void slot_set_finished(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,

@@ -36,6 +36,12 @@ struct resources resources_of_offer(const struct node_offer *offer)
 /* --- slots
  * --------------------------------------------------------------------------------------------- */
 
+bool process_is_leaving(const struct process *process)
+{
+    return process->node != NULL && process->node->state == NODE_DRAINING &&
+           process->state != PROCESS_STOPPING;
+}
+
 bool slot_is_free(const struct slot *slot)
 {
     return slot->live == NULL && !slot->due && !slot->finished;
@@ -51,6 +57,7 @@ void slot_count(struct job *job, uint32_t role, uint32_t index, int sign)
         counts->live += one;
         counts->stopping += slot->live->state == PROCESS_STOPPING ? one : 0;
         counts->running += slot->live->state == PROCESS_RUNNING ? one : 0;
+        counts->leaving += process_is_leaving(slot->live) ? one : 0;
     } else if (slot->due) {
         counts->due += one;
     }

@@ -58,7 +58,7 @@ uint32_t job_surplus(const struct job *job)
     /* without a task queue nobody else does the share of an instance of what finishes */
     if (elastic < 0 || (job->finishing && job->queue == NULL))
         return 0;
-    counted = job_count(job, (uint32_t)elastic, false);
+    counted = job_count(job, (uint32_t)elastic, false) - job->counts[elastic].leaving;
     kept = job->spec->roles[elastic].min + job->plan.marked;
     return counted > kept ? counted - kept : 0;
 }

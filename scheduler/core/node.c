@@ -185,7 +185,15 @@ void node_started(struct node *node)
 static void set_state(struct cluster *cluster, struct node *node, enum node_state state,
                       const char *event, const char *text, struct instant now)
 {
+    struct process *process;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    process_count(process, -1);
     node->state = state;
+    DL_FOREACH2(node->processes, process, node_next)
+    process_count(process, 1);
+    DL_FOREACH2(node->processes, process, node_next) /* only now: it looks at all of the job */
+    job_touch(cluster, process->job);
     node_started(node);
     node_refresh(cluster, node);
     effect_save_node(cluster, node);

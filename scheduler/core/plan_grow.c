@@ -9,11 +9,17 @@
 
 #include <stdio.h>
 
+/* What leaves a draining node holds nothing of what the totals tell of. */
+static uint32_t staying(const struct job *job, uint32_t role)
+{
+    return job_count(job, role, false) - job->counts[role].leaving;
+}
+
 /* What a started job lacks in its fixed roles, and to what its elastic one must come back, is
  * wanted already. */
 static uint32_t held_of_role(const struct job *job, uint32_t role)
 {
-    uint32_t held = job_count(job, role, false) + job_count_due(job, role);
+    uint32_t held = staying(job, role) + job_count_due(job, role);
 
     return MAX_OF(held, job_role_floor(job, role));
 }
@@ -28,7 +34,7 @@ static struct resources lack_of(const struct job *job)
         if (job->plan.promised)
             resources_add(&lack, &need, job->spec->roles[r].min);
         else if (job_is_started(job))
-            resources_add(&lack, &need, (int64_t)held_of_role(job, r) - job_count(job, r, false));
+            resources_add(&lack, &need, (int64_t)held_of_role(job, r) - staying(job, r));
     }
     return lack;
 }
@@ -39,7 +45,7 @@ static uint32_t most_of(const struct job *job, uint32_t role)
 {
     const struct role_counts *counts = &job->counts[role];
     uint32_t max = job->spec->roles[role].max;
-    uint32_t kept = MIN_OF(counts->stopping + counts->finished, max);
+    uint32_t kept = MIN_OF(counts->stopping + counts->leaving + counts->finished, max);
 
     return max - kept;
 }
@@ -156,14 +162,16 @@ static bool shrink(void *userdata, uint64_t id)
 
     if (elastic < 0)
         return false;
-    counted = job_count(job, role, false);
+    counted = staying(job, role);
     due = job_count_due(job, role);
     if (counted + due <= job->spec->roles[role].min)
         return false;
     if (due > 0) {
         trim_due(plan, job, role, due - 1);
     } else {
-        victim = next_victim(job, role);
+        victim = next_victim(job, role, true);
+        if (victim == NULL)
+            return false;
         (void)snprintf(reason, sizeof reason, "shrunk by the policy %s: %s",
                        plan->cluster->config.policy->name, plan->load);
         process_stop(plan->cluster, victim, false, reason, plan->now);

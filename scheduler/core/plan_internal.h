@@ -120,8 +120,9 @@ bool gives_before(const struct process *a, const struct process *b);
 /* it may be shrunk away, and it holds something of what is short */
 bool is_victim(const struct process *process, const struct resources *have,
                const struct resources *need);
-/* who of this role goes first; NULL: nobody is left */
-struct process *next_victim(const struct job *job, uint32_t role);
+/* who of this role goes first; NULL: nobody is left. counted: of those on nodes that take
+ * processes, which alone are in the totals: to stop another would lower no load */
+struct process *next_victim(const struct job *job, uint32_t role, bool counted);
 
 /* --- plan_room.c
  * -------------------------------------------------------------------------------------------- */

@@ -22,11 +22,6 @@ struct standing {
     uint32_t running; /* of those that stay */
 };
 
-static bool is_leaving(const struct process *process)
-{
-    return process->node->state == NODE_DRAINING && process->state != PROCESS_STOPPING;
-}
-
 static struct standing standing_of(const struct job *job, uint32_t role)
 {
     struct standing standing = { .staying = job->counts[role].due };
@@ -34,7 +29,7 @@ static struct standing standing_of(const struct job *job, uint32_t role)
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         const struct process *process = job->slots[role][i].live;
 
-        if (process == NULL || is_leaving(process))
+        if (process == NULL || process_is_leaving(process))
             continue;
         if (process->state == PROCESS_STOPPING)
             standing.staying += job->slots[role][i].due;
@@ -77,7 +72,7 @@ static void move_elastic(struct plan *plan, struct job *job, uint32_t role)
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         struct process *process = job->slots[role][i].live;
 
-        if (process == NULL || !is_leaving(process))
+        if (process == NULL || !process_is_leaving(process))
             continue;
         if (enough) {
             job_decided(job, "drain", "node %s is being emptied", process->node->name);

@@ -115,7 +115,7 @@ static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
     for (; counted > most; counted--) {
         if (job->plan.why[0] == '\0')
             job_decided(job, "bounds", "%u are enough", most);
-        process_stop(plan->cluster, next_victim(job, role), false,
+        process_stop(plan->cluster, next_victim(job, role, false), false,
                      "shrunk: its job wants fewer instances", plan->now);
     }
     trim_due(plan, job, role, most - counted);

@@ -14,12 +14,6 @@
             return (a);                                                                            \
     } while (0)
 
-/* Its node is to be left. */
-static bool is_leaving(const struct process *process)
-{
-    return process->node->state == NODE_DRAINING;
-}
-
 static uint64_t busy_since_us(const struct process *process)
 {
     const struct task_queue *queue = process->job->queue;
@@ -32,7 +26,7 @@ bool victim_before(const struct process *a, const struct process *b)
     uint64_t a_busy;
     uint64_t b_busy;
 
-    FIRST_IF(is_leaving(a), is_leaving(b));
+    FIRST_IF(process_is_leaving(a), process_is_leaving(b));
     FIRST_IF(a->state < PROCESS_RUNNING, b->state < PROCESS_RUNNING);
     FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
              b->index >= b->job->spec->roles[b->role].max);
@@ -77,7 +71,7 @@ bool is_victim(const struct process *process, const struct resources *have,
 }
 
 /* Linear in the job's own slots: it is the job that changes. */
-struct process *next_victim(const struct job *job, uint32_t role)
+struct process *next_victim(const struct job *job, uint32_t role, bool counted)
 {
     struct process *best = NULL;
 
@@ -85,6 +79,7 @@ struct process *next_victim(const struct job *job, uint32_t role)
         struct process *process = job->slots[role][i].live;
 
         if (process != NULL && process->state != PROCESS_STOPPING &&
+            (!counted || node_takes_processes(process->node)) &&
             (best == NULL || victim_before(process, best)))
             best = process;
     }

@@ -107,6 +107,29 @@ static void test_foreign_load_that_falls_is_believed_after_a_while(void **state)
     world_free(w);
 }
 
+/* What runs there is in no total: to stop it would not bring the load down, again and again. */
+static void test_cordoned_node_is_not_shrunk_for_the_load(void **state)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 6, 500, 0, 0));
+    struct job *two = world_submit(w, world_spec("two", 1, 1, 1000, 0, 0));
+    const struct node *other = world_live(two, "trainer", 0)->node;
+    struct node *node = NULL;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 4);
+    for (uint32_t i = 0; node == NULL; i++)
+        if (world_live(job, "trainer", i)->node != world_live(job, "trainer", 0)->node)
+            node = world_live(job, "trainer", i)->node;
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_CORDONED, w->now, NULL), 0);
+    w->agents[other->name[5] - '0'].foreign_cpu_millicores = 900;
+    world_run(w, 6);
+    assert_int_equal(node->cpu_granted_millicores, 1000);
+    assert_int_equal(trainers(job), 2);
+    world_free(w);
+}
+
 static void test_draining_shrinks_away_without_a_stop_below_the_minimum(void **state)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
@@ -229,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_foreign_load_is_given_way_at_once_with_its_reason),
         cmocka_unit_test(test_nobody_gives_way_below_its_minimum),
         cmocka_unit_test(test_foreign_load_that_falls_is_believed_after_a_while),
+        cmocka_unit_test(test_cordoned_node_is_not_shrunk_for_the_load),
         cmocka_unit_test(test_draining_shrinks_away_without_a_stop_below_the_minimum),
         cmocka_unit_test(test_draining_at_the_minimum_starts_others_first),
         cmocka_unit_test(test_draining_with_no_room_elsewhere_waits_for_it),
