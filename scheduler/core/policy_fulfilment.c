@@ -330,63 +330,116 @@ static void keep_free(struct decision *d, const struct policy_job *request)
     d->totals.gpu_stopping -= (int64_t)request->gpus;
 }
 
-static struct entry *least_fulfilled(const struct decision *d)
-{
-    struct entry *best = NULL;
-    const struct shape *shape;
+/* --- shapes in the order of their best candidate: a binary heap, so that a step does not look at
+ * every shape again */
 
+struct heads {
+    struct shape **shapes; /* owned; [0] has the best head */
+    size_t n;
+    int direction;
+    bool unstable_too;
+};
+
+/* the candidate of a shape that comes first in the direction, or NULL */
+static struct entry *head_of(const struct heads *heads, const struct shape *shape)
+{
+    struct entry *best = first(shape, heads->direction, true);
+    struct entry *other = heads->unstable_too ? first(shape, heads->direction, false) : NULL;
+
+    return other != NULL && precedes(other, best, heads->direction) ? other : best;
+}
+
+static bool heads_before(const struct heads *heads, size_t a, size_t b)
+{
+    return precedes(head_of(heads, heads->shapes[a]), head_of(heads, heads->shapes[b]),
+                    heads->direction);
+}
+
+static void heads_sink(struct heads *heads, size_t at)
+{
+    for (;;) {
+        size_t best = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heads->n; child++)
+            if (heads_before(heads, child, best))
+                best = child;
+        if (best == at)
+            return;
+        struct shape *shape = heads->shapes[at];
+
+        heads->shapes[at] = heads->shapes[best];
+        heads->shapes[best] = shape;
+        at = best;
+    }
+}
+
+static void heads_drop_first(struct heads *heads)
+{
+    heads->shapes[0] = heads->shapes[--heads->n];
+    if (heads->n > 0)
+        heads_sink(heads, 0);
+}
+
+/* what changed is the first one's head */
+static void heads_update_first(struct heads *heads)
+{
+    if (head_of(heads, heads->shapes[0]) == NULL)
+        heads_drop_first(heads);
+    else
+        heads_sink(heads, 0);
+}
+
+static struct heads heads_of(const struct decision *d, int direction, bool unstable_too,
+                             bool (*fits)(const struct policy_totals *, const struct policy_job *))
+{
+    struct heads heads = { .direction = direction, .unstable_too = unstable_too };
+    struct shape *shape;
+    size_t n;
+
+    DL_COUNT(d->state->shapes, shape, n);
+    heads.shapes = xcalloc(n, sizeof(*heads.shapes));
     DL_FOREACH(d->state->shapes, shape)
     {
         const struct policy_job request = request_of(shape);
 
-        if (!may_grow(&d->totals, &request) || (shape->blocked && !will_be_free(d, &request)))
-            continue;
-        for (int stable = 0; stable < 2; stable++) {
-            struct entry *entry = first(shape, UP, stable);
-
-            if (entry != NULL && precedes(entry, best, UP))
-                best = entry;
-        }
+        if (head_of(&heads, shape) != NULL && fits(&d->totals, &request))
+            heads.shapes[heads.n++] = shape;
     }
-    return best;
+    for (size_t i = heads.n / 2; i-- > 0;)
+        heads_sink(&heads, i);
+    return heads;
+}
+
+/* One step for the least fulfilled job: true when it has one more, planned or placed. Limits and
+ * room only become tighter, so a shape that fails is done with. */
+static bool grow_one(struct decision *d, struct entry *entry)
+{
+    struct shape *shape = entry->shape;
+
+    if (!may_grow(&d->totals, &entry->job))
+        return false;
+    if (!shape->blocked && may_move(d, entry) && !d->ops->grow(d->userdata, entry->job.id))
+        shape->blocked = true;
+    if (shape->blocked) {
+        if (!will_be_free(d, &entry->job))
+            return false;
+        keep_free(d, &entry->job);
+    }
+    plan_change(d, entry, 1);
+    return true;
 }
 
 static void grow_all(struct decision *d)
 {
-    struct entry *entry;
+    struct heads heads = heads_of(d, UP, true, may_grow);
 
-    while ((entry = least_fulfilled(d)) != NULL) {
-        if (may_move(d, entry) && !entry->shape->blocked) {
-            if (!d->ops->grow(d->userdata, entry->job.id)) {
-                entry->shape->blocked = true;
-                continue;
-            }
-        } else if (entry->shape->blocked) {
-            keep_free(d, &entry->job);
-        }
-        plan_change(d, entry, 1);
+    while (heads.n > 0) {
+        if (grow_one(d, head_of(&heads, heads.shapes[0])))
+            heads_update_first(&heads);
+        else
+            heads_drop_first(&heads);
     }
-}
-
-static struct entry *most_fulfilled(const struct decision *d)
-{
-    struct entry *best = NULL;
-    const struct shape *shape;
-
-    DL_FOREACH(d->state->shapes, shape)
-    {
-        const struct policy_job request = request_of(shape);
-
-        if (!must_shrink(&d->totals, &request))
-            continue;
-        for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
-            struct entry *entry = first(shape, DOWN, stable);
-
-            if (entry != NULL && precedes(entry, best, DOWN))
-                best = entry;
-        }
-    }
-    return best;
+    free(heads.shapes);
 }
 
 /* true: one was stopped */
@@ -403,11 +456,20 @@ static bool shrink_one(struct decision *d, struct entry *entry)
 
 static bool shrink_all(struct decision *d)
 {
-    struct entry *entry;
+    struct heads heads = heads_of(d, DOWN, d->state->n_pending > 0, must_shrink);
     bool moved = false;
 
-    while ((entry = most_fulfilled(d)) != NULL)
-        moved = shrink_one(d, entry) || moved;
+    while (heads.n > 0) {
+        struct entry *entry = head_of(&heads, heads.shapes[0]);
+
+        if (must_shrink(&d->totals, &entry->job)) {
+            moved = shrink_one(d, entry) || moved;
+            heads_update_first(&heads);
+        } else {
+            heads_drop_first(&heads);
+        }
+    }
+    free(heads.shapes);
     return moved;
 }
 
@@ -454,18 +516,38 @@ static struct entry *giver_of(const struct decision *d, const struct entry *take
     return best;
 }
 
+/* What the richest giver of all would keep: who is not below that takes from nobody. */
+static uint32_t richest(const struct decision *d)
+{
+    uint32_t most = 0;
+    const struct shape *shape;
+
+    DL_FOREACH(d->state->shapes, shape)
+    for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
+        const struct entry *entry = first(shape, DOWN, stable);
+
+        if (entry != NULL)
+            most = MAX_OF(most, score_with(&entry->plan, -1));
+    }
+    return most;
+}
+
 /* Full: from the most to the least fulfilled. Only the giving is done; what it frees is planned for
  * the taker, and the next decision that finds it free will give it to the least fulfilled. */
 static bool transfer(struct decision *d)
 {
+    uint32_t most = richest(d);
     const struct shape *shape;
 
     DL_FOREACH(d->state->shapes, shape)
     {
         for (int stable = 0; stable < 2; stable++) {
             struct entry *taker = first(shape, UP, stable);
-            struct entry *giver = taker == NULL ? NULL : giver_of(d, taker);
+            struct entry *giver;
 
+            if (taker == NULL || score_with(&taker->plan, 1) >= most)
+                continue;
+            giver = giver_of(d, taker);
             if (giver == NULL)
                 continue;
             if (shrink_one(d, giver))

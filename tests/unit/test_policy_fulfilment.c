@@ -5,106 +5,9 @@
  * Case names A2..A19 and B1..B4 are those of the reference (the unit tests of the 2018 controller,
  * its tutorial's trace, its GPU livelock, and the two cases of its experiment report). Memory is in
  * megabytes of 10^6 as there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "scheduler/core/policy.h"
-#include "shared/macro.h"
-#include "shared/random.h"
+#include "tests/unit/policy_world.h"
 
 #define MEGA INT64_C(1000000)
-
-#define JOBS_MAX 32
-#define NODES_MAX 160
-
-/* What the policy sees of a cluster, and what carries out its decisions. */
-struct world {
-    struct policy_totals totals;
-    struct policy_job jobs[JOBS_MAX];
-    uint32_t target[JOBS_MAX];
-    size_t n_jobs;
-    struct {
-        int64_t cpu, memory, gpus;
-    } nodes[NODES_MAX]; /* idle */
-    size_t n_nodes;
-    size_t calls; /* a decision that does not end runs into CALLS_MAX */
-};
-
-#define CALLS_MAX 20000
-
-static struct policy_job *find_job(struct world *w, uint64_t id)
-{
-    for (size_t i = 0; i < w->n_jobs; i++)
-        if (w->jobs[i].id == id)
-            return &w->jobs[i];
-    fail_msg("the policy speaks of job %llu", (unsigned long long)id);
-    return NULL;
-}
-
-/* The node it went to keeps it: the original's first fit. */
-static bool place(struct world *w, const struct policy_job *job)
-{
-    for (size_t i = 0; i < w->n_nodes; i++) {
-        if (w->nodes[i].cpu < (int64_t)job->cpu_millicores ||
-            w->nodes[i].memory < (int64_t)job->memory_bytes ||
-            w->nodes[i].gpus < (int64_t)job->gpus)
-            continue;
-        w->nodes[i].cpu -= (int64_t)job->cpu_millicores;
-        w->nodes[i].memory -= (int64_t)job->memory_bytes;
-        w->nodes[i].gpus -= job->gpus;
-        return true;
-    }
-    return false;
-}
-
-static bool grow(void *userdata, uint64_t id)
-{
-    struct world *w = userdata;
-    struct policy_job *job = find_job(w, id);
-
-    if (++w->calls > CALLS_MAX)
-        fail_msg("the decision does not end");
-    if (!place(w, job))
-        return false;
-    w->target[job - w->jobs]++;
-    return true;
-}
-
-static bool shrink(void *userdata, uint64_t id)
-{
-    struct world *w = userdata;
-    const struct policy_job *job = find_job(w, id);
-
-    if (++w->calls > CALLS_MAX)
-        fail_msg("the decision does not end");
-    w->target[job - w->jobs]--;
-    return true;
-}
-
-static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
-
-static void decide_with(struct policy_state *state, struct world *w)
-{
-    for (size_t i = 0; i < w->n_jobs; i++)
-        w->target[i] = w->jobs[i].parallelism;
-    w->calls = 0;
-    policy_fulfilment.decide(state, &w->totals, &ops, w);
-}
-
-static void decide(struct world *w)
-{
-    struct policy_state *state = policy_fulfilment.new();
-
-    for (size_t i = 0; i < w->n_jobs; i++)
-        policy_fulfilment.put(state, &w->jobs[i]);
-    decide_with(state, w);
-    assert_null(policy_fulfilment.free(state));
-}
 
 struct cluster_row {
     int64_t cpu_requested, cpu_total, memory_requested, memory_total, gpu_requested, gpu_total;
@@ -151,125 +54,96 @@ static struct world world_of(const struct cluster_row *row, const struct job_row
     return w;
 }
 
-static const uint64_t mem_100mi = 105 * 1000000, mem_10mi = 11 * 1000000;
+#define MEM_100MI 105000000
+#define MEM_10MI 11000000
+
+static const struct {
+    const char *id;
+    struct cluster_row cluster;
+    struct job_row job;
+    bool node_fits;
+    int64_t delta;
+    bool down;
+    int expect;
+} dry_runs[] = {
+    { "A2", { 0, 2000, 0, 1000, 0, 0 }, { 0, MEM_100MI, 0, 1, 2, 2 }, false, 0, false, 0 },
+    { "A3", { 100, 3000, 100, 1000, 0, 0 }, { 1000, MEM_100MI, 0, 1, 3, 1 }, true, 0, false, 1 },
+    { "A4", { 1000, 1000, 100, 1000, 0, 0 }, { 1000, MEM_100MI, 0, 1, 3, 1 }, true, 0, false, 0 },
+    { "A5 up", { 0, 2000, 100, 1000, 0, 10 }, { 1000, MEM_10MI, 1, 1, 3, 1 }, true, 0, false, 1 },
+    { "A5 down", { 0, 2000, 100, 1000, 0, 10 }, { 1000, MEM_10MI, 1, 1, 3, 1 }, true, 0, true, 0 },
+    { "A6", { 0, 2000, 100, 1000, 10, 10 }, { 1000, MEM_10MI, 1, 1, 3, 1 }, true, 0, false, 0 },
+    { "A8 0",
+      { 5000, 3000, 1000, 1000, 10, 10 },
+      { 1000, MEM_10MI, 0, 1, 3, 3 },
+      true,
+      0,
+      true,
+      -1 },
+    { "A8 -1",
+      { 5000, 3000, 1000, 1000, 10, 10 },
+      { 1000, MEM_10MI, 0, 1, 3, 3 },
+      true,
+      -1,
+      true,
+      -1 },
+    { "A8 -2",
+      { 5000, 3000, 1000, 1000, 10, 10 },
+      { 1000, MEM_10MI, 0, 1, 3, 3 },
+      true,
+      -2,
+      true,
+      0 },
+    { "A9 down",
+      { 2000, 1000, 1000, 1000, 10, 10 },
+      { 1000, MEM_10MI, 0, 1, 3, 3 },
+      true,
+      0,
+      true,
+      -1 },
+    { "A9 up",
+      { 2000, 1000, 1000, 1000, 10, 10 },
+      { 1000, MEM_10MI, 0, 1, 3, 3 },
+      true,
+      0,
+      false,
+      0 },
+    { "A10",
+      { 1000, 1000, 1000, 1000, 10, 10 },
+      { 1000, MEM_100MI, 0, 1, 3, 1 },
+      true,
+      0,
+      false,
+      0 },
+    { "over max up",
+      { 0, 9000, 0, 9000, 0, 0 },
+      { 1000, MEM_10MI, 0, 1, 3, 5 },
+      true,
+      0,
+      false,
+      -2 },
+    { "over max down",
+      { 0, 9000, 0, 9000, 0, 0 },
+      { 1000, MEM_10MI, 0, 1, 3, 5 },
+      true,
+      0,
+      true,
+      -1 },
+    { "no node", { 0, 9000, 0, 9000, 0, 0 }, { 1000, MEM_10MI, 0, 1, 3, 1 }, false, 0, false, 0 },
+};
 
 static void test_dry_run_conforms(void **state)
 {
-    const struct {
-        const char *id;
-        struct cluster_row cluster;
-        struct job_row job;
-        bool node_fits;
-        int64_t delta;
-        bool down;
-        int expect;
-    } rows[] = {
-        { "A2", { 0, 2000, 0, 1000, 0, 0 }, { 0, mem_100mi, 0, 1, 2, 2 }, false, 0, false, 0 },
-        { "A3",
-          { 100, 3000, 100, 1000, 0, 0 },
-          { 1000, mem_100mi, 0, 1, 3, 1 },
-          true,
-          0,
-          false,
-          1 },
-        { "A4",
-          { 1000, 1000, 100, 1000, 0, 0 },
-          { 1000, mem_100mi, 0, 1, 3, 1 },
-          true,
-          0,
-          false,
-          0 },
-        { "A5 up",
-          { 0, 2000, 100, 1000, 0, 10 },
-          { 1000, mem_10mi, 1, 1, 3, 1 },
-          true,
-          0,
-          false,
-          1 },
-        { "A5 down",
-          { 0, 2000, 100, 1000, 0, 10 },
-          { 1000, mem_10mi, 1, 1, 3, 1 },
-          true,
-          0,
-          true,
-          0 },
-        { "A6", { 0, 2000, 100, 1000, 10, 10 }, { 1000, mem_10mi, 1, 1, 3, 1 }, true, 0, false, 0 },
-        { "A8 0",
-          { 5000, 3000, 1000, 1000, 10, 10 },
-          { 1000, mem_10mi, 0, 1, 3, 3 },
-          true,
-          0,
-          true,
-          -1 },
-        { "A8 -1",
-          { 5000, 3000, 1000, 1000, 10, 10 },
-          { 1000, mem_10mi, 0, 1, 3, 3 },
-          true,
-          -1,
-          true,
-          -1 },
-        { "A8 -2",
-          { 5000, 3000, 1000, 1000, 10, 10 },
-          { 1000, mem_10mi, 0, 1, 3, 3 },
-          true,
-          -2,
-          true,
-          0 },
-        { "A9 down",
-          { 2000, 1000, 1000, 1000, 10, 10 },
-          { 1000, mem_10mi, 0, 1, 3, 3 },
-          true,
-          0,
-          true,
-          -1 },
-        { "A9 up",
-          { 2000, 1000, 1000, 1000, 10, 10 },
-          { 1000, mem_10mi, 0, 1, 3, 3 },
-          true,
-          0,
-          false,
-          0 },
-        { "A10",
-          { 1000, 1000, 1000, 1000, 10, 10 },
-          { 1000, mem_100mi, 0, 1, 3, 1 },
-          true,
-          0,
-          false,
-          0 },
-        { "over max up",
-          { 0, 9000, 0, 9000, 0, 0 },
-          { 1000, mem_10mi, 0, 1, 3, 5 },
-          true,
-          0,
-          false,
-          -2 },
-        { "over max down",
-          { 0, 9000, 0, 9000, 0, 0 },
-          { 1000, mem_10mi, 0, 1, 3, 5 },
-          true,
-          0,
-          true,
-          -1 },
-        { "no node",
-          { 0, 9000, 0, 9000, 0, 0 },
-          { 1000, mem_10mi, 0, 1, 3, 1 },
-          false,
-          0,
-          false,
-          0 },
-    };
-
     (void)state;
-    for (size_t i = 0; i < ELEMENTS(rows); i++) {
-        struct policy_totals totals = totals_of(&rows[i].cluster, 1000);
-        struct policy_job job = job_of(&rows[i].job);
-        int change = policy_fulfilment_dry_run(&totals, &job, job.parallelism + rows[i].delta,
-                                               rows[i].down, rows[i].node_fits);
+    for (size_t i = 0; i < ELEMENTS(dry_runs); i++) {
+        struct policy_totals totals = totals_of(&dry_runs[i].cluster, 1000);
+        struct policy_job job = job_of(&dry_runs[i].job);
+        int change = policy_fulfilment_dry_run(&totals, &job, job.parallelism + dry_runs[i].delta,
+                                               dry_runs[i].down, dry_runs[i].node_fits);
 
-        if (change != rows[i].expect)
-            fail_msg("%s: %d, expected %d", rows[i].id, change, rows[i].expect);
+        if (change != dry_runs[i].expect)
+            fail_msg("%s: %d, expected %d", dry_runs[i].id, change, dry_runs[i].expect);
         assert_int_equal(totals.cpu_requested_millicores,
-                         rows[i].cluster.cpu_requested + change * (int64_t)job.cpu_millicores);
+                         dry_runs[i].cluster.cpu_requested + change * (int64_t)job.cpu_millicores);
     }
 }
 
@@ -283,15 +157,15 @@ static void test_decision_conforms(void **state)
         int expect; /* change */
     } rows[] = {
         { "A11", { 0, 1000, 1000, 1000, 0, 10 }, { 1000, 1, 1, 1, 3, 1 }, 1000, 0 },
-        { "A12", { 1000, 4000, 100, 1000, 8, 10 }, { 1000, mem_100mi, 0, 1, 3, 1 }, 1000, 2 },
-        { "A14", { 3000, 3000, 100, 1000, 0, 10 }, { 1000, mem_100mi, 0, 1, 3, 3 }, 800, -1 },
+        { "A12", { 1000, 4000, 100, 1000, 8, 10 }, { 1000, MEM_100MI, 0, 1, 3, 1 }, 1000, 2 },
+        { "A14", { 3000, 3000, 100, 1000, 0, 10 }, { 1000, MEM_100MI, 0, 1, 3, 3 }, 800, -1 },
         { "A16", { 990, 2000, 100, 1000, 9, 10 }, { 1000, 1, 1, 1, 3, 1 }, 1000, 1 },
         /* the original adds and removes the tenth GPU for ever */
-        { "B2", { 1000, 100000, 100, 100000, 1, 10 }, { 1000, mem_10mi, 1, 1, 10, 1 }, 970, 8 },
+        { "B2", { 1000, 100000, 100, 100000, 1, 10 }, { 1000, MEM_10MI, 1, 1, 10, 1 }, 970, 8 },
         /* a fixed job holds all GPUs: 10 > int(9.7). Who has none is not concerned. */
         { "GPUs over",
           { 1000, 100000, 100, 100000, 10, 10 },
-          { 1000, mem_10mi, 0, 1, 10, 4 },
+          { 1000, MEM_10MI, 0, 1, 10, 4 },
           970,
           6 },
     };
@@ -601,214 +475,6 @@ static void test_unstable_jobs_wait_unless_one_is_pending(void **state)
     assert_int_equal(w.target[0], 4);
 }
 
-/* --- against the plain algorithm: arrays, and a look at everything for every step --- */
-
-struct plain {
-    struct world *w;
-    bool any_pending;
-    bool blocked[JOBS_MAX]; /* of the i-th job's request: no node has room */
-    uint32_t plan[JOBS_MAX];
-};
-
-static struct policy_job planned(const struct plain *p, size_t i)
-{
-    struct policy_job job = p->w->jobs[i];
-
-    job.parallelism = p->plan[i];
-    return job;
-}
-
-static bool same_request(const struct policy_job *a, const struct policy_job *b)
-{
-    return a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
-           a->gpus == b->gpus;
-}
-
-static bool stopping_covers(const struct policy_totals *t, const struct policy_job *job)
-{
-    return t->cpu_stopping_millicores >= (int64_t)job->cpu_millicores &&
-           t->memory_stopping_bytes >= (int64_t)job->memory_bytes &&
-           t->gpu_stopping >= (int64_t)job->gpus;
-}
-
-/* the index of the least (up) or most fulfilled job that may step, or -1 */
-static int plain_choose(const struct plain *p, bool up)
-{
-    int best = -1;
-
-    for (size_t i = 0; i < p->w->n_jobs; i++) {
-        const struct policy_job job = planned(p, i);
-        struct policy_totals totals = p->w->totals;
-        struct policy_job other;
-
-        if (job.pending || (!up && !job.stable && !p->any_pending) ||
-            (up && (p->plan[i] >= job.max || (p->blocked[i] && !stopping_covers(&totals, &job)))) ||
-            policy_fulfilment_dry_run(&totals, &job, p->plan[i], !up, true) != (up ? 1 : -1))
-            continue;
-        if (best >= 0)
-            other = planned(p, (size_t)best);
-        if (best < 0 || (policy_fulfilment_compare(&job, &other) < 0) == up)
-            best = (int)i;
-    }
-    return best;
-}
-
-static void plain_grow(struct plain *p)
-{
-    struct world *w = p->w;
-    int i;
-
-    while ((i = plain_choose(p, true)) >= 0) {
-        struct policy_job *job = &w->jobs[i];
-
-        if (p->blocked[i]) {
-            w->totals.cpu_stopping_millicores -= (int64_t)job->cpu_millicores;
-            w->totals.memory_stopping_bytes -= (int64_t)job->memory_bytes;
-            w->totals.gpu_stopping -= job->gpus;
-        } else if (job->stable || p->any_pending) {
-            if (!place(w, job)) {
-                for (size_t k = 0; k < w->n_jobs; k++)
-                    p->blocked[k] = p->blocked[k] || same_request(job, &w->jobs[k]);
-                continue;
-            }
-            w->target[i]++;
-        }
-        (void)policy_fulfilment_dry_run(&w->totals, job, p->plan[i]++, false, true);
-    }
-}
-
-static bool plain_shrink(struct plain *p)
-{
-    bool moved = false;
-    int i;
-
-    while ((i = plain_choose(p, false)) >= 0) {
-        (void)policy_fulfilment_dry_run(&p->w->totals, &p->w->jobs[i], p->plan[i]--, true, true);
-        p->w->target[i]--;
-        moved = true;
-    }
-    return moved;
-}
-
-/* No transfer that the decision could have made is left, and none that it made was unfair. */
-static void check_transfers(const struct plain *p, const struct world *w)
-{
-    for (size_t i = 0; i < w->n_jobs; i++) {
-        struct policy_job giver = w->jobs[i], taker;
-
-        if (w->target[i] >= p->w->target[i])
-            continue;
-        giver.parallelism = w->target[i]; /* it gave: it must be ahead of somebody still */
-        for (size_t k = 0; k < w->n_jobs; k++) {
-            taker = planned(p, k);
-            if (k != i && !taker.pending &&
-                policy_fulfilment_score_ppm(&giver) > policy_fulfilment_score_ppm(&taker))
-                break;
-            if (k + 1 == w->n_jobs)
-                fail_msg("job %zu gave to nobody", i + 1);
-        }
-    }
-}
-
-static void reference(struct plain *p)
-{
-    for (size_t i = 0; i < p->w->n_jobs; i++) {
-        p->any_pending = p->any_pending || p->w->jobs[i].pending;
-        p->plan[i] = p->w->target[i] = p->w->jobs[i].parallelism;
-    }
-    do
-        plain_grow(p);
-    while (plain_shrink(p));
-}
-
-static uint64_t seed;
-
-static uint64_t below(uint64_t n)
-{
-    return random_below(&seed, n);
-}
-
-static void make_random(struct world *w)
-{
-    static const uint64_t cpus[] = { 0, 100, 500, 1000, 2500 };
-
-    *w = (struct world){ .n_jobs = 1 + below(12), .n_nodes = 1 + below(6) };
-    w->totals.max_load_permille = 500 + (uint32_t)below(501);
-    for (size_t i = 0; i < w->n_nodes; i++) {
-        w->nodes[i].cpu = (int64_t)below(8000);
-        w->nodes[i].memory = (int64_t)below(8000);
-        w->nodes[i].gpus = (int64_t)below(8);
-        w->totals.cpu_total_millicores += 8000;
-        w->totals.memory_total_bytes += 8000;
-        w->totals.gpu_total += 8;
-        w->totals.cpu_requested_millicores += 8000 - w->nodes[i].cpu;
-        w->totals.memory_requested_bytes += 8000 - w->nodes[i].memory;
-        w->totals.gpu_requested += 8 - w->nodes[i].gpus;
-    }
-    w->totals.cpu_stopping_millicores = (int64_t)below(3000);
-    w->totals.memory_stopping_bytes = (int64_t)below(3000);
-    w->totals.gpu_stopping = (int64_t)below(3);
-    for (size_t i = 0; i < w->n_jobs; i++) {
-        struct policy_job *job = &w->jobs[i];
-
-        job->id = i + 1;
-        job->min = 1 + (uint32_t)below(3);
-        job->max = job->min + (uint32_t)below(8);
-        job->parallelism = job->min + (uint32_t)below(job->max - job->min + 1);
-        job->stable = below(4) != 0;
-        job->pending = below(12) == 0;
-        job->cpu_millicores = cpus[below(ELEMENTS(cpus))];
-        job->memory_bytes = cpus[below(ELEMENTS(cpus))];
-        job->gpus = (uint32_t)below(3);
-    }
-}
-
-/* Whatever the numbers: the index decides as the plain loop does, in whatever order and however
- * often it was told; within the bounds; and growth passes no limit. */
-static void test_random_decisions_equal_the_plain_algorithm(void **state)
-{
-    seed = getenv("EDL_SEED") != NULL ? strtoull(getenv("EDL_SEED"), NULL, 10) : 7;
-    (void)state;
-    print_message("EDL_SEED=%llu\n", (unsigned long long)seed);
-    for (int round = 0; round < 5000; round++) {
-        struct policy_state *policy = policy_fulfilment.new();
-        struct world w, plain_world;
-        struct plain plain = { .w = &plain_world };
-        int64_t grown = 0;
-
-        make_random(&w);
-        plain_world = w;
-        for (size_t i = 0; i < 3 * w.n_jobs; i++) {
-            struct policy_job other = w.jobs[below(w.n_jobs)];
-
-            other.parallelism = other.min;
-            other.gpus = (uint32_t)below(3);
-            policy_fulfilment.put(policy, &other);
-            if (below(3) == 0)
-                policy_fulfilment.drop(policy, below(w.n_jobs + 2));
-        }
-        for (size_t i = w.n_jobs; i-- > 0;)
-            policy_fulfilment.put(policy, &w.jobs[i]);
-        reference(&plain);
-        decide_with(policy, &w);
-        for (size_t i = 0; i < w.n_jobs; i++) {
-            /* less only by what it gave to others */
-            if (w.target[i] > plain_world.target[i])
-                fail_msg("round %d: job %zu: %u, the plain algorithm says %u", round, i + 1,
-                         w.target[i], plain_world.target[i]);
-            if (!w.jobs[i].pending)
-                assert_in_range(w.target[i], w.jobs[i].min, w.jobs[i].max);
-            grown +=
-                ((int64_t)w.target[i] - w.jobs[i].parallelism) * (int64_t)w.jobs[i].cpu_millicores;
-        }
-        check_transfers(&plain, &w);
-        if (grown > 0)
-            assert_true(w.totals.cpu_requested_millicores + grown <=
-                        w.totals.cpu_total_millicores * w.totals.max_load_permille / 1000);
-        policy_fulfilment.free(policy);
-    }
-}
-
 static void test_policy_find_knows_it(void **state)
 {
     (void)state;
@@ -828,7 +494,6 @@ int main(void)
         cmocka_unit_test(test_report_case_1_is_fair),
         cmocka_unit_test(test_a_full_cluster_is_shared_anew),
         cmocka_unit_test(test_report_case_2_gives_way),
-        cmocka_unit_test(test_random_decisions_equal_the_plain_algorithm),
         cmocka_unit_test(test_policy_find_knows_it),
     };
 

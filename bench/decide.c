@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decide.c - what one decision costs: an event with the plan that follows, and a plan of everything
+ *
+ * A cluster in memory through the core's own interface: nodes of two kinds (one in four has 8
+ * GPUs), jobs of a realistic mix (elastic and fixed, with and without parameter servers and GPUs),
+ * far more of them than fit, so that most wait. Its agents do at once what they are told. Then
+ * single events, each with its plan, timed one by one; and cluster_replan, which looks at
+ * everything afresh. Their growth from the smallest to the largest size is told as the exponent of
+ * the nodes: 0 means that size does not matter, 1 that it costs in proportion.
+ *
+ * Published decision times of others, for orders of magnitude only (other machines, other
+ * problems): Pollux 2.2 s median, Sia 96 ms median at 64 GPUs (the latter's paper, SOSP 2023).
+ *
+ * Usage: decide [--json] [--nodes N --jobs N] [--rounds N] */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <utlist.h>
+
+#include "scheduler/core/cluster.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+#include "shared/random.h"
+
+#define GIB (UINT64_C(1) << 30)
+#define HEARTBEAT_US (2 * USEC_PER_SEC)
+#define QUIET_ROUNDS_MAX 50
+#define PROCESSES_MAX 512 /* on one node: bounded by its cores */
+
+enum event {
+    EVENT_HEARTBEAT,
+    EVENT_EXIT,
+    EVENT_RUNNING,
+    EVENT_SUBMIT,
+    EVENT_JOB_END,
+    EVENT_FOREIGN,
+    EVENT_NODE_LOST,
+    EVENTS
+};
+
+static const char *const event_names[] = {
+    [EVENT_HEARTBEAT] = "heartbeat, no change",
+    [EVENT_EXIT] = "process fails",
+    [EVENT_RUNNING] = "process runs again",
+    [EVENT_SUBMIT] = "submit, cluster full",
+    [EVENT_JOB_END] = "job ends, another starts",
+    [EVENT_FOREIGN] = "foreign load moves",
+    [EVENT_NODE_LOST] = "node lost",
+};
+
+static const char *const event_keys[] = {
+    [EVENT_HEARTBEAT] = "heartbeat",  [EVENT_EXIT] = "process_fails",
+    [EVENT_RUNNING] = "process_runs", [EVENT_SUBMIT] = "submit",
+    [EVENT_JOB_END] = "job_ends",     [EVENT_FOREIGN] = "foreign_load",
+    [EVENT_NODE_LOST] = "node_lost",
+};
+
+struct samples {
+    double *us; /* owned */
+    size_t n, cap;
+};
+
+struct bench {
+    struct cluster *cluster;
+    struct instant now;
+    uint64_t seed;
+    uint64_t n_jobs;
+    struct samples events[EVENTS], plans;
+};
+
+struct figures {
+    double p50, p99, most;
+};
+
+static double now_us(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+static void add(struct samples *samples, double us)
+{
+    if (samples->n == samples->cap) {
+        samples->cap = samples->cap ? 2 * samples->cap : 256;
+        samples->us = xreallocarray(samples->us, samples->cap, sizeof *samples->us);
+    }
+    samples->us[samples->n++] = us;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static struct figures figures(struct samples *samples)
+{
+    if (samples->n == 0)
+        return (struct figures){ 0 };
+    qsort(samples->us, samples->n, sizeof *samples->us, compare);
+    return (struct figures){ samples->us[samples->n / 2], samples->us[samples->n * 99 / 100],
+                             samples->us[samples->n - 1] };
+}
+
+/* --- the cluster --- */
+
+static struct node_offer offer_of(size_t index)
+{
+    bool gpus = index % 4 == 3;
+
+    return (struct node_offer){ .address = "10.0.0.1",
+                                .cpu_millicores = gpus ? 64000 : 32000,
+                                .memory_bytes = (gpus ? 512 : 128) * GIB,
+                                .gpus = gpus ? 8 : 0,
+                                .port_first = 20000,
+                                .port_last = 20999,
+                                .numa_nodes = 2 };
+}
+
+struct ways {
+    const struct process *exits; /* with code 1 */
+    uint64_t foreign_cpu_millicores;
+};
+
+/* What its agent says: all that was ordered runs, all that was to stop is gone. */
+static void report(struct bench *b, struct node *node, const struct ways *ways)
+{
+    static struct process_report list[PROCESSES_MAX];
+    struct node_report say = { .boot_id = "boot",
+                               .offer = node->offer,
+                               .foreign_cpu_millicores = ways->foreign_cpu_millicores,
+                               .processes = list,
+                               .complete = true };
+    const struct process *process;
+    size_t n = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        bool gone = process->stop_wanted || process == ways->exits;
+
+        if (n == PROCESSES_MAX)
+            break;
+        list[n++] = (struct process_report){
+            .job_id = process->job->id,
+            .role = process->job->spec->roles[process->role].name,
+            .index = process->index,
+            .incarnation = process->incarnation,
+            .state = gone ? PROCESS_EXITED : PROCESS_RUNNING,
+            .pid = (int64_t)process->incarnation,
+            .exit_code = gone ? 1 : 0,
+        };
+    }
+    say.n_processes = n;
+    (void)cluster_report(b->cluster, node, &say, b->now, NULL);
+}
+
+static void plan(struct bench *b)
+{
+    cluster_plan(b->cluster, b->now);
+    cluster_effects_clear(b->cluster);
+}
+
+static void advance(struct bench *b, uint64_t us)
+{
+    b->now.now_us += us;
+    b->now.wall_us += us;
+}
+
+/* Everybody reports until nothing changes; returns how many rounds that took. */
+static int settle(struct bench *b)
+{
+    for (int round = 1; round <= QUIET_ROUNDS_MAX; round++) {
+        struct node *node;
+        size_t n;
+
+        advance(b, HEARTBEAT_US);
+        cluster_tick(b->cluster, b->now);
+        for (node = b->cluster->nodes; node != NULL; node = node->hh.next)
+            report(b, node,
+                   &(struct ways){ .foreign_cpu_millicores = node->foreign_cpu_millicores });
+        cluster_plan(b->cluster, b->now);
+        (void)cluster_effects(b->cluster, &n);
+        cluster_effects_clear(b->cluster);
+        if (n == 0)
+            return round;
+    }
+    return QUIET_ROUNDS_MAX;
+}
+
+static struct job_spec *draw_spec(struct bench *b)
+{
+    static const uint64_t cpus[] = { 500, 1000, 2000, 4000 };
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    bool elastic = random_below(&b->seed, 3) > 0;
+    uint32_t min = 1 + (uint32_t)random_below(&b->seed, 4);
+
+    (void)snprintf(spec->name, sizeof spec->name, "job-%llu", (unsigned long long)++b->n_jobs);
+    spec->fault_tolerant = true;
+    spec->passes = 1;
+    spec->restart_max = 1000000;
+    spec->restart_backoff_us = USEC_PER_SEC;
+    spec->priority = (int32_t)random_below(&b->seed, 3);
+    spec->dataset = xstrdup("");
+    if (random_below(&b->seed, 3) == 0)
+        spec->roles[spec->n_roles++] = (struct role_spec){ .name = "pserver",
+                                                           .min = 2,
+                                                           .max = 2,
+                                                           .cpu_millicores = 1000,
+                                                           .memory_bytes = GIB,
+                                                           .n_ports = 1 };
+    spec->roles[spec->n_roles++] = (struct role_spec){
+        .name = "trainer",
+        .min = min,
+        .max = elastic ? min + 1 + (uint32_t)random_below(&b->seed, 12) : min,
+        .cpu_millicores = cpus[random_below(&b->seed, ELEMENTS(cpus))],
+        .memory_bytes = GIB << random_below(&b->seed, 3),
+        .gpus = random_below(&b->seed, 4) == 0 ? 1 : 0,
+    };
+    return spec;
+}
+
+static struct job *submit(struct bench *b)
+{
+    struct job_spec *spec = draw_spec(b);
+    struct job *job = NULL;
+
+    if (cluster_submit(b->cluster, spec, "bench", b->now, &job, NULL) < 0)
+        (void)job_spec_free(spec);
+    return job;
+}
+
+static void build(struct bench *b, size_t n_nodes, size_t n_jobs)
+{
+    const struct cluster_config config = { .policy = &policy_fulfilment,
+                                           .max_load_permille = 970,
+                                           .lease_us = 60 * USEC_PER_SEC,
+                                           .lease_margin_us = USEC_PER_SEC,
+                                           .foreign_hold_us = 10 * USEC_PER_SEC };
+
+    *b = (struct bench){ .seed = 1,
+                         .now = { 1000 * USEC_PER_SEC, 1700000000 * USEC_PER_SEC },
+                         .cluster = cluster_new(&config) };
+    for (size_t i = 0; i < n_nodes; i++) {
+        struct node_offer offer = offer_of(i);
+        struct node *node = NULL;
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "node-%zu", i);
+        if (cluster_join_node(b->cluster, name, "", &offer, b->now, &node, NULL) == 0)
+            report(b, node, &(struct ways){ 0 });
+    }
+    for (size_t i = 0; i < n_jobs; i++)
+        (void)submit(b);
+    (void)settle(b);
+}
+
+/* --- the events --- */
+
+static struct node *draw_node(struct bench *b)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "node-%llu",
+                   (unsigned long long)random_below(&b->seed, HASH_COUNT(b->cluster->nodes)));
+    return cluster_node(b->cluster, name);
+}
+
+static struct process *draw_process(struct bench *b)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        struct node *node = draw_node(b);
+        struct process *process = node->processes;
+        uint64_t skip = random_below(&b->seed, 8);
+
+        while (skip-- > 0 && process != NULL && process->node_next != NULL)
+            process = process->node_next;
+        if (process != NULL && !process->stop_wanted)
+            return process;
+    }
+    return NULL;
+}
+
+static void timed_report(struct bench *b, enum event event, struct node *node,
+                         const struct ways *ways)
+{
+    double begun = now_us();
+
+    report(b, node, ways);
+    plan(b);
+    add(&b->events[event], now_us() - begun);
+}
+
+/* A process fails, waits for its back-off, and runs again. */
+static void restart(struct bench *b)
+{
+    struct process *process = draw_process(b);
+    struct job *job;
+    struct node *node;
+    uint32_t role, index;
+
+    if (process == NULL)
+        return;
+    job = process->job;
+    role = process->role;
+    index = process->index;
+    timed_report(b, EVENT_EXIT, process->node, &(struct ways){ .exits = process });
+    advance(b, 2 * 60 * USEC_PER_SEC / 2);
+    for (node = b->cluster->nodes; node != NULL; node = node->hh.next)
+        report(b, node, &(struct ways){ .foreign_cpu_millicores = node->foreign_cpu_millicores });
+    cluster_tick(b->cluster, b->now);
+    plan(b);
+    process = job->slots[role][index].live;
+    if (process != NULL && process->state == PROCESS_ASSIGNED)
+        timed_report(b, EVENT_RUNNING, process->node, &(struct ways){ 0 });
+}
+
+static void submit_one(struct bench *b)
+{
+    double begun = now_us();
+
+    if (submit(b) == NULL)
+        return;
+    plan(b);
+    add(&b->events[EVENT_SUBMIT], now_us() - begun);
+}
+
+/* Kills a running job; the report that brings the last of it is what lets another start. */
+static void end_job(struct bench *b)
+{
+    struct process *process = draw_process(b);
+    struct job *job;
+    struct node *node;
+
+    if (process == NULL)
+        return;
+    job = process->job;
+    if (cluster_kill_job(b->cluster, job, "bench", b->now, NULL) < 0)
+        return;
+    plan(b);
+    while (!job_state_is_final(job->state)) {
+        struct process *left = job->processes;
+
+        while (left != NULL && left->node == NULL)
+            left = left->job_next;
+        if (left == NULL)
+            break;
+        node = left->node;
+        timed_report(b, EVENT_JOB_END, node, &(struct ways){ 0 });
+    }
+}
+
+static void lose_node(struct bench *b)
+{
+    struct node *victim = draw_node(b);
+    struct node *node;
+    double begun;
+
+    advance(b, 50 * USEC_PER_SEC);
+    for (node = b->cluster->nodes; node != NULL; node = node->hh.next)
+        if (node != victim)
+            report(b, node,
+                   &(struct ways){ .foreign_cpu_millicores = node->foreign_cpu_millicores });
+    plan(b);
+    advance(b, 20 * USEC_PER_SEC);
+    begun = now_us();
+    cluster_tick(b->cluster, b->now);
+    plan(b);
+    add(&b->events[EVENT_NODE_LOST], now_us() - begun);
+    (void)settle(b);
+}
+
+static void measure(struct bench *b, size_t rounds)
+{
+    for (size_t i = 0; i < 10 * rounds; i++)
+        timed_report(b, EVENT_HEARTBEAT, draw_node(b), &(struct ways){ 0 });
+    for (size_t i = 0; i < rounds; i++)
+        submit_one(b);
+    for (size_t i = 0; i < rounds; i++)
+        timed_report(b, EVENT_FOREIGN, draw_node(b),
+                     &(struct ways){ .foreign_cpu_millicores = random_below(&b->seed, 8000) });
+    (void)settle(b);
+    for (size_t i = 0; i < rounds / 4; i++)
+        end_job(b);
+    (void)settle(b);
+    for (size_t i = 0; i < MIN_OF(rounds, 50); i++)
+        restart(b);
+    for (size_t i = 0; i < 10; i++)
+        lose_node(b);
+    for (size_t i = 0; i < 20; i++) {
+        double begun = now_us();
+
+        cluster_replan(b->cluster, b->now);
+        add(&b->plans, now_us() - begun);
+        cluster_effects_clear(b->cluster);
+    }
+}
+
+/* --- the report --- */
+
+struct size {
+    size_t nodes, jobs, running, processes;
+    struct figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
+};
+
+static void count(const struct bench *b, struct size *size)
+{
+    const struct node *node;
+    const struct job *job;
+
+    DL_FOREACH2(b->cluster->active, job, active_next)
+    size->running += job->state != JOB_QUEUED;
+    for (node = b->cluster->nodes; node != NULL; node = node->hh.next) {
+        const struct process *process;
+
+        DL_FOREACH2(node->processes, process, node_next)
+        size->processes++;
+    }
+}
+
+static struct size run(size_t nodes, size_t jobs, size_t rounds)
+{
+    struct size size = { .nodes = nodes, .jobs = jobs };
+    struct samples all = { 0 };
+    struct bench b;
+
+    build(&b, nodes, jobs);
+    count(&b, &size);
+    measure(&b, rounds);
+    for (int e = 0; e < EVENTS; e++) {
+        for (size_t i = 0; e != EVENT_NODE_LOST && i < b.events[e].n; i++)
+            add(&all, b.events[e].us[i]);
+        size.events[e] = figures(&b.events[e]);
+        free(b.events[e].us);
+    }
+    size.all = figures(&all);
+    size.plan = figures(&b.plans);
+    free(all.us);
+    free(b.plans.us);
+    (void)cluster_free(b.cluster);
+    return size;
+}
+
+static double exponent(double small, double large, const struct size *a, const struct size *b)
+{
+    return small > 0 && large > 0 ? log(large / small) / log((double)b->nodes / (double)a->nodes)
+                                  : 0;
+}
+
+static void print_size(const struct size *size)
+{
+    printf("%zu nodes, %zu jobs, of which %zu run with %zu processes\n", size->nodes, size->jobs,
+           size->running, size->processes);
+    printf("  %-26s %10s %10s %10s\n", "event with its plan", "p50 us", "p99 us", "most us");
+    for (int e = 0; e < EVENTS; e++)
+        printf("  %-26s %10.1f %10.1f %10.1f\n", event_names[e], size->events[e].p50,
+               size->events[e].p99, size->events[e].most);
+    printf("  %-26s %10.2f %10.2f %10.2f  (ms)\n\n", "everything planned afresh",
+           size->plan.p50 / 1e3, size->plan.p99 / 1e3, size->plan.most / 1e3);
+}
+
+static json_t *size_to_json(const struct size *size)
+{
+    json_t *object =
+        json_pack("{s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f}", "nodes", (json_int_t)size->nodes, "jobs",
+                  (json_int_t)size->jobs, "running_jobs", (json_int_t)size->running, "processes",
+                  (json_int_t)size->processes, "event_p50_us", size->all.p50, "event_p99_us",
+                  size->all.p99, "full_plan_p50_ms", size->plan.p50 / 1e3, "full_plan_p99_ms",
+                  size->plan.p99 / 1e3);
+
+    for (int e = 0; e < EVENTS; e++)
+        (void)json_object_set_new(object, event_keys[e],
+                                  json_pack("{s:f,s:f,s:f}", "p50_us", size->events[e].p50,
+                                            "p99_us", size->events[e].p99, "max_us",
+                                            size->events[e].most));
+    return object;
+}
+
+static void print_json(const struct size *sizes, size_t n, const struct size *named)
+{
+    json_t *object = size_to_json(named);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(array, size_to_json(&sizes[i]));
+    (void)json_object_set_new(object, "sizes", array);
+    if (n > 1) {
+        (void)json_object_set_new(object, "event_growth_exponent",
+                                  json_real(exponent(sizes[0].all.p50, sizes[n - 1].all.p50,
+                                                     &sizes[0], &sizes[n - 1])));
+        (void)json_object_set_new(object, "full_plan_growth_exponent",
+                                  json_real(exponent(sizes[0].plan.p50, sizes[n - 1].plan.p50,
+                                                     &sizes[0], &sizes[n - 1])));
+    }
+    (void)json_object_set_new(object, "published_pollux_ms", json_real(2200));
+    (void)json_object_set_new(object, "published_sia_ms", json_real(96));
+    (void)json_dumpf(object, stdout, JSON_INDENT(2));
+    (void)putchar('\n');
+    json_decref(object);
+}
+
+static void print_growth(const struct size *a, const struct size *b)
+{
+    printf("growth from %zu to %zu nodes, as exponent of the nodes (0: none, 1: in proportion)\n",
+           a->nodes, b->nodes);
+    for (int e = 0; e < EVENTS; e++)
+        printf("  %-26s %10.2f\n", event_names[e],
+               exponent(a->events[e].p50, b->events[e].p50, a, b));
+    printf("  %-26s %10.2f\n", "everything planned afresh",
+           exponent(a->plan.p50, b->plan.p50, a, b));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+                                             { "nodes", required_argument, NULL, 'n' },
+                                             { "jobs", required_argument, NULL, 'b' },
+                                             { "rounds", required_argument, NULL, 'r' },
+                                             { NULL, 0, NULL, 0 } };
+    struct size sizes[3] = { { .nodes = 100, .jobs = 1000 },
+                             { .nodes = 1000, .jobs = 10000 },
+                             { .nodes = 10000, .jobs = 20000 } };
+    uint64_t nodes = 0, jobs = 0, rounds = 400;
+    size_t n = ELEMENTS(sizes);
+    bool json = false;
+    int key, r = 0;
+
+    while (r == 0 && (key = getopt_long(argc, argv, "", options, NULL)) != -1)
+        r = key == 'j'   ? (json = true, 0)
+            : key == 'n' ? parse_u64(optarg, &nodes)
+            : key == 'b' ? parse_u64(optarg, &jobs)
+            : key == 'r' ? parse_u64(optarg, &rounds)
+                         : -EINVAL;
+    if (r < 0 || optind < argc || (nodes == 0) != (jobs == 0) || rounds == 0) {
+        (void)fprintf(stderr, "Usage: decide [--json] [--nodes N --jobs N] [--rounds N]\n");
+        return 2;
+    }
+    if (nodes > 0) {
+        sizes[0] = (struct size){ .nodes = nodes, .jobs = jobs };
+        n = 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sizes[i] = run(sizes[i].nodes, sizes[i].jobs, rounds);
+        if (!json)
+            print_size(&sizes[i]);
+    }
+    if (json)
+        print_json(sizes, n, &sizes[n > 1 ? 1 : 0]);
+    else if (n > 1)
+        print_growth(&sizes[0], &sizes[n - 1]);
+    return 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_policy_plain.c - the policy's index decides as a plain loop over everything does */
+#include "tests/unit/policy_world.h"
+
+/* --- the plain algorithm: arrays, and a look at everything for every step --- */
+
+struct plain {
+    struct world *w;
+    bool any_pending;
+    bool blocked[JOBS_MAX]; /* of the i-th job's request: no node has room */
+    uint32_t plan[JOBS_MAX];
+};
+
+static struct policy_job planned(const struct plain *p, size_t i)
+{
+    struct policy_job job = p->w->jobs[i];
+
+    job.parallelism = p->plan[i];
+    return job;
+}
+
+static bool same_request(const struct policy_job *a, const struct policy_job *b)
+{
+    return a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
+           a->gpus == b->gpus;
+}
+
+static bool stopping_covers(const struct policy_totals *t, const struct policy_job *job)
+{
+    return t->cpu_stopping_millicores >= (int64_t)job->cpu_millicores &&
+           t->memory_stopping_bytes >= (int64_t)job->memory_bytes &&
+           t->gpu_stopping >= (int64_t)job->gpus;
+}
+
+/* the index of the least (up) or most fulfilled job that may step, or -1 */
+static int plain_choose(const struct plain *p, bool up)
+{
+    int best = -1;
+
+    for (size_t i = 0; i < p->w->n_jobs; i++) {
+        const struct policy_job job = planned(p, i);
+        struct policy_totals totals = p->w->totals;
+        struct policy_job other;
+
+        if (job.pending || (!up && !job.stable && !p->any_pending) ||
+            (up && (p->plan[i] >= job.max || (p->blocked[i] && !stopping_covers(&totals, &job)))) ||
+            policy_fulfilment_dry_run(&totals, &job, p->plan[i], !up, true) != (up ? 1 : -1))
+            continue;
+        if (best >= 0)
+            other = planned(p, (size_t)best);
+        if (best < 0 || (policy_fulfilment_compare(&job, &other) < 0) == up)
+            best = (int)i;
+    }
+    return best;
+}
+
+static void plain_grow(struct plain *p)
+{
+    struct world *w = p->w;
+    int i;
+
+    while ((i = plain_choose(p, true)) >= 0) {
+        struct policy_job *job = &w->jobs[i];
+
+        if (p->blocked[i]) {
+            w->totals.cpu_stopping_millicores -= (int64_t)job->cpu_millicores;
+            w->totals.memory_stopping_bytes -= (int64_t)job->memory_bytes;
+            w->totals.gpu_stopping -= job->gpus;
+        } else if (job->stable || p->any_pending) {
+            if (!place(w, job)) {
+                for (size_t k = 0; k < w->n_jobs; k++)
+                    p->blocked[k] = p->blocked[k] || same_request(job, &w->jobs[k]);
+                continue;
+            }
+            w->target[i]++;
+        }
+        (void)policy_fulfilment_dry_run(&w->totals, job, p->plan[i]++, false, true);
+    }
+}
+
+static bool plain_shrink(struct plain *p)
+{
+    bool moved = false;
+    int i;
+
+    while ((i = plain_choose(p, false)) >= 0) {
+        (void)policy_fulfilment_dry_run(&p->w->totals, &p->w->jobs[i], p->plan[i]--, true, true);
+        p->w->target[i]--;
+        moved = true;
+    }
+    return moved;
+}
+
+/* No transfer that the decision could have made is left, and none that it made was unfair. */
+static void check_transfers(const struct plain *p, const struct world *w)
+{
+    for (size_t i = 0; i < w->n_jobs; i++) {
+        struct policy_job giver = w->jobs[i], taker;
+
+        if (w->target[i] >= p->w->target[i])
+            continue;
+        giver.parallelism = w->target[i]; /* it gave: it must be ahead of somebody still */
+        for (size_t k = 0; k < w->n_jobs; k++) {
+            taker = planned(p, k);
+            if (k != i && !taker.pending &&
+                policy_fulfilment_score_ppm(&giver) > policy_fulfilment_score_ppm(&taker))
+                break;
+            if (k + 1 == w->n_jobs)
+                fail_msg("job %zu gave to nobody", i + 1);
+        }
+    }
+}
+
+static void reference(struct plain *p)
+{
+    for (size_t i = 0; i < p->w->n_jobs; i++) {
+        p->any_pending = p->any_pending || p->w->jobs[i].pending;
+        p->plan[i] = p->w->target[i] = p->w->jobs[i].parallelism;
+    }
+    do
+        plain_grow(p);
+    while (plain_shrink(p));
+}
+
+static uint64_t seed;
+
+static uint64_t below(uint64_t n)
+{
+    return random_below(&seed, n);
+}
+
+static void make_random(struct world *w)
+{
+    static const uint64_t cpus[] = { 0, 100, 500, 1000, 2500 };
+
+    *w = (struct world){ .n_jobs = 1 + below(12), .n_nodes = 1 + below(6) };
+    w->totals.max_load_permille = 500 + (uint32_t)below(501);
+    for (size_t i = 0; i < w->n_nodes; i++) {
+        w->nodes[i].cpu = (int64_t)below(8000);
+        w->nodes[i].memory = (int64_t)below(8000);
+        w->nodes[i].gpus = (int64_t)below(8);
+        w->totals.cpu_total_millicores += 8000;
+        w->totals.memory_total_bytes += 8000;
+        w->totals.gpu_total += 8;
+        w->totals.cpu_requested_millicores += 8000 - w->nodes[i].cpu;
+        w->totals.memory_requested_bytes += 8000 - w->nodes[i].memory;
+        w->totals.gpu_requested += 8 - w->nodes[i].gpus;
+    }
+    w->totals.cpu_stopping_millicores = (int64_t)below(3000);
+    w->totals.memory_stopping_bytes = (int64_t)below(3000);
+    w->totals.gpu_stopping = (int64_t)below(3);
+    for (size_t i = 0; i < w->n_jobs; i++) {
+        struct policy_job *job = &w->jobs[i];
+
+        job->id = i + 1;
+        job->min = 1 + (uint32_t)below(3);
+        job->max = job->min + (uint32_t)below(8);
+        job->parallelism = job->min + (uint32_t)below(job->max - job->min + 1);
+        job->stable = below(4) != 0;
+        job->pending = below(12) == 0;
+        job->cpu_millicores = cpus[below(ELEMENTS(cpus))];
+        job->memory_bytes = cpus[below(ELEMENTS(cpus))];
+        job->gpus = (uint32_t)below(3);
+    }
+}
+
+/* Whatever the numbers: the index decides as the plain loop does, in whatever order and however
+ * often it was told; within the bounds; and growth passes no limit. */
+static void test_random_decisions_equal_the_plain_algorithm(void **state)
+{
+    seed = getenv("EDL_SEED") != NULL ? strtoull(getenv("EDL_SEED"), NULL, 10) : 7;
+    (void)state;
+    print_message("EDL_SEED=%llu\n", (unsigned long long)seed);
+    for (int round = 0; round < 5000; round++) {
+        struct policy_state *policy = policy_fulfilment.new();
+        struct world w, plain_world;
+        struct plain plain = { .w = &plain_world };
+        int64_t grown = 0;
+
+        make_random(&w);
+        plain_world = w;
+        for (size_t i = 0; i < 3 * w.n_jobs; i++) {
+            struct policy_job other = w.jobs[below(w.n_jobs)];
+
+            other.parallelism = other.min;
+            other.gpus = (uint32_t)below(3);
+            policy_fulfilment.put(policy, &other);
+            if (below(3) == 0)
+                policy_fulfilment.drop(policy, below(w.n_jobs + 2));
+        }
+        for (size_t i = w.n_jobs; i-- > 0;)
+            policy_fulfilment.put(policy, &w.jobs[i]);
+        reference(&plain);
+        decide_with(policy, &w);
+        for (size_t i = 0; i < w.n_jobs; i++) {
+            /* less only by what it gave to others */
+            if (w.target[i] > plain_world.target[i])
+                fail_msg("round %d: job %zu: %u, the plain algorithm says %u", round, i + 1,
+                         w.target[i], plain_world.target[i]);
+            if (!w.jobs[i].pending)
+                assert_in_range(w.target[i], w.jobs[i].min, w.jobs[i].max);
+            grown +=
+                ((int64_t)w.target[i] - w.jobs[i].parallelism) * (int64_t)w.jobs[i].cpu_millicores;
+        }
+        check_transfers(&plain, &w);
+        if (grown > 0)
+            assert_true(w.totals.cpu_requested_millicores + grown <=
+                        w.totals.cpu_total_millicores * w.totals.max_load_permille / 1000);
+        policy_fulfilment.free(policy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_decisions_equal_the_plain_algorithm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
