@@ -526,7 +526,7 @@ int main(int argc, char **argv)
                                              { NULL, 0, NULL, 0 } };
     struct size sizes[3] = { { .nodes = 100, .jobs = 1000 },
                              { .nodes = 1000, .jobs = 10000 },
-                             { .nodes = 10000, .jobs = 20000 } };
+                             { .nodes = 10000, .jobs = 60000 } };
     uint64_t nodes = 0, jobs = 0, rounds = 400;
     size_t n = ELEMENTS(sizes);
     bool json = false;

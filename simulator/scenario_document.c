@@ -118,11 +118,11 @@ static int read_scenario(struct scenario_reader *reader, const json_t *document)
         .policy = "fulfilment",
         .seed = 1,
         .plateau = { 0, NEVER_US },
-        /* a local network and a disk that syncs; lease and margin are the scheduler's defaults */
+        /* a local network and a disk that syncs; the rest are the daemons' defaults */
         .scenario = { .sample_us = USEC_PER_SEC,
                       .max_load_permille = 970,
-                      .heartbeat_us = USEC_PER_SEC,
-                      .lease_us = 15 * USEC_PER_SEC,
+                      .heartbeat_us = 2 * USEC_PER_SEC,
+                      .lease_us = 20 * USEC_PER_SEC,
                       .lease_margin_us = 2 * USEC_PER_SEC,
                       .latency = { 200, 2 * USEC_PER_MSEC },
                       .commit = { USEC_PER_MSEC, 5 * USEC_PER_MSEC } },

@@ -5,7 +5,7 @@
  * Fulfilment = (instances - min) / (max - min). While there is room below the load limit the least
  * fulfilled job grows by one; while the cluster is over its limit the most fulfilled one shrinks by
  * one; and when there is neither, one instance goes from the most to the least fulfilled as long as
- * the giver stays ahead.
+ * the giver stays ahead by more than the move is worth.
  *
  * Differences from the original, each a defect there: the order follows what is planned (it was
  * that of before the decision, which made a round robin of it); a full cluster is shared anew (who
@@ -69,6 +69,9 @@ struct policy_state {
     uint32_t n_pending;
     struct entry *moved; /* during a decision */
 };
+
+/* A transfer costs a stop and a start: less than this part of a span is not worth it. */
+#define WORTH_PPM 50000
 
 static int64_t under_load(int64_t total, const struct policy_totals *totals)
 {
@@ -490,11 +493,12 @@ static uint32_t score_with(const struct policy_job *plan, int change)
     return policy_fulfilment_score_ppm(&job);
 }
 
-/* After one instance went over, the giver is still ahead; and it gives what it really has. */
+/* After one instance went over, the giver is still ahead by more than a stop and a start are worth;
+ * and it gives what it really has. */
 static bool is_fair(const struct entry *giver, const struct entry *taker)
 {
     return giver != taker && giver->plan.parallelism <= giver->job.parallelism &&
-           score_with(&giver->plan, -1) > score_with(&taker->plan, 1);
+           score_with(&giver->plan, -1) > score_with(&taker->plan, 1) + WORTH_PPM;
 }
 
 static struct entry *giver_of(const struct decision *d, const struct entry *taker)
@@ -545,7 +549,7 @@ static bool transfer(struct decision *d)
             struct entry *taker = first(shape, UP, stable);
             struct entry *giver;
 
-            if (taker == NULL || score_with(&taker->plan, 1) >= most)
+            if (taker == NULL || score_with(&taker->plan, 1) + WORTH_PPM >= most)
                 continue;
             giver = giver_of(d, taker);
             if (giver == NULL)
