@@ -253,8 +253,11 @@ int simulate_faults(const struct simulate_options *options)
 
     if (r < 0)
         return report_error(&error);
-    if (options->night)
+    if (options->night) {
         catch_signals();
+        (void)fprintf(stderr, "%s faults from seed %" PRIu64 " on; SIGINT or SIGTERM ends the night\n",
+                      series.profile, MAX_OF(options->first_seed, 1));
+    }
     series.found = json_array();
     r = run_series(&series, policy, &error);
     if (r == 0)

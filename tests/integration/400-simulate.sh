@@ -28,9 +28,12 @@ jq -e '.seeds == 2 and .violations == 0 and .node_hours > 0 and .events > 0' "$w
     fail "json: $(cat "$work/json")"
 
 # a night ends well at a signal
-edl simulate --night >"$work/out" 2>&1 &
+mkfifo "$work/night"
+edl simulate --night >"$work/out" 2>"$work/night" &
 night=$!
-sleep 1
+exec 3<"$work/night"
+read -r -t 30 line <&3 || fail 'the night does not say that it began'
+[ "$line" = 'mixed faults from seed 1 on; SIGINT or SIGTERM ends the night' ] || fail "the night began with: $line"
 kill -TERM $night
 wait $night || fail "the night ended with $?: $(cat "$work/out")"
 says ' 0 violations$'

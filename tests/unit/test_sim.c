@@ -134,7 +134,7 @@ static struct sim *small(uint32_t n_nodes)
     };
 
     for (uint32_t i = 0; i < n_nodes; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof name, "n%u", i);
         assert_int_equal(sim_add_node(sim, 0, name, &offer), i);
