@@ -255,7 +255,8 @@ int simulate_faults(const struct simulate_options *options)
         return report_error(&error);
     if (options->night) {
         catch_signals();
-        (void)fprintf(stderr, "%s faults from seed %" PRIu64 " on; SIGINT or SIGTERM ends the night\n",
+        (void)fprintf(stderr,
+                      "%s faults from seed %" PRIu64 " on; SIGINT or SIGTERM ends the night\n",
                       series.profile, MAX_OF(options->first_seed, 1));
     }
     series.found = json_array();

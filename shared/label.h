@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* label.h - name=value pairs that nodes carry and roles ask for; fixed size, plain data
  *
- * Known names with a meaning of their own: "rack" (processes of a job are kept in one if they can be).
- * Kept sorted by name, each name once. */
+ * Known names with a meaning of their own: "rack" (processes of a job are kept in one if they can
+ * be). Kept sorted by name, each name once. */
 #pragma once
 
 #include <stdbool.h>

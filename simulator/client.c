@@ -13,8 +13,9 @@
 static void retry_later(struct sim *sim, uint32_t number)
 {
     struct operation *op = &sim->operations[number];
-    uint64_t most_us = MIN_OF(RETRY_LEAST_US << MIN_OF(op->failures++, 6U), RETRY_MOST_US);
+    uint64_t most_us = MIN_OF(RETRY_LEAST_US << MIN_OF(op->failures, 6U), RETRY_MOST_US);
 
+    op->failures++;
     op->call = 0;
     sim_after(sim, most_us / 2 + random_below(&op->random, most_us / 2), EVENT_CLIENT, number, 0);
 }

@@ -30,8 +30,9 @@ static void wait_until(struct sim *sim, struct unit *unit, uint64_t at_us)
 
 static void retry_later(struct sim *sim, struct unit *unit)
 {
-    uint64_t most_us = MIN_OF(RETRY_LEAST_US << MIN_OF(unit->failures++, 6U), RETRY_MOST_US);
+    uint64_t most_us = MIN_OF(RETRY_LEAST_US << MIN_OF(unit->failures, 6U), RETRY_MOST_US);
 
+    unit->failures++;
     unit->call = 0;
     wait_until(sim, unit, sim->now_us + most_us / 2 + random_below(&unit->random, most_us / 2));
 }
