@@ -205,6 +205,7 @@ struct job_plan {
     struct deadline backoff, tasks;
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     bool promised;                   /* room is being made for its gang */
+    bool held_back;                  /* it is there but for the load of what is being stopped */
     struct placed *places;           /* where: what it is promised again if it can be; owned */
     size_t n_places;
     char why[160]; /* the last decision about its size: "code: sentence" */

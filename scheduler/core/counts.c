@@ -248,6 +248,10 @@ static void count_totals(struct planner *planner, struct node *node)
     resources_add(&planner->requested, &requested, 1);
     resources_add(&planner->stopping, &node->counted_stopping, -1);
     resources_add(&planner->stopping, &stopping, 1);
+    resources_add(&planner->held, &node->counted_requested, -1);
+    resources_add(&planner->held, &node->counted_stopping, -1);
+    resources_add(&planner->held, &requested, 1);
+    resources_add(&planner->held, &stopping, 1);
     node->counted_stopping = stopping;
     node->counted_total = total;
     node->counted_requested = requested;

@@ -128,10 +128,12 @@ static void pass(struct cluster *cluster, struct instant now)
     plan_drain(&plan);
     examine(&plan);
     plan_relieve(&plan);
+    plan_queue_release(&plan);
     plan_queue(&plan);
     tell_policy(&plan);
     plan_ask_policy(&plan);
     changed = finish(&plan);
+    plan_queue_release(&plan);
     /* what was decided since may make room for who waits, and stand in for what leaves its node */
     if ((plan.planner->queue.wanted && plan_queue_waits(plan.planner)) ||
         (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))

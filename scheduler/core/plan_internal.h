@@ -72,6 +72,7 @@ struct planner {
     struct capacity rooms;                       /* of the nodes that take processes */
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
     struct resources total, requested, stopping; /* what the policy is told */
+    struct resources held; /* granted, what is being stopped included, and foreign load */
     struct deadlines deadlines;
     struct job *touched, *lacking;   /* lists */
     struct node *pressed, *draining; /* lists */
@@ -168,6 +169,8 @@ void plan_relieve(struct plan *plan);
 /* --- plan_queue.c
  * ------------------------------------------------------------------------------------------- */
 void plan_queue(struct plan *plan);
+/* the load of what is being stopped holds some promised job back no longer */
+void plan_queue_release(struct plan *plan);
 /* somebody waits who could profit from another look */
 bool plan_queue_waits(const struct planner *planner);
 

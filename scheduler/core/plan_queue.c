@@ -32,14 +32,40 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
                              placed[i].room->node, plan->now);
 }
 
+static bool is_over(int64_t held, int64_t stopping, int64_t need, int64_t total, uint32_t permille)
+{
+    int64_t limit = total * permille / 1000;
+
+    return need > 0 && held + need > limit && held - stopping + need <= limit;
+}
+
+/* Above the load limit only for what is being stopped: that is waited for. A gang that is over the
+ * limit by what runs has the right to its minimum all the same. */
+static bool waits_for_stops(const struct plan *plan, const struct demand *demands, size_t n)
+{
+    const struct planner *planner = plan->planner;
+    const struct resources need = gang_total(demands, n);
+    uint32_t permille = plan->cluster->config.max_load_permille;
+
+    return is_over(planner->held.cpu_millicores, planner->stopping.cpu_millicores,
+                   need.cpu_millicores, planner->total.cpu_millicores, permille) ||
+           is_over(planner->held.gpus, planner->stopping.gpus, need.gpus, planner->total.gpus,
+                   permille);
+}
+
 static bool try_now(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
     size_t size = gang_size(demands, n);
-    struct placed *placed = xcalloc(size, sizeof *placed);
-    bool fits = plan_keep_places(plan, job, true);
+    struct placed *placed;
+    bool fits;
 
+    job->plan.held_back = waits_for_stops(plan, demands, n);
+    if (job->plan.held_back)
+        return false;
+    placed = xcalloc(size, sizeof *placed);
+    fits = plan_keep_places(plan, job, true);
     if (fits)
         memcpy(placed, job->plan.places, size * sizeof *placed);
     else
@@ -151,6 +177,20 @@ static void try_alone(struct plan *plan, struct queue_class *class)
     } while (try_next(plan, class) != FAILED && !last && class->next != NULL);
     if (n_assigned != plan->planner->n_assigned)
         queue_might_move(plan->planner); /* the greedy search may go another way for others */
+}
+
+void plan_queue_release(struct plan *plan)
+{
+    const struct queue *queue = &plan->planner->queue;
+
+    for (size_t i = 0; i < queue->n_promised; i++) {
+        const struct job *job = queue->promised[i];
+        struct demand demands[JOB_ROLES_MAX];
+
+        if (job->plan.held_back &&
+            !waits_for_stops(plan, demands, gang_demands(job->spec, demands)))
+            queue_might_move(plan->planner);
+    }
 }
 
 void plan_queue(struct plan *plan)

@@ -277,6 +277,7 @@ static void put(struct policy_state *state, const struct policy_job *job)
 struct decision {
     struct policy_state *state;
     struct policy_totals totals; /* with what is planned; stopping: less what it is kept for */
+    struct policy_totals held;   /* with what was moved; requested: what is being stopped as well */
     const struct policy_ops *ops;
     void *userdata;
 };
@@ -421,8 +422,16 @@ static bool grow_one(struct decision *d, struct entry *entry)
 
     if (!may_grow(&d->totals, &entry->job))
         return false;
-    if (!shape->blocked && may_move(d, entry) && !d->ops->grow(d->userdata, entry->job.id))
+    /* what is being stopped counts until it is gone: the limit is never passed, not even for a
+     * moment */
+    if (!shape->blocked && !may_grow(&d->held, &entry->job))
         shape->blocked = true;
+    if (!shape->blocked && may_move(d, entry)) {
+        if (d->ops->grow(d->userdata, entry->job.id))
+            account(&d->held, &entry->job, 1);
+        else
+            shape->blocked = true;
+    }
     if (shape->blocked) {
         if (!will_be_free(d, &entry->job))
             return false;
@@ -565,10 +574,15 @@ static bool transfer(struct decision *d)
 static void decide(struct policy_state *state, const struct policy_totals *totals,
                    const struct policy_ops *ops, void *userdata)
 {
-    struct decision d = { .state = state, .totals = *totals, .ops = ops, .userdata = userdata };
+    struct decision d = {
+        .state = state, .totals = *totals, .held = *totals, .ops = ops, .userdata = userdata
+    };
     struct entry *entry;
     struct shape *shape;
 
+    d.held.cpu_requested_millicores += totals->cpu_stopping_millicores;
+    d.held.memory_requested_bytes += totals->memory_stopping_bytes;
+    d.held.gpu_requested += totals->gpu_stopping;
     do
         grow_all(&d);
     while (shrink_all(&d));

@@ -29,7 +29,8 @@ done
 [ -z "$(left)" ] || fail "left running: $(left)"
 
 status=0
-timeout -s INT -k 90 12 "$EDL_SOURCE_DIR/quickstart" --yes >"$work/out" 2>&1 || status=$?
+# a shell in the background ignores the interrupt, and so would all that it starts
+timeout -s INT -k 90 12 env --default-signal=INT "$EDL_SOURCE_DIR/quickstart" --yes >"$work/out" 2>&1 || status=$?
 [ $status != 0 ] || fail 'an interrupted run ended well'
 grep -q 'stopping the cluster' "$work/out" || fail 'it was not interrupted while the cluster ran'
 [ -z "$(left)" ] || fail "left running after Ctrl-C: $(left)"

@@ -6,6 +6,7 @@
 
 struct plain {
     struct world *w;
+    struct policy_totals held; /* with what is being stopped, and what was moved */
     bool any_pending;
     bool blocked[JOBS_MAX]; /* of the i-th job's request: no node has room */
     uint32_t plan[JOBS_MAX];
@@ -54,6 +55,12 @@ static int plain_choose(const struct plain *p, bool up)
     return best;
 }
 
+static void block(struct plain *p, const struct policy_job *job)
+{
+    for (size_t k = 0; k < p->w->n_jobs; k++)
+        p->blocked[k] = p->blocked[k] || same_request(job, &p->w->jobs[k]);
+}
+
 static void plain_grow(struct plain *p)
 {
     struct world *w = p->w;
@@ -62,17 +69,23 @@ static void plain_grow(struct plain *p)
     while ((i = plain_choose(p, true)) >= 0) {
         struct policy_job *job = &w->jobs[i];
 
+        struct policy_totals held = p->held;
+
+        if (!p->blocked[i] && policy_fulfilment_dry_run(&held, job, p->plan[i], false, true) != 1) {
+            block(p, job);
+            continue;
+        }
         if (p->blocked[i]) {
             w->totals.cpu_stopping_millicores -= (int64_t)job->cpu_millicores;
             w->totals.memory_stopping_bytes -= (int64_t)job->memory_bytes;
             w->totals.gpu_stopping -= job->gpus;
         } else if (job->stable || p->any_pending) {
             if (!place(w, job)) {
-                for (size_t k = 0; k < w->n_jobs; k++)
-                    p->blocked[k] = p->blocked[k] || same_request(job, &w->jobs[k]);
+                block(p, job);
                 continue;
             }
             w->target[i]++;
+            p->held = held;
         }
         (void)policy_fulfilment_dry_run(&w->totals, job, p->plan[i]++, false, true);
     }
@@ -117,6 +130,10 @@ static void reference(struct plain *p)
         p->any_pending = p->any_pending || p->w->jobs[i].pending;
         p->plan[i] = p->w->target[i] = p->w->jobs[i].parallelism;
     }
+    p->held = p->w->totals;
+    p->held.cpu_requested_millicores += p->held.cpu_stopping_millicores;
+    p->held.memory_requested_bytes += p->held.memory_stopping_bytes;
+    p->held.gpu_requested += p->held.gpu_stopping;
     do
         plain_grow(p);
     while (plain_shrink(p));
