@@ -54,10 +54,30 @@ static struct room *fit_near(const struct near *near, const struct want *want, b
     return best;
 }
 
+/* What is left there is nothing, or enough for another one. */
+static bool leaves_no_rest(const struct room *room, const struct resources *need)
+{
+    int64_t rest = room->later.cpu_millicores - need->cpu_millicores;
+
+    return rest == 0 || rest >= need->cpu_millicores;
+}
+
+/* Being near is worth much, but not a hole that nobody can use: the tightest hole is then taken. */
+static struct room *near_or_tighter(const struct capacity *capacity, const struct want *want,
+                                    struct room *near, bool now)
+{
+    struct room *best;
+
+    if (near == NULL || leaves_no_rest(near, &want->need))
+        return near;
+    best = capacity_best_fit(capacity, want, now);
+    return best != NULL && best->later.cpu_millicores < near->later.cpu_millicores ? best : near;
+}
+
 struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now)
 {
-    struct room *room = fit_near(near, want, now);
+    struct room *room = near_or_tighter(capacity, want, fit_near(near, want, now), now);
     struct want here = *want;
 
     if (room == NULL && near->n > 0) {
