@@ -140,7 +140,10 @@ static int read_integer(struct document_reader *reader, const struct document_ru
     if (number < rule->min || number > rule->max) {
         (void)snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64,
                        rule->min, rule->max);
-        return document_expected(reader, expected, value);
+        (void)document_expected(reader, expected, value);
+        if (rule->remedy != NULL && number > rule->max)
+            (void)edl_error_remedy(reader->error, "%s", rule->remedy);
+        return EDL_EBADSPEC;
     }
     *(int64_t *)at = number;
     return 0;

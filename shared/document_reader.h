@@ -35,6 +35,7 @@ struct document_rule {
     enum document_kind kind;
     size_t offset;
     int64_t min, max;
+    const char *remedy; /* of an integer above max; may be NULL */
     const struct document_rule *nested;
     size_t n_nested;
     int (*call)(struct document_reader *reader, const char *key, const json_t *value, void *target);

@@ -16,6 +16,7 @@
 #define CPU_MAX INT64_C(1000000000) /* a million cores */
 #define MEMORY_MAX (INT64_C(1) << 60)
 #define GPUS_MAX 64 /* of one process; a node has no more */
+#define GPUS_REMEDY "a process runs on one node, which has at most 64 GPUs: ask for more processes"
 #define PORTS_MAX 64
 #define PASSES_MAX 1000000
 #define ARGUMENTS_MAX 1024
@@ -23,15 +24,14 @@
 #define CPU_DEFAULT_MILLICORES 100
 #define AT(field) offsetof(struct role_draft, field)
 
-#define GPU_KEYS(field)                                                                            \
-    { .key = "alpha.kubernetes.io/nvidia-gpu",                                                     \
-      .kind = DOCUMENT_COUNT,                                                                      \
-      .offset = AT(field),                                                                         \
-      .max = GPUS_MAX },                                                                           \
-        { .key = "nvidia.com/gpu", .kind = DOCUMENT_COUNT, .offset = AT(field), .max = GPUS_MAX }, \
+#define GPU_KEY(name, field)                                                                       \
     {                                                                                              \
-        .key = "gpu", .kind = DOCUMENT_COUNT, .offset = AT(field), .max = GPUS_MAX                 \
+        .key = (name), .kind = DOCUMENT_COUNT, .offset = AT(field), .max = GPUS_MAX,               \
+        .remedy = GPUS_REMEDY                                                                      \
     }
+#define GPU_KEYS(field)                                                                            \
+    GPU_KEY("alpha.kubernetes.io/nvidia-gpu", field), GPU_KEY("nvidia.com/gpu", field),            \
+        GPU_KEY("gpu", field)
 
 static const struct document_rule request_rules[] = {
     { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = CPU_MAX },
@@ -65,7 +65,7 @@ static const struct document_rule resource_rules[] = {
         { .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace) },                    \
         { .key = "node-selector", .kind = DOCUMENT_OBJECT, .offset = AT(selector) },               \
     {                                                                                              \
-        .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector)                     \
+        .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector_kubernetes)          \
     }
 
 static const struct document_rule upstream_rules[] = {
@@ -107,7 +107,7 @@ static const struct document_rule listed_rules[] = {
       .max = ROLE_INSTANCES_MAX },
     { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = CPU_MAX },
     { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = MEMORY_MAX },
-    { .key = "gpus", .kind = DOCUMENT_COUNT, .offset = AT(gpus), .max = GPUS_MAX },
+    GPU_KEY("gpus", gpus),
     { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = PORTS_MAX },
 };
 
@@ -328,27 +328,55 @@ static int finish_amount(struct document_reader *reader, const struct role_draft
     return 0;
 }
 
+/* finish_label - at the pointer of its value. Numbers and booleans are not taken: YAML reads 007
+ * and 7, or True and true, as the same, and a node's label is text. */
+static int finish_label(struct document_reader *reader, const char *name, const json_t *value,
+                        struct labels *selector)
+{
+    struct edl_error why = { 0 };
+    const char *text = NULL;
+    int r = document_text(reader, value, LABEL_VALUE_MAX, &text);
+
+    if (r < 0) {
+        if (json_is_number(value) || json_is_boolean(value))
+            (void)edl_error_remedy(reader->error, "put the value in quotes");
+        return r;
+    }
+    r = labels_set(selector, name, text, &why);
+    if (r == 0)
+        return 0;
+    (void)document_refuse(reader, "%s", why.text);
+    (void)edl_error_remedy(reader->error, r == -E2BIG
+                                              ? "ask for fewer labels"
+                                              : "edl nodes lists the labels that nodes carry");
+    return EDL_EBADSPEC;
+}
+
 /* finish_selector - labels that its nodes must carry */
 static int finish_selector(struct document_reader *reader, const struct role_draft *draft,
                            struct role_spec *role)
 {
-    struct edl_error error = { 0 };
+    bool kubernetes = draft->selector_kubernetes != NULL;
+    const json_t *selector = kubernetes ? draft->selector_kubernetes : draft->selector;
     const char *name;
     json_t *value;
 
+    if (kubernetes && draft->selector != NULL) {
+        (void)refuse_key(reader, draft, "nodeSelector",
+                         "node-selector and nodeSelector are both given");
+        return edl_error_remedy(reader->error, "keep one of them");
+    }
+    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s", draft->pointer);
+    (void)document_enter(reader, kubernetes ? "nodeSelector" : "node-selector");
     /* why: iterating wants one that is not const; nothing writes to it */
-    json_object_foreach((json_t *)draft->selector, name, value)
+    json_object_foreach((json_t *)(uintptr_t)selector, name, value)
     {
-        const char *text = json_string_value(value);
-        int r = text == NULL ? -EINVAL : labels_set(&role->selector, name, text, &error);
+        size_t length = document_enter(reader, name);
+        int r = finish_label(reader, name, value, &role->selector);
 
-        if (r == 0)
-            continue;
-        (void)snprintf(reader->pointer, sizeof reader->pointer, "%s", draft->pointer);
-        (void)document_enter(reader, "node-selector");
-        (void)document_enter(reader, name);
-        return text == NULL ? document_expected(reader, "a string", value)
-                            : document_refuse(reader, "%s", error.text);
+        if (r < 0)
+            return r;
+        document_leave(reader, length);
     }
     return 0;
 }

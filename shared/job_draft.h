@@ -21,7 +21,8 @@ struct role_draft {
     char pointer[96]; /* "/spec/trainer" or "/roles/0" */
     bool listed; /* from `roles`: its keys are min and max, not min-instance and max-instance */
     const char *entrypoint, *workspace;
-    const json_t *command, *selector;
+    const json_t *command;
+    const json_t *selector, *selector_kubernetes; /* node-selector, nodeSelector */
     int64_t min, max, gpus, gpus_requested, ports, passes;
     uint64_t cpu, cpu_limit, memory, memory_limit;
 };

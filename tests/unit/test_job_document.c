@@ -83,8 +83,10 @@ static void check_round_trip(const struct job_spec *spec)
     assert_true(json_equal(first, second));
     assert_int_equal(back->grace_us, spec->grace_us);
     assert_int_equal(back->restart_backoff_us, spec->restart_backoff_us);
-    for (size_t i = 0; i < spec->n_roles; i++)
+    for (size_t i = 0; i < spec->n_roles; i++) {
         assert_string_equal(back->roles[i].name, spec->roles[i].name);
+        assert_true(labels_equal(&back->roles[i].selector, &spec->roles[i].selector));
+    }
     json_decref(first);
     json_decref(second);
     json_decref(ignored);
@@ -164,7 +166,8 @@ static void test_everything(void **state)
         "    min-instance: 3\n    max-instance: 4\n"
         "    resources:\n      limits: {cpu: 2, memory: 1Gi, nvidia.com/gpu: '1'}\n"
         "      requests: {cpu: 1.5}\n"
-        "  pserver: {min-instance: 2, max-instance: 5}\n"
+        "  pserver: {min-instance: 2, max-instance: 5, node-selector: {disk/type: ''}}\n"
+        "  nodeSelector: {rack: r9}\n"
         "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4096,\n"
         "           nodeSelector: {rack: r1, gpu: a100}}]\n";
     char ignored[512];
@@ -175,6 +178,7 @@ static void test_everything(void **state)
     assert_string_equal(ignored,
                         "/metadata/namespace /metadata/labels /spec/user /spec/hostNetwork "
                         "/spec/VolumeMounts /spec/master /spec/trainer/etcd-endpoint "
+                        "/spec/nodeSelector "
                         "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
     assert_int_equal(spec->priority, -5);
     assert_int_equal(spec->grace_us, 1500001);
@@ -195,6 +199,9 @@ static void test_everything(void **state)
     assert_string_equal(spec->roles[2].name, "helper");
     assert_int_equal(spec->roles[2].n_ports, 3);
     assert_int_equal(spec->roles[2].gpus, 2);
+    assert_int_equal(spec->roles[0].selector.n, 1);
+    assert_string_equal(labels_get(&spec->roles[0].selector, "disk/type"), "");
+    assert_int_equal(trainer->selector.n, 0);
     assert_int_equal(spec->roles[2].selector.n, 2);
     assert_string_equal(labels_get(&spec->roles[2].selector, "gpu"), "a100");
     check_round_trip(spec);
@@ -252,12 +259,30 @@ static const struct refusal refusals[] = {
     { SPEC("\"grace\":\"25h\""), "/spec/grace", "25h is outside", "" },
     { SPEC("\"restart\":{\"max\":-1}"), "/spec/restart/max", "from 0", "" },
     { SPEC("\"fault_tolerant\":\"yes\""), "/spec/fault_tolerant", "true or false is expected", "" },
+    { TRAINER("\"resources\":{\"limits\":{\"nvidia.com/gpu\":65}}"),
+      "/spec/trainer/resources/limits/nvidia.com~1gpu", "from 0 to 64 is expected, found number 65",
+      "a process runs on one node" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"gpus\":65}]"), "/roles/0/gpus",
+      "from 0 to 64", "ask for more processes" },
+    /* labels */
     { TRAINER("\"entrypoint\":\"x\",\"node-selector\":{\"Rack\":\"r1\"}"),
-      "/spec/trainer/node-selector/Rack", "cannot be a label's name", "" },
+      "/spec/trainer/node-selector/Rack", "cannot be a label's name", "edl nodes" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodeSelector\":{\"a/b\":\"x y\"}"),
+      "/spec/trainer/nodeSelector/a~1b", "\"x y\" cannot be the value of label a/b", "edl nodes" },
     { TRAINER("\"entrypoint\":\"x\",\"node-selector\":{\"rack\":1}"),
-      "/spec/trainer/node-selector/rack", "a string is expected, found number 1", "" },
+      "/spec/trainer/node-selector/rack", "text is expected, found number 1", "quotes" },
+    { TRAINER("\"entrypoint\":\"x\",\"node-selector\":{\"rack\":true}"),
+      "/spec/trainer/node-selector/rack", "text is expected, found true", "quotes" },
+    { TRAINER("\"entrypoint\":\"x\",\"node-selector\":{\"rack\":null}"),
+      "/spec/trainer/node-selector/rack", "text is expected, found null", "" },
+    { FLAT(
+          "\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"node-selector\":{\"a\":\"\",\"b\":\"\","
+          "\"c\":\"\",\"d\":\"\",\"e\":\"\",\"f\":\"\",\"g\":\"\",\"h\":\"\",\"i\":\"\"}}]"),
+      "/roles/0/node-selector/i", "more than 8 labels", "fewer" },
     { TRAINER("\"entrypoint\":\"x\",\"node-selector\":[]"), "/spec/trainer/node-selector",
       "an object is expected", "" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodeSelector\":{},\"node-selector\":{}"),
+      "/spec/trainer/nodeSelector", "both given", "keep one" },
     /* names and keys */
     { "{\"metadata\":{\"name\":\"my.job_1\"},\"spec\":{\"trainer\":{\"entrypoint\":\"x\"}}}",
       "/metadata/name", "\"my.job_1\" cannot name a job",
