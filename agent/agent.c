@@ -288,17 +288,22 @@ static json_t *offer(struct agent *a)
 {
     const struct agent_options *o = a->options;
     json_t *labels = json_object(), *gpu_numa = json_array();
+    struct labels all = o->labels;
+    /* what the operator says of the devices counts also where the machine shows fewer NUMA nodes */
+    uint8_t numa_nodes = a->inventory.numa_nodes;
 
-    for (uint32_t i = 0; i < o->labels.n; i++)
-        (void)json_object_set_new(labels, o->labels.items[i].name,
-                                  json_string(o->labels.items[i].value));
-    for (uint64_t i = 0; i < o->gpus; i++)
+    labels_fill(&all, &a->inventory.labels);
+    for (uint32_t i = 0; i < all.n; i++)
+        (void)json_object_set_new(labels, all.items[i].name, json_string(all.items[i].value));
+    for (uint64_t i = 0; i < o->gpus; i++) {
         (void)json_array_append_new(gpu_numa, json_integer(o->gpu_numa[i]));
+        numa_nodes = (uint8_t)MAX_OF(numa_nodes, o->gpu_numa[i] + 1);
+    }
     return json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:o, s:o}", "address", o->address,
                      "cpu_millicores", (json_int_t)a->inventory.cpu_millicores, "memory_bytes",
                      (json_int_t)a->inventory.memory_bytes, "gpus", (json_int_t)o->gpus,
                      "port_first", (int)o->port_first, "port_last", (int)o->port_last, "numa_nodes",
-                     (int)a->inventory.numa_nodes, "gpu_numa", gpu_numa, "labels", labels);
+                     (int)numa_nodes, "gpu_numa", gpu_numa, "labels", labels);
 }
 
 static json_t *join_body(void *userdata)

@@ -11,9 +11,11 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "agent/core/foreign.h"
+#include "agent/layout.h"
 #include "agent/procfs.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -128,6 +130,56 @@ uint8_t inventory_numa_nodes(const char *path)
     return (uint8_t)MIN_OF(MAX_OF(n, 1U), (unsigned)UINT8_MAX);
 }
 
+/* take_assignment - the value of a line NAME=VALUE, NAME="VALUE" or NAME='VALUE'; others are passed
+ * over */
+static void take_assignment(char *line, const char *name, char *value, size_t size)
+{
+    size_t length = strlen(name);
+
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, name, length) != 0 || line[length] != '=')
+        return;
+    line += length + 1;
+    if (*line == '"' || *line == '\'') {
+        line[1 + strcspn(line + 1, (char[]){ *line, '\0' })] = '\0';
+        line++;
+    }
+    (void)snprintf(value, size, "%s", line);
+}
+
+/* read_os - ID-VERSION_ID, or ID where releases have no number; see os-release(5) */
+static int read_os(const char *root, char *text, size_t size)
+{
+    static const char *const paths[] = { "/etc/os-release", "/usr/lib/os-release" };
+    char id[40] = "linux", version[40] = "", line[512];
+    _cleanup_fclose_ FILE *f = NULL;
+
+    for (size_t i = 0; i < ELEMENTS(paths) && f == NULL; i++) {
+        _cleanup_free_ char *path = text_format("%s%s", root, paths[i]);
+
+        f = fopen(path, "re");
+    }
+    if (f == NULL)
+        return -ENOENT;
+    while (fgets(line, sizeof line, f) != NULL) {
+        take_assignment(line, "ID", id, sizeof id);
+        take_assignment(line, "VERSION_ID", version, sizeof version);
+    }
+    (void)snprintf(text, size, "%s%s%s", id, version[0] != '\0' ? "-" : "", version);
+    return 0;
+}
+
+void inventory_labels(const char *root, struct labels *labels)
+{
+    struct utsname machine;
+    char os[96];
+
+    if (uname(&machine) == 0)
+        (void)labels_set(labels, "arch", machine.machine, NULL);
+    if (read_os(root, os, sizeof os) == 0)
+        (void)labels_set(labels, "os", os, NULL);
+}
+
 int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_t memory_bytes,
                    bool no_foreign, struct edl_error *error)
 {
@@ -147,6 +199,7 @@ int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_
                                      .memory_bytes = memory_bytes ?: total,
                                      .numa_nodes = inventory_numa_nodes(NUMA_DIR),
                                      .no_foreign = no_foreign };
+    inventory_labels("", &inventory->labels);
     return 0;
 }
 

@@ -7,12 +7,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "shared/label.h"
+
 struct edl_error;
 
 struct inventory {
     uint64_t cpu_millicores; /* offered */
     uint64_t memory_bytes;   /* offered */
     uint8_t numa_nodes;
+    struct labels labels; /* what the machine says of itself: arch, os */
     bool no_foreign;
     uint64_t foreign_cpu_millicores; /* smoothed */
     uint64_t foreign_memory_bytes;
@@ -42,3 +45,8 @@ void inventory_sample(struct inventory *inventory, struct inventory_tree *trees,
 /* inventory_numa_nodes - how many node* folders a directory like /sys/devices/system/node holds; at
  * least 1 */
 uint8_t inventory_numa_nodes(const char *path);
+
+/* inventory_labels - adds arch (x86_64) and os (debian-12) of the machine; os is left out when root
+ * has no os-release or it names what cannot be a label's value
+ * root: "" for the machine's own file system. */
+void inventory_labels(const char *root, struct labels *labels);

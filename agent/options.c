@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - command line of edl-agent, every value checked */
+/* options.c - command line and environment of edl-agent, every value checked */
 #include "agent/options.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -46,7 +48,8 @@ static const char help[] =
     "  --memory QUANTITY         offered: 8Gi (default: all)\n"
     "  --gpus N                  devices offered, at most 64 (default 0)\n"
     "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
-    "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated\n"
+    "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated, see\n"
+    "                            also EDL_LABELS (arch and os are there by themselves)\n"
     "  --ports FIRST-LAST        for processes (default 20000-20999)\n"
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
     "  --allow-root              run processes although the agent runs as root\n"
@@ -93,6 +96,15 @@ static int parse_ports(const char *text, struct agent_options *options)
     return 0;
 }
 
+static int parse_gpus(const char *text, struct agent_options *options, struct edl_error *error)
+{
+    int r = parse_u64(text, &options->gpus);
+
+    if (r == 0 && options->gpus > AGENT_GPUS_MAX)
+        return edl_error_set(error, -ERANGE, "a node has at most %d devices", AGENT_GPUS_MAX);
+    return r;
+}
+
 static int parse_gpu_numa(const char *text, struct agent_options *options)
 {
     for (size_t i = 0; i < AGENT_GPUS_MAX; i++) {
@@ -101,9 +113,10 @@ static int parse_gpu_numa(const char *text, struct agent_options *options)
         uint64_t numa;
 
         (void)snprintf(number, sizeof number, "%.*s", (int)MIN_OF(n, sizeof number - 1), text);
-        if (n >= sizeof number || parse_u64(number, &numa) < 0 || numa > UINT8_MAX)
+        if (n >= sizeof number || parse_u64(number, &numa) < 0 || numa >= UINT8_MAX)
             return -EINVAL;
         options->gpu_numa[i] = (uint8_t)numa;
+        options->n_gpu_numa = i + 1;
         if (text[n] == '\0')
             return 0;
         text += n + 1;
@@ -111,7 +124,9 @@ static int parse_gpu_numa(const char *text, struct agent_options *options)
     return -EINVAL;
 }
 
-static int set_option(struct agent_options *o, enum option_key key, const char *value)
+/* set_option - an error only where the value alone does not show what is wrong with it */
+static int set_option(struct agent_options *o, enum option_key key, const char *value,
+                      struct edl_error *error)
 {
     switch (key) {
     case OPTION_NODE:
@@ -137,11 +152,11 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
     case OPTION_MEMORY:
         return parse_bytes(value, &o->memory_bytes);
     case OPTION_GPUS:
-        return parse_u64(value, &o->gpus) < 0 || o->gpus > AGENT_GPUS_MAX ? -EINVAL : 0;
+        return parse_gpus(value, o, error);
     case OPTION_GPU_NUMA:
         return parse_gpu_numa(value, o);
     case OPTION_LABEL:
-        return labels_parse(&o->labels, value, NULL);
+        return labels_parse(&o->labels, value, error);
     case OPTION_PORTS:
         return parse_ports(value, o);
     case OPTION_HEARTBEAT:
@@ -160,6 +175,41 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         break;
     }
     return -EINVAL;
+}
+
+/* set_checked - as set_option; the error names the option */
+static int set_checked(struct agent_options *o, const struct option *option, const char *value,
+                       struct edl_error *error)
+{
+    struct edl_error why = { 0 };
+
+    if (set_option(o, (enum option_key)option->val, value, &why) >= 0)
+        return 0;
+    if (why.text[0] != '\0')
+        return edl_error_set(error, -EINVAL, "--%s: %s", option->name, why.text);
+    return edl_error_set(error, -EINVAL, "--%s: '%s' is not a valid value", option->name,
+                         value != NULL ? value : "");
+}
+
+/* add_environment - EDL_LABELS=NAME=VALUE,NAME=VALUE...; the command line wins */
+static int add_environment(struct agent_options *o, struct edl_error *error)
+{
+    const char *list = getenv("EDL_LABELS");
+    _cleanup_free_ char *copy = xstrdup(list != NULL ? list : "");
+    struct labels given = o->labels;
+    char *rest = copy, *item;
+
+    while ((item = strsep(&rest, ",")) != NULL) {
+        int r = *item != '\0' ? labels_parse(&o->labels, item, error) : 0;
+
+        if (r < 0) {
+            edl_error_prefix(error, "EDL_LABELS: ");
+            return r;
+        }
+    }
+    for (uint32_t i = 0; i < given.n; i++)
+        (void)labels_set(&o->labels, given.items[i].name, given.items[i].value, NULL);
+    return 0;
 }
 
 /* node_valid - the name is part of paths in URLs */
@@ -186,6 +236,9 @@ static int check(const struct agent_options *o, struct edl_error *error)
     if (!node_valid(o->node))
         return edl_error_set(error, -EINVAL, "'%s' cannot be a node name (letters, digits, - _ .)",
                              o->node);
+    if (o->n_gpu_numa > 0 && o->n_gpu_numa != o->gpus)
+        return edl_error_set(error, -EINVAL, "--gpu-numa places %llu devices, --gpus offers %llu",
+                             (unsigned long long)o->n_gpu_numa, (unsigned long long)o->gpus);
     if (o->heartbeat_us < 50 * USEC_PER_MSEC || o->heartbeat_us > 60 * USEC_PER_SEC)
         return edl_error_set(error, -EINVAL, "--heartbeat must lie between 50ms and 60s");
     return 0;
@@ -211,13 +264,15 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
                 (void)printf("edl-agent %s\n", EDL_VERSION);
             return 1;
         }
-        if (set_option(&o, (enum option_key)key, optarg) < 0)
-            return edl_error_set(error, -EINVAL, "--%s: '%s' is not a valid value",
-                                 long_options[which].name, optarg != NULL ? optarg : "");
+        r = set_checked(&o, &long_options[which], optarg, error);
+        if (r < 0)
+            return r;
     }
     if (optind < argc)
         return edl_error_set(error, -EINVAL, "unexpected argument '%s'", argv[optind]);
-    r = check(&o, error);
+    r = add_environment(&o, error);
+    if (r == 0)
+        r = check(&o, error);
     if (r == 0)
         *ret = o;
     return r;

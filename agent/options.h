@@ -21,7 +21,8 @@ struct agent_options { /* text is borrowed from argv */
     uint64_t cpu_millicores; /* 0: all of the machine */
     uint64_t memory_bytes;   /* 0: all of the machine */
     uint64_t gpus;
-    uint8_t gpu_numa[AGENT_GPUS_MAX]; /* NUMA node of each device */
+    uint8_t gpu_numa[AGENT_GPUS_MAX]; /* NUMA node of each device, below UINT8_MAX */
+    uint64_t n_gpu_numa;              /* 0, or as many as gpus */
     struct labels labels;
     uint16_t port_first;
     uint16_t port_last;
@@ -31,5 +32,6 @@ struct agent_options { /* text is borrowed from argv */
     bool no_foreign; /* other load of the machine is not reported */
 };
 
-/* options_parse - 0: run; 1: help or version was printed; -EINVAL with error */
+/* options_parse - the command line, and EDL_LABELS for labels that it does not give
+ * 0: run; 1: help or version was printed; -EINVAL with error */
 int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error);

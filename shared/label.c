@@ -63,6 +63,13 @@ int labels_parse(struct labels *labels, const char *text, struct edl_error *erro
     return labels_set(labels, name, equals + 1, error);
 }
 
+void labels_fill(struct labels *labels, const struct labels *more)
+{
+    for (uint32_t i = 0; i < more->n; i++)
+        if (labels_get(labels, more->items[i].name) == NULL)
+            (void)labels_set(labels, more->items[i].name, more->items[i].value, NULL);
+}
+
 const char *labels_get(const struct labels *labels, const char *name)
 {
     for (uint32_t i = 0; i < labels->n; i++)

@@ -32,6 +32,11 @@ int labels_set(struct labels *labels, const char *name, const char *value, struc
 /* labels_parse - adds "name=value"; errors as labels_set */
 int labels_parse(struct labels *labels, const char *text, struct edl_error *error);
 
+/* labels_fill - those of more whose names are not there yet, in their order, as long as there is
+ * room
+ */
+void labels_fill(struct labels *labels, const struct labels *more);
+
 /* labels_get - the value, or NULL */
 const char *labels_get(const struct labels *labels, const char *name);
 

@@ -67,6 +67,26 @@ static void test_full(void **state)
     assert_int_equal(labels_parse(&labels, "l3=y", NULL), 0); /* replacing needs no room */
 }
 
+static void test_fill(void **state)
+{
+    struct labels labels = { 0 }, more = { 0 };
+    char text[120];
+
+    (void)state;
+    (void)labels_parse(&more, "arch=x86_64", NULL);
+    (void)labels_parse(&more, "os=debian-12", NULL);
+    (void)labels_parse(&labels, "os=mine", NULL);
+    labels_fill(&labels, &more);
+    assert_string_equal(labels_describe(&labels, text, sizeof text), "arch=x86_64,os=mine");
+    labels = (struct labels){ 0 };
+    for (char c = 'a'; c < 'a' + LABELS_MAX - 1; c++)
+        assert_int_equal(labels_set(&labels, (char[]){ c, '\0' }, "", NULL), 0);
+    labels_fill(&labels, &more);
+    assert_int_equal(labels.n, LABELS_MAX);
+    assert_string_equal(labels_get(&labels, "arch"), "x86_64");
+    assert_null(labels_get(&labels, "os"));
+}
+
 static void test_cover(void **state)
 {
     struct labels node = { 0 }, wanted = { 0 };
@@ -92,6 +112,7 @@ int main(void)
         cmocka_unit_test(test_sorted_and_replaced),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_fill),
         cmocka_unit_test(test_cover),
     };
 

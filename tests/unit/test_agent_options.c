@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agent_options.c - what edl-agent is told of its node, and what the machine says by itself */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/inventory.h"
+#include "agent/layout.h"
+#include "agent/options.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define ARGUMENTS_MAX 32
+
+/* The options that are needed, then these. */
+static int parse(const char *const *more, struct agent_options *ret, struct edl_error *error)
+{
+    const char *argv[ARGUMENTS_MAX] = { "edl-agent",   "--node",      "n1",
+                                        "--scheduler", "unix:/s",     "--join-token-file",
+                                        "/t",          "--state-dir", "/d" };
+    int argc = 9;
+
+    for (; *more != NULL; more++)
+        argv[argc++] = *more;
+    *error = (struct edl_error){ 0 };
+    return options_parse(argc, (char **)(uintptr_t)argv, ret, error);
+}
+
+#define PARSE(ret, error, ...) parse((const char *const[]){ __VA_ARGS__, NULL }, ret, error)
+
+static int without_labels(void **state)
+{
+    (void)state;
+    return unsetenv("EDL_LABELS");
+}
+
+static void assert_labels(const struct agent_options *options, const char *expected)
+{
+    char text[256];
+
+    assert_string_equal(labels_describe(&options->labels, text, sizeof text), expected);
+}
+
+static void test_labels(void **state)
+{
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(PARSE(&options, &error, "--label", "rack=r1", "--label=gpu=a100"), 0);
+    assert_labels(&options, "gpu=a100,rack=r1");
+    assert_int_equal(setenv("EDL_LABELS", "zone=z,rack=r9,", 1), 0);
+    assert_int_equal(PARSE(&options, &error, "--label", "rack=r1"), 0);
+    assert_labels(&options, "rack=r1,zone=z"); /* the command line wins */
+}
+
+static void test_gpus(void **state)
+{
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(PARSE(&options, &error, "--gpu-numa", "0,0,1,254", "--gpus", "4"), 0);
+    assert_int_equal(options.gpus, 4);
+    assert_memory_equal(options.gpu_numa, ((uint8_t[]){ 0, 0, 1, 254 }), 4);
+    assert_int_equal(PARSE(&options, &error, "--gpus", "64"), 0);
+    assert_int_equal(options.gpus, 64);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *environment, *arguments[4], *expected;
+    } rows[] = {
+        { NULL, { "--label", "Rack=1" }, "--label: \"Rack\" cannot be a label's name" },
+        { NULL, { "--label", "rack" }, "--label: \"rack\" is not a label: name=value" },
+        { "a=1,b", { NULL }, "EDL_LABELS: \"b\" is not a label" },
+        { "a=,b=,c=,d=,e=,f=,g=,h=", { "--label", "i=" }, "EDL_LABELS: more than 8 labels" },
+        { NULL, { "--gpus", "65" }, "--gpus: a node has at most 64 devices" },
+        { NULL, { "--gpus", "-1" }, "--gpus: '-1' is not a valid value" },
+        { NULL,
+          { "--gpus", "4", "--gpu-numa", "0,1" },
+          "--gpu-numa places 2 devices, --gpus offers 4" },
+        { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 devices, --gpus offers 0" },
+        { NULL, { "--gpu-numa", "0," }, "--gpu-numa: '0,' is not a valid value" },
+        { NULL, { "--gpu-numa", "255" }, "--gpu-numa: '255' is not" },
+        { NULL, { "--gpu-numa", "0;1" }, "--gpu-numa: '0;1' is not" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        const char *arguments[5] = { NULL };
+        struct agent_options options;
+        struct edl_error error;
+
+        memcpy(arguments, rows[i].arguments, sizeof rows[i].arguments);
+        if (rows[i].environment != NULL)
+            (void)setenv("EDL_LABELS", rows[i].environment, 1);
+        else
+            (void)unsetenv("EDL_LABELS");
+        if (parse(arguments, &options, &error) >= 0)
+            fail_msg("row %zu is accepted, not: %s", i, rows[i].expected);
+        if (strstr(error.text, rows[i].expected) != error.text)
+            fail_msg("row %zu: %s, not: %s", i, error.text, rows[i].expected);
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    _cleanup_fclose_ FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+}
+
+static void test_labels_of_the_machine(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        { "NAME=\"Debian\"\nVERSION_ID=\"12\"\nID=debian\n", "debian-12" },
+        { "ID='rocky'\nVERSION_ID='9.3'", "rocky-9.3" },
+        { "MY_ID=x\nID=arch\nID_LIKE=debian\n", "arch" },
+        { "# nothing\n", "linux" },
+        { "ID=\"two words\"\n", NULL },
+    };
+    char dir[] = "/tmp/edl-test-os-XXXXXX";
+    _cleanup_free_ char *etc = NULL, *path = NULL;
+    struct labels labels = { 0 };
+    struct utsname machine;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    etc = text_format("%s/etc", dir);
+    path = text_format("%s/os-release", etc);
+    assert_int_equal(uname(&machine), 0);
+    inventory_labels(dir, &labels);
+    assert_int_equal(labels.n, 1); /* no os-release */
+    assert_string_equal(labels_get(&labels, "arch"), machine.machine);
+    assert_int_equal(mkdir(etc, 0700), 0);
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        const char *os;
+
+        labels = (struct labels){ 0 };
+        write_file(path, rows[i].text);
+        inventory_labels(dir, &labels);
+        os = labels_get(&labels, "os");
+        if (!streq(os != NULL ? os : "(none)",
+                   rows[i].expected != NULL ? rows[i].expected : "(none)"))
+            fail_msg("%s: %s", rows[i].text, os != NULL ? os : "(none)");
+    }
+    (void)unlink(path);
+    (void)rmdir(etc);
+    (void)rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_labels, without_labels),
+        cmocka_unit_test_setup(test_gpus, without_labels),
+        cmocka_unit_test_setup(test_refused, without_labels),
+        cmocka_unit_test(test_labels_of_the_machine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
