@@ -10,6 +10,7 @@
 #include "scheduler/api_forecast.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
+#include "scheduler/node_json.h"
 #include "scheduler/orders.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -19,88 +20,6 @@
 #include "shared/macro.h"
 
 /* --- what an agent says of its node --- */
-
-static int read_labels(const json_t *body, struct labels *ret, struct edl_error *error)
-{
-    const json_t *object = json_object_get(body, "labels");
-    const char *name;
-    json_t *value;
-
-    if (object != NULL && !json_is_object(object))
-        return edl_error_at(error, -EINVAL, "/labels", "labels are an object of strings");
-    /* why: iterating wants one that is not const; nothing writes to it */
-    json_object_foreach((json_t *)object, name, value)
-    {
-        const char *text = json_string_value(value);
-        struct edl_error why = { 0 };
-        char at[80];
-
-        (void)snprintf(at, sizeof at, "/labels/%.60s", name);
-        if (text == NULL)
-            return edl_error_at(error, -EINVAL, at, "the value of a label is a string");
-        if (labels_set(ret, name, text, &why) < 0)
-            return edl_error_at(error, -EINVAL, at, "%s", why.text);
-    }
-    return 0;
-}
-
-static int read_gpu_numa(const json_t *body, struct node_offer *ret, struct edl_error *error)
-{
-    const json_t *array = json_object_get(body, "gpu_numa");
-
-    if (array != NULL && (!json_is_array(array) || json_array_size(array) > NODE_GPUS_MAX))
-        return edl_error_at(error, -EINVAL, "/gpu_numa",
-                            "a list of at most %d NUMA nodes is expected", NODE_GPUS_MAX);
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *value = json_array_get(array, i);
-        char at[32];
-
-        (void)snprintf(at, sizeof at, "/gpu_numa/%zu", i);
-        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-            json_integer_value(value) > UINT8_MAX)
-            return edl_error_at(error, -EINVAL, at, "a NUMA node is a number from 0 to %d",
-                                UINT8_MAX);
-        ret->gpu_numa[i] = (uint8_t)json_integer_value(value);
-    }
-    return 0;
-}
-
-static int read_offer(const json_t *body, struct node_offer *ret, struct edl_error *error)
-{
-    struct body_field must = { .object = body, .at = "", .required = true };
-    struct body_field may = { .object = body, .at = "" };
-    const char *address;
-    uint64_t gpus, first, last;
-    uint64_t numa_nodes = 0;
-    int r = body_string(&must, "address", sizeof ret->address - 1, &address, error);
-
-    if (r == 0)
-        r = body_u64(&must, "cpu_millicores", INT64_MAX / 2, &ret->cpu_millicores, error);
-    if (r == 0)
-        r = body_u64(&must, "memory_bytes", INT64_MAX / 2, &ret->memory_bytes, error);
-    if (r == 0)
-        r = body_u64(&must, "gpus", NODE_GPUS_MAX, &gpus, error);
-    if (r == 0)
-        r = body_u64(&must, "port_first", UINT16_MAX, &first, error);
-    if (r == 0)
-        r = body_u64(&must, "port_last", UINT16_MAX, &last, error);
-    if (r == 0)
-        r = body_u64(&may, "numa_nodes", UINT8_MAX, &numa_nodes, error);
-    if (r == 0)
-        r = read_gpu_numa(body, ret, error);
-    if (r == 0)
-        r = read_labels(body, &ret->labels, error);
-    if (r < 0)
-        return r;
-    if (first > last)
-        return edl_error_at(error, -EINVAL, "/port_last", "port_last is below port_first");
-    (void)snprintf(ret->address, sizeof ret->address, "%s", address);
-    ret->gpus = (uint32_t)gpus;
-    ret->port_first = (uint16_t)first;
-    ret->port_last = (uint16_t)last;
-    ret->numa_nodes = (uint8_t)numa_nodes;
-    return 0;
-}
 
 static int check_node_name(const char *name, struct edl_error *error)
 {
@@ -128,7 +47,7 @@ static int join(struct scheduler *scheduler, const json_t *body, char *ret_crede
     if (r == 0)
         r = check_node_name(name, error);
     if (r == 0)
-        r = read_offer(body, &offer, error);
+        r = node_offer_from_json(body, &offer, error);
     if (r == 0)
         r = auth_make_token(ret_credential, error);
     if (r == 0)
@@ -232,7 +151,7 @@ static int read_report(const json_t *body, struct node_report *ret,
     if (r == 0)
         r = body_u64(&may, "session", INT64_MAX, &ret->session, error);
     if (r == 0)
-        r = read_offer(body, &ret->offer, error);
+        r = node_offer_from_json(body, &ret->offer, error);
     if (r == 0)
         r = body_u64(&may, "foreign_cpu_millicores", INT64_MAX / 2, &ret->foreign_cpu_millicores,
                      error);
@@ -375,57 +294,6 @@ void api_node_orders(struct http_request *request, void *userdata)
 }
 
 /* --- people --- */
-
-static json_t *labels_to_json(const struct labels *labels)
-{
-    json_t *object = json_object();
-
-    for (uint32_t i = 0; i < labels->n; i++)
-        (void)json_object_set_new(object, labels->items[i].name,
-                                  json_string(labels->items[i].value));
-    return object;
-}
-
-/* Each device: where it sits, and the process that holds it. */
-static json_t *devices_to_json(const struct node *node)
-{
-    json_t *array = json_array();
-
-    for (uint32_t i = 0; i < node->offer.gpus; i++) {
-        json_t *device = json_pack("{s:i,s:i}", "device", (int)i, "numa", node->offer.gpu_numa[i]);
-        const struct process *process;
-
-        DL_FOREACH2(node->processes, process, node_next)
-        if (process->gpu_mask & UINT64_C(1) << i)
-            (void)json_object_update_new(device,
-                                         json_pack("{s:s,s:s,s:i}", "job", process->job->spec->name,
-                                                   "role",
-                                                   process->job->spec->roles[process->role].name,
-                                                   "index", (int)process->index));
-        (void)json_array_append_new(array, device);
-    }
-    return array;
-}
-
-static json_t *node_to_json(const struct node *node)
-{
-    const struct process *process;
-    uint64_t n = 0;
-
-    DL_FOREACH2(node->processes, process, node_next)
-    n++;
-    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:o,s:o}", "name",
-                     node->name, "state", node_state_to_string(node->state), "address",
-                     node->offer.address, "cpu_millicores", (json_int_t)node->offer.cpu_millicores,
-                     "cpu_granted_millicores", (json_int_t)node->cpu_granted_millicores,
-                     "memory_bytes", (json_int_t)node->offer.memory_bytes, "memory_granted_bytes",
-                     (json_int_t)node->memory_granted_bytes, "gpus", (json_int_t)node->offer.gpus,
-                     "gpus_granted", (json_int_t)node->gpus_granted, "foreign_cpu_millicores",
-                     (json_int_t)node->foreign_cpu_millicores, "processes", (json_int_t)n,
-                     "last_report_us", (json_int_t)node->last_report_wall_us, "numa_nodes",
-                     (int)node->offer.numa_nodes, "labels", labels_to_json(&node->offer.labels),
-                     "devices", devices_to_json(node));
-}
 
 static json_t *build_node(struct scheduler *scheduler, const char *key, uint64_t id)
 {

@@ -5,21 +5,12 @@
 #include <stdio.h>
 
 #include "scheduler/core/forecast.h"
+#include "scheduler/job_json.h"
 #include "shared/macro.h"
 
 static json_t *time_or_null(uint64_t us)
 {
     return us == NEVER_US ? json_null() : json_integer((json_int_t)us);
-}
-
-static json_t *gpus_to_json(uint64_t mask)
-{
-    json_t *array = json_array();
-
-    for (int i = 0; i < NODE_GPUS_MAX; i++)
-        if (mask & UINT64_C(1) << i)
-            (void)json_array_append_new(array, json_integer(i));
-    return array;
 }
 
 static json_t *placements_to_json(const struct forecast *forecast)

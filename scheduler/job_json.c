@@ -105,6 +105,16 @@ json_t *ports_to_json(const struct process *process)
     return array;
 }
 
+json_t *gpus_to_json(uint64_t mask)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < NODE_GPUS_MAX; i++)
+        if (mask & UINT64_C(1) << i)
+            (void)json_array_append_new(array, json_integer(i));
+    return array;
+}
+
 const char *process_address(const struct process *process)
 {
     return process->node != NULL ? process->node->offer.address : "";
@@ -123,6 +133,7 @@ json_t *process_to_json(const struct process *process)
     set_text(object, "node", process->node_name);
     set_text(object, "address", process_address(process));
     (void)json_object_set_new(object, "ports", ports_to_json(process));
+    (void)json_object_set_new(object, "gpus", gpus_to_json(process->gpu_mask));
     (void)json_object_set_new(object, "pid", json_integer(process->pid));
     (void)json_object_set_new(object, "exit_code", json_integer(process->exit_code));
     (void)json_object_set_new(object, "exit_signal", json_integer(process->exit_signal));

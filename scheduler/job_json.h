@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct job;
 struct process;
@@ -15,6 +16,9 @@ json_t *process_to_json(const struct process *process);
 
 /* ports_to_json - new reference */
 json_t *ports_to_json(const struct process *process);
+
+/* gpus_to_json - the devices of a mask, [0,3]; new reference */
+json_t *gpus_to_json(uint64_t mask);
 
 /* process_address - where others reach it; "" when its node was removed */
 const char *process_address(const struct process *process);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_json.h - nodes as agents report them and as the API shows them */
+#pragma once
+
+#include <jansson.h>
+
+struct edl_error;
+struct node;
+struct node_offer;
+
+/* node_offer_from_json - what a join or a report says the node has
+ * labels, numa_nodes and gpu_numa may be absent. Errors: -EINVAL with the pointer of the member.
+ */
+int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_error *error);
+
+/* node_to_json - new reference; "devices" lists each GPU with its NUMA node and, while one is
+ * granted, the process that holds it */
+json_t *node_to_json(const struct node *node);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_node_json.c - what an agent says of its node, every member wrong once; who holds which GPU
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "scheduler/job_json.h"
+#include "scheduler/node_json.h"
+#include "shared/error.h"
+#include "tests/unit/scheduler_fixture.h"
+
+/* A whole offer with these members, {"gpus":4} for example, in the place of its own. */
+static int read_with(const char *members, struct node_offer *ret, struct edl_error *error)
+{
+    json_t *body =
+        json_pack("{s:s,s:i,s:i,s:i,s:i,s:i}", "address", "10.0.0.7", "cpu_millicores", 4000,
+                  "memory_bytes", 1 << 30, "gpus", 4, "port_first", 20000, "port_last", 20099);
+    json_t *more = json_loads(members, 0, NULL);
+    int r;
+
+    assert_non_null(more);
+    assert_int_equal(json_object_update_new(body, more), 0);
+    memset(ret, 0xff, sizeof *ret); /* nothing of it may be left */
+    *error = (struct edl_error){ 0 };
+    r = node_offer_from_json(body, ret, error);
+    json_decref(body);
+    return r;
+}
+
+static void test_offer_without_what_it_need_not_say(void **state)
+{
+    static const char *const rows[] = { "{}", "{\"labels\":null,\"gpu_numa\":null}",
+                                        "{\"labels\":{},\"gpu_numa\":[]}" };
+    static const uint8_t none[NODE_GPUS_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct node_offer offer;
+        struct edl_error error;
+
+        assert_int_equal(read_with(rows[i], &offer, &error), 0);
+        assert_string_equal(offer.address, "10.0.0.7");
+        assert_int_equal(offer.gpus, 4);
+        assert_int_equal(offer.numa_nodes, 0);
+        assert_memory_equal(offer.gpu_numa, none, sizeof none);
+        assert_int_equal(offer.labels.n, 0);
+    }
+}
+
+static void test_offer_with_everything(void **state)
+{
+    struct node_offer offer;
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(read_with("{\"numa_nodes\":2,\"gpu_numa\":[0,1,1],"
+                               "\"labels\":{\"rack\":\"r1\",\"a/b\":\"\"}}",
+                               &offer, &error),
+                     0);
+    assert_int_equal(offer.numa_nodes, 2);
+    assert_memory_equal(offer.gpu_numa, ((uint8_t[]){ 0, 1, 1, 0 }), 4);
+    assert_int_equal(offer.labels.n, 2);
+    assert_string_equal(labels_get(&offer.labels, "rack"), "r1");
+    assert_string_equal(labels_get(&offer.labels, "a/b"), "");
+}
+
+static void test_offer_refused(void **state)
+{
+    static const struct {
+        const char *members, *pointer, *text;
+    } rows[] = {
+        { "{\"address\":null}", "/address", "is missing" },
+        { "{\"gpus\":65}", "/gpus", "from 0 to 64" },
+        { "{\"port_first\":30000}", "/port_last", "below port_first" },
+        { "{\"numa_nodes\":256}", "/numa_nodes", "from 0 to 255" },
+        { "{\"gpu_numa\":{}}", "/gpu_numa", "not a list of at most 4" },
+        { "{\"gpu_numa\":[0,0,0,0,0]}", "/gpu_numa", "not a list of at most 4" },
+        { "{\"gpu_numa\":[0,1]}", "/gpu_numa/1", "NUMA node from 0 to 0" },
+        { "{\"numa_nodes\":2,\"gpu_numa\":[1,2]}", "/gpu_numa/1", "NUMA node from 0 to 1" },
+        { "{\"numa_nodes\":2,\"gpu_numa\":[-1]}", "/gpu_numa/0", "NUMA node" },
+        { "{\"numa_nodes\":2,\"gpu_numa\":[0,\"0\"]}", "/gpu_numa/1", "NUMA node" },
+        { "{\"labels\":[]}", "/labels", "not an object" },
+        { "{\"labels\":{\"rack\":1}}", "/labels/rack", "not a string" },
+        { "{\"labels\":{\"a/b~\":\"\"}}", "/labels/a~1b~0", "cannot be a label's name" },
+        { "{\"labels\":{\"rack\":\"a b\"}}", "/labels/rack", "cannot be the value" },
+        { "{\"labels\":{\"a\":\"\",\"b\":\"\",\"c\":\"\",\"d\":\"\",\"e\":\"\",\"f\":\"\","
+          "\"g\":\"\",\"h\":\"\",\"i\":\"\"}}",
+          "/labels/i", "more than 8" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct node_offer offer;
+        struct edl_error error;
+        int r = read_with(rows[i].members, &offer, &error);
+
+        if (r != -EINVAL || !streq(error.pointer, rows[i].pointer) ||
+            strstr(error.text, rows[i].text) == NULL)
+            fail_msg("%s: %d, %s (%s)", rows[i].members, r, error.text, error.pointer);
+    }
+}
+
+static void assert_json(json_t *take_json, const char *expected)
+{
+    char *text = json_dumps(take_json, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(take_json);
+}
+
+static void test_node_shows_who_holds_which_gpu(void **state)
+{
+    struct cluster *cluster = new_cluster();
+    struct job *job = run_job(cluster);
+    struct node *node = cluster_node(cluster, "n1");
+    struct process *process;
+    json_t *json;
+
+    (void)state;
+    node->offer.gpus = 3;
+    node->offer.numa_nodes = 2;
+    node->offer.gpu_numa[2] = 1;
+    (void)labels_set(&node->offer.labels, "rack", "r1", NULL);
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->role == 1 && process->index == 1)
+        break;
+    process->gpu_mask = 5;
+    json = node_to_json(node);
+    assert_json(json_incref(json_object_get(json, "labels")), "{\"rack\":\"r1\"}");
+    assert_int_equal(json_integer_value(json_object_get(json, "gpus")), 3);
+    assert_int_equal(json_integer_value(json_object_get(json, "numa_nodes")), 2);
+    assert_json(json_incref(json_object_get(json, "devices")),
+                "[{\"device\":0,\"numa\":0,\"job\":\"example\",\"role\":\"trainer\",\"index\":1},"
+                "{\"device\":1,\"numa\":0},"
+                "{\"device\":2,\"numa\":1,\"job\":\"example\",\"role\":\"trainer\",\"index\":1}]");
+    json_decref(json);
+    json = process_to_json(process);
+    assert_json(json_incref(json_object_get(json, "gpus")), "[0,2]");
+    json_decref(json);
+    assert_json(gpus_to_json(UINT64_C(1) << 63), "[63]");
+    assert_json(gpus_to_json(0), "[]");
+    (void)cluster_free(cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_offer_without_what_it_need_not_say),
+        cmocka_unit_test(test_offer_with_everything),
+        cmocka_unit_test(test_offer_refused),
+        cmocka_unit_test(test_node_shows_who_holds_which_gpu),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
