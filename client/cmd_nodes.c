@@ -28,7 +28,7 @@ static void add_bytes(struct table *table, const json_t *node, const char *name)
 
 static void add_labels(struct table *table, json_t *labels)
 {
-    char text[512] = "-";
+    char text[1024] = "-"; /* 8 labels have at most 768 bytes */
     size_t used = 0;
     const char *name;
     json_t *value;

@@ -143,6 +143,18 @@ static void serve_cluster(struct http_request *request, void *userdata)
                    : "{\"submitted_jobs\":0,\"pending_jobs\":0,\"utilisation\":0,\"jobs\":[]}");
 }
 
+static void serve_nodes(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    serve_json(request, 200,
+               "{\"nodes\":[{\"name\":\"n1\",\"state\":\"ready\",\"address\":\"10.0.0.7\","
+               "\"cpu_millicores\":4000,\"cpu_granted_millicores\":1500,"
+               "\"memory_bytes\":1073741824,\"memory_granted_bytes\":0,\"gpus\":4,"
+               "\"gpus_granted\":3,\"foreign_cpu_millicores\":100,\"processes\":2,"
+               "\"last_report_us\":0,\"labels\":{\"gpu\":\"a100\",\"rack\":\"\"}},"
+               "{\"name\":\"n2\",\"state\":\"lost\",\"labels\":{}}]}");
+}
+
 static void serve_logs(struct http_request *request, void *userdata)
 {
     bool first = http_request_query(request, "after") == NULL;
@@ -166,6 +178,7 @@ static const struct http_route routes[] = {
     { "PATCH", "/nodes/{node}", serve_node, 0, 4096, "" },
     { "GET", "/events", serve_events, 0, 0, "" },
     { "GET", "/cluster", serve_cluster, 0, 0, "" },
+    { "GET", "/nodes", serve_nodes, 0, 0, "" },
 };
 
 static _Noreturn void serve(int listen_fd, int asked_fd)
@@ -448,6 +461,22 @@ static void test_top_until_idle_prints_changes_and_ends(void **state)
     assert_string_equal(out, TOP_HEADER "\n1    0    example:2    50.00%\n0    0    -    0.00%\n");
 }
 
+static void test_nodes_shows_labels_and_gpus(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "nodes"), STATUS_OK);
+    assert_string_equal(
+        out,
+        "NODE  STATE  ADDRESS   CPU  GRANTED  FOREIGN  MEMORY  GRANTED  GPUS  PROCESSES  REPORT  "
+        "LABELS\n"
+        "n1    ready  10.0.0.7    4      1.5      0.1     1Gi        0   3/4          2  never   "
+        "gpu=a100,rack=\n"
+        "n2    lost               0        0        0       0        0   0/0          0  never   "
+        "-\n");
+}
+
 static void test_no_server_is_status_3(void **state)
 {
     const struct fixture *fixture = *state;
@@ -506,6 +535,7 @@ int main(void)
         WITH_SERVER(test_plan_exits_with_the_verdict),
         WITH_SERVER(test_plan_wrong_use),
         WITH_SERVER(test_top_until_idle_prints_changes_and_ends),
+        WITH_SERVER(test_nodes_shows_labels_and_gpus),
         WITH_SERVER(test_no_server_is_status_3),
         WITH_SERVER(test_server_locate_keeps_the_dev_token_to_the_dev_server),
     };
