@@ -77,9 +77,11 @@ static struct room *near_or_tighter(const struct capacity *capacity, const struc
 struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now)
 {
-    struct room *room = near_or_tighter(capacity, want, fit_near(near, want, now), now);
+    struct room *room = fit_near(near, want, now);
     struct want here = *want;
 
+    if (!near->whole)
+        room = near_or_tighter(capacity, want, room, now);
     if (room == NULL && near->n > 0) {
         here.rack = labels_get(near->rooms[0]->labels, LABEL_RACK);
         if (here.rack != NULL)
@@ -167,6 +169,7 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
         if (capacity_best_fit(capacity, &demands[d].want, now) == NULL)
             return false;
     whole = place_whole(capacity, demands, n, now);
+    near.whole = whole != NULL;
     if (whole != NULL)
         near_add(&near, whole);
     for (size_t d = 0; d < n; d++)

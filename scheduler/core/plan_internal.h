@@ -37,6 +37,7 @@ struct placed {
 struct near {
     struct room *rooms[NEAR_MAX];
     size_t n, next;
+    bool whole; /* one of them holds all that is to be placed: there and nowhere else */
 };
 
 struct queue_class {

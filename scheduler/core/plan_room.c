@@ -140,6 +140,7 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
         near_job(&near, job);
     else
         whole = place_whole(rooms, demands, n, false);
+    near.whole = whole != NULL;
     if (whole != NULL)
         near_add(&near, whole);
     for (size_t d = 0; d < n; d++)
