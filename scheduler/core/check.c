@@ -170,6 +170,8 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
     const struct job *job;
     int r;
 
+    if (*cluster->unlisted != '\0')
+        return BROKEN("a move that no table lists: %s", cluster->unlisted);
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         r = check_node(node, error);
         if (r == 0)

@@ -60,6 +60,14 @@ struct cluster *cluster_free(struct cluster *cluster)
     return NULL;
 }
 
+void unlisted_move(struct cluster *cluster, const char *what, const char *name, const char *from,
+                   const char *to)
+{
+    if (*cluster->unlisted == '\0')
+        (void)snprintf(cluster->unlisted, sizeof cluster->unlisted, "%s %.60s: %s -> %s", what,
+                       name, from, to);
+}
+
 /* cluster_job - by id, or NULL */
 struct job *cluster_job(const struct cluster *cluster, uint64_t id)
 {

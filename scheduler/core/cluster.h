@@ -286,6 +286,7 @@ struct cluster {
     uint64_t sessions;       /* given so far, in this run */
     uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
     struct planner *planner; /* what planning keeps between two plans; owned */
+    char unlisted[160];      /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;
     size_t n_effects, cap_effects;
     bool plan_wanted;

@@ -36,6 +36,13 @@ void effect_orders(struct cluster *cluster, struct node *node);
 void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
                   const char *event, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* --- cluster.c
+ * -------------------------------------------------------------------------------------------- */
+/* unlisted_move - a table of states does not list this move: nothing is done, and cluster_check
+ * says so from now on */
+void unlisted_move(struct cluster *cluster, const char *what, const char *name, const char *from,
+                   const char *to);
+
 /* --- job_sm.c
  * ------------------------------------------------------------------------------------------- */
 /* job_set_state - by the table; false (and nothing done) when the table does not allow it */
@@ -81,6 +88,8 @@ void history_trim(struct job *job);
 
 /* --- process_sm.c
  * --------------------------------------------------------------------------------------- */
+/* process_may_become - what an agent says may be old: it is asked first */
+bool process_may_become(const struct process *process, enum process_state to);
 bool process_set_state(struct cluster *cluster, struct process *process, enum process_state to,
                        struct instant now);
 /* process_assign - a new incarnation in a free slot; false when the node lacks ports (nothing done)

@@ -46,8 +46,11 @@ static const struct {
 
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
 {
-    if (!(allowed[job->state] & TO(to)))
+    if (!(allowed[job->state] & TO(to))) {
+        unlisted_move(cluster, "job", job->spec->name, job_state_to_string(job->state),
+                      job_state_to_string(to));
         return false;
+    }
     if (job->state == JOB_QUEUED)
         queue_leave(cluster, job);
     job->state = to;

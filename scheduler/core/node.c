@@ -182,11 +182,29 @@ void node_started(struct node *node)
     node->failed_start_job = 0;
 }
 
+#define TO(state) (1U << (state))
+
+/* Invariant of each: ready takes processes (if it reported); cordoned takes none; draining takes
+ * none and keeps none; quarantined takes none until somebody says ready; lost has none, and no
+ * lease. */
+static const unsigned allowed[] = {
+    [NODE_READY] = TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST) | TO(NODE_QUARANTINED),
+    [NODE_CORDONED] = TO(NODE_READY) | TO(NODE_DRAINING) | TO(NODE_LOST),
+    [NODE_DRAINING] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_LOST),
+    [NODE_LOST] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING),
+    [NODE_QUARANTINED] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST),
+};
+
 static void set_state(struct cluster *cluster, struct node *node, enum node_state state,
                       const char *event, const char *text, struct instant now)
 {
     struct process *process;
 
+    if (!(allowed[node->state] & TO(state))) {
+        unlisted_move(cluster, "node", node->name, node_state_to_string(node->state),
+                      node_state_to_string(state));
+        return;
+    }
     DL_FOREACH2(node->processes, process, node_next)
     process_count(process, -1);
     node->state = state;
@@ -384,7 +402,8 @@ static void take_process(struct cluster *cluster, struct process *process,
         process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
         changed = true;
     } else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING) {
-        changed = process_set_state(cluster, process, report->state, now);
+        changed = process_may_become(process, report->state) &&
+                  process_set_state(cluster, process, report->state, now);
     }
     if (changed)
         job_settle(cluster, process->job, now);

@@ -114,13 +114,22 @@ static void detach(struct cluster *cluster, struct process *process)
     effect_orders(cluster, node);
 }
 
+bool process_may_become(const struct process *process, enum process_state to)
+{
+    return (allowed[process->state] & TO(to)) != 0;
+}
+
 bool process_set_state(struct cluster *cluster, struct process *process, enum process_state to,
                        struct instant now)
 {
     char name[ROLE_NAME_MAX + 16];
 
-    if (!(allowed[process->state] & TO(to)))
+    process_name(process, name, sizeof name);
+    if (!process_may_become(process, to)) {
+        unlisted_move(cluster, process->job->spec->name, name,
+                      process_state_to_string(process->state), process_state_to_string(to));
         return false;
+    }
     if (process->node != NULL)
         process_count(process, -1);
     process->state = to;
@@ -137,7 +146,6 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     if (process_state_is_final(to))
         process->ended_wall_us = now.wall_us;
     effect_save_process(cluster, process);
-    process_name(process, name, sizeof name);
     effect_event(cluster, now, process->job, process->node_name, event_names[to], "%s%s%s", name,
                  *process->reason != '\0' ? ": " : "", process->reason);
     cluster->plan_wanted = true;
