@@ -10,10 +10,9 @@
 
 #include "simulator/internal.h"
 
-#define REPLAY_UNITS_PER_COMMIT                                                                    \
-    24 /* so much of what is remembered may be looked at for a commit                              \
-        */
-#define DEEP_UNITS_PER_TURN 500
+/* so much of what is remembered may be looked at, on average, for a commit and for a turn */
+#define REPLAY_UNITS_PER_COMMIT 16
+#define DEEP_UNITS_PER_TURN 200
 
 static uint64_t every(uint32_t configured, size_t size, size_t units)
 {

@@ -96,7 +96,8 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
  */
 bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
                     struct node *node, struct instant now);
-void process_attach(struct cluster *cluster, struct process *process, struct node *node);
+/* process_attach - on node from now on; the caller refreshes the node and touches the job */
+void process_attach(struct process *process, struct node *node);
 /* process_stop - asks it to stop; nothing when it was asked before. again: its slot is filled anew
  * afterwards */
 void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,

@@ -81,7 +81,7 @@ struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint
     return process;
 }
 
-void process_attach(struct cluster *cluster, struct process *process, struct node *node)
+void process_attach(struct process *process, struct node *node)
 {
     slot_count(process->job, process->role, process->index, -1);
     process->node = node;
@@ -90,8 +90,6 @@ void process_attach(struct cluster *cluster, struct process *process, struct nod
     node->gpus_used |= process->gpu_mask;
     process_slot(process)->live = process;
     process_count(process, 1);
-    node_refresh(cluster, node);
-    job_touch(cluster, process->job);
 }
 
 static void detach(struct cluster *cluster, struct process *process)
@@ -169,7 +167,9 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     process->gpu_mask = gpu_mask;
     memcpy(process->ports, ports, n_ports * sizeof *ports);
     history_add(process);
-    process_attach(cluster, process, node);
+    process_attach(process, node);
+    node_refresh(cluster, node);
+    job_touch(cluster, job);
     slot_set_due(cluster, job, role, index, false);
     cluster->planner->n_assigned++;
     effect_save_job(cluster, job);

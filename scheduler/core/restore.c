@@ -64,7 +64,7 @@ static void restore_live(struct cluster *cluster, struct job *job, struct proces
         process_lost(cluster, process, "the records do not let it live", now);
         return;
     }
-    process_attach(cluster, process, node);
+    process_attach(process, node);
 }
 
 static void restore_job(struct cluster *cluster, struct job *job, struct instant now)
@@ -115,12 +115,13 @@ void restore_links(struct cluster *cluster, struct instant now)
             node_renew_lease(cluster, node, now);
         node->foreign_planned_cpu = node->foreign_cpu_millicores;
         node->foreign_planned_memory = node->foreign_memory_bytes;
-        node_refresh(cluster, node);
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         restore_job(cluster, job, now);
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) { /* once, with all it holds */
         node_measure_offer(node);
+        node_refresh(cluster, node);
+    }
 }
 
 /* cluster_restored - see cluster.h; linear in everything stored */
