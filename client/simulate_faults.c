@@ -21,6 +21,7 @@
 #define PROFILE_DEFAULT "mixed"
 #define SEEDS_DEFAULT 100
 #define PROGRESS_EVERY_US (USEC_PER_SEC / 2)
+#define LINE_COLUMNS 100
 #define US_PER_HOUR (3600.0 * 1e6)
 
 struct series {
@@ -28,6 +29,7 @@ struct series {
     const char *profile;
     uint64_t seeds, violations; /* so far */
     uint64_t events, node_us;
+    uint64_t seen[_SIM_SEEN_MAX];
     uint64_t begin_us, told_us; /* monotonic */
     uint64_t cpu_begin_us;      /* of this process, which has one thread */
     bool terminal;              /* someone watches stderr */
@@ -157,6 +159,8 @@ static int run_seed(struct series *series, uint64_t seed, const struct policy *p
     series->seeds++;
     series->events += result.events;
     series->node_us += result.node_us;
+    for (size_t i = 0; i < _SIM_SEEN_MAX; i++)
+        series->seen[i] += result.seen[i];
     if (result.failed) {
         series->violations++;
         end_progress(series);
@@ -166,6 +170,36 @@ static int run_seed(struct series *series, uint64_t seed, const struct policy *p
     return 0;
 }
 
+static json_t *seen_to_json(const struct series *series)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < _SIM_SEEN_MAX; i++)
+        (void)json_object_set_new(object, sim_seen_to_string((enum sim_seen)i),
+                                  json_integer((json_int_t)series->seen[i]));
+    return object;
+}
+
+/* What the histories contained, so that anybody sees what the promises were held against. */
+static void print_seen(const struct series *series)
+{
+    size_t column = LINE_COLUMNS;
+
+    for (size_t i = 0; i < _SIM_SEEN_MAX; i++) {
+        _cleanup_free_ char *text =
+            text_format("%" PRIu64 " %s%s", series->seen[i], sim_seen_to_string((enum sim_seen)i),
+                        i + 1 < _SIM_SEEN_MAX ? "," : "");
+
+        if (column + 1 + strlen(text) > LINE_COLUMNS) {
+            (void)fputs(i == 0 ? " " : "\n ", stdout);
+            column = 1;
+        }
+        (void)printf(" %s", text);
+        column += 1 + strlen(text);
+    }
+    (void)putchar('\n');
+}
+
 static void print_summary(struct series *series)
 {
     double passed = seconds(series);
@@ -173,11 +207,12 @@ static void print_summary(struct series *series)
     end_progress(series);
     if (series->options->common.json) {
         _cleanup_json_ json_t *object =
-            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:O}", "profile", series->profile,
-                      "seeds", (json_int_t)series->seeds, "events", (json_int_t)series->events,
-                      "node_hours", node_hours(series), "seconds", passed, "cpu_seconds",
-                      cpu_seconds(series), "node_hours_per_cpu_second", speed(series), "violations",
-                      (json_int_t)series->violations, "found", series->found);
+            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:o, s:O}", "profile",
+                      series->profile, "seeds", (json_int_t)series->seeds, "events",
+                      (json_int_t)series->events, "node_hours", node_hours(series), "seconds",
+                      passed, "cpu_seconds", cpu_seconds(series), "node_hours_per_cpu_second",
+                      speed(series), "violations", (json_int_t)series->violations, "seen",
+                      seen_to_json(series), "found", series->found);
 
         json_print(object);
         return;
@@ -186,6 +221,7 @@ static void print_summary(struct series *series)
                  "node-hours a CPU second, %" PRIu64 " violation%s\n",
                  series->profile, series->seeds, series->events, node_hours(series), passed,
                  speed(series), series->violations, series->violations == 1 ? "" : "s");
+    print_seen(series);
 }
 
 static int check_profile(const char *profile, struct edl_error *error)

@@ -520,6 +520,7 @@ void agent_crash(struct sim *sim, struct sim_node *node)
     if (node->agent == NULL)
         return;
     TRACE(sim, "%s: agent ends", node->name);
+    sim->seen[SIM_SEEN_AGENT_CRASHES]++;
     agent_free_shell(node);
     DL_FOREACH(node->units, unit)
     if (unit->call != 0)

@@ -13,6 +13,8 @@
 /* so much of what is remembered may be looked at, on average, for a commit and for a turn */
 #define REPLAY_UNITS_PER_COMMIT 16
 #define DEEP_UNITS_PER_TURN 200
+/* in the calm the scheduler has heard of every end by then: a lease of 30 s, a margin of 10 s */
+#define RECORDS_LAG_US (60 * USEC_PER_SEC)
 
 static uint64_t every(uint32_t configured, size_t size, size_t units)
 {
@@ -103,6 +105,30 @@ static void check_ended(struct sim *sim, const struct submission *submission)
     if (job_state_is_final(truth->state) && truth->n_live > 0)
         violate(sim, "convergence", "job %s is %s and %u processes of it still run", truth->name,
                 job_state_to_string(truth->state), truth->n_live);
+}
+
+static void check_runs(struct sim *sim, const struct truth_job *truth)
+{
+    for (uint32_t r = 0; r < truth->n_roles; r++) {
+        const struct truth_role *role = &truth->roles[r];
+
+        if (role->n_running < role->min && sim->now_us - role->short_since_us > RECORDS_LAG_US)
+            violate(sim, "running",
+                    "job %s is on record as running; for %.0f s %u of its %s run, less than %u",
+                    truth->name, (double)(sim->now_us - role->short_since_us) / 1e6,
+                    role->n_running, role->name, role->min);
+    }
+}
+
+void check_rest(struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->n_submissions; i++) {
+        const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
+
+        if (truth != NULL && sim->submissions[i].work.kind == SIM_WORK_FOREVER &&
+            truth->state == JOB_RUNNING)
+            check_runs(sim, truth);
+    }
 }
 
 void check_calm(struct sim *sim)

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 
 #define GIB (UINT64_C(1) << 30)
+#define LABEL_DISK "disk"
+#define DISKS 3                        /* kinds of them */
 #define SLACK_US (1200 * USEC_PER_SEC) /* leases, back-offs, timeouts after the last fault */
 
 /* How often each fault comes, relative to the others. */
@@ -107,6 +109,22 @@ static void make_work(struct sim_work *work, uint64_t *random)
     work->ignores_sigterm_ppm = random_below(random, 4) == 0 ? 300000 : 0;
 }
 
+static void label(struct labels *labels, const char *name, const char *prefix, uint64_t number)
+{
+    char value[LABEL_VALUE_MAX + 1];
+
+    (void)snprintf(value, sizeof value, "%s%" PRIu64, prefix, number);
+    (void)labels_set(labels, name, value, NULL);
+}
+
+/* One role in eight wants a disk of one kind, which may be nowhere. */
+static void select_nodes(struct job_spec *spec, uint64_t random)
+{
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (random_below(&random, 8) == 0)
+            label(&spec->roles[i].selector, LABEL_DISK, "d", random_below(&random, DISKS));
+}
+
 void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
@@ -134,9 +152,28 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
     if (random_below(&random, 5) == 0)
         trainer->gpus = (uint32_t)between(&random, 1, 2);
     make_work(ret_work, &random);
+    select_nodes(spec, stream_of(seed, "selector", number));
 }
 
 /* --- the cluster --- */
+
+/* Racks in most clusters, two kinds of disk in all; GPUs of one NUMA node beside each other. */
+static void describe_nodes(struct schedule *schedule)
+{
+    uint64_t random = stream_of(schedule->seed, "labels", 0);
+    uint64_t racks = random_below(&random, 4);
+
+    for (uint32_t i = 0; i < schedule->n_nodes; i++) {
+        struct node_offer *offer = &schedule->offers[i];
+
+        if (racks > 0)
+            label(&offer->labels, LABEL_RACK, "r", random_below(&random, racks));
+        label(&offer->labels, LABEL_DISK, "d", random_below(&random, DISKS));
+        offer->numa_nodes = (uint8_t)between(&random, 1, 2);
+        for (uint32_t gpu = 0; gpu < offer->gpus; gpu++)
+            offer->gpu_numa[gpu] = (uint8_t)(gpu * offer->numa_nodes / offer->gpus);
+    }
+}
 
 static void make_nodes(struct schedule *schedule, uint64_t *random, uint32_t wanted)
 {
@@ -154,6 +191,7 @@ static void make_nodes(struct schedule *schedule, uint64_t *random, uint32_t wan
         offer->port_first = 20000;
         offer->port_last = (uint16_t)between(random, 20003, 20040);
     }
+    describe_nodes(schedule);
 }
 
 static void make_config(struct sim_config *config, const struct profile *profile, uint64_t *random)

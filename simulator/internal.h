@@ -262,8 +262,10 @@ struct sim_node {
     uint64_t slow_us;
     uint64_t network_random, agent_random;
     /* truth */
-    uint64_t lost_commit; /* the last one that called it lost */
-    struct unit *units;   /* owned */
+    uint64_t lost_commit;   /* the last one that called it lost */
+    enum node_state wanted; /* by people, as committed */
+    uint64_t last_call;     /* of it that arrived */
+    struct unit *units;     /* owned */
     uint64_t cpu_used, memory_used;
     struct agent_shell *agent; /* owned; NULL: not running */
     uint64_t credential;       /* on disk, 0: none */
@@ -393,6 +395,7 @@ void server_hold(struct sim *sim, struct message *take_answer); /* until the com
  */
 struct truth_slot {
     struct unit *live; /* list: units of it that are there and not gone */
+    bool used;         /* had one before */
 };
 
 struct truth_role {
@@ -401,8 +404,9 @@ struct truth_role {
     uint32_t n_slots;
     uint32_t n_live; /* units that are there and not asked to stop */
     uint32_t n_running;
-    uint32_t min, max;   /* committed */
-    uint32_t max_before; /* holds until max_before_until_us as well */
+    uint64_t short_since_us; /* fewer than min run; meaningless while enough do */
+    uint32_t min, max;       /* committed */
+    uint32_t max_before;     /* holds until max_before_until_us as well */
     uint64_t max_before_until_us;
 };
 
@@ -424,13 +428,13 @@ struct truth_task {
 };
 
 /* What the core took and is not on disk yet. */
-enum pending_kind { PENDING_LEASE, PENDING_FINISH, PENDING_SCALE };
+enum pending_kind { PENDING_LEASE, PENDING_FINISH, PENDING_SCALE, PENDING_NODE };
 struct pending {
     enum pending_kind kind;
-    struct truth_job *job;
+    struct truth_job *job; /* NULL: NODE */
     struct task_ref ref;
     uint64_t holder;
-    uint32_t op; /* SCALE */
+    uint32_t op; /* SCALE, NODE */
 };
 
 struct truth_job {
@@ -480,12 +484,15 @@ void ledger_task_leased(struct sim *sim, const struct job *job, const struct tas
 void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,
                           uint64_t holder);
 void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op);
+void ledger_node_told(struct sim *sim, uint32_t op); /* its state, or that it is removed */
 void ledger_acknowledged(struct sim *sim, const struct operation *op);
 void ledger_done(struct sim *sim);
 /* check.c: the costly ones */
 void check_turn(struct sim *sim, bool committed);
 void check_deep(struct sim *sim);
 void check_durable(struct sim *sim);
+/* check_rest - in the calm: what is on record as running for long really runs */
+void check_rest(struct sim *sim);
 /* check_calm - after the last fault and time enough: nothing is left to be done */
 void check_calm(struct sim *sim);
 
@@ -525,6 +532,7 @@ const char *script_name(enum script_kind kind);
 
 struct sim {
     struct sim_config config;
+    uint64_t seen[_SIM_SEEN_MAX];
     uint64_t now_us, seq, events, hash;
     struct heap heap;
     bool violated;

@@ -71,6 +71,7 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
         (void)snprintf(role->name, sizeof role->name, "%s", made->spec->roles[r].name);
         role->min = made->spec->roles[r].min;
         role->max = role->max_before = made->spec->roles[r].max;
+        role->short_since_us = sim->now_us;
         grow_slots(role, role->max);
     }
     truth->passes = made->spec->passes;
@@ -93,7 +94,8 @@ static struct pending *pend(struct sim *sim, enum pending_kind kind, const struc
             xreallocarray(ledger->pending, ledger->cap_pending, sizeof *ledger->pending);
     }
     pending = &ledger->pending[ledger->n_pending++];
-    *pending = (struct pending){ .kind = kind, .job = ledger_job(sim, job->id) };
+    *pending =
+        (struct pending){ .kind = kind, .job = job != NULL ? ledger_job(sim, job->id) : NULL };
     return pending;
 }
 
@@ -118,6 +120,11 @@ void ledger_task_finished(struct sim *sim, const struct job *job, const struct t
 void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op)
 {
     pend(sim, PENDING_SCALE, job)->op = op;
+}
+
+void ledger_node_told(struct sim *sim, uint32_t op)
+{
+    pend(sim, PENDING_NODE, NULL)->op = op;
 }
 
 static void apply_task(struct sim *sim, const struct pending *pending)
@@ -169,19 +176,32 @@ static void apply_scale(struct sim *sim, const struct pending *pending)
             sim->now_us + sim->config.lease_us + sim->config.lease_margin_us + OLD_BOUNDS_US;
         role->min = op->min;
         role->max = op->max;
+        role->short_since_us = sim->now_us;
         grow_slots(role, role->max);
     }
 }
 
+/* A node that joins after its removal is a new one, which takes processes. */
+static void apply_node(struct sim *sim, const struct pending *pending)
+{
+    const struct operation *op = &sim->operations[pending->op];
+
+    sim->nodes[op->node]->wanted = op->kind == CALL_NODE_STATE ? op->state : NODE_READY;
+    sim->seen[SIM_SEEN_CORDONS] += sim->nodes[op->node]->wanted != NODE_READY;
+}
+
 static void apply_pending(struct sim *sim)
 {
+    static void (*const apply[])(struct sim *, const struct pending *) = {
+        [PENDING_LEASE] = apply_task,
+        [PENDING_FINISH] = apply_task,
+        [PENDING_SCALE] = apply_scale,
+        [PENDING_NODE] = apply_node,
+    };
     struct ledger *ledger = &sim->ledger;
 
     for (size_t i = 0; i < ledger->n_pending; i++)
-        if (ledger->pending[i].kind == PENDING_SCALE)
-            apply_scale(sim, &ledger->pending[i]);
-        else
-            apply_task(sim, &ledger->pending[i]);
+        apply[ledger->pending[i].kind](sim, &ledger->pending[i]);
     ledger->n_pending = 0;
 }
 
@@ -225,11 +245,25 @@ static void commit_event(struct sim *sim, const struct effect *effect)
 
     TRACE(sim, "  %s %s%s%s: %s", effect->event, effect->job != NULL ? effect->job->spec->name : "",
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
+    sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
     if (!streq(effect->event, "node-lost"))
         return;
+    sim->seen[SIM_SEEN_NODES_LOST]++;
     node = cluster_node(sim->server.cluster, effect->name);
     if (node != NULL) /* not removed in the same turn */
         sim->nodes[sim_node_number(node)]->lost_commit = sim->server.commits;
+}
+
+/* It is given to a node that was to take nothing when this was decided. */
+static void check_cordon(struct sim *sim, const struct truth_job *truth,
+                         const struct truth_process *known)
+{
+    const struct sim_node *node = known->node < sim->n_nodes ? sim->nodes[known->node] : NULL;
+
+    if (node != NULL && node->wanted != NODE_READY)
+        violate(sim, "cordon", "job %s: %s-%u is put on %s, which is %s", truth->name,
+                truth->roles[known->role].name, known->index, node->name,
+                node_state_to_string(node->wanted));
 }
 
 static void commit_process(struct sim *sim, const struct process *process)
@@ -247,6 +281,7 @@ static void commit_process(struct sim *sim, const struct process *process)
         known->node = process->node != NULL ? sim_node_number(process->node) : NOBODY;
         grow_slots(&truth->roles[process->role], process->index + 1);
         sim->ledger.size++;
+        check_cordon(sim, truth, known);
     } else if (known->role != process->role || known->index != process->index ||
                (process_state_is_final(known->state) && known->state != process->state) ||
                (process->node != NULL && known->node != sim_node_number(process->node))) {
@@ -350,6 +385,7 @@ void ledger_acknowledged(struct sim *sim, const struct operation *op)
     if (op->kind == CALL_SUBMIT && (truth == NULL || !truth->exists))
         violate(sim, "durable", "%s was acknowledged and is not on disk",
                 sim->submissions[op->submission].name);
+    sim->seen[SIM_SEEN_KILLS] += op->kind == CALL_KILL;
     if (op->kind == CALL_KILL && truth != NULL)
         truth->kill_acknowledged = true;
 }

@@ -40,6 +40,34 @@ static void check_slot(struct sim *sim, const struct unit *unit, const struct tr
                 unit->node->name, other->id.incarnation, other->node->name);
 }
 
+/* What it gets is what the job asked for, where it asked for it. */
+static void check_grant(struct sim *sim, const struct unit *unit)
+{
+    const struct role_spec *role = &sim->submissions[unit->job->submission].spec->roles[unit->role];
+    const struct node_offer *offer = &unit->node->offer;
+    bool in_range = true;
+
+    for (uint32_t i = 0; i < unit->n_ports; i++)
+        in_range =
+            in_range && unit->ports[i] >= offer->port_first && unit->ports[i] <= offer->port_last;
+    if (unit->cpu_millicores != role->cpu_millicores || unit->memory_bytes != role->memory_bytes ||
+        (uint32_t)__builtin_popcountll(unit->gpu_mask) != role->gpus ||
+        unit->n_ports != role->n_ports || !in_range)
+        violate(sim, "grant",
+                "job %s: %s-%u starts on %s with %" PRIu64 "m, %" PRIu64 " bytes, GPUs %" PRIx64
+                " and %u ports; the job asks for %" PRIu64 "m, %" PRIu64
+                " bytes, %u GPUs, %u ports",
+                unit->job->name, unit->id.role, unit->id.index, unit->node->name,
+                unit->cpu_millicores, unit->memory_bytes, unit->gpu_mask, unit->n_ports,
+                role->cpu_millicores, role->memory_bytes, role->gpus, role->n_ports);
+    if (!labels_cover(&offer->labels, &role->selector))
+        violate(sim, "selector", "job %s: %s-%u starts on %s, which lacks the labels that it wants",
+                unit->job->name, unit->id.role, unit->id.index, unit->node->name);
+    sim->seen[SIM_SEEN_STARTS]++;
+    sim->seen[SIM_SEEN_STARTS_WITH_GPU] += role->gpus > 0;
+    sim->seen[SIM_SEEN_STARTS_BY_SELECTOR] += role->selector.n > 0;
+}
+
 static bool share_a_port(const struct unit *a, const struct unit *b)
 {
     for (uint32_t i = 0; i < a->n_ports; i++)
@@ -139,8 +167,11 @@ void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit)
         return;
     slot = &role->slots[unit->id.index];
     check_slot(sim, unit, slot);
+    check_grant(sim, unit);
     check_node(sim, unit);
     check_bounds(sim, unit, role);
+    sim->seen[SIM_SEEN_STARTS_AGAIN] += slot->used;
+    slot->used = true;
     DL_APPEND2(slot->live, unit, slot_prev, slot_next);
     role->n_live++;
     truth->n_live++;
@@ -180,8 +211,8 @@ void ledger_unit_gone(struct sim *sim, struct unit *unit)
     DL_DELETE2(role->slots[unit->id.index].live, unit, slot_prev, slot_next);
     if (!unit->told)
         role->n_live--;
-    if (unit->life == LIFE_RUNNING)
-        role->n_running--;
+    if (unit->life == LIFE_RUNNING && role->n_running-- == role->min)
+        role->short_since_us = sim->now_us;
     truth->n_live--;
     if (known->end == END_NONE)
         known->end = unit->fence.cause != FENCE_NONE ? END_TOLD : END_ITSELF;

@@ -132,6 +132,16 @@ void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us)
     look(sim, unit);
 }
 
+static void count_end(struct sim *sim, const struct unit *unit, int signal)
+{
+    if (unit->fence.cause == FENCE_LEASE)
+        sim->seen[SIM_SEEN_ENDS_BY_FENCE]++;
+    else if (unit->fence.cause == FENCE_NONE)
+        sim->seen[SIM_SEEN_ENDS_THEMSELVES]++;
+    else
+        sim->seen[signal == 9 ? SIM_SEEN_ENDS_ON_SIGKILL : SIM_SEEN_ENDS_ON_SIGTERM]++;
+}
+
 /* unit_exit - the supervisor writes the end down; reason NULL: as it was asked to end */
 void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const char *reason)
 {
@@ -141,6 +151,7 @@ void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const c
           unit->id.index, (unsigned long long)unit->id.incarnation,
           (unsigned long long)unit->id.job_id, code);
     ledger_unit_gone(sim, unit);
+    count_end(sim, unit, signal);
     unit->life = LIFE_GONE;
     unit->exit_code = code;
     unit->exit_signal = signal;
@@ -171,6 +182,7 @@ static void all_gone(struct sim *sim, struct sim_node *node)
         if (!is_there(unit))
             continue;
         ledger_unit_gone(sim, unit);
+        sim->seen[SIM_SEEN_ENDS_WITH_POWER]++;
         unit->life = LIFE_LOST;
         unit->call = 0;
         unit->program_at = NEVER_US;
@@ -206,6 +218,7 @@ void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only)
     if (!node->up)
         return;
     TRACE(sim, "%s: %s freezes", node->name, agent_only ? "agent" : "machine");
+    sim->seen[agent_only ? SIM_SEEN_AGENTS_FROZEN : SIM_SEEN_MACHINES_FROZEN]++;
     if (agent_only)
         node->agent_frozen = true;
     else

@@ -120,13 +120,16 @@ static void send(struct sim *sim, struct message *take_message)
 
     /* people's clients use a connection a call; agents' calls may be told twice */
     if (take_message->node != NOBODY && chance(random, sim->config.duplicate_ppm) &&
-        travel(sim, take_message, &us))
+        travel(sim, take_message, &us)) {
+        sim->seen[SIM_SEEN_MESSAGES_TWICE]++;
         sim_at(sim, sim->now_us + us, EVENT_DELIVER, take_message->node, 0,
                copy(sim, take_message));
+    }
     if (travel(sim, take_message, &us)) {
         sim_at(sim, sim->now_us + us, EVENT_DELIVER, take_message->node, 0, take_message);
         return;
     }
+    sim->seen[SIM_SEEN_MESSAGES_LOST]++;
     TRACE(sim, "lost: %s %s %s", caller_name(sim, take_message), take_message->answer ? "<-" : "->",
           call_names[take_message->kind]);
     (void)message_free(sim, take_message);
@@ -175,6 +178,17 @@ static void deliver_answer(struct sim *sim, struct message *take_answer)
     (void)message_free(sim, take_answer);
 }
 
+/* Calls are numbered as they are made. */
+static void note_order(struct sim *sim, const struct message *request)
+{
+    struct sim_node *node = request->node != NOBODY ? sim->nodes[request->node] : NULL;
+
+    if (node == NULL)
+        return;
+    sim->seen[SIM_SEEN_MESSAGES_OVERTAKEN] += request->call < node->last_call;
+    node->last_call = MAX_OF(node->last_call, request->call);
+}
+
 void network_deliver(struct sim *sim, struct message *take_message)
 {
     bool beat = take_message->kind == CALL_REPORT || take_message->kind == CALL_ORDERS;
@@ -182,8 +196,10 @@ void network_deliver(struct sim *sim, struct message *take_message)
     if (!beat)
         TRACE(sim, take_message->answer ? "%s <- %s: %d" : "%s -> %s",
               caller_name(sim, take_message), call_names[take_message->kind], take_message->status);
-    if (take_message->answer)
+    if (take_message->answer) {
         deliver_answer(sim, take_message);
-    else
-        server_receive(sim, take_message);
+        return;
+    }
+    note_order(sim, take_message);
+    server_receive(sim, take_message);
 }

@@ -8,6 +8,7 @@
 
 #define HISTORY_BYTES (16 * 1024) /* of the trace's end */
 #define SHRINK_RUNS_MAX 400
+#define REST_US (120 * USEC_PER_SEC) /* of calm before what never ends by itself is killed */
 
 static const struct sim_range boots = { 0, USEC_PER_SEC };
 
@@ -30,7 +31,7 @@ static void add_calm(struct sim *sim, const struct schedule *schedule)
         sim_node_state_at(sim, schedule->calm_us + 15 * USEC_PER_SEC, i, NODE_READY);
     for (uint32_t i = 0; i < sim->n_submissions; i++)
         if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
-            sim_kill_at(sim, schedule->calm_us + 120 * USEC_PER_SEC, i);
+            sim_kill_at(sim, schedule->calm_us + REST_US, i);
 }
 
 static void add_entries(struct sim *sim, const struct schedule *schedule, const bool *left_out)
@@ -85,8 +86,21 @@ static bool is_quiet(const struct sim *sim)
     return true;
 }
 
+static bool any_serves(const struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->n_submissions; i++)
+        if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
+            return true;
+    return false;
+}
+
 static void run_to_end(struct sim *sim, const struct schedule *schedule)
 {
+    if (any_serves(sim)) {
+        sim_run_until(sim, schedule->calm_us + REST_US);
+        if (!sim->violated)
+            check_rest(sim);
+    }
     sim_run_until(sim, schedule->calm_us + 30 * USEC_PER_SEC);
     while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim))
         sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);
@@ -110,6 +124,7 @@ static void run(const struct schedule *schedule, const bool *left_out, FILE *tra
     ret->events = sim->events;
     ret->node_us = sim->now_us * schedule->n_nodes;
     ret->hash = sim->hash;
+    memcpy(ret->seen, sim->seen, sizeof ret->seen);
     ret->violated_us = sim->violated ? sim->now_us : 0;
     (void)snprintf(ret->violation, sizeof ret->violation, "%s",
                    sim->violated ? sim->violation.text : "");

@@ -23,6 +23,7 @@ static void cut(struct sim *sim, const struct script *script)
 
     node->cut_up = (script->a & 1) != 0;
     node->cut_down = (script->a & 2) != 0;
+    sim->seen[script->a == 3 ? SIM_SEEN_CUTS_BOTH_WAYS : SIM_SEEN_CUTS_ONE_WAY]++;
     heal_after(sim, script);
 }
 
@@ -114,12 +115,14 @@ static void freeze_server(struct sim *sim, const struct script *script)
     if (!sim->server.up)
         return;
     sim->server.frozen = true;
+    sim->seen[SIM_SEEN_SCHEDULER_FREEZES]++;
     heal_after(sim, script);
 }
 
 static void jump(struct sim *sim, const struct script *script)
 {
     sim->server.wall_offset_us += (int64_t)script->a;
+    sim->seen[SIM_SEEN_WALL_JUMPS]++;
 }
 
 static void slow_disk(struct sim *sim, const struct script *script)
@@ -132,6 +135,7 @@ static void foreign(struct sim *sim, const struct script *script)
 {
     target(sim, script)->foreign_cpu = script->a;
     target(sim, script)->foreign_memory = script->b;
+    sim->seen[SIM_SEEN_FOREIGN_LOADS] += script->a > 0;
 }
 
 static void calm(struct sim *sim, const struct script *script)

@@ -167,6 +167,7 @@ static void finish_turn(struct sim *sim, bool committed)
 
         write_store(sim, effects, n);
         server->commits++;
+        sim->seen[SIM_SEEN_COMMITS]++;
         ledger_committed(sim, effects, n);
         numbers = collect_orders(effects, n, &n_numbers);
         cluster_effects_clear(server->cluster);
@@ -174,6 +175,7 @@ static void finish_turn(struct sim *sim, bool committed)
     server->busy = false;
     check_turn(sim, committed);
     if (server->crash_when == CRASH_AFTER_COMMIT && committed) {
+        sim->seen[SIM_SEEN_ANSWERS_LOST] += server->answers != NULL;
         free(numbers);
         server_crash(sim, CRASH_NOW, server->down_us);
         return;
@@ -319,6 +321,8 @@ static void end(struct sim *sim)
 
     TRACE(sim, "scheduler ends%s", server->busy ? " in the middle of a commit" : "");
     sim_mix(sim, 0xc4a54 + server->busy);
+    sim->seen[SIM_SEEN_SCHEDULER_CRASHES]++;
+    sim->seen[SIM_SEEN_COMMITS_TORN] += server->busy;
     if (server->busy && sim->config.mutant == SIM_MUTANT_STORE_KEEPS_TORN)
         keep_half(sim);
     server->up = server->busy = server->frozen = server->timer_late = false;

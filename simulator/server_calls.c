@@ -102,6 +102,15 @@ static size_t leave_out(const struct sim *sim, const struct message *request)
     return data->n;
 }
 
+/* SIM_MUTANT_EXIT_HIDDEN */
+static void hide_exits(const struct sim *sim, struct report_data *data)
+{
+    if (sim->config.mutant != SIM_MUTANT_EXIT_HIDDEN)
+        return;
+    for (size_t i = 0; i < data->n; i++)
+        data->items[i].state = PROCESS_RUNNING;
+}
+
 static void on_report(struct sim *sim, struct message *request)
 {
     struct node *node = caller(sim, request);
@@ -118,6 +127,7 @@ static void on_report(struct sim *sim, struct message *request)
 
     if (node == NULL)
         return;
+    hide_exits(sim, request->report);
     report.offer = *request->offer;
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
     answer = answer_new(sim, request, status_of(r));
@@ -153,7 +163,19 @@ static void on_orders(struct sim *sim, struct message *request)
     sim_after(sim, request->wait_us, EVENT_POLL_END, request->node, request->call);
 }
 
-static void fill_order(struct order *order, const struct process *process)
+/* The mutants of what is granted. */
+static void spoil_order(const struct sim *sim, struct order *order, const struct node *node)
+{
+    if (sim->config.mutant == SIM_MUTANT_GPU_SHARED)
+        order->gpu_mask = (UINT64_C(1) << __builtin_popcountll(order->gpu_mask)) - 1;
+    if (sim->config.mutant == SIM_MUTANT_PORT_SHARED)
+        for (uint32_t i = 0; i < order->n_ports; i++)
+            order->ports[i] = (uint16_t)(node->offer.port_first + i);
+    if (sim->config.mutant == SIM_MUTANT_GRANT_HALVED)
+        order->cpu_millicores /= 2;
+}
+
+static void fill_order(const struct sim *sim, struct order *order, const struct process *process)
 {
     const struct role_spec *role = &process->job->spec->roles[process->role];
 
@@ -169,6 +191,7 @@ static void fill_order(struct order *order, const struct process *process)
     order->gpu_mask = process->gpu_mask;
     order->n_ports = process->n_ports;
     memcpy(order->ports, process->ports, sizeof order->ports);
+    spoil_order(sim, order, process->node);
 }
 
 void server_answer_orders(struct sim *sim, struct message *take_answer)
@@ -192,7 +215,7 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     take_answer->orders->commit = sim->server.commits;
     take_answer->orders->uncommitted = is_ahead(sim);
     DL_FOREACH2(node->processes, process, node_next)
-    fill_order(&take_answer->orders->items[take_answer->orders->n++], process);
+    fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
     take_answer->version = node->orders_version;
     send_answer(sim, take_answer);
 }
@@ -324,6 +347,7 @@ static void on_finish(struct sim *sim, struct message *request)
                             request->ref.lease, server_instant(sim), NULL);
     if (r == EDL_ESTALE && sim->config.mutant == SIM_MUTANT_STALE_FINISH_ACCEPTED)
         r = finish_as_holder(sim, process->job, &request->ref);
+    sim->seen[SIM_SEEN_STALE_FINISHES] += r == EDL_ESTALE;
     if (r == 0)
         ledger_task_finished(sim, process->job, &request->ref, request->who.incarnation);
     if (r < 0)
@@ -379,6 +403,8 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
         if (sim->config.mutant == SIM_MUTANT_MAX_EXCEEDED &&
             spec->roles[i].max > spec->roles[i].min)
             spec->roles[i].max += 3;
+        if (sim->config.mutant == SIM_MUTANT_SELECTOR_IGNORED)
+            spec->roles[i].selector.n = 0;
     }
 }
 
@@ -438,10 +464,14 @@ static void on_node_state(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
     struct node *node = cluster_node(sim->server.cluster, sim->nodes[op->node]->name);
+    enum node_state state =
+        sim->config.mutant == SIM_MUTANT_CORDON_IGNORED ? NODE_READY : op->state;
     int r = node == NULL ? -ENOENT
-                         : cluster_set_node_state(sim->server.cluster, node, op->state,
+                         : cluster_set_node_state(sim->server.cluster, node, state,
                                                   server_instant(sim), NULL);
 
+    if (r == 0)
+        ledger_node_told(sim, request->op);
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
@@ -460,8 +490,10 @@ static void on_node_remove(struct sim *sim, struct message *request)
         refuse(sim, request, status_of(r));
     else
         server_hold(sim, told(sim, request, 200));
-    if (r == 0 && node != NULL)
+    if (r == 0 && node != NULL) {
+        ledger_node_told(sim, request->op);
         server_node_removed(sim, number);
+    }
 }
 
 static void (*const handlers[_CALL_MAX])(struct sim *, struct message *) = {

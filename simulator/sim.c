@@ -23,7 +23,50 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_STOP_IGNORED] = "stop-ignored",
     [SIM_MUTANT_GANG_BY_HALVES] = "gang-by-halves",
     [SIM_MUTANT_MAX_EXCEEDED] = "max-exceeded",
+    [SIM_MUTANT_SELECTOR_IGNORED] = "selector-ignored",
+    [SIM_MUTANT_GPU_SHARED] = "gpu-shared",
+    [SIM_MUTANT_PORT_SHARED] = "port-shared",
+    [SIM_MUTANT_GRANT_HALVED] = "grant-halved",
+    [SIM_MUTANT_CORDON_IGNORED] = "cordon-ignored",
+    [SIM_MUTANT_EXIT_HIDDEN] = "exit-hidden",
 };
+
+static const char *const seen_names[_SIM_SEEN_MAX] = {
+    [SIM_SEEN_STARTS] = "starts",
+    [SIM_SEEN_STARTS_AGAIN] = "starts-again",
+    [SIM_SEEN_STARTS_WITH_GPU] = "starts-with-gpu",
+    [SIM_SEEN_STARTS_BY_SELECTOR] = "starts-by-selector",
+    [SIM_SEEN_ENDS_THEMSELVES] = "ends-themselves",
+    [SIM_SEEN_ENDS_ON_SIGTERM] = "ends-on-sigterm",
+    [SIM_SEEN_ENDS_ON_SIGKILL] = "ends-on-sigkill",
+    [SIM_SEEN_ENDS_BY_FENCE] = "ends-by-fence",
+    [SIM_SEEN_ENDS_WITH_POWER] = "ends-with-power",
+    [SIM_SEEN_RESIZES] = "resizes",
+    [SIM_SEEN_NODES_LOST] = "nodes-lost",
+    [SIM_SEEN_CORDONS] = "cordons",
+    [SIM_SEEN_KILLS] = "kills",
+    [SIM_SEEN_FOREIGN_LOADS] = "foreign-loads",
+    [SIM_SEEN_WALL_JUMPS] = "wall-jumps",
+    [SIM_SEEN_MESSAGES_LOST] = "messages-lost",
+    [SIM_SEEN_MESSAGES_TWICE] = "messages-twice",
+    [SIM_SEEN_MESSAGES_OVERTAKEN] = "messages-overtaken",
+    [SIM_SEEN_CUTS_ONE_WAY] = "cuts-one-way",
+    [SIM_SEEN_CUTS_BOTH_WAYS] = "cuts-both-ways",
+    [SIM_SEEN_MACHINES_FROZEN] = "machines-frozen",
+    [SIM_SEEN_AGENTS_FROZEN] = "agents-frozen",
+    [SIM_SEEN_AGENT_CRASHES] = "agent-crashes",
+    [SIM_SEEN_SCHEDULER_CRASHES] = "scheduler-crashes",
+    [SIM_SEEN_SCHEDULER_FREEZES] = "scheduler-freezes",
+    [SIM_SEEN_COMMITS] = "commits",
+    [SIM_SEEN_COMMITS_TORN] = "commits-torn",
+    [SIM_SEEN_ANSWERS_LOST] = "answers-lost",
+    [SIM_SEEN_STALE_FINISHES] = "stale-finishes",
+};
+
+const char *sim_seen_to_string(enum sim_seen seen)
+{
+    return (unsigned)seen < _SIM_SEEN_MAX ? seen_names[seen] : "?";
+}
 
 const char *sim_mutant_to_string(enum sim_mutant mutant)
 {

@@ -43,9 +43,50 @@ enum sim_mutant {
     SIM_MUTANT_STOP_IGNORED,        /* agents lose some of the stops they are to carry out */
     SIM_MUTANT_GANG_BY_HALVES,      /* the core is told that one of each is enough */
     SIM_MUTANT_MAX_EXCEEDED,        /* the core is told a larger maximum */
+    SIM_MUTANT_SELECTOR_IGNORED,    /* the core is not told which nodes a role wants */
+    SIM_MUTANT_GPU_SHARED,     /* orders name the first devices of the node, whoever has them */
+    SIM_MUTANT_PORT_SHARED,    /* orders name the first ports of the node */
+    SIM_MUTANT_GRANT_HALVED,   /* orders give half of the cores that the job asked for */
+    SIM_MUTANT_CORDON_IGNORED, /* a cordon is acknowledged and not carried out */
+    SIM_MUTANT_EXIT_HIDDEN,    /* reports call processes running that have ended */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
+
+/* What histories contained: a promise proves nothing where nothing attacked it. */
+enum sim_seen {
+    SIM_SEEN_STARTS,       /* processes that really started */
+    SIM_SEEN_STARTS_AGAIN, /* in a slot that had one before */
+    SIM_SEEN_STARTS_WITH_GPU,
+    SIM_SEEN_STARTS_BY_SELECTOR, /* of a role that wants nodes with certain labels */
+    SIM_SEEN_ENDS_THEMSELVES,
+    SIM_SEEN_ENDS_ON_SIGTERM,
+    SIM_SEEN_ENDS_ON_SIGKILL, /* after the grace */
+    SIM_SEEN_ENDS_BY_FENCE,   /* the lease ran out */
+    SIM_SEEN_ENDS_WITH_POWER, /* of the machine */
+    SIM_SEEN_RESIZES,         /* committed */
+    SIM_SEEN_NODES_LOST,      /* committed */
+    SIM_SEEN_CORDONS,         /* committed: cordoned or draining */
+    SIM_SEEN_KILLS,           /* acknowledged */
+    SIM_SEEN_FOREIGN_LOADS,
+    SIM_SEEN_WALL_JUMPS,
+    SIM_SEEN_MESSAGES_LOST,
+    SIM_SEEN_MESSAGES_TWICE,
+    SIM_SEEN_MESSAGES_OVERTAKEN, /* one from the same node that was sent later came first */
+    SIM_SEEN_CUTS_ONE_WAY,
+    SIM_SEEN_CUTS_BOTH_WAYS,
+    SIM_SEEN_MACHINES_FROZEN,
+    SIM_SEEN_AGENTS_FROZEN,
+    SIM_SEEN_AGENT_CRASHES,
+    SIM_SEEN_SCHEDULER_CRASHES,
+    SIM_SEEN_SCHEDULER_FREEZES,
+    SIM_SEEN_COMMITS,
+    SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
+    SIM_SEEN_ANSWERS_LOST,   /* it ended after the commit, before anybody was told */
+    SIM_SEEN_STALE_FINISHES, /* refused: of a task that another holds */
+    _SIM_SEEN_MAX,
+};
+const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
 
 struct sim_config {
     uint64_t seed;
@@ -178,9 +219,10 @@ struct sim_run_options {
 struct sim_result {
     bool failed;
     uint64_t events;
-    uint64_t node_us;       /* simulated: nodes times virtual time */
-    uint64_t hash;          /* of the history */
-    uint64_t violated_us;   /* when */
+    uint64_t node_us;     /* simulated: nodes times virtual time */
+    uint64_t hash;        /* of the history */
+    uint64_t violated_us; /* when */
+    uint64_t seen[_SIM_SEEN_MAX];
     char violation[400];    /* "" when !failed */
     char *history;          /* owned: last events before it, a line each; NULL when !failed */
     char *schedule;         /* owned: what was to happen, shrunk; NULL when !failed */

@@ -319,6 +319,26 @@ static void test_seeds_of_every_profile_hold_every_promise(void **state)
     print_message("%" PRIu64 " seeds of each profile from EDL_SEED=%" PRIu64 "\n", n, first);
 }
 
+/* A promise proves nothing where nothing attacked it. */
+static void test_mixed_histories_contain_everything(void **state)
+{
+    uint64_t seen[_SIM_SEEN_MAX] = { 0 };
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
+        struct sim_run_options options = { .profile = "mixed" };
+        struct sim_result result;
+
+        assert_int_equal(sim_run_seed(&options, seed, &result, NULL), 0);
+        for (size_t i = 0; i < _SIM_SEEN_MAX; i++)
+            seen[i] += result.seen[i];
+        sim_result_done(&result);
+    }
+    for (size_t i = 0; i < _SIM_SEEN_MAX; i++)
+        if (seen[i] == 0)
+            fail_msg("%u histories contain no %s", 4 * SEEDS, sim_seen_to_string((enum sim_seen)i));
+}
+
 static void test_failing_schedule_is_shrunk(void **state)
 {
     struct sim_run_options options = { .profile = "storm",
@@ -348,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),
         cmocka_unit_test(test_crashes_of_scheduler_and_agent_disturb_nothing),
         cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),
+        cmocka_unit_test(test_mixed_histories_contain_everything),
         cmocka_unit_test(test_failing_schedule_is_shrunk),
     };
 
