@@ -72,17 +72,17 @@ void check_deep(struct sim *sim)
 void check_turn(struct sim *sim, bool committed)
 {
     struct ledger *ledger = &sim->ledger;
+    size_t size = ledger->size + sim->n_nodes;
 
     if (sim->config.no_checks)
         return;
     if (committed && ++ledger->commits_unchecked >=
-                         every(sim->config.replay_every, ledger->size, REPLAY_UNITS_PER_COMMIT)) {
+                         every(sim->config.replay_every, size, REPLAY_UNITS_PER_COMMIT)) {
         ledger->commits_unchecked = 0;
         check_replay(sim);
     }
     if ((committed || sim->server.planned) &&
-        ++ledger->turns_unchecked >=
-            every(sim->config.deep_every, ledger->size, DEEP_UNITS_PER_TURN)) {
+        ++ledger->turns_unchecked >= every(sim->config.deep_every, size, DEEP_UNITS_PER_TURN)) {
         ledger->turns_unchecked = 0;
         check_deep(sim);
     }
