@@ -89,9 +89,6 @@ static int read_tokens(struct scheduler *scheduler, struct edl_error *error)
 
 /* --- restore --- */
 
-/* Other load of a machine that falls is believed after so long. */
-#define FOREIGN_HOLD_US (10 * USEC_PER_SEC)
-
 static uint64_t lease_margin_us(uint64_t lease_us)
 {
     return MIN_OF(MAX_OF(lease_us / 4, LEASE_MARGIN_MIN_US), LEASE_MARGIN_MAX_US);

@@ -362,6 +362,7 @@ struct server {
     bool planned;               /* the turn under way may have moved the next deadline */
     bool timer_late;            /* it came during a commit */
     uint64_t disk_slow_us;
+    uint64_t forgets_at_us;          /* NEVER_US but for a mutant */
     struct message *inbox, *answers; /* owned lists */
     struct message **orders_waiters; /* owned array of owned lists, by node */
     struct event *late;

@@ -214,6 +214,18 @@ static void commit(struct sim *sim)
     sim_after(sim, us, EVENT_COMMITTED, 0, server->generation);
 }
 
+/* SIM_MUTANT_RESTART_FORGETS_INCARNATION: right before a plan that uses them */
+static void forget_incarnations(struct sim *sim)
+{
+    struct job *job;
+
+    if (sim->now_us < sim->server.forgets_at_us)
+        return;
+    sim->server.forgets_at_us = NEVER_US;
+    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    job->next_incarnation = 1;
+}
+
 static void turn(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -223,6 +235,7 @@ static void turn(struct sim *sim)
     server->turns++;
     if (server->cluster->plan_wanted) {
         server->planned = true;
+        forget_incarnations(sim);
         cluster_plan(server->cluster, server_instant(sim));
         spoil(sim);
     }
@@ -361,6 +374,7 @@ static struct cluster_config cluster_config(const struct sim *sim)
         .max_load_permille = sim->config.max_load_permille,
         .lease_us = sim->config.lease_us,
         .lease_margin_us = sim->config.lease_margin_us,
+        .foreign_hold_us = sim->config.foreign_hold_us,
     };
 
     if (sim->config.mutant == SIM_MUTANT_MARGIN_NEGATIVE) {
@@ -376,7 +390,6 @@ void server_start(struct sim *sim)
     struct cluster_config config = cluster_config(sim);
     struct edl_error error = { 0 };
     struct node *node;
-    struct job *job;
     uint64_t base;
 
     if (server->up)
@@ -389,9 +402,9 @@ void server_start(struct sim *sim)
     }
     ledger_restored(sim);
     cluster_restored(server->cluster, server_instant(sim));
-    if (sim->config.mutant == SIM_MUTANT_RESTART_FORGETS_INCARNATION)
-        DL_FOREACH2(server->cluster->active, job, active_next)
-    job->next_incarnation = 1;
+    server->forgets_at_us = sim->config.mutant == SIM_MUTANT_RESTART_FORGETS_INCARNATION
+                                ? sim->now_us + sim->config.lease_us / 2
+                                : NEVER_US;
     base = random_u64(&server->random) >> 34 << 32;
     for (node = server->cluster->nodes; node != NULL; node = node->hh.next)
         node->orders_version = base + (++server->joins << 20);

@@ -90,6 +90,7 @@ struct sim *sim_new(const struct sim_config *config)
         sim->config.max_load_permille = 970;
     set_default(&sim->config.lease_us, 15 * USEC_PER_SEC);
     set_default(&sim->config.lease_margin_us, 2 * USEC_PER_SEC);
+    set_default(&sim->config.foreign_hold_us, FOREIGN_HOLD_US);
     set_default(&sim->config.heartbeat_us, USEC_PER_SEC);
     sim->server.random = stream(sim, "server", 0, 0);
     sim->server.store = memory_store_new();

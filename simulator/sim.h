@@ -94,6 +94,7 @@ struct sim_config {
     const struct policy *policy;
     uint32_t max_load_permille;         /* 0: 970 */
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
+    uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
     uint64_t heartbeat_us; /* 0: 1 s */

@@ -124,9 +124,8 @@ static int check_sizes(const struct cluster *cluster, const struct job *job,
 
         if (job->state == JOB_STOPPING && counted > 0)
             return BROKEN("job %s stops but a %s was not asked to", job->spec->name, role->name);
-        if (!job_is_started(job) ||
-            cluster->plan_wanted) /* bounds may have moved: the plan will follow */
-            continue;
+        if (!job_is_started(job) || cluster->plan_wanted || job->plan.touched)
+            continue; /* bounds may have moved: the plan will follow */
         if (counted > role->max)
             return BROKEN("job %s: %u of %s, more than %u", job->spec->name, counted, role->name,
                           role->max);

@@ -114,16 +114,21 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     struct resources requested = { 0 };
     struct resources total = { 0 };
     struct resources stopping = { 0 };
+    uint32_t n_unheard = 0;
     const struct node *node;
     const struct job *job;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        n_unheard += node->state != NODE_LOST && node->ever_reported && !node->heard;
         resources_add(&total, &node->counted_total, 1);
         resources_add(&requested, &node->counted_requested, 1);
         resources_add(&stopping, &node->counted_stopping, 1);
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         resources_add(&requested, &job->plan.lack, 1);
+    if (n_unheard != planner->n_unheard)
+        return BROKEN("%u nodes have not been heard since the restart, %u are counted", n_unheard,
+                      planner->n_unheard);
     if (!resources_equal(&total, &planner->total) ||
         !resources_equal(&stopping, &planner->stopping) ||
         !resources_equal(&requested, &planner->requested))

@@ -55,6 +55,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->orders_version = node->orders_version;
     to->offer_shrunk = node->offer_shrunk;
     to->gpus_beyond = node->gpus_beyond;
+    to->heard = node->heard;
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;
     to->foreign_planned_memory = node->foreign_planned_memory;
@@ -135,6 +136,8 @@ struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
     restore_links(copy, now);
     copy->next_job_id = cluster->next_job_id;
     copy->offers_version = cluster->offers_version;
+    deadline_set(&copy->planner->deadlines, &copy->planner->quiet, DEADLINE_QUIET, NULL,
+                 deadline_at(&cluster->planner->quiet));
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);

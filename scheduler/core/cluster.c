@@ -170,6 +170,9 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
         case DEADLINE_FOREIGN:
             node_foreign_fell(cluster, first->owner, now);
             break;
+        case DEADLINE_QUIET:
+            cluster->plan_wanted = true;
+            break;
         }
     }
 }

@@ -105,7 +105,9 @@ struct node {
     /* the core's own */
     enum node_state
         admin_state;   /* ready, cordoned or draining: what it returns to when it was lost */
-    bool offer_shrunk; /* its agent offers less than is granted: nothing new until that ends */
+    bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
+    bool heard;        /* since the scheduler started and since it was last lost, a complete report
+                          came: until then what it runs and what else runs there is hearsay */
     uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */
     uint64_t foreign_planned_cpu,
         foreign_planned_memory; /* foreign load that plans reckon with: rises at once, falls late */
@@ -126,6 +128,7 @@ struct node {
     struct room *empty_room;   /* in the index of what all nodes offer; owned */
     struct resources counted_total, counted_requested,
         counted_stopping;                       /* its part of the policy's totals */
+    bool unheard;                               /* it is counted as such */
     struct node *pressed_next, *pressed_prev;   /* nodes that owe */
     struct node *draining_next, *draining_prev; /* nodes that are being emptied */
     struct node *lease_next, *lease_prev;       /* cluster->leases */
@@ -266,6 +269,8 @@ struct effect {
     char text[240]; /* EVENT: a sentence */
     uint64_t wall_us;
 };
+
+#define FOREIGN_HOLD_US (5 * USEC_PER_SEC) /* what edl-scheduler sets */
 
 struct cluster_config {
     const struct policy *policy;

@@ -13,7 +13,7 @@
  *   cpu_used_us, memory_used_bytes      changes
  *   port_next                           where the search for free ports begins
  *   which task is next                  after a restart they come in the order of their ids
- *   n_stale, reported, process->listed  the next report tells
+ *   heard, n_stale, reported, process->listed  the next report tells
  *   effects, and what planning keeps    worked out anew */
 #include "scheduler/core/core_internal.h"
 

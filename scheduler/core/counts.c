@@ -217,7 +217,7 @@ struct room_facts node_facts(const struct node *node)
     facts.now.gpus = MIN_OF(facts.now.gpus, free_devices(node));
     facts.later = facts.now;
     resources_add(&facts.later, &node->stopping, 1);
-    if (node->n_stale > 0)
+    if (node->n_stale > 0 || !node->heard)
         facts.now =
             (struct resources){ .cpu_millicores = -1, .memory_bytes = -1, .gpus = -1, .ports = -1 };
     return facts;
@@ -269,6 +269,14 @@ static void note_pressed(struct planner *planner, struct node *node, bool presse
     node->pressed_prev = NULL;
 }
 
+static void note_unheard(struct planner *planner, struct node *node)
+{
+    bool unheard = node->state != NODE_LOST && node->ever_reported && !node->heard;
+
+    planner->n_unheard += (uint32_t)unheard - (uint32_t)node->unheard;
+    node->unheard = unheard;
+}
+
 static void note_draining(struct planner *planner, struct node *node, bool draining)
 {
     if (draining == (node->draining_prev != NULL))
@@ -294,7 +302,10 @@ void node_refresh(struct cluster *cluster, struct node *node)
         queue_might_move(planner); /* what was reserved there has to go elsewhere */
     }
     count_totals(planner, node);
-    note_pressed(planner, node, listed && resources_owe(&facts.later));
+    note_unheard(planner, node);
+    /* a closed node's own services come first as well */
+    note_pressed(planner, node,
+                 node->state != NODE_LOST && node->heard && resources_owe(&facts.later));
     note_draining(planner, node, node->state == NODE_DRAINING);
 }
 

@@ -13,6 +13,7 @@ enum deadline_kind {
     DEADLINE_BACKOFF, /* a job: the first of its slots that may start again */
     DEADLINE_TASKS,   /* a job: the first of its leased tasks that is too late */
     DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
+    DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
 
 struct deadline {

@@ -8,9 +8,10 @@
  * A ready node on which the processes of three different jobs in a row could not be started is
  * quarantined: it takes nothing new until an operator sets it ready.
  *
- * A node takes no process before its first report, none while it offers less than is granted, and
- * none while its agent still runs what it should not (left over from before it was lost): those
- * hold resources that nobody granted. */
+ * A node takes no process before a complete report (its first one, the first since it was lost, the
+ * first since the scheduler was started), none of what it offers less of than is granted, and none
+ * while its agent still runs what it should not (left over from before it was lost): those hold
+ * resources that nobody granted. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
@@ -234,6 +235,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
 {
     end_lease(cluster, node);
     node->n_stale = 0;
+    node->heard = false;
     node->foreign_cpu_millicores = 0;
     node->foreign_memory_bytes = 0;
     plan_with_foreign(cluster, node, 0, 0);
@@ -426,24 +428,29 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
 /* A report that the agent gave up long ago may be delivered all the same. What it does not list
  * would be taken for gone, though it was started since; and one of a boot before would look like
  * one more start of the machine. Within a boot the node's clock tells which report is newer.
- * Between two boots nothing does, so one that speaks for another boot than the last ones has to
- * repeat what the answer to it said: answers reach the living only. */
+ * Between two boots nothing does, and a scheduler that was started again has forgotten what it was
+ * told: then a report has to repeat what the answer to it said, and answers reach the living
+ * only. */
 static int admit(struct cluster *cluster, struct node *node, const struct node_report *report,
                  struct edl_error *error)
 {
-    const char *boot_id = report->boot_id != NULL ? report->boot_id : "";
+    char boot_id[sizeof node->boot_id];
+    bool same_boot;
 
+    (void)snprintf(boot_id, sizeof boot_id, "%s", report->boot_id != NULL ? report->boot_id : "");
+    same_boot = streq(boot_id, node->boot_id);
     if (report->sent_us == 0)
         return 0;
-    if (*node->boot_id == '\0' || streq(boot_id, node->boot_id)) {
-        if (streq(boot_id, node->boot_id) && report->sent_us < node->report_sent_us)
+    if (*node->boot_id == '\0' || (same_boot && node->report_sent_us != 0)) {
+        if (same_boot && report->sent_us < node->report_sent_us)
             return edl_error_set(error, EDL_ESTALE, "a newer report has overtaken this one");
     } else if (node->session == 0 || report->session != node->session ||
                !streq(boot_id, node->session_boot)) {
         node->session = ++cluster->sessions;
-        (void)snprintf(node->session_boot, sizeof node->session_boot, "%s", boot_id);
+        memcpy(node->session_boot, boot_id, sizeof boot_id);
         return edl_error_set(error, EDL_ESTALE,
-                             "the node was started again: report once more with this session");
+                             "the node or the scheduler was started again: report once more with "
+                             "this session");
     } else {
         node->session = 0;
     }
@@ -486,7 +493,8 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     if (report->complete || rebooted)
         take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
     take_offer(cluster, node, &report->offer);
-    if (report->complete && node->n_stale != n_stale) {
+    if (report->complete && (node->n_stale != n_stale || !node->heard)) {
+        node->heard = true;
         node->n_stale = n_stale;
         node_refresh(cluster, node);
         cluster->plan_wanted = true;

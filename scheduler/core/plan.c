@@ -140,9 +140,40 @@ static void pass(struct cluster *cluster, struct instant now)
         cluster->plan_wanted = true;
 }
 
+/* After a restart nobody knows what foreign load there is, nor what nodes still run that they
+ * should not. Agents tell within a few heartbeats; until then nothing is started and nothing
+ * stopped, for a part of a lease at most. */
+static bool is_quiet(struct planner *planner, struct instant now)
+{
+    uint64_t until_us = deadline_at(&planner->quiet);
+
+    if (until_us == NEVER_US)
+        return false;
+    if (planner->n_unheard > 0 && now.now_us < until_us)
+        return true;
+    deadline_set(&planner->deadlines, &planner->quiet, DEADLINE_QUIET, NULL, NEVER_US);
+    return false;
+}
+
+/* What happened is told; what follows from it waits: the jobs stay touched. */
+static void settle(struct cluster *cluster, struct instant now)
+{
+    size_t n;
+    struct job **jobs = touched_jobs(cluster->planner, &n);
+
+    for (size_t i = 0; i < n; i++)
+        job_settle(cluster, jobs[i], now);
+    free(jobs);
+    cluster->plan_wanted = false; /* the last node that is heard wants one, or the deadline */
+}
+
 /* cluster_plan - see cluster.h; idempotent until the next event */
 void cluster_plan(struct cluster *cluster, struct instant now)
 {
+    if (is_quiet(cluster->planner, now)) {
+        settle(cluster, now);
+        return;
+    }
     for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++)
         pass(cluster, now);
     cluster->plan_wanted = false;

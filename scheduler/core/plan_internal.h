@@ -75,6 +75,8 @@ struct planner {
     struct resources total, requested, stopping; /* what the policy is told */
     struct resources held; /* granted, what is being stopped included, and foreign load */
     struct deadlines deadlines;
+    struct deadline quiet; /* until then plans wait for the nodes that have not been heard */
+    uint32_t n_unheard;
     struct job *touched, *lacking;   /* lists */
     struct node *pressed, *draining; /* lists */
     struct policy_state *policy;

@@ -6,9 +6,12 @@
  * what runs goes on, agents report within their lease and the first plan finds what is wanted to be
  * already there. */
 #include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
+
+#define QUIET_PART_OF_LEASE 3 /* agents report several times in it */
 
 /* cluster_restore_job - takes spec; the caller fills the plain members that it stored */
 struct job *cluster_restore_job(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
@@ -131,6 +134,8 @@ void cluster_restored(struct cluster *cluster, struct instant now)
     struct job *next;
 
     restore_links(cluster, now);
+    deadline_set(&cluster->planner->deadlines, &cluster->planner->quiet, DEADLINE_QUIET, NULL,
+                 now.now_us + cluster->config.lease_us / QUIET_PART_OF_LEASE);
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     job_settle(cluster, job, now);
     cluster->plan_wanted = true;

@@ -32,7 +32,7 @@ static const struct mutant_case {
     { SIM_MUTANT_PROCESS_NOT_COUNTED, "none", "end-forgotten", NULL, 20 },
     { SIM_MUTANT_CAPACITY_DOUBLED, "none", "capacity", NULL, 20 },
     { SIM_MUTANT_REASON_EMPTIED, "none", "reason", NULL, 20 },
-    { SIM_MUTANT_RESTART_FORGETS_INCARNATION, "crash", "incarnation-reused", NULL, 80 },
+    { SIM_MUTANT_RESTART_FORGETS_INCARNATION, "crash", "incarnation-reused", NULL, 300 },
     { SIM_MUTANT_AGENT_FORGETS_EXITS, "crash", "end-forgotten", NULL, 80 },
     { SIM_MUTANT_MARGIN_NEGATIVE, "network", "one-incarnation", NULL, 20 },
     { SIM_MUTANT_STOP_IGNORED, "none", "convergence", NULL, 20 },

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_restart.c - a scheduler that was started again disturbs nothing: it waits for what its nodes
+ * have to say */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/core_internal.h"
+#include "shared/error.h"
+#include "tests/unit/cluster_world.h"
+
+static struct node *first_node(const struct world *w)
+{
+    return cluster_node(w->cluster, "node-0");
+}
+
+static void set_node(struct world *w, enum node_state state)
+{
+    assert_int_equal(cluster_set_node_state(w->cluster, first_node(w), state, w->now, NULL), 0);
+    world_run(w, 1);
+}
+
+/* The row of the node tells of the load that there was when the row was written. */
+static void test_load_that_is_gone_stops_nobody(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 5, 400, 0, 0));
+
+    (void)state;
+    w->agents[0].foreign_cpu_millicores = 1600;
+    world_run(w, 4);
+    set_node(w, NODE_CORDONED);
+    set_node(w, NODE_READY);
+    w->agents[0].foreign_cpu_millicores = 0;
+    world_run(w, 8);
+    assert_int_equal(job_count_running(job, 0), 5);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "one");
+    assert_int_equal(job_count(job, 0, false), 5);
+    world_run(w, 8);
+    job = cluster_find_job(w->cluster, "one");
+    assert_int_equal(job_count_running(job, 0), 5);
+    assert_int_equal(job->processes->incarnation, 1);
+    world_free(w);
+}
+
+static void test_nothing_grows_onto_cores_that_are_in_use(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job;
+
+    (void)state;
+    world_run(w, 2); /* the row is written: nothing runs there yet */
+    w->agents[0].foreign_cpu_millicores = 1600;
+    world_run(w, 4);
+    job = world_submit(w, world_spec("two", 1, 5, 400, 0, 0));
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 1);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "two");
+    assert_int_equal(job_count(job, 0, true), 1);
+    world_run(w, 6);
+    assert_int_equal(job_count(job, 0, true), 1);
+    world_free(w);
+}
+
+/* What a node runs that it should not is known from its reports alone. */
+static void test_nothing_is_granted_before_the_old_holder_is_gone(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 1, 2000, 0, 0));
+    struct process_report item = {
+        .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+    struct node_report report = { .boot_id = "boot-0",
+                                  .offer = w->agents[0].offer,
+                                  .processes = &item,
+                                  .n_processes = 1,
+                                  .complete = true };
+
+    (void)state;
+    world_run(w, 4);
+    w->agents[0].keeps = w->agents[0].silent = true;
+    world_advance(w, 40 * USEC_PER_SEC);
+    assert_int_equal(first_node(w)->state, NODE_LOST);
+    assert_int_equal(cluster_report(w->cluster, first_node(w), &report, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(first_node(w)->cpu_granted_millicores, 0);
+    world_commit(w);
+    world_restart(w);
+    assert_int_equal(first_node(w)->cpu_granted_millicores, 0);
+    assert_int_equal(cluster_report(w->cluster, first_node(w), &report, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(first_node(w)->cpu_granted_millicores, 0);
+    report.n_processes = 0;
+    assert_int_equal(cluster_report(w->cluster, first_node(w), &report, w->now, NULL), 0);
+    world_plan(w);
+    job = cluster_find_job(w->cluster, "one");
+    assert_int_equal(first_node(w)->cpu_granted_millicores, 2000);
+    assert_int_equal(world_live(job, "trainer", 0)->incarnation, 2);
+    world_free(w);
+}
+
+/* Nor does an incomplete report of a node that was lost tell all that it runs. */
+static void test_incomplete_report_opens_no_room(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct node_report report = { .boot_id = "boot-0", .offer = w->agents[0].offer };
+
+    (void)state;
+    (void)world_submit(w, world_spec("one", 1, 1, 2000, 0, 0));
+    world_run(w, 4);
+    w->agents[0].keeps = w->agents[0].silent = true;
+    world_advance(w, 40 * USEC_PER_SEC);
+    assert_int_equal(cluster_report(w->cluster, first_node(w), &report, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(first_node(w)->state, NODE_READY);
+    assert_int_equal(first_node(w)->cpu_granted_millicores, 0);
+    world_free(w);
+}
+
+/* One that stays silent holds up the others for a part of its lease only. */
+static void test_silent_node_is_not_waited_for_for_ever(void **state)
+{
+    struct world *w = world_new(2, 2000, GIB, 1000);
+    uint64_t restarted_us;
+    struct job *job;
+
+    (void)state;
+    world_run(w, 2);
+    w->agents[1].silent = true;
+    world_restart(w);
+    restarted_us = w->now.now_us;
+    job = world_submit(w, world_spec("one", 1, 1, 400, 0, 0));
+    world_second(w);
+    assert_int_equal(job->state, JOB_QUEUED);
+    while (job->state == JOB_QUEUED)
+        world_second(w);
+    assert_true(w->now.now_us - restarted_us < w->cluster->config.lease_us / 2);
+    assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-0");
+    world_free(w);
+}
+
+/* What the scheduler was told last it has forgotten: an old report has to prove that it is new. */
+static void test_old_report_is_not_believed_after_a_restart(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 1, 500, 0, 0));
+    struct process_report item = {
+        .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+    struct node_report report = {
+        .boot_id = "boot-0", .sent_us = 100, .offer = w->agents[0].offer, .complete = true
+    };
+
+    (void)state;
+    world_run(w, 3);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "one");
+    assert_int_equal(cluster_report(w->cluster, first_node(w), &report, w->now, NULL), EDL_ESTALE);
+    assert_int_equal(world_live(job, "trainer", 0)->incarnation, 1);
+    report.sent_us = 200;
+    report.session = first_node(w)->session;
+    report.processes = &item;
+    report.n_processes = 1;
+    assert_int_equal(cluster_report(w->cluster, first_node(w), &report, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(world_live(job, "trainer", 0)->incarnation, 1);
+    world_free(w);
+}
+
+static void test_closed_node_gives_way_to_its_own_services(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 5, 400, 0, 0));
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 5);
+    set_node(w, NODE_CORDONED);
+    w->agents[0].foreign_cpu_millicores = 1500;
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 1);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_load_that_is_gone_stops_nobody),
+        cmocka_unit_test(test_nothing_grows_onto_cores_that_are_in_use),
+        cmocka_unit_test(test_nothing_is_granted_before_the_old_holder_is_gone),
+        cmocka_unit_test(test_incomplete_report_opens_no_room),
+        cmocka_unit_test(test_silent_node_is_not_waited_for_for_ever),
+        cmocka_unit_test(test_old_report_is_not_believed_after_a_restart),
+        cmocka_unit_test(test_closed_node_gives_way_to_its_own_services),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
