@@ -109,7 +109,7 @@ static int plan_scale(struct server *server, const struct plan_options *options,
 {
     _cleanup_free_ char *path = job_path(options->scale, "?dry_run=1");
     _cleanup_free_ char *about = text_format("job %s", options->scale);
-    const struct plan_question question = { .does = "have its new size", .about = about };
+    const struct plan_question question = { .does = "be within its new bounds", .about = about };
     struct edl_error error = { 0 };
     uint64_t min;
     uint64_t max;

@@ -123,7 +123,13 @@ static void copy_job(struct cluster *copy, const struct job *job)
     }
 }
 
-struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
+/* Of the jobs that are over nothing matters to a plan. */
+static bool is_wanted(const struct job *job, bool with_ended)
+{
+    return with_ended || !job_state_is_final(job->state);
+}
+
+static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, struct instant now)
 {
     struct cluster *copy = cluster_new(&cluster->config);
     const struct node *node;
@@ -132,7 +138,8 @@ struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         restore_node(copy, node);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
-        restore_job(copy, job, now);
+        if (is_wanted(job, with_ended))
+            restore_job(copy, job, now);
     restore_links(copy, now);
     copy->next_job_id = cluster->next_job_id;
     copy->offers_version = cluster->offers_version;
@@ -142,8 +149,19 @@ struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
-        copy_job(copy, job);
+        if (is_wanted(job, with_ended))
+            copy_job(copy, job);
     cluster_effects_clear(copy);
     copy->plan_wanted = cluster->plan_wanted;
     return copy;
+}
+
+struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
+{
+    return copy_of(cluster, true, now);
+}
+
+struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now)
+{
+    return copy_of(cluster, false, now);
 }

@@ -432,6 +432,9 @@ void cluster_restored(struct cluster *cluster, struct instant now);
  * looks at besides (leases, back-offs, foreign load), without pending effects. cluster_free it.
  * Linear. */
 struct cluster *cluster_clone(const struct cluster *cluster, struct instant now);
+/* cluster_clone_active - without the jobs that are over: it plans the same. Linear in the nodes and
+ * the jobs that are not, and a walk over the list of all. */
+struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now);
 
 /* cluster_compare - do two clusters remember the same? 0, or EDL_EBADTRANSITION with error naming
  * the first difference. Linear. */

@@ -38,12 +38,12 @@ static bool never_fits(const struct run *run)
            streq(run->subject->reason_code, "never-fits");
 }
 
-static void wait_until_done(struct run *run)
+static void wait_until_done(struct run *run, bool with_ends)
 {
     while (!run->change->is_done(run) && !never_fits(run)) {
-        if (!run->noted && play_end_is_next(&run->play))
+        if (with_ends && !run->noted && play_end_is_next(&run->play))
             note_waiting(run);
-        if (!play_step(&run->play, true))
+        if (!play_step(&run->play, with_ends))
             break;
     }
     run->done = run->change->is_done(run);
@@ -77,13 +77,20 @@ static enum forecast_verdict judge(const struct run *run)
     return anybody_stops(run->forecast) ? FORECAST_AFTER_SHRINKING : FORECAST_LATER;
 }
 
+/* How a change is played. */
+struct outlook {
+    bool longest;    /* every stop takes the whole grace */
+    bool with_ends;  /* jobs end */
+    bool knows_ends; /* out: of some job it is known when it ends */
+};
+
 /* One play of the change; *ret is filled in but for the longest wait. */
 static int play_change(const struct cluster *cluster, const struct change *change,
-                       struct instant now, const struct forecast_options *options, bool longest,
-                       struct forecast *ret, struct edl_error *error)
+                       struct instant now, const struct forecast_options *options,
+                       struct outlook *outlook, struct forecast *ret, struct edl_error *error)
 {
     struct run run = { .change = change, .cluster = cluster, .begin = now, .forecast = ret };
-    int r = play_init(&run.play, cluster, now, options, longest, error);
+    int r = play_init(&run.play, cluster, now, options, outlook->longest, error);
 
     if (r < 0)
         return r;
@@ -93,9 +100,13 @@ static int play_change(const struct cluster *cluster, const struct change *chang
         return r;
     }
     *ret = (struct forecast){ .wait_least_us = NEVER_US, .wait_most_us = NEVER_US };
+    outlook->knows_ends = run.play.n_ends > 0;
+    if (outlook->knows_ends &&
+        !outlook->with_ends) /* what takes longer may as well wait for an end */
+        run.play.until_us = MIN_OF(run.play.until_us, now.now_us + SETTLE_MAX_US);
     note_begin(&run);
     play_plan(&run.play);
-    wait_until_done(&run);
+    wait_until_done(&run, outlook->with_ends);
     ret->verdict = judge(&run);
     if (run.done) {
         ret->wait_least_us = run.play.now.now_us - now.now_us;
@@ -118,18 +129,26 @@ static int forecast_change(const struct cluster *cluster, const struct change *c
                            struct forecast *ret, struct edl_error *error)
 {
     static const struct forecast_options defaults = { 0 };
+    struct outlook outlook = { .longest = false };
     struct forecast longest = { 0 };
     int r;
 
     if (options == NULL)
         options = &defaults;
-    r = play_change(cluster, change, now, options, false, ret, error);
+    r = play_change(cluster, change, now, options, &outlook, ret, error);
+    if (r == 0 && ret->verdict == FORECAST_UNKNOWN && outlook.knows_ends) {
+        /* only now: a job that happens to end is no cause of what comes without its end as well */
+        forecast_done(ret);
+        outlook.with_ends = true;
+        r = play_change(cluster, change, now, options, &outlook, ret, error);
+    }
     if (r < 0)
         return r;
+    outlook.longest = true;
     if (ret->verdict == FORECAST_NOW) {
         ret->wait_most_us = 0;
     } else if (ret->wait_least_us != NEVER_US &&
-               play_change(cluster, change, now, options, true, &longest, NULL) == 0) {
+               play_change(cluster, change, now, options, &outlook, &longest, NULL) == 0) {
         /* another order of stops may by chance be the faster one */
         ret->wait_most_us = MAX_OF(longest.wait_least_us, ret->wait_least_us);
     }

@@ -73,7 +73,7 @@ struct forecast_role {
 
 struct forecast {
     enum forecast_verdict verdict;
-    char code[32];    /* "starts-now", "makes-room", ..., or the core's own: "gang-does-not-fit" */
+    char code[32];    /* "at-once", "gives-way", ..., or the core's own: "gang-does-not-fit" */
     char reason[480]; /* the same as a sentence, with the basis of an estimate */
     uint64_t wait_least_us, wait_most_us;  /* until it is done (a job: its minimum is assigned);
                                               NEVER_US: not known */

@@ -266,6 +266,14 @@ bool play_end_is_next(const struct play *play)
     return next_us != NEVER_US && next_us < next_change_us(play);
 }
 
+bool play_knows_an_end(const struct play *play)
+{
+    for (size_t i = 0; i < play->n_ends; i++)
+        if (play->ends[i].work_left_us >= 0 && workers(play->ends[i].job) > 0)
+            return true;
+    return false;
+}
+
 bool play_is_settled(const struct play *play)
 {
     return play->pending == NULL;
@@ -278,8 +286,12 @@ bool play_step(struct play *play, bool with_ends)
 
     if (with_ends)
         next_us = MIN_OF(next_us, next_end_us(play));
-    if (next_us > play->until_us || play->steps_left == 0)
+    if (next_us > play->until_us)
         return false;
+    if (play->steps_left == 0) {
+        play->cut_short = true;
+        return false;
+    }
     play->steps_left--;
     ahead_us = next_us - MIN_OF(next_us, play->now.now_us);
     work(play, ahead_us);
@@ -322,7 +334,7 @@ static uint64_t either(uint64_t value, uint64_t otherwise)
 int play_init(struct play *play, const struct cluster *cluster, struct instant now,
               const struct forecast_options *options, bool longest, struct edl_error *error)
 {
-    struct cluster *copy = cluster_clone(cluster, now);
+    struct cluster *copy = cluster_clone_active(cluster, now);
     struct process *process;
 
     if (copy == NULL)

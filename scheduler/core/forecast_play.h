@@ -17,6 +17,7 @@ struct play {
     uint64_t stop_us, start_us; /* how long a stop and a start take */
     bool longest;               /* a stop takes the whole grace */
     uint32_t steps_left;
+    bool cut_short; /* no steps were left, though something would have happened */
     /* a process of a job that goes on was asked to stop; may be NULL */
     void (*on_stop)(const struct process *process, void *userdata);
     void *userdata;
@@ -40,6 +41,9 @@ void play_plan(struct play *play);
 
 /* play_end_is_next - nothing happens any more before some job ends */
 bool play_end_is_next(const struct play *play);
+
+/* play_knows_an_end - of a job that is at work it is known how much it has left */
+bool play_knows_an_end(const struct play *play);
 
 /* play_is_settled - nothing starts or stops */
 bool play_is_settled(const struct play *play);

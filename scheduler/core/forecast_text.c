@@ -94,10 +94,19 @@ static void explain_wait(const struct run *run)
 
     if (streq(forecast->code, "no-nodes"))
         return;
-    if (n > 0)
+    if (run->play.cut_short) {
+        append(forecast, "; further ahead than ");
+        append_duration(forecast, run->play.now.now_us - run->begin.now_us);
+        append(forecast, " was not looked: too much happens on this cluster");
+    } else if (play_knows_an_end(&run->play)) {
+        append(forecast, "; no end of a job within ");
+        append_duration(forecast, run->play.until_us - run->begin.now_us);
+        append(forecast, " is enough");
+    } else if (n > 0) {
         append(forecast, "; the end of %u job%s is known and is not enough", n, n == 1 ? "" : "s");
-    else
+    } else {
         append(forecast, "; when a job ends is not known");
+    }
 }
 
 void forecast_explain(const struct run *run)

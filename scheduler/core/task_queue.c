@@ -11,6 +11,7 @@
  * one holder. */
 #include "scheduler/core/task_queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <uthash.h>
@@ -36,10 +37,20 @@ struct holder {
     UT_hash_handle hh;
 };
 
+/* The chunks of every task: they never change, so a queue and its copies share them. */
+struct parts {
+    uint32_t refs;
+    struct task_chunk **chunks; /* by task, owned arrays of owned paths */
+    uint32_t *n_chunks;
+    size_t n, cap;
+};
+
 struct task_queue {
     struct task_queue_config config;
     struct entry **entries; /* by id; owned */
     size_t n_entries, cap_entries;
+    struct entry *block; /* owned: a copy's entries are of one piece; else NULL, each is owned */
+    struct parts *parts; /* a reference */
     struct entry *todo, *leased, *changed;
     struct holder *holders;
     bool all_changed;
@@ -54,7 +65,34 @@ struct task_queue *task_queue_new(const struct task_queue_config *config)
     struct task_queue *queue = xcalloc(1, sizeof *queue);
 
     queue->config = *config;
+    queue->parts = xcalloc(1, sizeof *queue->parts);
+    queue->parts->refs = 1;
     return queue;
+}
+
+static void parts_add(struct parts *parts, struct task_chunk *take_chunks, uint32_t n_chunks)
+{
+    if (parts->n == parts->cap) {
+        parts->cap = parts->cap ? 2 * parts->cap : 64;
+        parts->chunks = xreallocarray(parts->chunks, parts->cap, sizeof *parts->chunks);
+        parts->n_chunks = xreallocarray(parts->n_chunks, parts->cap, sizeof *parts->n_chunks);
+    }
+    parts->chunks[parts->n] = take_chunks;
+    parts->n_chunks[parts->n++] = n_chunks;
+}
+
+static void parts_unref(struct parts *parts)
+{
+    if (--parts->refs > 0)
+        return;
+    for (size_t i = 0; i < parts->n; i++) {
+        for (uint32_t c = 0; c < parts->n_chunks[i]; c++)
+            free(parts->chunks[i][c].path);
+        free(parts->chunks[i]);
+    }
+    free(parts->chunks);
+    free(parts->n_chunks);
+    free(parts);
 }
 
 struct task_queue *task_queue_free(struct task_queue *queue)
@@ -68,15 +106,11 @@ struct task_queue *task_queue_free(struct task_queue *queue)
         HASH_DEL(queue->holders, holder);
         free(holder);
     }
-    for (size_t i = 0; i < queue->n_entries; i++) {
-        struct task *task = &queue->entries[i]->task;
-
-        for (uint32_t c = 0; c < task->n_chunks; c++)
-            free(task->chunks[c].path);
-        free(task->chunks);
+    for (size_t i = 0; queue->block == NULL && i < queue->n_entries; i++)
         free(queue->entries[i]);
-    }
+    free(queue->block);
     free(queue->entries);
+    parts_unref(queue->parts);
     free(queue);
     return NULL;
 }
@@ -94,6 +128,8 @@ struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_ch
 {
     struct entry *entry = xcalloc(1, sizeof *entry);
 
+    assert(queue->parts->refs == 1 && queue->block == NULL); /* not to a copy, nor copied yet */
+    parts_add(queue->parts, take_chunks, n_chunks);
     if (queue->n_entries == queue->cap_entries) {
         queue->cap_entries = queue->cap_entries ? 2 * queue->cap_entries : 64;
         queue->entries = xreallocarray(queue->entries, queue->cap_entries, sizeof(struct entry *));
@@ -251,14 +287,22 @@ struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n)
     return copy;
 }
 
-static void copy_entry(struct entry *to, const struct entry *from)
+static void copy_entries(struct task_queue *copy, const struct task_queue *queue)
 {
-    struct task_chunk *chunks = to->task.chunks;
+    size_t n = queue->n_entries;
 
-    to->task = from->task;
-    to->task.chunks = chunks;
-    to->counted_lease = from->counted_lease;
-    to->leased_before = from->leased_before;
+    parts_unref(copy->parts);
+    copy->parts = queue->parts;
+    copy->parts->refs++;
+    copy->block = xcalloc(n, sizeof *copy->block);
+    copy->entries = xcalloc(n, sizeof(struct entry *));
+    copy->n_entries = copy->cap_entries = n;
+    for (size_t i = 0; i < n; i++) {
+        copy->entries[i] = &copy->block[i];
+        copy->block[i].task = queue->entries[i]->task;
+        copy->block[i].counted_lease = queue->entries[i]->counted_lease;
+        copy->block[i].leased_before = queue->entries[i]->leased_before;
+    }
 }
 
 struct task_queue *task_queue_copy(const struct task_queue *queue)
@@ -267,13 +311,7 @@ struct task_queue *task_queue_copy(const struct task_queue *queue)
     const struct holder *holder;
     const struct entry *entry;
 
-    for (size_t i = 0; i < queue->n_entries; i++) {
-        const struct task *task = &queue->entries[i]->task;
-
-        (void)task_queue_add(copy, task_chunks_copy(task->chunks, task->n_chunks), task->n_chunks);
-        copy_entry(copy->entries[i], queue->entries[i]);
-    }
-    copy->todo = NULL; /* that was the order of the ids */
+    copy_entries(copy, queue);
     DL_FOREACH(queue->todo, entry)
     DL_APPEND(copy->todo, copy->entries[entry->task.id]);
     DL_FOREACH(queue->leased, entry)

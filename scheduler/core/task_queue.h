@@ -30,7 +30,7 @@ struct task {
     uint32_t failures; /* in this pass */
     uint64_t holder;   /* incarnation of the process that holds it; 0 none */
     uint64_t deadline_us;
-    struct task_chunk *chunks; /* owned */
+    const struct task_chunk *chunks; /* as long as the queue and its copies */
     uint32_t n_chunks;
     uint64_t n_records;
 };
@@ -68,8 +68,8 @@ struct task_queue *task_queue_copy(const struct task_queue *queue);
 /* task_chunks_copy - an array of n with paths of its own */
 struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n);
 
-/* task_queue_add - one task at the end (while the queue is built or restored); chunks are taken
- * over */
+/* task_queue_add - one task at the end (while the queue is built or restored, before it is copied);
+ * chunks are taken over */
 struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,
                             uint32_t n_chunks);
 

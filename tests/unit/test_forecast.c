@@ -216,11 +216,60 @@ static void test_starts_after_a_job_ends(void **state)
     world_free(w);
 }
 
+/* A job that happens to end meanwhile is not what it waits for. */
+static void test_end_that_is_not_needed_is_no_cause(void **state)
+{
+    const struct forecast_options slow = { .stop_us = USEC_PER_SEC,
+                                           .start_us = 300 * USEC_PER_SEC };
+    struct world *w = world_new(1, 20000, GIB, 1000);
+    struct job *a = world_submit(w, spec_of("a", 8, 8, 1000));
+    struct job *c = world_submit(w, spec_of("c", 2, 2, 1000));
+    struct forecast forecast = { 0 };
+
+    (void)state;
+    world_second(w);
+    world_second(w);
+    assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(24, 1), "d", w->now, NULL), 0);
+    work(w, a, 59, true); /* two minutes are left */
+    assert_int_equal(cluster_forecast_scale(w->cluster, c, NULL, 4, 4, w->now, &slow, &forecast,
+                                            NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_LATER);
+    assert_string_equal(forecast.reason, "there is room for what it gets");
+    assert_true(forecast.wait_least_us == 300 * USEC_PER_SEC);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+/* What is over is not copied: its tasks may be many. */
+static void test_copy_of_the_active_leaves_out_what_is_over(void **state)
+{
+    struct world *w = world_new(1, 20000, GIB, 1000);
+    struct job *a = world_submit(w, spec_of("a", 8, 8, 1000));
+    struct job *c = world_submit(w, spec_of("c", 2, 2, 1000));
+    struct cluster *copy;
+
+    (void)state;
+    world_run(w, 2);
+    assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(a->state, JOB_KILLED);
+    copy = cluster_clone_active(w->cluster, w->now);
+    assert_null(cluster_job(copy, a->id));
+    assert_non_null(cluster_job(copy, c->id));
+    assert_true(copy->next_job_id == w->cluster->next_job_id);
+    cluster_replan(copy, w->now);
+    assert_int_equal(cluster_check(copy, NULL), 0);
+    (void)cluster_free(copy);
+    world_free(w);
+}
+
 static void test_waits_and_nobody_knows_how_long(void **state)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = world_submit(w, spec_of("a", 10, 10, 1000));
     const struct forecast_options impatient = { .horizon_us = 100 * USEC_PER_SEC };
+    const struct forecast_options hasty = { .steps_max = 1 };
     struct job_spec *spec = spec_of("b", 2, 4, 1000);
     struct forecast forecast;
 
@@ -240,6 +289,11 @@ static void test_waits_and_nobody_knows_how_long(void **state)
     assert_int_equal(cluster_forecast(w->cluster, spec, "ann", w->now, &impatient, &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_non_null(strstr(forecast.reason, "; no end of a job within 100 s is enough"));
+    forecast_done(&forecast);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", w->now, &hasty, &forecast, NULL), 0);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_non_null(strstr(forecast.reason, " was not looked: too much happens"));
     forecast_done(&forecast);
     forecast = forecast_of(w, "b", 2, 4, 1000);
     assert_int_equal(forecast.verdict, FORECAST_AFTER_END);
@@ -413,6 +467,8 @@ int main(void)
         cmocka_unit_test(test_starts_now),
         cmocka_unit_test(test_starts_after_shrinking),
         cmocka_unit_test(test_starts_after_a_job_ends),
+        cmocka_unit_test(test_end_that_is_not_needed_is_no_cause),
+        cmocka_unit_test(test_copy_of_the_active_leaves_out_what_is_over),
         cmocka_unit_test(test_waits_and_nobody_knows_how_long),
         cmocka_unit_test(test_never_fits),
         cmocka_unit_test(test_what_is_refused_is_refused_the_same_way),
