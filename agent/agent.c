@@ -131,6 +131,9 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
     case AGENT_MOVED:
         tell(a, &action->id);
         break;
+    case AGENT_UNLISTED:
+        log_error("a fault of this program: %s; it is ignored", agent_core_unlisted(a->core));
+        break;
     case AGENT_LEAVE:
         leave(a);
         break;

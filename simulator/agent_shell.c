@@ -329,6 +329,9 @@ static void carry_out_one(struct sim *sim, struct sim_node *node, const struct a
         break;
     case AGENT_MOVED:
         break;
+    case AGENT_UNLISTED:
+        violate(sim, "core", "%s: %s", node->name, agent_core_unlisted(agent->core));
+        break;
     case AGENT_LEAVE:
         break; /* nobody asks an agent to leave here */
     }

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "agent/core/fence.h"
+#include "shared/error.h"
 #include "shared/macro.h"
 
 struct agent_core {
@@ -27,6 +28,7 @@ struct agent_core {
     bool report_queued;
     bool stopping;
     bool left;
+    struct edl_error unlisted;    /* the last move that the table of states does not list */
     uint64_t goodbye_at_us;       /* NEVER_US: not waiting for the last report */
     struct agent_action *actions; /* owned; taken from idx_action on */
     size_t idx_action, n_actions, room;
@@ -99,6 +101,11 @@ static void touch(struct agent_core *core)
     core->report_queued = true;
 }
 
+const char *agent_core_unlisted(const struct agent_core *core)
+{
+    return core->unlisted.text;
+}
+
 /* ---- units ---- */
 
 static struct agent_unit *find(const struct agent_core *core, const struct process_id *id)
@@ -128,7 +135,11 @@ static bool move(struct agent_core *core, struct agent_unit *unit, enum unit_eve
 {
     enum unit_state next;
 
-    if (unit_sm_step(unit->state, event, &next, NULL) < 0 || next == unit->state)
+    if (unit_sm_step(unit->state, event, &next, &core->unlisted) < 0) {
+        (void)add(core, AGENT_UNLISTED, &unit->id);
+        return false;
+    }
+    if (next == unit->state)
         return false;
     unit->state = next;
     (void)add(core, AGENT_MOVED, &unit->id);
@@ -165,8 +176,8 @@ static void stop_unit(struct agent_core *core, struct agent_unit *unit, uint64_t
 static bool take_facts(struct agent_core *core, struct agent_unit *unit,
                        const struct agent_facts *facts)
 {
-    if (unit->state == UNIT_EXITED)
-        return false;
+    if (unit->state == UNIT_EXITED) /* more of what is over changes nothing; life would be news */
+        return facts->phase == AGENT_RUNNING && move(core, unit, UNIT_EVENT_STARTED);
     unit->found = facts->found;
     switch (facts->phase) {
     case AGENT_STARTING:

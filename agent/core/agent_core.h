@@ -57,6 +57,7 @@ enum agent_action_kind {
     AGENT_REFRESH,   /* id; look at it again; answer: agent_core_observed */
     AGENT_REPORT,    /* there is something new to report: link_sm_changed */
     AGENT_MOVED,     /* id; its state changed: for people (log) */
+    AGENT_UNLISTED,  /* id; agent_core_unlisted tells of a bug: nothing was changed (log) */
     AGENT_LEAVE,     /* the program may end */
 };
 
@@ -129,6 +130,9 @@ uint64_t agent_core_next_us(const struct agent_core *core);
 
 /* agent_core_take - the next action; false when there is none */
 bool agent_core_take(struct agent_core *core, struct agent_action *ret);
+
+/* agent_core_unlisted - the last move that no table of states lists; "" when there was none */
+const char *agent_core_unlisted(const struct agent_core *core);
 
 uint64_t agent_core_lease_deadline_us(const struct agent_core *core);
 uint64_t agent_core_lease_us(const struct agent_core *core); /* 0 before the first report */

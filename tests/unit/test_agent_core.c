@@ -54,8 +54,9 @@ static struct agent_action last[AGENT_LEAVE + 1];
 static const char *take(void)
 {
     static const char letters[] = {
-        [AGENT_START] = 'S',   [AGENT_STOP] = 'T',   [AGENT_FORGET] = 'F', [AGENT_SEND_TAIL] = 'L',
-        [AGENT_REFRESH] = 'R', [AGENT_REPORT] = 'r', [AGENT_MOVED] = 'm',  [AGENT_LEAVE] = 'X'
+        [AGENT_START] = 'S',     [AGENT_STOP] = 'T',     [AGENT_FORGET] = 'F',
+        [AGENT_SEND_TAIL] = 'L', [AGENT_REFRESH] = 'R',  [AGENT_REPORT] = 'r',
+        [AGENT_MOVED] = 'm',     [AGENT_UNLISTED] = '!', [AGENT_LEAVE] = 'X'
     };
     static char text[64];
     struct agent_action action;
@@ -167,6 +168,23 @@ static void test_end_is_told_after_its_tail(void **state)
     tail(0, 1, false);
     reported(true);
     assert_string_equal(take(), "");
+}
+
+/* Nobody rises from the dead: whoever says so is at fault, and it is said. */
+static void test_move_that_no_table_lists_is_told(void **state)
+{
+    (void)state;
+    run_one();
+    assert_string_equal(agent_core_unlisted(core), "");
+    observed(0, 1, &gone);
+    (void)take();
+    observed(0, 1, &gone); /* saying it again is harmless */
+    assert_string_equal(take(), "");
+    observed(0, 1, &running);
+    assert_string_equal(take(), "!");
+    assert_string_equal(agent_core_unlisted(core),
+                        "a process that is exited cannot take 'started'");
+    assert_int_equal(unit(0, 1)->state, UNIT_EXITED);
 }
 
 static void test_start_that_fails_is_an_end(void **state)
@@ -361,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_one_life),
         TEST(test_end_is_told_after_its_tail),
+        TEST(test_move_that_no_table_lists_is_told),
         TEST(test_start_that_fails_is_an_end),
         TEST(test_nothing_before_the_first_orders),
         TEST(test_no_start_without_a_lease),

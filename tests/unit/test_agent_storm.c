@@ -334,6 +334,9 @@ static void do_action(const struct agent_action *action)
         break;
     case AGENT_MOVED:
         break;
+    case AGENT_UNLISTED:
+        fail_msg("%s", agent_core_unlisted(w.core));
+        break;
     case AGENT_LEAVE:
         assert_true(agent_core_is_all_told(w.core));
         w.left = true;
