@@ -116,7 +116,7 @@ static int run(const struct invocation *invocation)
     struct edl_error error = { 0 };
 
     if (!streq(arguments->args[0], "build") || given->out == NULL) {
-        (void)edl_error_set(&error, -EINVAL, "edl corpus: %s",
+        (void)edl_error_set(&error, -EINVAL, "corpus: %s",
                             given->out == NULL ? "--out DIR is missing" : "only `build` is known");
         (void)edl_error_remedy(&error, "edl corpus build --out DIR");
         return report_error(&error);

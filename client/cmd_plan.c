@@ -135,12 +135,12 @@ static int check(const struct plan_options *options, const struct arguments *arg
 
     if ((options->drain != NULL && options->scale != NULL) || arguments->n_args != wanted ||
         (asks_other && arguments->n_rest > 0))
-        (void)edl_error_set(&error, -EINVAL, "edl plan: one question at a time");
+        (void)edl_error_set(&error, -EINVAL, "plan: one question at a time");
     else if (arguments->n_rest == 0 && job_options_given(&options->job))
         (void)edl_error_set(&error, -EINVAL,
-                            "edl plan: these options describe a command, and there is none");
+                            "plan: these options describe a command, and there is none");
     else if (options->role != NULL && options->scale == NULL)
-        (void)edl_error_set(&error, -EINVAL, "edl plan: --role goes with --scale");
+        (void)edl_error_set(&error, -EINVAL, "plan: --role goes with --scale");
     else
         return STATUS_OK;
     (void)edl_error_remedy(&error, "edl plan FILE, edl plan [OPTION]... -- COMMAND..., edl plan "

@@ -17,19 +17,19 @@
 static const struct option_spec simulate_options[] = {
     { "faults", 0, OPTION_TEXT, "PROFILE", "none, network, crash, clock, storage, mixed, storm",
       AT(faults) },
-    { "seeds", 0, OPTION_U64, "N", "how many, one after the other (100)", AT(seeds) },
-    { "first-seed", 0, OPTION_U64, "S", "where they begin (1)", AT(first_seed) },
-    { "seed", 0, OPTION_U64, "N", "this one only; of a scenario: of its first round", AT(seed) },
+    { "seeds", 0, OPTION_COUNT, "N", "how many, one after the other (100)", AT(seeds) },
+    { "first-seed", 0, OPTION_COUNT, "S", "where they begin (1)", AT(first_seed) },
+    { "seed", 0, OPTION_COUNT, "N", "this one only; of a scenario: of its first round", AT(seed) },
     { "trace", 0, OPTION_FLAG, NULL, "print every event of the seed or round", AT(trace) },
     { "night", 0, OPTION_FLAG, NULL, "seeds until SIGINT or SIGTERM", AT(night) },
     { "duration", 0, OPTION_SECONDS, "T", "faults and submissions happen in it (by seed)",
       AT(duration_us) },
-    { "nodes", 0, OPTION_U64, "N", "machines of a seed (by seed, 2 to 8 mostly)", AT(nodes) },
+    { "nodes", 0, OPTION_COUNT, "N", "machines of a seed (by seed, 2 to 8 mostly)", AT(nodes) },
     { "policy", 0, OPTION_TEXT, "NAME", "instead of the scenario's (fulfilment)", AT(policy) },
     { "experiment", 0, OPTION_TEXT, "NAME",
-      "case1, case2 (both -fixed, -mixed), case2-packed, tutorial", AT(experiment) },
+      "case1, case2 and each -fixed or -mixed, case2-packed, tutorial", AT(experiment) },
     { "show", 0, OPTION_FLAG, NULL, "print the experiment's scenario, do not run it", AT(show) },
-    { "rounds", 0, OPTION_U64, "N", "of the scenario, each with the next seed (1; cases: 10)",
+    { "rounds", 0, OPTION_COUNT, "N", "of the scenario, each with the next seed (1; cases: 10)",
       AT(rounds) },
     { "plot", 0, OPTION_TEXT, "FILE", "write the first round's time series, tab separated",
       AT(plot) },
@@ -42,7 +42,7 @@ static int wrong_use(const char *text)
 {
     struct edl_error error = { 0 };
 
-    (void)edl_error_set(&error, -EINVAL, "edl simulate: %s", text);
+    (void)edl_error_set(&error, -EINVAL, "simulate: %s", text);
     (void)edl_error_remedy(&error, "edl help simulate");
     return report_error(&error);
 }
@@ -161,7 +161,9 @@ const struct verb verb_simulate = {
         "from the outside. The first violation is printed with the shortest history found and the\n"
         "command that replays it.\n"
         "With a FILE (edl-simulate(5)) or an experiment: waiting and completion times,\n"
-        "utilisation, fairness and resizes. Nothing needs a running cluster.",
+        "utilisation, fairness and resizes. A goal that is missed is no error: MET says so, and "
+        "met\n"
+        "in --json. Nothing needs a running cluster.",
     .options = simulate_options,
     .options_size = sizeof(struct simulate_options),
     .max_args = 1,

@@ -102,14 +102,14 @@ static int check(const struct submit_options *options, const struct arguments *a
     struct edl_error error = { 0 };
 
     if ((arguments->n_args > 0) == (arguments->n_rest > 0))
-        (void)edl_error_set(&error, -EINVAL, "edl submit: %s",
+        (void)edl_error_set(&error, -EINVAL, "submit: %s",
                             arguments->n_args > 0 ? "either documents or -- COMMAND, not both"
                                                   : "a document or a command is missing");
     else if (arguments->n_args > 0 && job_options_given(&options->job))
         (void)edl_error_set(&error, -EINVAL,
-                            "edl submit: only --follow goes with a document; the rest is in it");
+                            "submit: only --follow goes with a document; the rest is in it");
     else if (arguments->n_args > 1 && options->follow)
-        (void)edl_error_set(&error, -EINVAL, "edl submit: --follow takes one document");
+        (void)edl_error_set(&error, -EINVAL, "submit: --follow takes one document");
     else
         return STATUS_OK;
     (void)edl_error_remedy(&error, "edl submit FILE..., or edl submit [OPTION]... -- COMMAND...");

@@ -86,6 +86,8 @@ static int store_number(enum option_kind kind, const char *text, void *place)
     switch (kind) {
     case OPTION_U64:
         return parse_u64(text, place);
+    case OPTION_COUNT:
+        return parse_u64(text, place) < 0 || *(uint64_t *)place == 0 ? -EINVAL : 0;
     case OPTION_CPU:
         return parse_cpu(text, place);
     case OPTION_BYTES:
@@ -106,6 +108,7 @@ static const char *expectation(enum option_kind kind)
 {
     static const char *const texts[] = {
         [OPTION_U64] = "a whole number such as 4",
+        [OPTION_COUNT] = "a whole number from 1",
         [OPTION_CPU] = "cores such as 2, 0.5 or 200m",
         [OPTION_BYTES] = "bytes such as 64Mi or 1Gi",
         [OPTION_SECONDS] = "a time such as 500ms, 30s or 2m",

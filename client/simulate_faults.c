@@ -101,9 +101,8 @@ static char *replay_command(const struct series *series, uint64_t seed)
 {
     const struct simulate_options *options = series->options;
     _cleanup_free_ char *duration =
-        options->duration_us == 0
-            ? xstrdup("")
-            : text_format(" --duration %" PRIu64 "ms", options->duration_us / USEC_PER_MSEC);
+        options->duration_us == 0 ? xstrdup("")
+                                  : text_format(" --duration %" PRIu64 "us", options->duration_us);
     _cleanup_free_ char *nodes =
         options->nodes == 0 ? xstrdup("") : text_format(" --nodes %" PRIu64, options->nodes);
 
@@ -111,6 +110,19 @@ static char *replay_command(const struct series *series, uint64_t seed)
                        series->profile, seed, duration, nodes,
                        options->policy != NULL ? " --policy " : "",
                        options->policy != NULL ? options->policy : "");
+}
+
+/* A night may find many: each is printed at once, in a line of its own, and kept nowhere. */
+static void tell_json(struct series *series, json_t *take_violation)
+{
+    if (!series->options->night) {
+        (void)json_array_append_new(series->found, take_violation);
+        return;
+    }
+    (void)json_dumpf(take_violation, stdout, JSON_COMPACT);
+    (void)putchar('\n');
+    (void)fflush(stdout);
+    json_decref(take_violation);
 }
 
 static void print_violation(struct series *series, uint64_t seed, const struct sim_result *result)
@@ -121,11 +133,9 @@ static void print_violation(struct series *series, uint64_t seed, const struct s
     const char *schedule = result->schedule != NULL ? result->schedule : "";
 
     if (series->options->common.json) {
-        (void)json_array_append_new(series->found,
-                                    json_pack("{s:I, s:f, s:s, s:s, s:s, s:s}", "seed",
-                                              (json_int_t)seed, "at_s", at_s, "violation",
-                                              result->violation, "history", history, "schedule",
-                                              schedule, "replay", replay));
+        tell_json(series, json_pack("{s:I, s:f, s:s, s:s, s:s, s:s}", "seed", (json_int_t)seed,
+                                    "at_s", at_s, "violation", result->violation, "history",
+                                    history, "schedule", schedule, "replay", replay));
         return;
     }
     (void)printf("seed %" PRIu64 ": violated after %.6f s: %s\n", seed, at_s, result->violation);

@@ -24,16 +24,18 @@ static json_t *json_distribution(const struct distribution *d)
                      d->p50, "p95", d->p95, "max", d->max);
 }
 
-static json_t *json_job(const struct scenario_job_result *job)
+static json_t *json_job(const struct scenario_job_result *job, uint64_t end_us)
 {
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:I}", "name", job->name,
-                     "state", job_state_to_string(job->state), "submitted_s",
-                     json_moment(job->submitted_us), "acknowledged_s",
-                     json_moment(job->acknowledged_us), "placed_s", json_moment(job->placed_us),
-                     "started_s", json_moment(job->started_us), "shown_running_s",
-                     json_moment(job->shown_us), "ended_s", json_moment(job->ended_us), "trainers",
-                     (json_int_t)job->trainers, "trainers_plateau", job->trainers_mean, "resizes",
-                     (json_int_t)job->resizes);
+    /* one that was to be submitted after the end has no state */
+    const char *state = job->submitted_us > end_us ? NULL : job_state_to_string(job->state);
+
+    return json_pack("{s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f, s:I}", "name", job->name,
+                     "state", state, "submitted_s", json_moment(job->submitted_us),
+                     "acknowledged_s", json_moment(job->acknowledged_us), "placed_s",
+                     json_moment(job->placed_us), "started_s", json_moment(job->started_us),
+                     "shown_running_s", json_moment(job->shown_us), "ended_s",
+                     json_moment(job->ended_us), "trainers", (json_int_t)job->trainers,
+                     "trainers_plateau", job->trainers_mean, "resizes", (json_int_t)job->resizes);
 }
 
 static json_t *json_round(const struct scenario_result *r)
@@ -41,7 +43,7 @@ static json_t *json_round(const struct scenario_result *r)
     json_t *jobs = json_array(), *returns = json_array();
 
     for (size_t i = 0; i < r->n_jobs; i++)
-        (void)json_array_append_new(jobs, json_job(&r->jobs[i]));
+        (void)json_array_append_new(jobs, json_job(&r->jobs[i], r->end_us));
     for (size_t i = 0; i < r->n_returns; i++)
         (void)json_array_append_new(returns, json_moment(r->short_returns_us[i]));
 
@@ -77,9 +79,9 @@ static json_t *json_goals(const struct simulate_play *play)
         double value = experiment_figure(figure, play->rounds, play->n);
 
         (void)json_array_append_new(figures,
-                                    json_pack("{s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}",
+                                    json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}",
                                               "key", figure->key, "name", figure->name, "unit",
-                                              figure->unit, "value", value, "at_most",
+                                              figure->unit, "value", json_figure(value), "at_most",
                                               json_figure(figure->at_most), "at_least",
                                               json_figure(figure->at_least), "met",
                                               experiment_has_goal(figure)
