@@ -18,7 +18,7 @@
 #include <utlist.h>
 
 #define CPU_MILLICORES_MAX UINT64_C(100000000)
-#define MEMORY_BYTES_MAX (UINT64_C(1) << 55)
+#define MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */
 
 #define QUARANTINE_AFTER 3
 #define QUARANTINE_WITHIN_US (600 * USEC_PER_SEC)

@@ -90,11 +90,6 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         if (!process_state_is_final(process->state))
             restore_live(cluster, job, process, now);
     }
-    /* deadlines of another boot mean nothing now; a back-off is never longer than this */
-    for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        for (uint32_t i = 0; i < job->n_slots[r]; i++)
-            job->slots[r][i].not_before_us =
-                MIN_OF(job->slots[r][i].not_before_us, now.now_us + BACKOFF_MAX_US);
     history_trim(job);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, "restored", "the scheduler was started again");

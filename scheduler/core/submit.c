@@ -7,7 +7,7 @@
 
 /* Bounds that keep every sum of requests far from overflow. */
 #define CPU_MILLICORES_MAX UINT64_C(1000000000)
-#define MEMORY_BYTES_MAX (UINT64_C(1) << 50)
+#define MEMORY_BYTES_MAX (UINT64_C(1) << 46)
 #define GPUS_MAX ((uint32_t)NODE_GPUS_MAX)
 
 struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec)
