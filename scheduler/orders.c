@@ -131,7 +131,9 @@ static void add_own(json_t *env, const struct process *process)
     set_number(env, "EDL_PASSES", job->spec->passes);
 }
 
-/* What it may see of its node's GPUs: what it was granted, and no other; "" hides them all. */
+/* What it may see of its node's GPUs: what it was granted, and no other; "" hides them all. CUDA by
+ * itself numbers the fastest first; the agent and nvidia-smi number by the bus (CUDA C++
+ * Programming Guide, environment variables). */
 static void add_gpus(json_t *env, const struct process *process)
 {
     char text[NODE_GPUS_MAX * 3 + 1] = "";
@@ -141,6 +143,7 @@ static void add_gpus(json_t *env, const struct process *process)
         if (process->gpu_mask & UINT64_C(1) << i)
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, "%s%d", used > 0 ? "," : "", i);
+    set_text(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     set_text(env, "CUDA_VISIBLE_DEVICES", text);
     set_text(env, "EDL_GPUS", text);
 }

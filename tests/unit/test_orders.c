@@ -136,6 +136,7 @@ static void test_environment_shows_granted_gpus_only(void **state)
     process->gpu_mask = UINT64_C(1) << 63 | 1 << 2 | 1;
     env = order_environment(process);
     assert_env(env, "CUDA_VISIBLE_DEVICES", "0,2,63");
+    assert_env(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     assert_env(env, "EDL_GPUS", "0,2,63");
     json_decref(env);
     process->gpu_mask = 0;
