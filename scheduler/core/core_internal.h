@@ -188,6 +188,12 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
  * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
 void queue_enter(struct cluster *cluster, struct job *job, bool tell);
 void queue_leave(struct cluster *cluster, struct job *job);
+/* spec_fits_ever - its minimum fits all nodes that are known, taken for empty and present; false:
+ * it has to wait for another node or ask for less. A search in the index */
+bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec);
+/* explain_never - why not, in numbers, and what would change it */
+void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
+                   size_t size);
 /* the node is about to be freed */
 void plan_forget_node(struct cluster *cluster, struct node *node);
 /* the deadline of the job's task queue may have moved */

@@ -9,27 +9,36 @@
 #include <stdio.h>
 #include <utlist.h>
 
-/* Takes nodes that are away for present: "never" is a strong word. */
-bool queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
+/* spec_fits_ever - see core_internal.h. Takes nodes that are away for present: "never" is a strong
+ * word. */
+bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
 {
     struct capacity *offered = &cluster->planner->offered;
     struct demand demands[JOB_ROLES_MAX];
     size_t mark = capacity_mark(offered);
-    size_t n;
+    size_t n = gang_demands(spec, demands);
+    bool fits = place_gang(offered, demands, n, true, NULL);
 
-    if (class->fits_version == cluster->offers_version)
-        return class->fits_ever;
-    n = gang_demands(class->jobs->spec, demands);
-    class->fits_ever = place_gang(offered, demands, n, true, NULL);
-    class->fits_version = cluster->offers_version;
     capacity_roll_back(offered, mark);
+    return fits;
+}
+
+bool queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
+{
+    if (class->fits_version != cluster->offers_version) {
+        class->fits_ever = spec_fits_ever(cluster, class->jobs->spec);
+        class->fits_version = cluster->offers_version;
+    }
     return class->fits_ever;
 }
 
-static void say_never(const struct cluster *cluster, const struct job *job,
-                      const struct demand *demands, size_t n, char *buffer, size_t size)
+/* explain_never - see core_internal.h */
+void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
+                   size_t size)
 {
     const struct capacity *offered = &cluster->planner->offered;
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(spec, demands);
     struct resources total = gang_total(demands, n);
     char need[80];
 
@@ -41,8 +50,9 @@ static void say_never(const struct cluster *cluster, const struct job *job,
             continue;
         resources_describe(&want->need, need, sizeof need);
         (void)snprintf(buffer, size,
-                       "one %s needs %s and %lld ports%s%s: no node offers that much, even empty",
-                       job->spec->roles[demands[i].role].name, need, (long long)want->need.ports,
+                       "one %s needs %s and %lld ports%s%s: no node offers that much, even empty; "
+                       "a larger node or a smaller request would change it",
+                       spec->roles[demands[i].role].name, need, (long long)want->need.ports,
                        want->selector != NULL ? " on a node with " : "",
                        want->selector != NULL
                            ? labels_describe(want->selector, labels, sizeof labels)
@@ -52,7 +62,7 @@ static void say_never(const struct cluster *cluster, const struct job *job,
     resources_describe(&total, need, sizeof need);
     (void)snprintf(buffer, size,
                    "its minimum of %zu processes needs %s: the %u nodes offer %lldm CPU and cannot "
-                   "hold it even when empty",
+                   "hold it even when empty; more nodes or a lower minimum would change it",
                    gang_size(demands, n), need, capacity_n_rooms(offered),
                    (long long)offered->free_cpu_millicores);
 }
@@ -130,7 +140,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
         (void)snprintf(buffer, size, "no node is ready to take processes");
         break;
     case VERDICT_NEVER:
-        say_never(cluster, job, demands, n, buffer, size);
+        explain_never(cluster, job->spec, buffer, size);
         break;
     }
 }
