@@ -187,6 +187,8 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
             last = job->id;
             n++;
             promised += job->plan.promised;
+            if (job->plan.places != NULL && !job->plan.promised)
+                return BROKEN("job %s keeps places that it is not promised", job->spec->name);
         }
         if (n != class->n_jobs || n == 0)
             return BROKEN("a class of %u jobs says it has %u", n, class->n_jobs);

@@ -108,6 +108,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->submitted_us = job->submitted_us;
     to->waits_for_room = job->waits_for_room;
     to->plan.verdict = job->plan.verdict;
+    to->plan.held_back = job->plan.held_back;
     copy_places(copy, job, to);
     deadline_set(&copy->planner->deadlines, &to->plan.backoff, DEADLINE_BACKOFF, to,
                  deadline_at(&job->plan.backoff));
@@ -120,6 +121,20 @@ static void copy_job(struct cluster *copy, const struct job *job)
     {
         other->reported = process->reported;
         other = other->job_next;
+    }
+}
+
+/* The room itself is reserved when the copy goes through its queue, which its first plan does. */
+static void copy_promises(struct cluster *copy, const struct cluster *cluster)
+{
+    const struct queue *from = &cluster->planner->queue;
+    struct queue *to = &copy->planner->queue;
+
+    for (size_t i = 0; i < from->n_promised; i++) {
+        struct job *job = cluster_job(copy, from->promised[i]->id);
+
+        job->plan.promised = true;
+        to->promised[to->n_promised++] = job;
     }
 }
 
@@ -151,6 +166,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))
             copy_job(copy, job);
+    copy_promises(copy, cluster);
     cluster_effects_clear(copy);
     copy->plan_wanted = cluster->plan_wanted;
     return copy;

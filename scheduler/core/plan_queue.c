@@ -88,6 +88,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     queue_forget_fresh(queue, class);
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 || queue_fits_ever(plan->cluster, class))) {
+        queue_forget_places(job);
         queue_tell(plan->cluster, job, VERDICT_NO_NODES);
         return FAILED;
     }
@@ -96,6 +97,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     if (try_now(plan, job, demands, n))
         return STARTED;
     if (!queue_fits_ever(plan->cluster, class)) {
+        queue_forget_places(job);
         queue_set_never(plan->cluster, class, true);
         return FAILED;
     }
@@ -118,6 +120,22 @@ static void tell_fresh(struct cluster *cluster)
 
         queue_forget_fresh(queue, class);
         queue_tell(cluster, class->next, VERDICT_DEEP);
+    }
+}
+
+/* Whose turn did not come any more keeps nothing of what it was promised: neither the places, on
+ * nodes that may go, nor the words. */
+static void tell_broken(struct plan *plan, struct job *const *promised, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct job *job = promised[i];
+        const struct queue_class *class = job->plan.queue_class;
+
+        if (class == NULL || job->plan.promised)
+            continue; /* it started, or is promised room again */
+        queue_forget_places(job);
+        if (job->plan.verdict == VERDICT_PROMISED)
+            queue_tell(plan->cluster, job, job == class->next ? VERDICT_DEEP : VERDICT_BEHIND);
     }
 }
 
@@ -144,6 +162,7 @@ static void go_through(struct plan *plan)
         at = tree_after(&queue->order, &key.tree);
     }
     tell_fresh(plan->cluster);
+    tell_broken(plan, promised, n_promised);
     /* who came later was in nobody's way then but is now: once more, until it is stable */
     if (n_assigned != plan->planner->n_assigned || n_promised != queue->n_promised ||
         memcmp(promised, queue->promised, n_promised * sizeof(*promised)) != 0)
