@@ -145,9 +145,11 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
 
 static void expire_tasks(struct cluster *cluster, struct job *job, struct instant now)
 {
+    uint32_t pass = task_queue_pass(job->queue);
+
     if (task_queue_expire(job->queue, now.now_us) > 0) {
-        effect_save_tasks(cluster, job);
         effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
+        tasks_changed(cluster, job, pass, now);
     }
     job_tasks_changed(cluster, job);
 }

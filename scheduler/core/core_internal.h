@@ -59,6 +59,12 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
  */
 void job_settle(struct cluster *cluster, struct job *job, struct instant now);
 
+/* --- tasks.c
+ * -------------------------------------------------------------------------------------------- */
+/* tasks_changed - its queue changed, which was in this pass before: it is saved, and a pass that
+ * ended by it is told of, however its last task went */
+void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, struct instant now);
+
 /* --- job_roles.c: pure questions about a job
  * ------------------------------------------------------------- */
 /* job_elastic_role - the one role that grows and shrinks, or -1 */

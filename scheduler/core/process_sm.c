@@ -193,16 +193,19 @@ void process_stop(struct cluster *cluster, struct process *process, bool again, 
     effect_orders(cluster, process->node);
 }
 
-static void release_tasks(struct cluster *cluster, struct process *process, bool failed)
+static void release_tasks(struct cluster *cluster, struct process *process, bool failed,
+                          struct instant now)
 {
     struct job *job = process->job;
+    uint32_t pass;
 
     if (job->queue == NULL)
         return;
+    pass = task_queue_pass(job->queue);
     /* after the last pass it may have been the elected saver, which is stored as well */
     if (task_queue_release_holder(job->queue, process->incarnation, failed) > 0 ||
         task_queue_is_finished(job->queue))
-        effect_save_tasks(cluster, job);
+        tasks_changed(cluster, job, pass, now);
 }
 
 static uint64_t backoff_us(const struct job *job, uint32_t failures)
@@ -299,7 +302,7 @@ void process_exited(struct cluster *cluster, struct process *process,
         node_start_failed(cluster, process->node, job, now);
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
-    release_tasks(cluster, process, !process->stop_wanted && !success);
+    release_tasks(cluster, process, !process->stop_wanted && !success, now);
     if (!process->stop_wanted && job_is_started(job))
         ended_by_itself(cluster, process, now);
     job_settle(cluster, job, now);
@@ -316,6 +319,6 @@ void process_lost(struct cluster *cluster, struct process *process, const char *
     }
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_LOST, now);
-    release_tasks(cluster, process, false);
+    release_tasks(cluster, process, false, now);
     job_settle(cluster, job, now);
 }

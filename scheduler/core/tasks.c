@@ -21,6 +21,14 @@ static int check_holder(const struct process *holder, bool needs_queue, struct e
     return 0;
 }
 
+void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, struct instant now)
+{
+    effect_save_tasks(cluster, job);
+    for (; pass < task_queue_pass(job->queue); pass++)
+        effect_event(cluster, now, job, "", "pass-ended", "pass %u of %u ended", pass + 1,
+                     task_queue_passes(job->queue));
+}
+
 /* cluster_set_dataset - the first wins; the same again is accepted and freed; refused: the caller
  * keeps the queue */
 int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_queue *take_queue,
@@ -77,18 +85,14 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
                         uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error)
 {
     struct job *job = holder->job;
-    bool pass_ended = false;
+    uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
     int r = check_holder(holder, true, error);
 
     if (r >= 0)
-        r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, &pass_ended,
-                              error);
+        r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, NULL, error);
     if (r < 0)
         return r;
-    effect_save_tasks(cluster, job);
-    if (pass_ended)
-        effect_event(cluster, now, job, "", "pass-ended", "pass %u of %u ended", pass + 1,
-                     task_queue_passes(job->queue));
+    tasks_changed(cluster, job, before, now);
     return 0;
 }
 
@@ -96,17 +100,17 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
 int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t task, uint32_t pass,
                       uint32_t lease, bool returned, struct instant now, struct edl_error *error)
 {
+    struct job *job = holder->job;
+    uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
     int r = check_holder(holder, true, error);
 
     if (r >= 0)
-        r = task_queue_fail(holder->job->queue, task, pass, lease, holder->incarnation, returned,
-                            error);
+        r = task_queue_fail(job->queue, task, pass, lease, holder->incarnation, returned, error);
     if (r < 0)
         return r;
-    effect_save_tasks(cluster, holder->job);
     if (!returned)
-        effect_event(cluster, now, holder->job, holder->node_name, "task-failed", "task %u failed",
-                     task);
+        effect_event(cluster, now, job, holder->node_name, "task-failed", "task %u failed", task);
+    tasks_changed(cluster, job, before, now);
     return 0;
 }
 

@@ -390,6 +390,69 @@ static void test_crash_after_the_model_is_saved_needs_no_replacement(void **stat
     world_free(w);
 }
 
+/* Counts what the log is told, on the way to the disk. */
+static unsigned n_passes_ended;
+
+static void commit_and_count(void *userdata, const struct effect *effects, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        n_passes_ended += effects[i].kind == EFFECT_EVENT && streq(effects[i].event, "pass-ended");
+    memory_store_commit(userdata, effects, n);
+}
+
+enum failure { TASK_FAILS, LEASE_EXPIRES, HOLDER_DIES, FAILURES };
+
+static void fail_task(struct world *w, const struct job *job, enum failure failure)
+{
+    struct process *process = world_live(job, "trainer", 0);
+    enum task_lease_result result = TASK_LEASE_WAIT;
+    struct task *task = NULL;
+    bool save = false;
+
+    assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(result, TASK_LEASE_GIVEN);
+    if (failure == TASK_FAILS)
+        assert_int_equal(cluster_fail_task(w->cluster, process, task->id,
+                                           task_queue_pass(job->queue), task->lease, false, w->now,
+                                           NULL),
+                         0);
+    else if (failure == HOLDER_DIES)
+        world_exit(w, process, 1, 0);
+    else
+        for (unsigned i = 0; i < 61; i++)
+            world_second(w);
+    world_run(w, 4);
+}
+
+/* However the last task of a pass went: who follows the log learns of the pass' end. */
+static void test_pass_ends_with_an_event_when_its_last_task_is_discarded(void **state)
+{
+    (void)state;
+    for (int failure = TASK_FAILS; failure < FAILURES; failure++) {
+        struct world *w = world_new(1, 1000, GIB, 1000);
+        struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
+        struct job *job;
+
+        spec->restart_backoff_us = 0;
+        w->disk.commit = commit_and_count;
+        n_passes_ended = 0;
+        job = world_submit(w, spec);
+        world_run(w, 3);
+        assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 2), "aa", w->now,
+                                             NULL),
+                         0);
+        for (unsigned i = 0; i < 4; i++) {
+            assert_int_equal(n_passes_ended, 0);
+            fail_task(w, job, (enum failure)failure);
+        }
+        assert_int_equal(task_queue_pass(job->queue), 1);
+        assert_int_equal(n_passes_ended, 1);
+        world_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_dead_incarnation_gets_no_task_and_loses_its_own),
         cmocka_unit_test(test_restart_changes_nothing_and_goes_on),
         cmocka_unit_test(test_crash_after_the_model_is_saved_needs_no_replacement),
+        cmocka_unit_test(test_pass_ends_with_an_event_when_its_last_task_is_discarded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
