@@ -63,9 +63,8 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->foreign_peak_memory = node->foreign_peak_memory;
     deadline_set(&copy->planner->deadlines, &to->foreign_falls, DEADLINE_FOREIGN, to,
                  deadline_at(&node->foreign_falls));
-    to->failed_start_job = node->failed_start_job;
-    to->failed_starts = node->failed_starts;
-    to->failed_starts_since_us = node->failed_starts_since_us;
+    memcpy(to->start_failures, node->start_failures, sizeof to->start_failures);
+    to->n_start_failures = node->n_start_failures;
     to->report_sent_us = node->report_sent_us;
     to->processes = NULL; /* the same ones, in the order of the original */
     DL_FOREACH2(node->processes, process, node_next)

@@ -82,6 +82,15 @@ struct node_offer {
     struct labels labels;
 };
 
+/* A job whose process could not be started on a node. Whoever submits the same job again is the
+ * same one. */
+#define START_FAILURES_MAX 8
+struct start_failure {
+    uint64_t who; /* digest of its user and name */
+    uint64_t at_us;
+    bool jobs_fault; /* it fails on other nodes, too, or others could be started here */
+};
+
 struct node {
     char name[NODE_NAME_MAX + 1];
     enum node_state state;
@@ -112,11 +121,11 @@ struct node {
     uint64_t foreign_planned_cpu,
         foreign_planned_memory; /* foreign load that plans reckon with: rises at once, falls late */
     uint64_t foreign_peak_cpu,
-        foreign_peak_memory;         /* the most since it began to be lower than planned */
-    struct deadline foreign_falls;   /* then the peak becomes what is planned with */
-    uint64_t failed_start_job;       /* the job of the last start that failed here */
-    uint32_t failed_starts;          /* in a row, of different jobs */
-    uint64_t failed_starts_since_us; /* the first of them */
+        foreign_peak_memory;       /* the most since it began to be lower than planned */
+    struct deadline foreign_falls; /* then the peak becomes what is planned with */
+    /* the last different jobs that could not be started here, oldest first */
+    struct start_failure start_failures[START_FAILURES_MAX];
+    uint32_t n_start_failures;
     /* sums over its live processes, kept up to date by process_count and checked by cluster_check
      */
     uint32_t n_processes;

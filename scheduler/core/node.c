@@ -5,8 +5,9 @@
  *                |            |            |
  *                +------------+------------+--> lost --(a report)--> what it was before
  *
- * A ready node on which the processes of three different jobs in a row could not be started is
- * quarantined: it takes nothing new until an operator sets it ready.
+ * A ready node on which the processes of three different jobs could not be started within ten
+ * minutes, and none could, is quarantined: it takes nothing new until an operator sets it ready. A
+ * job that cannot be started on another node either does not count.
  *
  * A node takes no process before a complete report (its first one, the first since it was lost, the
  * first since the scheduler was started), none of what it offers less of than is granted, and none
@@ -179,8 +180,8 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
 
 void node_started(struct node *node)
 {
-    node->failed_starts = 0;
-    node->failed_start_job = 0;
+    for (uint32_t i = 0; i < node->n_start_failures; i++)
+        node->start_failures[i].jobs_fault = true;
 }
 
 #define TO(state) (1U << (state))
@@ -213,7 +214,7 @@ static void set_state(struct cluster *cluster, struct node *node, enum node_stat
     process_count(process, 1);
     DL_FOREACH2(node->processes, process, node_next) /* only now: it looks at all of the job */
     job_touch(cluster, process->job);
-    node_started(node);
+    node->n_start_failures = 0;
     node_refresh(cluster, node);
     effect_save_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
@@ -246,24 +247,77 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->offer_shrunk = false;
 }
 
-/* One job that cannot start is that job's fault; several in a row are the node's. */
+static bool is_recent(const struct start_failure *failure, struct instant now)
+{
+    return now.now_us - failure->at_us <= QUARANTINE_WITHIN_US;
+}
+
+/* It fails on another node as well: that is remembered there, and neither is to blame. Linear in
+ * the nodes: it happens for failed starts only, each of which cost an agent a fork. */
+static bool fails_elsewhere(struct cluster *cluster, const struct node *here, uint64_t who,
+                            struct instant now)
+{
+    bool elsewhere = false;
+
+    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
+        for (uint32_t i = 0; node != here && i < node->n_start_failures; i++) {
+            struct start_failure *failure = &node->start_failures[i];
+
+            if (failure->who != who || !is_recent(failure, now))
+                continue;
+            failure->jobs_fault = true;
+            elsewhere = true;
+        }
+    return elsewhere;
+}
+
+/* Keeps the last different ones; one that fails again is the newest again. */
+static void note_start_failure(struct node *node, const struct start_failure *failure,
+                               struct instant now)
+{
+    bool jobs_fault = failure->jobs_fault;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < node->n_start_failures; i++) {
+        const struct start_failure *old = &node->start_failures[i];
+
+        if (old->who == failure->who)
+            jobs_fault = jobs_fault || old->jobs_fault;
+        else if (is_recent(old, now))
+            node->start_failures[n++] = *old;
+    }
+    if (n == START_FAILURES_MAX) {
+        n--;
+        memmove(&node->start_failures[0], &node->start_failures[1],
+                n * sizeof node->start_failures[0]);
+    }
+    node->start_failures[n] = *failure;
+    node->start_failures[n++].jobs_fault = jobs_fault;
+    node->n_start_failures = n;
+}
+
+/* One job that cannot be started is that job's fault, and so is one that cannot be started
+ * anywhere, however often it is submitted; several different ones that fail here alone are the
+ * node's. */
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now)
 {
-    if (node->state != NODE_READY || node->failed_start_job == job->id)
+    struct start_failure failure = { .who = digest_text(digest_text(0, job->user), job->spec->name),
+                                     .at_us = now.now_us };
+    uint32_t blaming = 0;
+
+    if (node->state != NODE_READY)
         return;
-    if (node->failed_starts == 0 ||
-        now.now_us - node->failed_starts_since_us > QUARANTINE_WITHIN_US) {
-        node->failed_starts = 0;
-        node->failed_starts_since_us = now.now_us;
-    }
-    node->failed_start_job = job->id;
-    if (++node->failed_starts < QUARANTINE_AFTER)
+    failure.jobs_fault = fails_elsewhere(cluster, node, failure.who, now);
+    note_start_failure(node, &failure, now);
+    for (uint32_t i = 0; i < node->n_start_failures; i++)
+        blaming += !node->start_failures[i].jobs_fault;
+    if (blaming < QUARANTINE_AFTER)
         return;
     node->admin_state = NODE_QUARANTINED;
     set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
-              "is quarantined: three jobs in a row could not start there; set it ready when it is "
-              "mended",
+              "is quarantined: three different jobs could not be started there and none could; set "
+              "it ready when it is mended",
               now);
 }
 
