@@ -63,6 +63,21 @@ static void add_node(struct table *table, const json_t *node)
     add_labels(table, json_object_get(node, "labels"));
 }
 
+/* What a node waits for is a sentence: it stands below the table. */
+static void print_reasons(json_t *nodes)
+{
+    size_t i;
+    const json_t *node;
+
+    json_array_foreach(nodes, i, node)
+    {
+        const char *reason = json_text(node, "reason");
+
+        if (*reason != '\0')
+            printf("node %s %s\n", json_text(node, "name"), reason);
+    }
+}
+
 static int run(const struct invocation *invocation)
 {
     static const char *const headers[] = { "NODE",    "STATE",  "ADDRESS", "CPU",  "GRANTED",
@@ -89,6 +104,7 @@ static int run(const struct invocation *invocation)
 
     json_array_foreach(json_object_get(answer, "nodes"), i, node) add_node(table, node);
     table_print(table, stdout);
+    print_reasons(json_object_get(answer, "nodes"));
     return STATUS_OK;
 }
 

@@ -158,7 +158,7 @@ json_t *node_to_json(const struct node *node)
 
     DL_FOREACH2(node->processes, process, node_next)
     n++;
-    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:o,s:o}", "name",
+    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:s,s:o,s:o}", "name",
                      node->name, "state", node_state_to_string(node->state), "address",
                      node->offer.address, "cpu_millicores", (json_int_t)node->offer.cpu_millicores,
                      "cpu_granted_millicores", (json_int_t)node->cpu_granted_millicores,
@@ -167,6 +167,6 @@ json_t *node_to_json(const struct node *node)
                      "gpus_granted", (json_int_t)node->gpus_granted, "foreign_cpu_millicores",
                      (json_int_t)node->foreign_cpu_millicores, "processes", (json_int_t)n,
                      "last_report_us", (json_int_t)node->last_report_wall_us, "numa_nodes",
-                     (int)node->offer.numa_nodes, "labels", labels_to_json(&node->offer.labels),
-                     "devices", devices_to_json(node));
+                     (int)node->offer.numa_nodes, "reason", node_reason(node), "labels",
+                     labels_to_json(&node->offer.labels), "devices", devices_to_json(node));
 }

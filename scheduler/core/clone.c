@@ -65,6 +65,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
                  deadline_at(&node->foreign_falls));
     memcpy(to->start_failures, node->start_failures, sizeof to->start_failures);
     to->n_start_failures = node->n_start_failures;
+    memcpy(to->waits, node->waits, sizeof to->waits);
     to->report_sent_us = node->report_sent_us;
     to->processes = NULL; /* the same ones, in the order of the original */
     DL_FOREACH2(node->processes, process, node_next)

@@ -126,6 +126,7 @@ struct node {
     /* the last different jobs that could not be started here, oldest first */
     struct start_failure start_failures[START_FAILURES_MAX];
     uint32_t n_start_failures;
+    char waits[256]; /* for whom it drains still, "" nobody; derived by each plan */
     /* sums over its live processes, kept up to date by process_count and checked by cluster_check
      */
     uint32_t n_processes;
@@ -217,6 +218,8 @@ struct job_plan {
     struct deadline backoff, tasks;
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     bool promised;                   /* room is being made for its gang */
+    uint64_t drain_pass;             /* the last one that looked at it */
+    bool drain_stays;                /* what that found: nobody stands in for what leaves */
     bool held_back;                  /* it is there but for the load of what is being stopped */
     struct placed *places;           /* where: what it is promised again if it can be; owned */
     size_t n_places;
@@ -380,6 +383,8 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
 /* cluster_set_node_state - NODE_READY, NODE_CORDONED or NODE_DRAINING */
 int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node_state state,
                            struct instant now, struct edl_error *error);
+/* node_reason - what keeps it from being what is wished for, as a sentence; "" nothing */
+const char *node_reason(const struct node *node);
 /* cluster_remove_node - EDL_EBADTRANSITION while processes of ours live there (drain it first) */
 int cluster_remove_node(struct cluster *cluster, struct node *node, struct instant now,
                         struct edl_error *error);

@@ -135,9 +135,19 @@ static void note_reason(struct run *run, const struct job *job)
                    about_other ? job->spec->name : "", about_other ? ": " : "", job->reason);
 }
 
-/* Nobody lacks anything, but it is not over. */
+/* Nobody lacks anything, but it is not over: a node waits for others, or it takes longer than was
+ * looked at. */
 static void note_cut_short(struct run *run)
 {
+    const struct node *node =
+        run->change->node != NULL ? cluster_node(run->play.cluster, run->change->node) : NULL;
+
+    if (node != NULL && *node_reason(node) != '\0') {
+        (void)snprintf(run->forecast->code, sizeof run->forecast->code, "drain-waits");
+        (void)snprintf(run->forecast->reason, sizeof run->forecast->reason, "node %s %s",
+                       node->name, node_reason(node));
+        return;
+    }
     (void)snprintf(run->forecast->code, sizeof run->forecast->code, "not-over");
     (void)snprintf(run->forecast->reason, sizeof run->forecast->reason,
                    "it is not over within the time that was looked at");

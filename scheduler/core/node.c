@@ -24,6 +24,9 @@
 #define QUARANTINE_AFTER 3
 #define QUARANTINE_WITHIN_US (600 * USEC_PER_SEC)
 
+#define REASON_QUARANTINED                                                                         \
+    "three different jobs could not be started there and none could; set it ready when it is "     \
+    "mended"
 #define REASON_REBOOTED "its node was started again"
 
 struct node_offer node_offer_bounded(const struct node_offer *offer)
@@ -187,8 +190,8 @@ void node_started(struct node *node)
 #define TO(state) (1U << (state))
 
 /* Invariant of each: ready takes processes (if it reported); cordoned takes none; draining takes
- * none and keeps none; quarantined takes none until somebody says ready; lost has none, and no
- * lease. */
+ * none and keeps what could go nowhere without a loss; quarantined takes none until somebody says
+ * ready; lost has none, and no lease. */
 static const unsigned allowed[] = {
     [NODE_READY] = TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST) | TO(NODE_QUARANTINED),
     [NODE_CORDONED] = TO(NODE_READY) | TO(NODE_DRAINING) | TO(NODE_LOST),
@@ -215,6 +218,7 @@ static void set_state(struct cluster *cluster, struct node *node, enum node_stat
     DL_FOREACH2(node->processes, process, node_next) /* only now: it looks at all of the job */
     job_touch(cluster, process->job);
     node->n_start_failures = 0;
+    node->waits[0] = '\0';
     node_refresh(cluster, node);
     effect_save_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
@@ -316,9 +320,7 @@ void node_start_failed(struct cluster *cluster, struct node *node, const struct 
         return;
     node->admin_state = NODE_QUARANTINED;
     set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
-              "is quarantined: three different jobs could not be started there and none could; set "
-              "it ready when it is mended",
-              now);
+              "is quarantined: " REASON_QUARANTINED, now);
 }
 
 /* true: the node was started again since its last report */
@@ -580,6 +582,14 @@ int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node
                                        : "is being emptied",
               now);
     return 0;
+}
+
+/* node_reason - see cluster.h */
+const char *node_reason(const struct node *node)
+{
+    if (node->state == NODE_DRAINING)
+        return node->waits;
+    return node->state == NODE_QUARANTINED ? REASON_QUARANTINED : "";
 }
 
 /* cluster_remove_node - see cluster.h; node is freed */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - planning: from what is to what is wanted next, at the cost of what changed
  *
- *   1. what runs on draining nodes leaves (plan_nodes.c)
+ *   1. elastic instances on draining nodes for which others stand in leave (plan_nodes.c)
  *   2. touched jobs keep to their bounds; it is known which ones lack something (plan_repair.c)
  *   3. nodes that owe are relieved (plan_nodes.c)
- *   4. lacking jobs are repaired and waiting gangs start, or room is made for them (plan_queue.c);
+ *   4. lacking jobs are repaired, what is to leave a draining node moves to a place elsewhere, and
+ *      waiting gangs start, or room is made for them (plan_queue.c);
  *      only when something might fit that did not, or somebody new waits
  *   5. the policy grows and shrinks elastic jobs (plan_grow.c)
  *   6. touched jobs are settled: sizes, states, reasons
@@ -133,6 +134,7 @@ static void pass(struct cluster *cluster, struct instant now)
     tell_policy(&plan);
     plan_ask_policy(&plan);
     changed = finish(&plan);
+    plan_drain_tell(&plan);
     plan_queue_release(&plan);
     /* what was decided since may make room for who waits, and stand in for what leaves its node */
     if ((plan.planner->queue.wanted && plan_queue_waits(plan.planner)) ||

@@ -82,6 +82,7 @@ struct planner {
     struct policy_state *policy;
     struct queue queue;
     uint64_t n_assigned; /* processes, ever */
+    uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };
 
 /* One pass. */
@@ -166,7 +167,12 @@ void job_set_lacking(struct planner *planner, struct job *job, bool lacking);
 
 /* --- plan_nodes.c: nodes that are emptied or owe
  * ------------------------------------------------------------------------------------------- */
+/* what others stand in for leaves the nodes that drain */
 void plan_drain(struct plan *plan);
+/* what is left there moves where there is a place; after repairs and before the queue */
+void plan_drain_to_places(struct plan *plan);
+/* and for whom they wait */
+void plan_drain_tell(struct plan *plan);
 void plan_relieve(struct plan *plan);
 
 /* --- plan_queue.c

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_nodes.c - nodes that are emptied, and nodes that owe
  *
- * Draining: what is fixed in number is stopped and started again elsewhere, because two
- * incarnations of one slot must not live. An elastic role is shrunk away from there; when it is at
- * its minimum, others are started elsewhere first and the old ones go when those run.
+ * Draining: nobody loses anything for it. An elastic role is shrunk away from there; when it is at
+ * its minimum, others are started elsewhere first and the old ones go when those run. What is fixed
+ * in number and fault tolerant is stopped and started again elsewhere, because two incarnations of
+ * one slot must not live, but only once there is a place for it, which is reserved. A job that is
+ * not fault tolerant would end with any of its processes: it is waited for. The node stays draining
+ * so long, and says for whom (node->waits).
  *
  * Owing: foreign load came, or the node offers less than before. Elastic instances give way at once
  * down to their jobs' minima. What is at its minimum stays, even where other nodes have room:
@@ -16,6 +19,8 @@
 
 #include <stdio.h>
 #include <utlist.h>
+
+#define WAITS_NAMED_MAX 3 /* jobs, of each kind */
 
 struct standing {
     uint32_t staying; /* or about to come back elsewhere */
@@ -61,28 +66,125 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
     }
 }
 
-static void move_elastic(struct plan *plan, struct job *job, uint32_t role)
+/* Stops those that leave: of what runs only as many as are spare. */
+static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint32_t spare)
 {
-    uint32_t min = job->spec->roles[role].min;
-    struct standing standing = standing_of(job, role);
-    bool enough = standing.running >= min;
+    bool enough = job_count_running(job, role) >= job->spec->roles[role].min;
 
-    if (!enough)
-        bring_others(plan, job, role, &standing);
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         struct process *process = job->slots[role][i].live;
 
         if (process == NULL || !process_is_leaving(process))
             continue;
-        if (enough) {
-            job_decided(job, "drain", "node %s is being emptied", process->node->name);
-            process_stop(plan->cluster, process, false, "shrunk: its node is being drained",
-                         plan->now);
-        } else if (standing.staying < min) {
-            process_stop(plan->cluster, process, true, REASON_DRAINED, plan->now);
-            standing.staying++; /* it comes back where there is room */
-        }
+        if (process->state == PROCESS_RUNNING ? spare == 0 : !enough)
+            continue;
+        spare -= process->state == PROCESS_RUNNING;
+        job_decided(job, "drain", "node %s is being emptied", process->node->name);
+        process_stop(plan->cluster, process, false, "shrunk: its node is being drained", plan->now);
     }
+}
+
+/* What is above the minimum shrinks away, what is not stays until others stand in for it. */
+static void move_elastic(struct plan *plan, struct job *job, uint32_t role)
+{
+    uint32_t min = job->spec->roles[role].min;
+    uint32_t running = job_count_running(job, role);
+    struct standing standing = standing_of(job, role);
+
+    if (standing.staying < min)
+        bring_others(plan, job, role, &standing);
+    if (standing.staying < min)
+        shrink_away(plan, job, role, running > min ? running - min : 0);
+}
+
+/* The place is reserved: by this take until the queue is gone through, then as what its job lacks
+ * (plan_repair.c). */
+static void move_fixed(struct plan *plan, struct process *process)
+{
+    struct job *job = process->job;
+    struct want want = want_of_role(&job->spec->roles[process->role]);
+    struct near near = { 0 };
+    struct room *room;
+
+    near_job(&near, job);
+    room = place_one(&plan->planner->rooms, &want, &near, false);
+    if (room == NULL)
+        return;
+    capacity_take(&plan->planner->rooms, room, &want.need, false);
+    process_stop(plan->cluster, process, true, REASON_DRAINED, plan->now);
+    job_set_lacking(plan->planner, job, true); /* touched jobs were examined before */
+    queue_might_move(plan->planner);
+}
+
+static bool leaves_by_shrinking(const struct process *process)
+{
+    const struct job *job = process->job;
+
+    return job_elastic_role(job) == (int)process->role && job->state != JOB_STARTING;
+}
+
+/* What finishes has nobody to do its share, and is over soon: it is not moved any more. */
+static bool is_finishing(const struct process *process)
+{
+    return process->job->finishing && job_role_works(process->job, process->role);
+}
+
+enum wait { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_FINISH, WAITS_FOR_ROOM, WAITS };
+
+static const char *const wait_texts[] = {
+    [WAITS_NOT] = "",
+    [WAITS_FOR_END] = "the end of what is not fault tolerant",
+    [WAITS_FOR_FINISH] = "the end of what finishes",
+    [WAITS_FOR_ROOM] = "room elsewhere",
+};
+
+/* Jobs for which a node waits. */
+struct waits {
+    char names[100]; /* "a, b" */
+    unsigned named, others;
+    const struct job *last;
+};
+
+static void wait_for(struct waits *waits, const struct job *job)
+{
+    size_t used = strlen(waits->names);
+
+    if (waits->last == job)
+        return;
+    waits->last = job;
+    if (waits->named == WAITS_NAMED_MAX ||
+        used + strlen(job->spec->name) + 3 > sizeof waits->names) {
+        waits->others++;
+        return;
+    }
+    (void)snprintf(waits->names + used, sizeof waits->names - used, "%s%s",
+                   waits->named > 0 ? ", " : "", job->spec->name);
+    waits->named++;
+}
+
+static void describe_waits(const struct waits *waits, const char *why, char *buffer, size_t size)
+{
+    size_t used = strlen(buffer);
+    char more[32] = "";
+
+    if (waits->named + waits->others == 0)
+        return;
+    if (waits->others > 0)
+        (void)snprintf(more, sizeof more, "%s%u more", waits->named > 0 ? " and " : "",
+                       waits->others);
+    (void)snprintf(buffer + used, size - used, "%s%s: %s%s", used > 0 ? "; " : "waits for ", why,
+                   waits->names, more);
+}
+
+/* true: once for each job */
+static bool is_first_of_job(struct plan *plan, const struct process *process)
+{
+    struct job *job = process->job;
+
+    if (job->plan.drain_pass == plan->planner->drain_pass)
+        return false;
+    job->plan.drain_pass = plan->planner->drain_pass;
+    return true;
 }
 
 void plan_drain(struct plan *plan)
@@ -90,19 +192,94 @@ void plan_drain(struct plan *plan)
     struct node *node;
     struct process *process;
 
+    plan->planner->drain_pass++;
     DL_FOREACH2(plan->planner->draining, node, draining_next)
     DL_FOREACH2(node->processes, process, node_next)
     {
         struct job *job = process->job;
 
-        if (process->state == PROCESS_STOPPING)
-            continue;
-        if (job_elastic_role(job) == (int)process->role && job->state != JOB_STARTING &&
-            job_is_started(job) && !job->finishing)
-            move_elastic(plan, job, process->role);
-        else
-            process_stop(plan->cluster, process, true, REASON_DRAINED, plan->now);
+        if (job_is_started(job) && leaves_by_shrinking(process) && !job->finishing &&
+            is_first_of_job(plan, process) &&
+            standing_of(job, process->role).running >= job->spec->roles[process->role].min)
+            shrink_away(plan, job, process->role, UINT32_MAX);
     }
+}
+
+void plan_drain_to_places(struct plan *plan)
+{
+    struct node *node;
+    struct process *process;
+
+    plan->planner->drain_pass++;
+    DL_FOREACH2(plan->planner->draining, node, draining_next)
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        struct job *job = process->job;
+
+        if (!process_is_leaving(process) || !job_is_started(job) || !job->spec->fault_tolerant ||
+            is_finishing(process))
+            continue;
+        if (!leaves_by_shrinking(process))
+            move_fixed(plan, process);
+        else if (is_first_of_job(plan, process))
+            move_elastic(plan, job, process->role);
+    }
+}
+
+/* Others do not stand in for it, and are not on their way. */
+static bool stays_at_minimum(struct plan *plan, const struct process *process)
+{
+    struct job *job = process->job;
+    uint32_t role = process->role;
+
+    if (!leaves_by_shrinking(process))
+        return true;
+    if (is_first_of_job(plan, process))
+        job->plan.drain_stays = standing_of(job, role).staying < job->spec->roles[role].min;
+    return job->plan.drain_stays;
+}
+
+static enum wait wait_of(struct plan *plan, const struct process *process)
+{
+    if (!process_is_leaving(process))
+        return WAITS_NOT;
+    if (!process->job->spec->fault_tolerant)
+        return WAITS_FOR_END;
+    if (is_finishing(process))
+        return WAITS_FOR_FINISH;
+    return stays_at_minimum(plan, process) ? WAITS_FOR_ROOM : WAITS_NOT;
+}
+
+static void tell(struct plan *plan, struct node *node)
+{
+    struct waits waits[WAITS] = { 0 };
+    const struct process *process;
+    char text[sizeof node->waits] = "";
+
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        enum wait wait = wait_of(plan, process);
+
+        if (wait != WAITS_NOT)
+            wait_for(&waits[wait], process->job);
+    }
+    for (size_t i = WAITS_NOT + 1; i < WAITS; i++)
+        describe_waits(&waits[i], wait_texts[i], text, sizeof text);
+    if (streq(text, node->waits))
+        return;
+    memcpy(node->waits, text, sizeof node->waits);
+    if (*text != '\0')
+        effect_event(plan->cluster, plan->now, NULL, node->name, "node-drain-waits", "%s %s",
+                     node->name, text);
+}
+
+void plan_drain_tell(struct plan *plan)
+{
+    struct node *node;
+
+    plan->planner->drain_pass++;
+    DL_FOREACH2(plan->planner->draining, node, draining_next)
+    tell(plan, node);
 }
 
 static void describe_debt(const struct node *node, char *buffer, size_t size)

@@ -7,10 +7,10 @@
  * promised nothing and nobody shrinks for it: it waits for a job's end.
  *
  * When something might fit that did not, the queue is gone through from its start: all promises
- * are off, lacking jobs are served first, then class after class. A class of which one job does not
- * fit is passed by as a whole, and after QUEUE_DEPTH of those the rest waits: the cost is bounded
- * however many wait. When nothing came free, only new classes are tried, each behind all promises
- * that are not for those after it. */
+ * are off, lacking jobs are served first, then what is to leave a draining node, then class after
+ * class. A class of which one job does not fit is passed by as a whole, and after QUEUE_DEPTH of
+ * those the rest waits: the cost is bounded however many wait. When nothing came free, only new
+ * classes are tried, each behind all promises that are not for those after it. */
 #include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
@@ -153,6 +153,7 @@ static void go_through(struct plan *plan)
     capacity_roll_back(&plan->planner->rooms, 0);
     queue_reset(plan->cluster);
     plan_repair(plan);
+    plan_drain_to_places(plan);
     at = tree_first(&queue->order);
     while (at != NULL && failed < QUEUE_DEPTH) {
         struct queue_class *class = (struct queue_class *)at;

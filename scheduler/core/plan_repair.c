@@ -135,6 +135,14 @@ static void find_backoff(struct plan *plan, struct job *job)
     deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job, first_us);
 }
 
+static bool is_leaving(const struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job->counts[r].leaving > 0)
+            return true;
+    return false;
+}
+
 void plan_examine(struct plan *plan, struct job *job)
 {
     bool lacked = job->plan.lacking;
@@ -147,7 +155,7 @@ void plan_examine(struct plan *plan, struct job *job)
     } else {
         job_set_lacking(plan->planner, job, false);
     }
-    if (lacked || job->plan.lacking)
+    if (lacked || job->plan.lacking || is_leaving(job))
         queue_might_move(plan->planner); /* it is served before all that wait */
 }
 

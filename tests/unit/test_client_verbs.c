@@ -152,7 +152,8 @@ static void serve_nodes(struct http_request *request, void *userdata)
                "\"memory_bytes\":1073741824,\"memory_granted_bytes\":0,\"gpus\":4,"
                "\"gpus_granted\":3,\"foreign_cpu_millicores\":100,\"processes\":2,"
                "\"last_report_us\":0,\"labels\":{\"gpu\":\"a100\",\"rack\":\"\"}},"
-               "{\"name\":\"n2\",\"state\":\"lost\",\"labels\":{}}]}");
+               "{\"name\":\"n2\",\"state\":\"draining\",\"labels\":{},"
+               "\"reason\":\"waits for room elsewhere: job-a\"}]}");
 }
 
 static void serve_logs(struct http_request *request, void *userdata)
@@ -469,12 +470,13 @@ static void test_nodes_shows_labels_and_gpus(void **state)
     assert_int_equal(EDL(&out, NULL, "nodes"), STATUS_OK);
     assert_string_equal(
         out,
-        "NODE  STATE  ADDRESS   CPU  GRANTED  FOREIGN  MEMORY  GRANTED  GPUS  PROCESSES  REPORT  "
-        "LABELS\n"
-        "n1    ready  10.0.0.7    4      1.5      0.1     1Gi        0   3/4          2  never   "
-        "gpu=a100,rack=\n"
-        "n2    lost               0        0        0       0        0   0/0          0  never   "
-        "-\n");
+        "NODE  STATE     ADDRESS   CPU  GRANTED  FOREIGN  MEMORY  GRANTED  GPUS  PROCESSES  REPORT "
+        " LABELS\n"
+        "n1    ready     10.0.0.7    4      1.5      0.1     1Gi        0   3/4          2  never  "
+        " gpu=a100,rack=\n"
+        "n2    draining              0        0        0       0        0   0/0          0  never  "
+        " -\n"
+        "node n2 waits for room elsewhere: job-a\n");
 }
 
 static void test_no_server_is_status_3(void **state)

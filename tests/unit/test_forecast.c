@@ -422,7 +422,7 @@ static void test_drain_tells_who_moves(void **state)
     assert_string_equal(forecast.placements[0].node, "node-1");
     assert_string_equal(forecast.placements[0].job, "a");
     forecast_done(&forecast);
-    /* the other node is taken: a would come to stand still */
+    /* the other node is taken: a would stay where it is, and the node would not be emptied */
     b = world_submit(w, spec_of("b", 4, 4, 1000));
     world_second(w);
     world_second(w);
@@ -431,9 +431,35 @@ static void test_drain_tells_who_moves(void **state)
                                            &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
-    assert_string_equal(forecast.code, "replacement-does-not-fit");
-    assert_int_equal(strncmp(forecast.reason, "job a: ", 7), 0);
-    assert_int_equal(role_in(&forecast, "a")->n_victims, 3);
+    assert_string_equal(forecast.code, "drain-waits");
+    assert_string_equal(forecast.reason,
+                        "node node-0 waits for room elsewhere: a; when a job ends is not known");
+    assert_int_equal(forecast.n_roles, 0); /* nobody stops or moves */
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+static void test_drain_waits_for_what_is_not_fault_tolerant(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    struct job_spec *spec = spec_of("mpi", 2, 2, 1000);
+    struct forecast forecast = { 0 };
+    const struct node *node;
+    struct job *mpi;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    mpi = world_submit(w, spec);
+    world_second(w);
+    world_second(w);
+    node = world_live(mpi, "trainer", 0)->node;
+    assert_int_equal(cluster_forecast_node(w->cluster, node, NODE_DRAINING, w->now, &options,
+                                           &forecast, NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_string_equal(forecast.code, "drain-waits");
+    assert_non_null(strstr(forecast.reason, "the end of what is not fault tolerant: mpi"));
+    assert_int_equal(forecast.n_roles, 0);
     forecast_done(&forecast);
     world_free(w);
 }
@@ -475,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_what_stops_already_makes_room),
         cmocka_unit_test(test_scale_tells_who_gives_way),
         cmocka_unit_test(test_drain_tells_who_moves),
+        cmocka_unit_test(test_drain_waits_for_what_is_not_fault_tolerant),
         cmocka_unit_test(test_silent_nodes_stay_for_the_time_of_a_forecast),
     };
 

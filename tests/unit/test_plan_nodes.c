@@ -187,11 +187,106 @@ static void test_draining_with_no_room_elsewhere_waits_for_it(void **state)
     node = world_live(job, "trainer", 0)->node;
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
     world_run(w, 4);
-    assert_null(node->processes);
-    assert_string_equal(job->reason_code, "replacement-does-not-fit");
-    assert_int_equal(cluster_kill_job(w->cluster, other, NULL, w->now, NULL), 0);
-    world_run(w, 5);
+    assert_int_equal(node->n_processes, 1);
     assert_int_equal(job->state, JOB_RUNNING);
+    assert_string_equal(node_reason(node), "waits for room elsewhere: one");
+    world_replan(w);
+    assert_int_equal(cluster_kill_job(w->cluster, other, NULL, w->now, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        world_run(w, 1);
+        assert_int_equal(trainers(job), 1);
+    }
+    assert_null(node->processes);
+    assert_string_equal(node_reason(node), "");
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void test_draining_shrinks_to_the_minimum_where_there_is_no_room(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 2, 4, 500, 0, 0));
+    struct node *node = cluster_node(w->cluster, "node-0");
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 4);
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(trainers(job), 2);
+    assert_int_equal(node->n_processes, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_replan(w);
+    world_free(w);
+}
+
+/* To stop one of its processes would end the job. */
+static void test_draining_waits_for_what_is_not_fault_tolerant(void **state)
+{
+    struct world *w = world_new(2, 2000, GIB, 1000);
+    struct job_spec *spec = world_spec("mpi", 2, 2, 1000, 0, 0);
+    struct node *node;
+    struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    job = world_submit(w, spec);
+    node = world_live(job, "trainer", 0)->node;
+    world_run(w, 4);
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(trainers(job), 2);
+    assert_int_equal(node->state, NODE_DRAINING);
+    assert_string_equal(node_reason(node), "waits for the end of what is not fault tolerant: mpi");
+    world_replan(w);
+    world_restart(w);
+    node = cluster_node(w->cluster, "node-0");
+    world_run(w, 2);
+    job = cluster_find_job(w->cluster, "mpi");
+    assert_int_equal(trainers(job), 2);
+    assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+    assert_null(cluster_node(w->cluster, "node-0")->processes);
+    assert_null(cluster_node(w->cluster, "node-1")->processes);
+    world_free(w);
+}
+
+/* Two jobs, and elsewhere room for one: that one moves, and its place is nobody else's. */
+static void test_draining_moves_what_is_fixed_only_to_a_place(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *a = world_submit(w, world_spec("a", 1, 1, 1000, 0, 0));
+    struct job *b = world_submit(w, world_spec("b", 1, 1, 1000, 0, 0));
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct node *other;
+    struct job *c;
+
+    (void)state;
+    world_run(w, 3);
+    w->n_agents = 2;
+    w->agents[1] = w->agents[0];
+    w->agents[1].items = NULL;
+    w->agents[1].n = 0;
+    w->agents[1].cap = 0;
+    w->agents[1].offer.cpu_millicores = 1000;
+    (void)snprintf(w->agents[1].name, sizeof w->agents[1].name, "node-1");
+    assert_int_equal(cluster_join_node(w->cluster, "node-1", "hash", &w->agents[1].offer, w->now,
+                                       &other, NULL),
+                     0);
+    world_turn(w, 1);
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    world_plan(w);
+    c = world_submit(w, world_spec("c", 1, 1, 500, 0, 0)); /* it would fit there now */
+    assert_int_equal(c->state, JOB_QUEUED);
+    world_run(w, 4);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(trainers(a) + trainers(b), 2);
+    assert_int_equal(node->n_processes, 1);
+    assert_int_equal(granted(w, "node-1"), 1000);
+    assert_string_equal(node_reason(node), "waits for room elsewhere: b");
+    world_replan(w);
     world_free(w);
 }
 
@@ -339,6 +434,9 @@ int main(void)
         cmocka_unit_test(test_draining_shrinks_away_without_a_stop_below_the_minimum),
         cmocka_unit_test(test_draining_at_the_minimum_starts_others_first),
         cmocka_unit_test(test_draining_with_no_room_elsewhere_waits_for_it),
+        cmocka_unit_test(test_draining_shrinks_to_the_minimum_where_there_is_no_room),
+        cmocka_unit_test(test_draining_waits_for_what_is_not_fault_tolerant),
+        cmocka_unit_test(test_draining_moves_what_is_fixed_only_to_a_place),
         cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
         cmocka_unit_test(test_node_is_not_quarantined_for_two_broken_jobs),
         cmocka_unit_test(test_jobs_that_fail_on_every_node_quarantine_none),
