@@ -179,6 +179,22 @@ static void keep_place(struct plan *plan, const struct job *job, const struct wa
     }
 }
 
+/* Nothing is moved for what fits already: it is reserved first. */
+static void move_out_of_the_way(struct plan *plan, struct job *job, const struct demand *demand)
+{
+    for (uint32_t n = demand->count; n > 0; n--) {
+        struct near near = { 0 };
+        struct room *room;
+
+        near_job(&near, job);
+        room = place_one(&plan->planner->rooms, &demand->want, &near, false);
+        if (room != NULL)
+            capacity_take(&plan->planner->rooms, room, &demand->want.need, false);
+        else if (!plan_move(plan, job, &demand->want))
+            return;
+    }
+}
+
 static void repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
     struct demand demand = { .role = role, .want = want_of_role(&job->spec->roles[role]) };
@@ -197,7 +213,7 @@ static void repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
     }
     job->waits_for_room = true;
     if (!plan_make_room(plan, job, &demand, 1))
-        (void)plan_move(plan, job, &demand.want);
+        move_out_of_the_way(plan, job, &demand);
 }
 
 /* The larger first: what is moved away from a place that it left to something larger does not come
@@ -309,5 +325,7 @@ void plan_finish(struct plan *plan, struct job *job)
     }
     if (!job->plan.lacking)
         job->waits_for_room = false;
+    if (is_leaving(job))
+        queue_might_move(plan->planner); /* it changed since it was examined */
     job_settle(plan->cluster, job, plan->now);
 }
