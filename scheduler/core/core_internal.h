@@ -19,6 +19,7 @@
  * well. */
 #define REASON_DRAINED "its node is being drained"
 #define REASON_AGENT_STOPS "its agent stops it"
+#define REASON_REQUEUED "requeued" /* a stopping job's code: it is queued again afterwards */
 #define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
 
 /* --- effects.c
@@ -51,8 +52,8 @@ void job_set_reason(struct cluster *cluster, struct job *job, const char *code, 
                     ...) __attribute__((format(printf, 4, 5)));
 void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uint32_t target,
                     struct instant now);
-/* job_stop - stops all its processes; code decides how it ends: "done", "killed", anything else
- * failed */
+/* job_stop - stops all its processes; code decides how it ends: "done", "killed", REASON_REQUEUED
+ * back in the queue, anything else failed */
 void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
               const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* job_settle - state and reason after something changed: started, resized, done, ended. Idempotent.
@@ -112,6 +113,10 @@ void process_exited(struct cluster *cluster, struct process *process,
                     const struct process_report *report, struct instant now);
 void process_lost(struct cluster *cluster, struct process *process, const char *reason,
                   struct instant now);
+/* process_leaves_gang - one was lost or taken, which is no failure of its own: a job that is not
+ * fault tolerant starts again as a whole. What never ran took nothing along and is placed anew. */
+void process_leaves_gang(struct cluster *cluster, struct process *process, const char *how,
+                         struct instant now);
 struct slot *process_slot(const struct process *process);
 /* process_describe_exit - "exit code 1 (General Error)" */
 void process_describe_exit(int exit_code, int exit_signal, char *buffer, size_t size);

@@ -3,7 +3,7 @@
  *
  *   queued --> starting --> running <--> resizing
  *     |           |            |            |
- *     |           +------------+------------+--> stopping --> succeeded | failed | killed
+ *     |           +------------+------------+--> stopping --> succeeded | failed | killed | queued
  *     +--------------------------------------------------------------------------> killed
  *
  * Everything but submit and kill is decided by job_settle, which looks at the processes and moves
@@ -23,7 +23,7 @@ static const unsigned allowed[] = {
     [JOB_STARTING] = TO(JOB_RUNNING) | TO(JOB_STOPPING),
     [JOB_RUNNING] = TO(JOB_RESIZING) | TO(JOB_STOPPING),
     [JOB_RESIZING] = TO(JOB_RUNNING) | TO(JOB_STOPPING),
-    [JOB_STOPPING] = TO(JOB_SUCCEEDED) | TO(JOB_FAILED) | TO(JOB_KILLED),
+    [JOB_STOPPING] = TO(JOB_QUEUED) | TO(JOB_SUCCEEDED) | TO(JOB_FAILED) | TO(JOB_KILLED),
     [JOB_SUCCEEDED] = 0,
     [JOB_FAILED] = 0,
     [JOB_KILLED] = 0,
@@ -42,6 +42,7 @@ static const struct {
 } ends[] = {
     { "done", JOB_SUCCEEDED },
     { "killed", JOB_KILLED },
+    { REASON_REQUEUED, JOB_QUEUED },
 };
 
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
@@ -252,7 +253,13 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
     for (size_t i = 0; i < ELEMENTS(ends); i++)
         if (streq(ends[i].reason_code, job->reason_code))
             end = ends[i].end;
-    (void)job_set_state(cluster, job, end, now);
+    if (!job_set_state(cluster, job, end, now) || end != JOB_QUEUED)
+        return;
+    /* in its old place in the order; its data goes on where it was */
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        job_set_target(cluster, job, r, job->spec->roles[r].min, now);
+    job->plan.verdict = VERDICT_NONE;
+    queue_enter(cluster, job, true);
 }
 
 void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,

@@ -458,6 +458,7 @@ static void take_process(struct cluster *cluster, struct process *process,
      * failure. */
     if (report->state == PROCESS_STOPPING && !process->stop_wanted) {
         process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
+        process_leaves_gang(cluster, process, REASON_AGENT_STOPS, now);
         changed = true;
     } else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING) {
         changed = process_may_become(process, report->state) &&

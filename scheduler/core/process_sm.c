@@ -8,7 +8,9 @@
  * What it was granted is free again when it is exited (its agent saw it gone) or lost (its node's
  * lease ended, its node was started again, or its agent does not know it). How it ended decides
  * about its slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
- * - a failure: due again after a back-off, or the job's end. */
+ * - a failure: due again after a back-off, or the job's end. When
+ * one that ran is lost, a job that is not fault tolerant goes back to the queue as a whole: those
+ * that are left cannot go on with a new one among them. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
@@ -308,17 +310,42 @@ void process_exited(struct cluster *cluster, struct process *process,
     job_settle(cluster, job, now);
 }
 
+void process_leaves_gang(struct cluster *cluster, struct process *process, const char *how,
+                         struct instant now)
+{
+    struct job *job = process->job;
+    char name[ROLE_NAME_MAX + 16];
+
+    if (job->spec->fault_tolerant || process->started_wall_us == 0 || !job_is_started(job))
+        return;
+    process_name(process, name, sizeof name);
+    if (job->finishing) /* what others did with success is not done again */
+        job_stop(cluster, job, now, "process-failed",
+                 "%s was lost on node %s, others have finished, and the job is not fault "
+                 "tolerant: %s",
+                 name, process->node_name, how);
+    else
+        job_stop(cluster, job, now, REASON_REQUEUED,
+                 "%s was lost on node %s and the job is not fault tolerant, so it starts again as "
+                 "a whole: %s",
+                 name, process->node_name, how);
+}
+
 void process_lost(struct cluster *cluster, struct process *process, const char *reason,
                   struct instant now)
 {
     struct job *job = process->job;
+    bool unasked = !process->stop_wanted;
+    bool restored = process->node == NULL; /* the rest of its job is not tied together yet */
 
-    if (!process->stop_wanted) {
+    if (unasked) {
         (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
         slot_set_due(cluster, job, process->role, process->index, job_is_started(job));
     }
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_LOST, now);
     release_tasks(cluster, process, false, now);
+    if (unasked && !restored)
+        process_leaves_gang(cluster, process, reason, now);
     job_settle(cluster, job, now);
 }

@@ -107,6 +107,8 @@ int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reaso
         (void)job_set_state(cluster, job, JOB_KILLED, now);
         return 0;
     }
+    if (job->state == JOB_STOPPING && streq(job->reason_code, REASON_REQUEUED))
+        job_set_reason(cluster, job, "killed", "%s", text); /* it was to start again */
     job_stop(cluster, job, now, "killed", "%s", text);
     return 0;
 }

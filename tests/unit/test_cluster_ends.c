@@ -390,6 +390,84 @@ static void test_crash_after_the_model_is_saved_needs_no_replacement(void **stat
     world_free(w);
 }
 
+/* Those that are left cannot go on with a new one among them; with fault tolerance they can. */
+static void test_lost_node_requeues_what_is_not_fault_tolerant(void **state)
+{
+    (void)state;
+    for (int tolerant = 0; tolerant < 2; tolerant++) {
+        struct world *w = world_new(2, 1000, GIB, 1000);
+        struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
+        struct job *job;
+
+        spec->fault_tolerant = tolerant;
+        job = world_submit(w, spec);
+        world_run(w, 3);
+        assert_int_equal(job->state, JOB_RUNNING);
+        w->agents[1].silent = true;
+        for (int i = 0; i < 30; i++)
+            world_second(w);
+        if (tolerant) {
+            assert_int_equal(job->state, JOB_RESIZING);
+        } else {
+            assert_int_equal(job->state, JOB_QUEUED); /* one node does not hold it */
+            assert_code(job, "gang-does-not-fit");
+            assert_int_equal(cluster_node(w->cluster, "node-0")->n_processes, 0);
+            world_replan(w);
+        }
+        w->agents[1].silent = false;
+        for (int i = 0; i < 5; i++)
+            world_second(w);
+        assert_int_equal(job->state, JOB_RUNNING);
+        assert_int_equal(world_live(job, "trainer", 0)->incarnation, tolerant ? 1 : 3);
+        world_free(w);
+    }
+}
+
+static void test_requeued_job_can_be_killed_and_restored(void **state)
+{
+    (void)state;
+    for (int kill = 0; kill < 2; kill++) {
+        struct world *w = world_new(2, 1000, GIB, 1000);
+        struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
+        struct job *job;
+
+        spec->fault_tolerant = false;
+        job = world_submit(w, spec);
+        world_run(w, 3);
+        w->agents[0].boot++; /* what ran there is gone */
+        w->agents[0].reports_first = true;
+        w->agents[0].n = 0;
+        world_turn(w, 0);
+        assert_int_equal(job->state, JOB_STOPPING);
+        assert_code(job, "requeued");
+        world_restart(w);
+        job = cluster_find_job(w->cluster, "mpi");
+        if (kill)
+            assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+        world_run(w, 5);
+        assert_int_equal(job->state, kill ? JOB_KILLED : JOB_RUNNING);
+        world_free(w);
+    }
+}
+
+/* A gang that did not run yet has nothing to lose: it is placed anew. */
+static void test_lost_before_it_ran_is_placed_anew(void **state)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
+    struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    job = world_submit(w, spec);
+    for (size_t i = 0; i < 3; i++)
+        w->agents[i].silent = streq(w->agents[i].name, world_live(job, "trainer", 0)->node->name);
+    for (int i = 0; i < 30; i++)
+        world_second(w);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
 /* Counts what the log is told, on the way to the disk. */
 static unsigned n_passes_ended;
 
@@ -469,6 +547,9 @@ int main(void)
         cmocka_unit_test(test_dead_incarnation_gets_no_task_and_loses_its_own),
         cmocka_unit_test(test_restart_changes_nothing_and_goes_on),
         cmocka_unit_test(test_crash_after_the_model_is_saved_needs_no_replacement),
+        cmocka_unit_test(test_lost_node_requeues_what_is_not_fault_tolerant),
+        cmocka_unit_test(test_requeued_job_can_be_killed_and_restored),
+        cmocka_unit_test(test_lost_before_it_ran_is_placed_anew),
         cmocka_unit_test(test_pass_ends_with_an_event_when_its_last_task_is_discarded),
     };
 

@@ -15,7 +15,7 @@
 static const char *const job_moves[] = {
     /*            q s r z S O F K */
     [JOB_QUEUED] = ".x.....x",   [JOB_STARTING] = "..x.x...", [JOB_RUNNING] = "...xx...",
-    [JOB_RESIZING] = "..x.x...", [JOB_STOPPING] = ".....xxx", [JOB_SUCCEEDED] = "........",
+    [JOB_RESIZING] = "..x.x...", [JOB_STOPPING] = "x....xxx", [JOB_SUCCEEDED] = "........",
     [JOB_FAILED] = "........",   [JOB_KILLED] = "........",
 };
 
