@@ -8,10 +8,13 @@
  * everything afresh. Their growth from the smallest to the largest size is told as the exponent of
  * the nodes: 0 means that size does not matter, 1 that it costs in proportion.
  *
+ * The mix asks for few different amounts; the policy keeps jobs by what they ask for, so the middle
+ * size is measured again with jobs of which hardly two ask for the same.
+ *
  * Published decision times of others, for orders of magnitude only (other machines, other
  * problems): Pollux 2.2 s median, Sia 96 ms median at 64 GPUs (the latter's paper, SOSP 2023).
  *
- * Usage: decide [--json] [--nodes N --jobs N] [--rounds N] */
+ * Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N] */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -27,6 +30,7 @@
 #include "shared/parse.h"
 #include "shared/random.h"
 
+#define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define HEARTBEAT_US (2 * USEC_PER_SEC)
 #define QUIET_ROUNDS_MAX 50
@@ -70,6 +74,7 @@ struct bench {
     struct instant now;
     uint64_t seed;
     uint64_t n_jobs;
+    bool distinct; /* hardly two jobs ask for the same */
     struct samples events[EVENTS], plans;
 };
 
@@ -224,6 +229,10 @@ static struct job_spec *draw_spec(struct bench *b)
         .memory_bytes = GIB << random_below(&b->seed, 3),
         .gpus = random_below(&b->seed, 4) == 0 ? 1 : 0,
     };
+    if (b->distinct) {
+        spec->roles[spec->n_roles - 1].cpu_millicores += random_below(&b->seed, 500);
+        spec->roles[spec->n_roles - 1].memory_bytes += MIB * random_below(&b->seed, 1024);
+    }
     return spec;
 }
 
@@ -237,7 +246,7 @@ static struct job *submit(struct bench *b)
     return job;
 }
 
-static void build(struct bench *b, size_t n_nodes, size_t n_jobs)
+static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct)
 {
     const struct cluster_config config = { .policy = &policy_fulfilment,
                                            .max_load_permille = 970,
@@ -246,6 +255,7 @@ static void build(struct bench *b, size_t n_nodes, size_t n_jobs)
                                            .foreign_hold_us = 10 * USEC_PER_SEC };
 
     *b = (struct bench){ .seed = 1,
+                         .distinct = distinct,
                          .now = { 1000 * USEC_PER_SEC, 1700000000 * USEC_PER_SEC },
                          .cluster = cluster_new(&config) };
     for (size_t i = 0; i < n_nodes; i++) {
@@ -405,8 +415,12 @@ static void measure(struct bench *b, size_t rounds)
 
 /* --- the report --- */
 
+/* what is measured unless the options say otherwise */
+enum { SMALLEST, MIDDLE, DISTINCT, LARGEST, SIZES };
+
 struct size {
     size_t nodes, jobs, running, processes;
+    bool distinct;
     struct figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
 };
 
@@ -425,13 +439,13 @@ static void count(const struct bench *b, struct size *size)
     }
 }
 
-static struct size run(size_t nodes, size_t jobs, size_t rounds)
+static struct size run(const struct size *what, size_t rounds)
 {
-    struct size size = { .nodes = nodes, .jobs = jobs };
+    struct size size = { .nodes = what->nodes, .jobs = what->jobs, .distinct = what->distinct };
     struct samples all = { 0 };
     struct bench b;
 
-    build(&b, nodes, jobs);
+    build(&b, size.nodes, size.jobs, size.distinct);
     count(&b, &size);
     measure(&b, rounds);
     for (int e = 0; e < EVENTS; e++) {
@@ -456,8 +470,8 @@ static double exponent(double small, double large, const struct size *a, const s
 
 static void print_size(const struct size *size)
 {
-    printf("%zu nodes, %zu jobs, of which %zu run with %zu processes\n", size->nodes, size->jobs,
-           size->running, size->processes);
+    printf("%zu nodes, %zu jobs%s, of which %zu run with %zu processes\n", size->nodes, size->jobs,
+           size->distinct ? " with distinct requests" : "", size->running, size->processes);
     printf("  %-26s %10s %10s %10s\n", "event with its plan", "p50 us", "p99 us", "most us");
     for (int e = 0; e < EVENTS; e++)
         printf("  %-26s %10.1f %10.1f %10.1f\n", event_names[e], size->events[e].p50,
@@ -469,11 +483,11 @@ static void print_size(const struct size *size)
 static json_t *size_to_json(const struct size *size)
 {
     json_t *object =
-        json_pack("{s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f}", "nodes", (json_int_t)size->nodes, "jobs",
-                  (json_int_t)size->jobs, "running_jobs", (json_int_t)size->running, "processes",
-                  (json_int_t)size->processes, "event_p50_us", size->all.p50, "event_p99_us",
-                  size->all.p99, "full_plan_p50_ms", size->plan.p50 / 1e3, "full_plan_p99_ms",
-                  size->plan.p99 / 1e3);
+        json_pack("{s:I,s:I,s:b,s:I,s:I,s:f,s:f,s:f,s:f}", "nodes", (json_int_t)size->nodes, "jobs",
+                  (json_int_t)size->jobs, "distinct_requests", (int)size->distinct, "running_jobs",
+                  (json_int_t)size->running, "processes", (json_int_t)size->processes,
+                  "event_p50_us", size->all.p50, "event_p99_us", size->all.p99, "full_plan_p50_ms",
+                  size->plan.p50 / 1e3, "full_plan_p99_ms", size->plan.p99 / 1e3);
 
     for (int e = 0; e < EVENTS; e++)
         (void)json_object_set_new(object, event_keys[e],
@@ -492,12 +506,14 @@ static void print_json(const struct size *sizes, size_t n, const struct size *na
         (void)json_array_append_new(array, size_to_json(&sizes[i]));
     (void)json_object_set_new(object, "sizes", array);
     if (n > 1) {
+        const struct size *a = &sizes[SMALLEST], *b = &sizes[LARGEST];
+
         (void)json_object_set_new(object, "event_growth_exponent",
-                                  json_real(exponent(sizes[0].all.p50, sizes[n - 1].all.p50,
-                                                     &sizes[0], &sizes[n - 1])));
+                                  json_real(exponent(a->all.p50, b->all.p50, a, b)));
         (void)json_object_set_new(object, "full_plan_growth_exponent",
-                                  json_real(exponent(sizes[0].plan.p50, sizes[n - 1].plan.p50,
-                                                     &sizes[0], &sizes[n - 1])));
+                                  json_real(exponent(a->plan.p50, b->plan.p50, a, b)));
+        (void)json_object_set_new(object, "event_p99_distinct_us",
+                                  json_real(sizes[DISTINCT].all.p99));
     }
     (void)json_object_set_new(object, "published_pollux_ms", json_real(2200));
     (void)json_object_set_new(object, "published_sia_ms", json_real(96));
@@ -519,41 +535,47 @@ static void print_growth(const struct size *a, const struct size *b)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-                                             { "nodes", required_argument, NULL, 'n' },
-                                             { "jobs", required_argument, NULL, 'b' },
-                                             { "rounds", required_argument, NULL, 'r' },
-                                             { NULL, 0, NULL, 0 } };
-    struct size sizes[3] = { { .nodes = 100, .jobs = 1000 },
-                             { .nodes = 1000, .jobs = 10000 },
-                             { .nodes = 10000, .jobs = 60000 } };
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' },         { "nodes", required_argument, NULL, 'n' },
+        { "jobs", required_argument, NULL, 'b' },   { "distinct", no_argument, NULL, 'd' },
+        { "rounds", required_argument, NULL, 'r' }, { NULL, 0, NULL, 0 }
+    };
+    struct size sizes[SIZES] = {
+        [SMALLEST] = { .nodes = 100, .jobs = 1000 },
+        [MIDDLE] = { .nodes = 1000, .jobs = 10000 },
+        [DISTINCT] = { .nodes = 1000, .jobs = 10000, .distinct = true },
+        [LARGEST] = { .nodes = 10000, .jobs = 60000 },
+    };
     uint64_t nodes = 0, jobs = 0, rounds = 400;
     size_t n = ELEMENTS(sizes);
-    bool json = false;
+    bool json = false, distinct = false;
     int key, r = 0;
 
     while (r == 0 && (key = getopt_long(argc, argv, "", options, NULL)) != -1)
         r = key == 'j'   ? (json = true, 0)
+            : key == 'd' ? (distinct = true, 0)
             : key == 'n' ? parse_u64(optarg, &nodes)
             : key == 'b' ? parse_u64(optarg, &jobs)
             : key == 'r' ? parse_u64(optarg, &rounds)
                          : -EINVAL;
-    if (r < 0 || optind < argc || (nodes == 0) != (jobs == 0) || rounds == 0) {
-        (void)fprintf(stderr, "Usage: decide [--json] [--nodes N --jobs N] [--rounds N]\n");
+    if (r < 0 || optind < argc || (nodes == 0) != (jobs == 0) || (distinct && nodes == 0) ||
+        rounds == 0) {
+        (void)fprintf(stderr,
+                      "Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N]\n");
         return 2;
     }
     if (nodes > 0) {
-        sizes[0] = (struct size){ .nodes = nodes, .jobs = jobs };
+        sizes[0] = (struct size){ .nodes = nodes, .jobs = jobs, .distinct = distinct };
         n = 1;
     }
     for (size_t i = 0; i < n; i++) {
-        sizes[i] = run(sizes[i].nodes, sizes[i].jobs, rounds);
+        sizes[i] = run(&sizes[i], rounds);
         if (!json)
             print_size(&sizes[i]);
     }
     if (json)
-        print_json(sizes, n, &sizes[n > 1 ? 1 : 0]);
+        print_json(sizes, n, &sizes[n > 1 ? MIDDLE : 0]);
     else if (n > 1)
-        print_growth(&sizes[0], &sizes[n - 1]);
+        print_growth(&sizes[SMALLEST], &sizes[LARGEST]);
     return 0;
 }
