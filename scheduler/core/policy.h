@@ -6,8 +6,8 @@
  * that changed, and asks it after every turn. It speaks of totals; where an instance goes, and
  * which one goes, is the core's affair.
  *
- * A policy is one file with one struct policy, and one line in policy.c: adding one touches nothing
- * else. */
+ * A policy is one struct policy in a file of its own (and what that keeps for itself), and one line
+ * in policy.c: adding one touches nothing else. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +37,8 @@ struct policy_totals {
 };
 
 struct policy_ops {
-    /* places one more; false: no node has room for it (nor, then, for another of the same request)
-     */
+    /* places one more; false: no node has room for it (nor, then, for another that asks for as much
+     * or more: the policy need not ask for that) */
     bool (*grow)(void *userdata, uint64_t job);
     /* one less, never below its minimum; false: there is none to take */
     bool (*shrink)(void *userdata, uint64_t job);
@@ -56,7 +56,7 @@ struct policy {
     /* a job that it has nothing to do with any more; unknown ids are ignored; O(log n) */
     void (*drop)(struct policy_state *state, uint64_t id);
     /* decides by calling ops; the core calls put for the jobs it moved afterwards, not during it.
-     * O(moves x (log n + different requests)), never a look at every job */
+     * O((1 + moves) x log n), never a look at every job nor at every different request */
     void (*decide)(struct policy_state *state, const struct policy_totals *totals,
                    const struct policy_ops *ops, void *userdata);
 };

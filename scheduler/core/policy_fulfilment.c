@@ -24,83 +24,29 @@
  * above the minima. A transfer leaves the giver ahead of the taker: the sum of squares of the
  * fulfilments falls each time.
  *
- * Index: jobs by what they request (a shape); of each shape those that could grow and those that
- * could shrink, in order, stable ones apart. A shape that does not fit is passed over as a whole. A
- * transfer looks at pairs of shapes, of which a cluster has few. */
-#include "scheduler/core/policy.h"
+ * The index (policy_fulfilment_index.h) finds whoever is next without a look at those whom no limit
+ * lets move: a decision with nothing to do is O(log n). That no node has room for a request holds
+ * for every larger one as well, and so does that nobody could give way to it.
+ */
+#include "scheduler/core/policy_fulfilment_index.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <uthash.h>
 #include <utlist.h>
-
-#include "scheduler/core/tree.h"
-#include "shared/macro.h"
-
-enum { UP, DOWN, DIRECTIONS };
-
-struct entry {
-    struct tree_node place[DIRECTIONS]; /* UP: it could grow; DOWN: it could shrink */
-    struct policy_job job;              /* as it was put */
-    struct policy_job plan;             /* the same with what is planned, during a decision */
-    struct shape *shape;
-    bool stuck; /* nobody of it can be stopped, in this decision */
-    bool moved; /* in state->moved */
-    struct entry *moved_next;
-    UT_hash_handle hh; /* k: job.id */
-};
-
-struct shape_key {
-    uint64_t cpu_millicores, memory_bytes, gpus, where;
-};
-
-struct shape {
-    struct shape_key key;
-    struct tree jobs[DIRECTIONS][2]; /* [][stable] */
-    uint32_t n;                      /* entries that refer to it */
-    bool blocked;                    /* no node has room for it now, in this decision */
-    struct shape *next, *prev;       /* state->shapes */
-    UT_hash_handle hh;               /* k: key */
-};
-
-struct policy_state {
-    struct entry *entries;
-    struct shape *by_key, *shapes;
-    uint32_t n_pending;
-    struct entry *moved; /* during a decision */
-};
 
 /* A transfer costs a stop and a start: less than this part of a span is not worth it. */
 #define WORTH_PPM 50000
+/* Requests that were refused and are remembered in a decision: those that a smaller refused one
+ * does not stand for, of which a cluster has a handful. More are asked for again. */
+#define REFUSALS_MAX 64
+/* Takers for whom a giver is searched in vain, and shapes that are looked at for that, before a
+ * decision gives up. Only takers of whom none asks for less than another in every respect get so
+ * far; they are the least fulfilled ones, and a transfer is never urgent: it may wait until one of
+ * those has moved. */
+#define TAKERS_MAX 32
+#define LOOKS_MAX 4096
 
 static int64_t under_load(int64_t total, const struct policy_totals *totals)
 {
     return total * totals->max_load_permille / 1000;
-}
-
-uint32_t policy_fulfilment_score_ppm(const struct policy_job *job)
-{
-    if (job->max <= job->min)
-        return 1000000;
-    if (job->parallelism <= job->min)
-        return 0;
-    return (uint32_t)((uint64_t)(job->parallelism - job->min) * 1000000 / (job->max - job->min));
-}
-
-#define RETURN_UNLESS_EQUAL(a, b)                                                                  \
-    do {                                                                                           \
-        if ((a) != (b))                                                                            \
-            return (a) < (b) ? -1 : 1;                                                             \
-    } while (0)
-
-int policy_fulfilment_compare(const struct policy_job *a, const struct policy_job *b)
-{
-    RETURN_UNLESS_EQUAL(policy_fulfilment_score_ppm(a), policy_fulfilment_score_ppm(b));
-    RETURN_UNLESS_EQUAL(a->gpus, b->gpus);
-    RETURN_UNLESS_EQUAL(a->cpu_millicores, b->cpu_millicores);
-    RETURN_UNLESS_EQUAL(a->memory_bytes, b->memory_bytes);
-    RETURN_UNLESS_EQUAL(a->id, b->id);
-    return 0;
 }
 
 /* --- what may be done: the rules of a single step ------------------------------------------------
@@ -114,192 +60,105 @@ static void account(struct policy_totals *totals, const struct policy_job *job, 
 }
 
 /* It holds something of what is over its limit. */
-static bool must_shrink(const struct policy_totals *totals, const struct policy_job *job)
+static bool must_shrink(const struct policy_totals *totals, const struct request *held)
 {
-    return (job->cpu_millicores > 0 &&
+    return (held->cpu_millicores > 0 &&
             totals->cpu_requested_millicores > under_load(totals->cpu_total_millicores, totals)) ||
-           (job->gpus > 0 && totals->gpu_requested > under_load(totals->gpu_total, totals)) ||
-           (job->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
+           (held->gpus > 0 && totals->gpu_requested > under_load(totals->gpu_total, totals)) ||
+           (held->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
 }
 
-static bool may_grow(const struct policy_totals *totals, const struct policy_job *job)
+static bool may_grow(const struct policy_totals *totals, const struct request *wanted)
 {
     return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores >=
-               (int64_t)job->cpu_millicores &&
-           (job->gpus == 0 ||
-            under_load(totals->gpu_total, totals) - totals->gpu_requested >= (int64_t)job->gpus) &&
+               (int64_t)wanted->cpu_millicores &&
+           (wanted->gpus == 0 || under_load(totals->gpu_total, totals) - totals->gpu_requested >=
+                                     (int64_t)wanted->gpus) &&
            /* strictly more than the request, as the original has it */
-           totals->memory_total_bytes - totals->memory_requested_bytes > (int64_t)job->memory_bytes;
+           totals->memory_total_bytes - totals->memory_requested_bytes >
+               (int64_t)wanted->memory_bytes;
 }
 
 int policy_fulfilment_dry_run(struct policy_totals *totals, const struct policy_job *job,
                               int64_t planned, bool down, bool node_fits)
 {
+    const struct request request = request_of_job(job);
     int64_t change = 0;
 
     if (down)
-        change = planned > job->max || (planned > job->min && must_shrink(totals, job)) ? -1 : 0;
+        change =
+            planned > job->max || (planned > job->min && must_shrink(totals, &request)) ? -1 : 0;
     else if (planned >= job->max)
         change = (int64_t)job->max - planned;
-    else if (node_fits && may_grow(totals, job))
+    else if (node_fits && may_grow(totals, &request))
         change = 1;
     account(totals, job, change);
     return (int)change;
 }
 
-/* --- the index -----------------------------------------------------------------------------------
- */
-
-static struct entry *entry_at(const struct tree_node *node, int direction)
-{
-    return node == NULL ? NULL
-                        : (struct entry *)((char *)node - offsetof(struct entry, place) -
-                                           (size_t)direction * sizeof *node);
-}
-
-static int compare_up(const struct tree_node *a, const struct tree_node *b)
-{
-    return policy_fulfilment_compare(&entry_at(a, UP)->plan, &entry_at(b, UP)->plan);
-}
-
-static int compare_down(const struct tree_node *a, const struct tree_node *b)
-{
-    return policy_fulfilment_compare(&entry_at(b, DOWN)->plan, &entry_at(a, DOWN)->plan);
-}
-
-static struct shape *shape_of(struct policy_state *state, const struct policy_job *job)
-{
-    struct shape_key key = { job->cpu_millicores, job->memory_bytes, job->gpus, job->where };
-    struct shape *shape;
-
-    HASH_FIND(hh, state->by_key, &key, sizeof key, shape);
-    if (shape != NULL)
-        return shape;
-    shape = xcalloc(1, sizeof *shape);
-    shape->key = key;
-    for (int stable = 0; stable < 2; stable++) {
-        shape->jobs[UP][stable].compare = compare_up;
-        shape->jobs[DOWN][stable].compare = compare_down;
-    }
-    HASH_ADD(hh, state->by_key, key, sizeof shape->key, shape);
-    DL_APPEND(state->shapes, shape);
-    return shape;
-}
-
-static void shape_release(struct policy_state *state, struct shape *shape)
-{
-    if (--shape->n > 0)
-        return;
-    HASH_DEL(state->by_key, shape);
-    DL_DELETE(state->shapes, shape);
-    free(shape);
-}
-
-static void take_out(struct entry *entry)
-{
-    for (int direction = 0; direction < DIRECTIONS; direction++)
-        if (tree_holds(&entry->place[direction]))
-            tree_remove(&entry->shape->jobs[direction][entry->job.stable],
-                        &entry->place[direction]);
-}
-
-static void file_in(struct entry *entry)
-{
-    const struct policy_job *plan = &entry->plan;
-
-    if (plan->pending)
-        return;
-    if (plan->parallelism < plan->max)
-        tree_insert(&entry->shape->jobs[UP][plan->stable], &entry->place[UP]);
-    if (plan->parallelism > plan->min && !entry->stuck)
-        tree_insert(&entry->shape->jobs[DOWN][plan->stable], &entry->place[DOWN]);
-}
-
-/* Out of every tree and sum; its shape is let go of. */
-static void unfile(struct policy_state *state, struct entry *entry)
-{
-    take_out(entry);
-    state->n_pending -= entry->job.pending;
-    shape_release(state, entry->shape);
-}
-
-static struct policy_state *state_new(void)
-{
-    return xcalloc(1, sizeof(struct policy_state));
-}
-
-static void drop(struct policy_state *state, uint64_t id)
-{
-    struct entry *entry;
-
-    HASH_FIND(hh, state->entries, &id, sizeof id, entry);
-    if (entry == NULL)
-        return;
-    unfile(state, entry);
-    HASH_DEL(state->entries, entry);
-    free(entry);
-}
-
-static struct policy_state *state_free(struct policy_state *state)
-{
-    if (state == NULL)
-        return NULL;
-    while (state->entries != NULL)
-        drop(state, state->entries->job.id);
-    free(state);
-    return NULL;
-}
-
-static void put(struct policy_state *state, const struct policy_job *job)
-{
-    struct shape *shape = shape_of(state, job);
-    struct entry *entry;
-
-    shape->n++; /* before the old one is let go of: it may be the same */
-    HASH_FIND(hh, state->entries, &job->id, sizeof job->id, entry);
-    if (entry == NULL) {
-        entry = xcalloc(1, sizeof *entry);
-        entry->job.id = job->id;
-        HASH_ADD(hh, state->entries, job.id, sizeof entry->job.id, entry);
-    } else {
-        unfile(state, entry);
-    }
-    entry->job = *job;
-    entry->plan = *job;
-    entry->shape = shape;
-    state->n_pending += job->pending;
-    file_in(entry);
-}
-
 /* --- a decision ----------------------------------------------------------------------------------
  */
+
+/* What was asked for in vain: whoever wants as much or more, and is no less bound to certain nodes,
+ * need not ask. */
+struct refusals {
+    struct extent items[REFUSALS_MAX];
+    size_t n;
+};
 
 struct decision {
     struct policy_state *state;
     struct policy_totals totals; /* with what is planned; stopping: less what it is kept for */
     struct policy_totals held;   /* with what was moved; requested: what is being stopped as well */
+    struct refusals no_room;     /* no node has room for it */
     const struct policy_ops *ops;
     void *userdata;
 };
 
-static struct policy_job request_of(const struct shape *shape)
+/* In the order of UP; NULL: before all. */
+struct cursor {
+    const struct entry *at; /* borrowed */
+    bool past;              /* beyond it, else from it on */
+};
+
+static bool amounts_cover(const struct request *a, const struct request *b)
 {
-    return (struct policy_job){ .cpu_millicores = shape->key.cpu_millicores,
-                                .memory_bytes = shape->key.memory_bytes,
-                                .gpus = (uint32_t)shape->key.gpus };
+    return a->cpu_millicores >= b->cpu_millicores && a->memory_bytes >= b->memory_bytes &&
+           a->gpus >= b->gpus;
 }
 
-static struct entry *first(const struct shape *shape, int direction, bool stable)
+/* a is as hard to satisfy as b */
+static bool is_as_hard(const struct extent *a, const struct extent *b)
 {
-    return entry_at(tree_first(&shape->jobs[direction][stable]), direction);
+    return amounts_cover(&a->request, &b->request) && a->score_ppm >= b->score_ppm &&
+           (b->request.where == 0 || a->request.where == b->request.where);
 }
 
-/* a comes before b (NULL: nobody) in the order of a direction */
-static bool precedes(const struct entry *a, const struct entry *b, int direction)
+static bool is_refused(const struct refusals *refusals, const struct extent *wanted)
 {
-    int order = b == NULL ? -1 : policy_fulfilment_compare(&a->plan, &b->plan);
+    for (size_t i = 0; i < refusals->n; i++)
+        if (is_as_hard(wanted, &refusals->items[i]))
+            return true;
+    return false;
+}
 
-    return direction == UP || b == NULL ? order < 0 : order > 0;
+static void refuse(struct refusals *refusals, const struct extent *wanted)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < refusals->n; i++)
+        if (!is_as_hard(&refusals->items[i], wanted))
+            refusals->items[kept++] = refusals->items[i];
+    refusals->n = kept;
+    if (kept < REFUSALS_MAX)
+        refusals->items[refusals->n++] = *wanted;
+}
+
+static bool is_at_or_after(const struct rank *rank, const struct cursor *cursor)
+{
+    int order = cursor->at == NULL ? 1 : index_compare(rank->head, cursor->at);
+
+    return cursor->past ? order > 0 : order >= 0;
 }
 
 static bool may_move(const struct decision *d, const struct entry *entry)
@@ -313,145 +172,95 @@ static void plan_change(struct decision *d, struct entry *entry, int change)
         entry->moved = true;
         LL_PREPEND2(d->state->moved, entry, moved_next);
     }
-    take_out(entry);
+    index_take_out(d->state, entry);
     entry->plan.parallelism = (uint32_t)((int64_t)entry->plan.parallelism + change);
-    file_in(entry);
+    index_file_in(d->state, entry);
     account(&d->totals, &entry->job, change);
 }
 
 /* What is being stopped will be enough for one of these. */
-static bool will_be_free(const struct decision *d, const struct policy_job *request)
+static bool will_be_free(const struct decision *d, const struct request *request)
 {
     return d->totals.cpu_stopping_millicores >= (int64_t)request->cpu_millicores &&
            d->totals.memory_stopping_bytes >= (int64_t)request->memory_bytes &&
            d->totals.gpu_stopping >= (int64_t)request->gpus;
 }
 
-static void keep_free(struct decision *d, const struct policy_job *request)
+static void keep_free(struct decision *d, const struct request *request)
 {
     d->totals.cpu_stopping_millicores -= (int64_t)request->cpu_millicores;
     d->totals.memory_stopping_bytes -= (int64_t)request->memory_bytes;
     d->totals.gpu_stopping -= (int64_t)request->gpus;
 }
 
-/* --- shapes in the order of their best candidate: a binary heap, so that a step does not look at
- * every shape again */
-
-struct heads {
-    struct shape **shapes; /* owned; [0] has the best head */
-    size_t n;
-    int direction;
-    bool unstable_too;
-};
-
-/* the candidate of a shape that comes first in the direction, or NULL */
-static struct entry *head_of(const struct heads *heads, const struct shape *shape)
+static bool has_room(const struct decision *d, const struct request *request)
 {
-    struct entry *best = first(shape, heads->direction, true);
-    struct entry *other = heads->unstable_too ? first(shape, heads->direction, false) : NULL;
+    const struct extent wanted = { .request = *request };
 
-    return other != NULL && precedes(other, best, heads->direction) ? other : best;
-}
-
-static bool heads_before(const struct heads *heads, size_t a, size_t b)
-{
-    return precedes(head_of(heads, heads->shapes[a]), head_of(heads, heads->shapes[b]),
-                    heads->direction);
-}
-
-static void heads_sink(struct heads *heads, size_t at)
-{
-    for (;;) {
-        size_t best = at;
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heads->n; child++)
-            if (heads_before(heads, child, best))
-                best = child;
-        if (best == at)
-            return;
-        struct shape *shape = heads->shapes[at];
-
-        heads->shapes[at] = heads->shapes[best];
-        heads->shapes[best] = shape;
-        at = best;
-    }
-}
-
-static void heads_drop_first(struct heads *heads)
-{
-    heads->shapes[0] = heads->shapes[--heads->n];
-    if (heads->n > 0)
-        heads_sink(heads, 0);
-}
-
-/* what changed is the first one's head */
-static void heads_update_first(struct heads *heads)
-{
-    if (head_of(heads, heads->shapes[0]) == NULL)
-        heads_drop_first(heads);
-    else
-        heads_sink(heads, 0);
-}
-
-static struct heads heads_of(const struct decision *d, int direction, bool unstable_too,
-                             bool (*fits)(const struct policy_totals *, const struct policy_job *))
-{
-    struct heads heads = { .direction = direction, .unstable_too = unstable_too };
-    struct shape *shape;
-    size_t n;
-
-    DL_COUNT(d->state->shapes, shape, n);
-    heads.shapes = xcalloc(n, sizeof(*heads.shapes));
-    DL_FOREACH(d->state->shapes, shape)
-    {
-        const struct policy_job request = request_of(shape);
-
-        if (head_of(&heads, shape) != NULL && fits(&d->totals, &request))
-            heads.shapes[heads.n++] = shape;
-    }
-    for (size_t i = heads.n / 2; i-- > 0;)
-        heads_sink(&heads, i);
-    return heads;
-}
-
-/* One step for the least fulfilled job: true when it has one more, planned or placed. Limits and
- * room only become tighter, so a shape that fails is done with. */
-static bool grow_one(struct decision *d, struct entry *entry)
-{
-    struct shape *shape = entry->shape;
-
-    if (!may_grow(&d->totals, &entry->job))
-        return false;
     /* what is being stopped counts until it is gone: the limit is never passed, not even for a
      * moment */
-    if (!shape->blocked && !may_grow(&d->held, &entry->job))
-        shape->blocked = true;
-    if (!shape->blocked && may_move(d, entry)) {
-        if (d->ops->grow(d->userdata, entry->job.id))
+    return may_grow(&d->held, request) && !is_refused(&d->no_room, &wanted);
+}
+
+/* One more, planned or placed. What fails for one fails for whoever asks for more. */
+static bool could_grow(const struct decision *d, const struct request *request)
+{
+    return may_grow(&d->totals, request) && (has_room(d, request) || will_be_free(d, request));
+}
+
+/* The least fulfilled from the cursor on that could grow, or NULL. */
+static struct rank *next_grower(const struct decision *d, const struct tree_node *at,
+                                const struct cursor *cursor)
+{
+    struct rank *rank = rank_at(at);
+
+    if (at == NULL || !could_grow(d, &rank->all.request))
+        return NULL;
+    if (is_at_or_after(rank, cursor)) {
+        struct rank *found = next_grower(d, at->left, cursor);
+
+        if (found != NULL)
+            return found;
+        if (could_grow(d, &rank->own.request))
+            return rank;
+    }
+    return next_grower(d, at->right, cursor);
+}
+
+/* One step for the least fulfilled job: true when it has one more, planned or placed. */
+static bool grow_one(struct decision *d, struct entry *entry)
+{
+    const struct extent wanted = { .request = entry->shape->request };
+    bool room = has_room(d, &wanted.request);
+
+    if (room && may_move(d, entry)) {
+        room = d->ops->grow(d->userdata, entry->job.id);
+        if (room)
             account(&d->held, &entry->job, 1);
         else
-            shape->blocked = true;
+            refuse(&d->no_room, &wanted);
     }
-    if (shape->blocked) {
-        if (!will_be_free(d, &entry->job))
+    if (!room) {
+        if (!will_be_free(d, &wanted.request))
             return false;
-        keep_free(d, &entry->job);
+        keep_free(d, &wanted.request);
     }
     plan_change(d, entry, 1);
     return true;
 }
 
+/* Limits and room only become tighter, and who grew comes later in the order: nobody before the
+ * cursor could grow. */
 static void grow_all(struct decision *d)
 {
-    struct heads heads = heads_of(d, UP, true, may_grow);
+    struct cursor cursor = { 0 };
+    struct entry at; /* as it was before it grew */
+    struct rank *rank;
 
-    while (heads.n > 0) {
-        if (grow_one(d, head_of(&heads, heads.shapes[0])))
-            heads_update_first(&heads);
-        else
-            heads_drop_first(&heads);
+    while ((rank = next_grower(d, d->state->ranks[UP].root, &cursor)) != NULL) {
+        at = *rank->head;
+        cursor = (struct cursor){ .at = &at, .past = !grow_one(d, rank->head) };
     }
-    free(heads.shapes);
 }
 
 /* true: one was stopped */
@@ -466,81 +275,113 @@ static bool shrink_one(struct decision *d, struct entry *entry)
     return false;
 }
 
+/* The most fulfilled that holds something of what is over its limit, or NULL. */
+static struct entry *next_shrinker(const struct decision *d, const struct tree_node *at)
+{
+    const struct rank *rank = rank_at(at);
+    struct entry *found;
+
+    if (at == NULL || !must_shrink(&d->totals, &rank->all.request))
+        return NULL;
+    found = next_shrinker(d, at->left);
+    if (found != NULL)
+        return found;
+    return must_shrink(&d->totals, &rank->own.request) ? rank->head : next_shrinker(d, at->right);
+}
+
+/* Of the stable and, for a gang, the other ones: who comes first in the order of DOWN. */
+static struct entry *first_of(struct entry *stable, struct entry *other)
+{
+    if (stable == NULL || other == NULL)
+        return stable != NULL ? stable : other;
+    return index_compare(other, stable) > 0 ? other : stable;
+}
+
+static int last_down_list(const struct decision *d)
+{
+    return d->state->n_pending > 0 ? DOWN_UNSTABLE : DOWN;
+}
+
 static bool shrink_all(struct decision *d)
 {
-    struct heads heads = heads_of(d, DOWN, d->state->n_pending > 0, must_shrink);
+    struct entry *entry;
     bool moved = false;
 
-    while (heads.n > 0) {
-        struct entry *entry = head_of(&heads, heads.shapes[0]);
-
-        if (must_shrink(&d->totals, &entry->job)) {
+    do {
+        entry = NULL;
+        for (int list = DOWN; list <= last_down_list(d); list++)
+            entry = first_of(entry, next_shrinker(d, d->state->ranks[list].root));
+        if (entry != NULL)
             moved = shrink_one(d, entry) || moved;
-            heads_update_first(&heads);
-        } else {
-            heads_drop_first(&heads);
-        }
-    }
-    free(heads.shapes);
+    } while (entry != NULL);
     return moved;
 }
 
-/* An instance of one leaves room for an instance of the other in the same place. */
-static bool covers(const struct shape *giver, const struct shape *taker)
+/* After one instance went over, the giver is still ahead by more than a stop and a start are worth.
+ */
+static bool is_worth_it(uint32_t giver_ppm, uint32_t taker_ppm)
 {
-    return giver->key.cpu_millicores >= taker->key.cpu_millicores &&
-           giver->key.memory_bytes >= taker->key.memory_bytes &&
-           giver->key.gpus >= taker->key.gpus &&
-           (taker->key.where == 0 || taker->key.where == giver->key.where);
+    return giver_ppm > taker_ppm + WORTH_PPM;
 }
 
-static uint32_t score_with(const struct policy_job *plan, int change)
+/* An instance of it leaves room for what is wanted in the same place, and is fair to give. */
+static bool could_give(const struct extent *giver, const struct extent *wanted)
 {
-    struct policy_job job = *plan;
-
-    job.parallelism = (uint32_t)((int64_t)job.parallelism + change);
-    return policy_fulfilment_score_ppm(&job);
+    return amounts_cover(&giver->request, &wanted->request) &&
+           is_worth_it(giver->score_ppm, wanted->score_ppm);
 }
 
-/* After one instance went over, the giver is still ahead by more than a stop and a start are worth;
- * and it gives what it really has. */
-static bool is_fair(const struct entry *giver, const struct entry *taker)
+/* The most fulfilled who could give what is wanted, or NULL. */
+static struct entry *next_giver(const struct tree_node *at, const struct extent *wanted,
+                                unsigned *looks)
 {
-    return giver != taker && giver->plan.parallelism <= giver->job.parallelism &&
-           score_with(&giver->plan, -1) > score_with(&taker->plan, 1) + WORTH_PPM;
+    const struct rank *rank = rank_at(at);
+    uint64_t where = wanted->request.where;
+    struct entry *found;
+
+    if (at == NULL || *looks == 0 || !could_give(&rank->all, wanted))
+        return NULL;
+    --*looks;
+    found = next_giver(at->left, wanted, looks);
+    if (found != NULL)
+        return found;
+    if (could_give(&rank->own, wanted) && (where == 0 || where == rank->own.request.where) &&
+        /* it gives what it really has */
+        rank->head->plan.parallelism <= rank->head->job.parallelism)
+        return rank->head;
+    return next_giver(at->right, wanted, looks);
 }
 
-static struct entry *giver_of(const struct decision *d, const struct entry *taker)
+/* The least fulfilled from the cursor on who could take from the richest and was not refused. */
+static struct rank *next_taker(const struct tree_node *at, const struct cursor *cursor,
+                               uint32_t richest_ppm, const struct refusals *refusals)
 {
-    struct entry *best = NULL;
-    const struct shape *shape;
+    struct rank *rank = rank_at(at);
 
-    DL_FOREACH(d->state->shapes, shape)
-    {
-        if (!covers(shape, taker->shape))
-            continue;
-        for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
-            struct entry *entry = first(shape, DOWN, stable);
+    if (at == NULL || !is_worth_it(richest_ppm, rank->all.score_ppm) ||
+        is_refused(refusals, &rank->all))
+        return NULL;
+    if (is_at_or_after(rank, cursor)) {
+        struct rank *found = next_taker(at->left, cursor, richest_ppm, refusals);
 
-            if (entry != NULL && is_fair(entry, taker) && precedes(entry, best, DOWN))
-                best = entry;
-        }
+        if (found != NULL)
+            return found;
+        if (is_worth_it(richest_ppm, rank->own.score_ppm) && !is_refused(refusals, &rank->own))
+            return rank;
     }
-    return best;
+    return next_taker(at->right, cursor, richest_ppm, refusals);
 }
 
 /* What the richest giver of all would keep: who is not below that takes from nobody. */
 static uint32_t richest(const struct decision *d)
 {
     uint32_t most = 0;
-    const struct shape *shape;
 
-    DL_FOREACH(d->state->shapes, shape)
-    for (int stable = d->state->n_pending > 0 ? 0 : 1; stable < 2; stable++) {
-        const struct entry *entry = first(shape, DOWN, stable);
+    for (int list = DOWN; list <= last_down_list(d); list++) {
+        const struct tree_node *root = d->state->ranks[list].root;
 
-        if (entry != NULL)
-            most = MAX_OF(most, score_with(&entry->plan, -1));
+        if (root != NULL && rank_at(root)->all.score_ppm > most)
+            most = rank_at(root)->all.score_ppm;
     }
     return most;
 }
@@ -549,24 +390,29 @@ static uint32_t richest(const struct decision *d)
  * the taker, and the next decision that finds it free will give it to the least fulfilled. */
 static bool transfer(struct decision *d)
 {
-    uint32_t most = richest(d);
-    const struct shape *shape;
+    const uint32_t richest_ppm = richest(d);
+    struct refusals nobody_gives = { .n = 0 };
+    struct cursor cursor = { 0 };
+    unsigned looks = LOOKS_MAX;
+    struct rank *taker;
 
-    DL_FOREACH(d->state->shapes, shape)
-    {
-        for (int stable = 0; stable < 2; stable++) {
-            struct entry *taker = first(shape, UP, stable);
-            struct entry *giver;
+    for (int tries = TAKERS_MAX; tries > 0 && looks > 0; tries--) {
+        struct entry *giver = NULL;
 
-            if (taker == NULL || score_with(&taker->plan, 1) + WORTH_PPM >= most)
-                continue;
-            giver = giver_of(d, taker);
-            if (giver == NULL)
-                continue;
+        taker = next_taker(d->state->ranks[UP].root, &cursor, richest_ppm, &nobody_gives);
+        if (taker == NULL)
+            return false;
+        for (int list = DOWN; list <= last_down_list(d); list++)
+            giver = first_of(giver, next_giver(d->state->ranks[list].root, &taker->own, &looks));
+        if (giver != NULL) {
+            struct entry *to = taker->head;
+
             if (shrink_one(d, giver))
-                plan_change(d, taker, 1);
+                plan_change(d, to, 1);
             return true;
         }
+        refuse(&nobody_gives, &taker->own);
+        cursor = (struct cursor){ .at = taker->head, .past = true };
     }
     return false;
 }
@@ -578,7 +424,6 @@ static void decide(struct policy_state *state, const struct policy_totals *total
         .state = state, .totals = *totals, .held = *totals, .ops = ops, .userdata = userdata
     };
     struct entry *entry;
-    struct shape *shape;
 
     d.held.cpu_requested_millicores += totals->cpu_stopping_millicores;
     d.held.memory_requested_bytes += totals->memory_stopping_bytes;
@@ -588,26 +433,24 @@ static void decide(struct policy_state *state, const struct policy_totals *total
     while (shrink_all(&d));
     while (transfer(&d))
         continue;
-    DL_FOREACH(state->shapes, shape)
-    shape->blocked = false;
     /* the index is again what was put; the core will put what it moved */
     while (state->moved != NULL) {
         entry = state->moved;
         LL_DELETE2(state->moved, entry, moved_next);
-        take_out(entry);
+        index_take_out(state, entry);
         entry->moved = false;
         entry->stuck = false;
         entry->plan = entry->job;
-        file_in(entry);
+        index_file_in(state, entry);
     }
 }
 
 const struct policy policy_fulfilment = {
     .name = "fulfilment",
     .summary = "the least fulfilled job grows, the most fulfilled one shrinks",
-    .new = state_new,
-    .free = state_free,
-    .put = put,
-    .drop = drop,
+    .new = index_new,
+    .free = index_free,
+    .put = index_put,
+    .drop = index_drop,
     .decide = decide,
 };

@@ -5,6 +5,8 @@
  * Case names A2..A19 and B1..B4 are those of the reference (the unit tests of the 2018 controller,
  * its tutorial's trace, its GPU livelock, and the two cases of its experiment report). Memory is in
  * megabytes of 10^6 as there. */
+#include <time.h>
+
 #include "tests/unit/policy_world.h"
 
 #define MEGA INT64_C(1000000)
@@ -475,6 +477,99 @@ static void test_unstable_jobs_wait_unless_one_is_pending(void **state)
     assert_int_equal(w.target[0], 4);
 }
 
+/* --- many jobs of which no two ask for the same --- */
+
+#define MANY 4000
+
+static bool find_no_node(void *userdata, uint64_t id)
+{
+    (void)id;
+    ++*(size_t *)userdata;
+    return false;
+}
+
+static bool give_nobody(void *userdata, uint64_t id)
+{
+    (void)userdata;
+    fail_msg("job %llu is to give", (unsigned long long)id);
+    return false;
+}
+
+/* Half of them poor with large requests, half rich with small ones: whoever could give has not
+ * enough. */
+static struct policy_state *many_distinct(void)
+{
+    struct policy_state *policy = policy_fulfilment.new();
+
+    for (uint64_t i = 0; i < MANY; i++) {
+        bool rich = i % 2 == 1;
+        const struct policy_job job = { .id = i + 1,
+                                        .min = 1,
+                                        .max = 20,
+                                        .parallelism = rich ? 15 : 2,
+                                        .stable = true,
+                                        .cpu_millicores = rich ? 1000 : 2000,
+                                        .memory_bytes =
+                                            (rich ? 1000000 : 2000000) + i * 7919 % MANY };
+
+        policy_fulfilment.put(policy, &job);
+    }
+    return policy;
+}
+
+static double cpu_ms(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+/* It took 54 ms when every shape was looked at; it takes some microseconds. */
+static void test_nothing_to_do_costs_next_to_nothing(void **state)
+{
+    const struct policy_ops no_ops = { .grow = find_no_node, .shrink = give_nobody };
+    const struct policy_totals totals = { .cpu_total_millicores = 1000000000,
+                                          .cpu_requested_millicores = 970000000,
+                                          .memory_total_bytes = INT64_C(1) << 60,
+                                          .max_load_permille = 970 };
+    struct policy_state *policy = many_distinct();
+    double least_ms = 1e9;
+    size_t asked = 0;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        double begun = cpu_ms();
+        double took;
+
+        policy_fulfilment.decide(policy, &totals, &no_ops, &asked);
+        took = cpu_ms() - begun;
+        least_ms = MIN_OF(least_ms, took);
+    }
+    assert_int_equal(asked, 0);
+    if (least_ms > 2)
+        fail_msg("a decision with nothing to do takes %.2f ms", least_ms);
+    policy_fulfilment.free(policy);
+}
+
+/* There is load to give, and no node with room: who asks for more than one who was refused need not
+ * ask. */
+static void test_a_full_set_of_nodes_is_asked_a_few_times(void **state)
+{
+    const struct policy_ops no_ops = { .grow = find_no_node, .shrink = give_nobody };
+    const struct policy_totals totals = { .cpu_total_millicores = 1000000000,
+                                          .cpu_requested_millicores = 900000000,
+                                          .memory_total_bytes = INT64_C(1) << 60,
+                                          .max_load_permille = 970 };
+    struct policy_state *policy = many_distinct();
+    size_t asked = 0;
+
+    (void)state;
+    policy_fulfilment.decide(policy, &totals, &no_ops, &asked);
+    assert_in_range(asked, 1, 32);
+    policy_fulfilment.free(policy);
+}
+
 static void test_policy_find_knows_it(void **state)
 {
     (void)state;
@@ -494,6 +589,8 @@ int main(void)
         cmocka_unit_test(test_report_case_1_is_fair),
         cmocka_unit_test(test_a_full_cluster_is_shared_anew),
         cmocka_unit_test(test_report_case_2_gives_way),
+        cmocka_unit_test(test_nothing_to_do_costs_next_to_nothing),
+        cmocka_unit_test(test_a_full_set_of_nodes_is_asked_a_few_times),
         cmocka_unit_test(test_policy_find_knows_it),
     };
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy_fulfilment_index.h - the jobs of policy_fulfilment, kept in order between its decisions
+ *
+ * Jobs by what they request (a shape), in the order of their fulfilment; and the shapes in the
+ * order of their first job, each subtree with the least or the most that anybody in it requests.
+ * Whatever is searched for by an amount passes over a subtree of shapes at a time. Every change is
+ * O(log n). */
+#pragma once
+
+#include <uthash.h>
+
+#include "scheduler/core/policy.h"
+#include "scheduler/core/tree.h"
+
+/* Who could grow; who could shrink; who could as well, but is not stable: only for a gang. */
+enum { UP, DOWN, DOWN_UNSTABLE, LISTS };
+
+struct entry {
+    struct tree_node place[2]; /* UP and DOWN; the latter in the list that it belongs to */
+    struct policy_job job;     /* as it was put */
+    struct policy_job plan;    /* the same with what is planned, during a decision */
+    struct shape *shape;
+    uint32_t score_ppm; /* of the plan, while it is in a list */
+    bool stuck;         /* nobody of it can be stopped, in this decision */
+    bool moved;         /* in state->moved */
+    struct entry *moved_next;
+    UT_hash_handle hh; /* k: job.id */
+};
+
+struct request {
+    uint64_t cpu_millicores, memory_bytes, gpus, where;
+};
+
+struct extent {
+    struct request request;
+    uint32_t score_ppm; /* after one step in the direction of the list */
+};
+
+/* A shape's place among the shapes that have somebody in a list. */
+struct rank {
+    struct tree_node tree; /* first */
+    struct entry *head;    /* the first of its jobs in this list: the key */
+    struct extent own;
+    struct extent all; /* of the subtree: the least of each (UP), the most of each (DOWN) */
+};
+
+struct shape {
+    struct request request;
+    struct tree jobs[LISTS];
+    struct rank ranks[LISTS];
+    uint32_t n;        /* entries that refer to it */
+    UT_hash_handle hh; /* k: request */
+};
+
+struct policy_state {
+    struct entry *entries;
+    struct shape *shapes;
+    struct tree ranks[LISTS];
+    uint32_t n_pending;
+    struct entry *moved; /* during a decision */
+};
+
+static inline struct rank *rank_at(const struct tree_node *node)
+{
+    return (struct rank *)node;
+}
+struct request request_of_job(const struct policy_job *job);
+/* policy_fulfilment_compare of their plans, with the scores at hand */
+int index_compare(const struct entry *a, const struct entry *b);
+/* out of its lists before its plan changes, and into them afterwards */
+void index_take_out(struct policy_state *state, struct entry *entry);
+void index_file_in(struct policy_state *state, struct entry *entry);
+/* NULL: it was not put */
+struct entry *index_find(const struct policy_state *state, uint64_t id);
+
+/* as struct policy has them */
+struct policy_state *index_new(void);
+struct policy_state *index_free(struct policy_state *state);
+void index_put(struct policy_state *state, const struct policy_job *job);
+void index_drop(struct policy_state *state, uint64_t id);
