@@ -24,7 +24,7 @@ static const char usage[] =
     "  --listen ADDRESS:PORT    loopback only; port 0 takes any (default 127.0.0.1:7010)\n"
     "  --port-file FILE         where to write host:port (default DIR/address)\n"
     "  --policy NAME            allocation policy (default fulfilment)\n"
-    "  --max-load FRACTION      grow jobs up to this part of the cluster (default 0.97)\n"
+    "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 20s)\n"
     "  --help, --version\n"
     "\n"

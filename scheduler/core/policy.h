@@ -33,7 +33,7 @@ struct policy_totals {
     int64_t gpu_total, gpu_requested;
     /* held by what is being stopped: free soon, and not in requested any more */
     int64_t cpu_stopping_millicores, memory_stopping_bytes, gpu_stopping;
-    uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total */
+    uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total; cores only */
 };
 
 struct policy_ops {

@@ -9,8 +9,10 @@
  *
  * Differences from the original, each a defect there: the order follows what is planned (it was
  * that of before the decision, which made a round robin of it); a full cluster is shared anew (who
- * came first kept everything: Jain index 0.44 in the report of 2017); the load limit holds for GPUs
- * when growing too (it added and removed one GPU for ever); a job shrinks only if it holds
+ * came first kept everything: Jain index 0.44 in the report of 2017); GPUs may all be granted, and
+ * nobody shrinks for them before they are over (it grew up to their total, shrank down to the load
+ * limit, and so added and removed one GPU for ever; a device is granted whole, and what a load
+ * limit leaves of it helps nobody); a job shrinks only if it holds
  * something of what is over its limit (GPUs that a fixed job holds made every other job grow and
  * shrink for ever); a growth takes room on a real node (the sign was wrong); instances that are
  * being stopped are not counted twice; equal jobs are ordered by id (the sort was not stable).
@@ -64,7 +66,7 @@ static bool must_shrink(const struct policy_totals *totals, const struct request
 {
     return (held->cpu_millicores > 0 &&
             totals->cpu_requested_millicores > under_load(totals->cpu_total_millicores, totals)) ||
-           (held->gpus > 0 && totals->gpu_requested > under_load(totals->gpu_total, totals)) ||
+           (held->gpus > 0 && totals->gpu_requested > totals->gpu_total) ||
            (held->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
 }
 
@@ -72,8 +74,8 @@ static bool may_grow(const struct policy_totals *totals, const struct request *w
 {
     return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores >=
                (int64_t)wanted->cpu_millicores &&
-           (wanted->gpus == 0 || under_load(totals->gpu_total, totals) - totals->gpu_requested >=
-                                     (int64_t)wanted->gpus) &&
+           (wanted->gpus == 0 ||
+            totals->gpu_total - totals->gpu_requested >= (int64_t)wanted->gpus) &&
            /* strictly more than the request, as the original has it */
            totals->memory_total_bytes - totals->memory_requested_bytes >
                (int64_t)wanted->memory_bytes;

@@ -162,11 +162,19 @@ static void test_decision_conforms(void **state)
         { "A12", { 1000, 4000, 100, 1000, 8, 10 }, { 1000, MEM_100MI, 0, 1, 3, 1 }, 1000, 2 },
         { "A14", { 3000, 3000, 100, 1000, 0, 10 }, { 1000, MEM_100MI, 0, 1, 3, 3 }, 800, -1 },
         { "A16", { 990, 2000, 100, 1000, 9, 10 }, { 1000, 1, 1, 1, 3, 1 }, 1000, 1 },
-        /* the original adds and removes the tenth GPU for ever */
-        { "B2", { 1000, 100000, 100, 100000, 1, 10 }, { 1000, MEM_10MI, 1, 1, 10, 1 }, 970, 8 },
-        /* a fixed job holds all GPUs: 10 > int(9.7). Who has none is not concerned. */
+        /* the original adds and removes the tenth GPU for ever; here it is given, and kept */
+        { "B2", { 1000, 100000, 100, 100000, 1, 10 }, { 1000, MEM_10MI, 1, 1, 10, 1 }, 970, 9 },
+        { "last GPU", { 1000, 100000, 100, 100000, 7, 8 }, { 1000, MEM_10MI, 1, 1, 8, 7 }, 970, 1 },
+        { "all GPUs", { 1000, 100000, 100, 100000, 8, 8 }, { 1000, MEM_10MI, 1, 1, 9, 8 }, 970, 0 },
+        /* a device broke: 8 are held, and 7 are there */
         { "GPUs over",
-          { 1000, 100000, 100, 100000, 10, 10 },
+          { 1000, 100000, 100, 100000, 8, 7 },
+          { 1000, MEM_10MI, 1, 1, 8, 8 },
+          970,
+          -1 },
+        /* fixed jobs hold more GPUs than there are. Who has none is not concerned. */
+        { "GPUs over, none held",
+          { 1000, 100000, 100, 100000, 11, 10 },
           { 1000, MEM_10MI, 0, 1, 10, 4 },
           970,
           6 },
@@ -181,6 +189,26 @@ static void test_decision_conforms(void **state)
             fail_msg("%s: target %u from %u, expected a change of %d", rows[i].id, w.target[0],
                      w.jobs[0].parallelism, rows[i].expect);
     }
+}
+
+/* Whatever the load limit and the number of devices: all are given, and the next decision leaves it
+ * at that. */
+static void test_the_last_gpu_is_given_and_kept(void **state)
+{
+    (void)state;
+    for (int64_t total = 1; total <= 16; total++)
+        for (uint32_t load_permille = 500; load_permille <= 1000; load_permille += 10) {
+            const struct cluster_row row = { 1000, 1000000, 100, 100000, 1, total };
+            const struct job_row job = { 1000, MEM_10MI, 1, 1, 20, 1 };
+            struct world w = world_of(&row, &job, load_permille);
+
+            decide(&w);
+            assert_int_equal(w.target[0], total);
+            w.jobs[0].parallelism = w.target[0];
+            w.totals.gpu_requested = total;
+            decide(&w);
+            assert_int_equal(w.target[0], total);
+        }
 }
 
 /* A17 */
@@ -582,6 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dry_run_conforms),
         cmocka_unit_test(test_decision_conforms),
+        cmocka_unit_test(test_the_last_gpu_is_given_and_kept),
         cmocka_unit_test(test_score_is_the_share_of_the_range),
         cmocka_unit_test(test_order_is_score_gpu_cpu_memory_id),
         cmocka_unit_test(test_tutorial_trace),
