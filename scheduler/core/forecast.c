@@ -32,15 +32,23 @@ void forecast_done(struct forecast *forecast)
 
 /* --- the play --- */
 
+/* Its minimum, less what has ended well, is more than these nodes hold when nothing else is there.
+ */
 static bool never_fits(const struct run *run)
 {
-    return run->subject != NULL && run->subject->state == JOB_QUEUED &&
-           streq(run->subject->reason_code, "never-fits");
+    const struct job *job = run->subject;
+
+    if (job == NULL || run->play.cluster->nodes == NULL)
+        return false;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job_count_finished(job, r) > 0)
+            return false;
+    return !spec_fits_ever(run->play.cluster, job->spec);
 }
 
 static void wait_until_done(struct run *run, bool with_ends)
 {
-    while (!run->change->is_done(run) && !never_fits(run)) {
+    while (!run->change->is_done(run) && !run->never) {
         if (with_ends && !run->noted && play_end_is_next(&run->play))
             note_waiting(run);
         if (!play_step(&run->play, with_ends))
@@ -69,7 +77,7 @@ static bool anybody_stops(const struct forecast *forecast)
 static enum forecast_verdict judge(const struct run *run)
 {
     if (!run->done)
-        return never_fits(run) ? FORECAST_NEVER : FORECAST_UNKNOWN;
+        return run->never ? FORECAST_NEVER : FORECAST_UNKNOWN;
     if (run->play.now.now_us == run->begin.now_us)
         return FORECAST_NOW;
     if (run->play.ended != NULL)
@@ -104,6 +112,7 @@ static int play_change(const struct cluster *cluster, const struct change *chang
     if (outlook->knows_ends &&
         !outlook->with_ends) /* what takes longer may as well wait for an end */
         run.play.until_us = MIN_OF(run.play.until_us, now.now_us + SETTLE_MAX_US);
+    run.never = never_fits(&run);
     note_begin(&run);
     play_plan(&run.play);
     wait_until_done(&run, outlook->with_ends);

@@ -45,6 +45,7 @@ struct run {
     struct job *subject;     /* of the copy; NULL: none */
     struct tracked *tracked; /* uthash by job; owned */
     struct forecast *forecast;
+    bool never; /* it does not fit these nodes even when they are empty */
     bool done;
     bool noted; /* how it is before the first job ends */
 };

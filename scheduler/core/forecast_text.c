@@ -134,6 +134,9 @@ void forecast_explain(const struct run *run)
         explain_wait(run);
         break;
     case FORECAST_NEVER:
+        set_code(forecast, "never-fits");
+        explain_never(run->play.cluster, run->subject->spec, forecast->reason,
+                      sizeof forecast->reason);
         break;
     }
 }

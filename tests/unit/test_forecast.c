@@ -306,12 +306,29 @@ static void test_never_fits(void **state)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct forecast forecast = forecast_of(w, "a", 1, 1, 5000);
+    struct job *b;
 
     (void)state;
     assert_int_equal(forecast.verdict, FORECAST_NEVER);
     assert_string_equal(forecast.code, "never-fits");
     assert_non_null(strstr(forecast.reason, "no node offers that much"));
     assert_int_equal(forecast.n_placements, 0);
+    forecast_done(&forecast);
+    /* nor does a running job that is to have more than there is */
+    b = world_submit(w, spec_of("b", 2, 2, 1000));
+    world_run(w, 3);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 9, 9, w->now, &options, &forecast,
+                                            NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_NEVER);
+    assert_string_equal(forecast.code, "never-fits");
+    assert_non_null(strstr(forecast.reason, "its minimum of 9 processes"));
+    forecast_done(&forecast);
+    assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 8, 9, w->now, &options, &forecast,
+                                            NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_LATER);
     forecast_done(&forecast);
     world_free(w);
 }
