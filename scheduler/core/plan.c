@@ -169,7 +169,8 @@ static void settle(struct cluster *cluster, struct instant now)
     cluster->plan_wanted = false; /* the last node that is heard wants one, or the deadline */
 }
 
-/* cluster_plan - see cluster.h; idempotent until the next event */
+/* cluster_plan - see cluster.h; idempotent until the next event. What is not settled after so many
+ * passes stays wanted: the next turn, which each report brings, goes on with it. */
 void cluster_plan(struct cluster *cluster, struct instant now)
 {
     if (is_quiet(cluster->planner, now)) {
@@ -178,7 +179,6 @@ void cluster_plan(struct cluster *cluster, struct instant now)
     }
     for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++)
         pass(cluster, now);
-    cluster->plan_wanted = false;
 }
 
 /* cluster_replan - see cluster.h */
