@@ -79,9 +79,13 @@ static bool is_quiet(const struct sim *sim)
 
         if (truth == NULL || truth->n_live > 0)
             return false;
-        if (!job_state_is_final(truth->state) &&
-            !streq(cluster_job(sim->server.cluster, truth->id)->reason_code, "never-fits"))
-            return false;
+        if (!job_state_is_final(truth->state)) {
+            const struct job *job = cluster_job(sim->server.cluster, truth->id);
+
+            if (!streq(job->reason_code, "never-fits") &&
+                !streq(job->reason_code, "gang-not-packed"))
+                return false;
+        }
     }
     return true;
 }

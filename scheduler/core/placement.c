@@ -3,7 +3,8 @@
  *
  * By the side of its job: on a node that runs some of it already, else in the same rack, else where
  * it fits best (capacity.h: the tightest hole, GPUs spared). A gang goes to one node as a whole if
- * one holds it; else instance by instance, pservers first, so that trainers settle around them.
+ * one holds it; else instance by instance, pservers first, so that trainers settle around them; and
+ * where that fails once more packed tightly: the largest first, each where it fits best.
  * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
@@ -156,19 +157,30 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
     return capacity_best_fit(capacity, &all, now);
 }
 
-bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
-                struct placed *placed)
+size_t demands_largest_first(const struct demand *demands, size_t n,
+                             struct demand ret[JOB_ROLES_MAX])
+{
+    size_t n_moved = 0;
+
+    for (size_t d = 0; d < n; d++) {
+        size_t i = d;
+
+        for (; i > 0 && is_larger(&demands[d].want.need, &ret[i - 1].want.need); i--)
+            ret[i] = ret[i - 1];
+        ret[i] = demands[d];
+        n_moved += i != d;
+    }
+    return n_moved;
+}
+
+static bool place_all(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
+                      bool packed, struct placed *placed)
 {
     size_t mark = capacity_mark(capacity);
     struct near near = { 0 };
-    struct room *whole;
+    struct room *whole = packed ? NULL : place_whole(capacity, demands, n, now);
     size_t n_placed = 0;
 
-    /* most gangs that do not fit fail here, before anything is taken and put back */
-    for (size_t d = 0; d < n; d++)
-        if (capacity_best_fit(capacity, &demands[d].want, now) == NULL)
-            return false;
-    whole = place_whole(capacity, demands, n, now);
     near.whole = whole != NULL;
     if (whole != NULL)
         near_add(&near, whole);
@@ -181,11 +193,29 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
                 return false;
             }
             capacity_take(capacity, room, &demands[d].want.need, now);
-            near_add(&near, room);
+            if (!packed)
+                near_add(&near, room);
             if (placed != NULL)
                 placed[n_placed++] = (struct placed){ .room = room,
                                                       .role = demands[d].role,
                                                       .need = demands[d].want.need };
         }
     return true;
+}
+
+bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
+                struct placed *placed)
+{
+    struct demand packed[JOB_ROLES_MAX];
+
+    /* most gangs that do not fit fail here, before anything is taken and put back */
+    for (size_t d = 0; d < n; d++)
+        if (capacity_best_fit(capacity, &demands[d].want, now) == NULL)
+            return false;
+    if (place_all(capacity, demands, n, now, false, placed))
+        return true;
+    if (n < 2) /* of one size any order is the best */
+        return false;
+    (void)demands_largest_first(demands, n, packed);
+    return place_all(capacity, packed, n, now, true, placed);
 }

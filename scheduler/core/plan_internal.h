@@ -13,6 +13,8 @@
 /* Classes of waiting jobs that are tried in vain in one plan, so that a long queue of different
  * jobs costs a bounded time (Slurm's bf_max_job_test). Those behind are tried when others left. */
 #define QUEUE_DEPTH 128
+/* Classes behind those that are tried whether they fit what is free now, at the cost of a look. */
+#define QUEUE_SCAN 128
 /* Gangs that room is being made for at a time; the others get their turn when these started. */
 #define PROMISES_MAX 16
 /* Searches for victims that find none, in one plan. */
@@ -40,6 +42,13 @@ struct near {
     bool whole; /* one of them holds all that is to be placed: there and nowhere else */
 };
 
+/* Does a gang fit these nodes when they are empty? */
+enum queue_fit {
+    FIT_NEVER,   /* one instance, one role alone or the sum does not: that is certain */
+    FIT_UNKNOWN, /* no order that is tried finds room, which proves nothing */
+    FIT_EVER,
+};
+
 struct queue_class {
     struct tree_node tree; /* first; in queue->order while somebody is to be tried */
     uint64_t digest;
@@ -49,7 +58,7 @@ struct queue_class {
     struct job *next;      /* to be tried next; those before it are promised room; NULL: all are */
     uint64_t next_id;      /* its id: the key, with the priority */
     uint64_t fits_version; /* of the offers that fits_ever was found out with */
-    bool fits_ever;
+    enum queue_fit fits_ever;
     bool never;      /* in queue->never */
     bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
     bool fresh;      /* in queue->fresh */
@@ -106,6 +115,9 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now);
 /* gang_demands - the minimum of every role in placing order: pservers first, larger first */
 size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX]);
+/* demands_largest_first - the same by GPUs, CPU, memory; returns how many moved up */
+size_t demands_largest_first(const struct demand *demands, size_t n,
+                             struct demand ret[JOB_ROLES_MAX]);
 size_t gang_size(const struct demand *demands, size_t n);
 struct resources gang_total(const struct demand *demands, size_t n);
 /* place_gang - takes room for every instance and tells where (placed: gang_size entries, or NULL);
@@ -186,7 +198,7 @@ bool plan_queue_waits(const struct planner *planner);
 /* --- plan_reason.c
  * ------------------------------------------------------------------------------------------ */
 /* whether the class fits these nodes when they are empty; found out once per change of an offer */
-bool queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
+enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
 /* tells a waiting job where it stands, if that is news */
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
 

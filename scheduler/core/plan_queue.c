@@ -9,13 +9,15 @@
  * When something might fit that did not, the queue is gone through from its start: all promises
  * are off, lacking jobs are served first, then what is to leave a draining node, then class after
  * class. A class of which one job does not fit is passed by as a whole, and after QUEUE_DEPTH of
- * those the rest waits: the cost is bounded however many wait. When nothing came free, only new
- * classes are tried, each behind all promises that are not for those after it. */
+ * those the rest starts only if it fits what is free now, up to QUEUE_SCAN more: the cost is bounded
+ * however many wait. When nothing came free, only new classes are tried, each behind all promises
+ * that are not for those after it. */
 #include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
 
-enum outcome { STARTED, PROMISED, FAILED };
+/* FAILED cost a search; PASSED_BY did not: beyond the depth only what is free now is looked at */
+enum outcome { STARTED, PROMISED, FAILED, PASSED_BY };
 
 /* Lowest free slot; right after the submit all are. */
 static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n)
@@ -39,14 +41,30 @@ static bool is_over(int64_t held, int64_t stopping, int64_t need, int64_t total,
     return need > 0 && held + need > limit && held - stopping + need <= limit;
 }
 
-/* Above the load limit only for what is being stopped: that is waited for. A gang that is over the
- * limit by what runs has the right to its minimum all the same. */
-static bool waits_for_stops(const struct plan *plan, const struct demand *demands, size_t n)
+static bool stops_in_places(const struct job *job)
+{
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        const struct room *room = job->plan.places[i].room;
+
+        if (room_is_listed(room) &&
+            room->facts.later.cpu_millicores > room->facts.now.cpu_millicores)
+            return true;
+    }
+    return false;
+}
+
+/* Above the load limit only for what is being stopped where it goes: that is waited for, so that
+ * room made for it does not cost a load above the limit meanwhile. A gang that is over the limit by
+ * what runs, or by stops elsewhere, has the right to its minimum all the same. */
+static bool waits_for_stops(const struct plan *plan, const struct job *job,
+                            const struct demand *demands, size_t n)
 {
     const struct planner *planner = plan->planner;
     const struct resources need = gang_total(demands, n);
     uint32_t permille = plan->cluster->config.max_load_permille;
 
+    if (!stops_in_places(job))
+        return false;
     return is_over(planner->held.cpu_millicores, planner->stopping.cpu_millicores,
                    need.cpu_millicores, planner->total.cpu_millicores, permille) ||
            is_over(planner->held.gpus, planner->stopping.gpus, need.gpus, planner->total.gpus,
@@ -61,9 +79,6 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     struct placed *placed;
     bool fits;
 
-    job->plan.held_back = waits_for_stops(plan, demands, n);
-    if (job->plan.held_back)
-        return false;
     placed = xcalloc(size, sizeof *placed);
     fits = plan_keep_places(plan, job, true);
     if (fits)
@@ -71,6 +86,8 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     else
         fits = place_gang(rooms, demands, n, true, placed);
     capacity_roll_back(rooms, mark); /* what is assigned is a fact, not a take */
+    job->plan.held_back = fits && waits_for_stops(plan, job, demands, n);
+    fits = fits && !job->plan.held_back;
     if (fits)
         start(plan, job, placed, size);
     free(placed);
@@ -87,27 +104,47 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
 
     queue_forget_fresh(queue, class);
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
-        (capacity_n_rooms(&plan->planner->offered) == 0 || queue_fits_ever(plan->cluster, class))) {
+        (capacity_n_rooms(&plan->planner->offered) == 0 ||
+         queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
         queue_forget_places(job);
         queue_tell(plan->cluster, job, VERDICT_NO_NODES);
         return FAILED;
     }
-    if (class->told_never && queue_fits_ever(plan->cluster, class))
+    if (class->told_never && queue_fits_ever(plan->cluster, class) != FIT_NEVER)
         queue_tell_hope(plan->cluster, class);
     if (try_now(plan, job, demands, n))
         return STARTED;
-    if (!queue_fits_ever(plan->cluster, class)) {
+    if (queue_fits_ever(plan->cluster, class) == FIT_NEVER) {
         queue_forget_places(job);
         queue_set_never(plan->cluster, class, true);
         return FAILED;
     }
     if (queue->n_promised < PROMISES_MAX && plan_make_room(plan, job, demands, n)) {
-        queue_tell(plan->cluster, job, VERDICT_PROMISED);
+        queue_tell(plan->cluster, job, job->plan.held_back ? VERDICT_OVER_LOAD : VERDICT_PROMISED);
         queue_promise(plan->cluster, job);
         return PROMISED;
     }
     queue_forget_places(job);
-    queue_tell(plan->cluster, job, VERDICT_WAITS);
+    queue_tell(plan->cluster, job,
+               queue_fits_ever(plan->cluster, class) == FIT_EVER ? VERDICT_WAITS
+                                                                 : VERDICT_UNPACKED);
+    return FAILED;
+}
+
+/* Beyond the depth: nobody is shrunk for it and no room is promised to it, but it starts if it fits
+ * now. That some instance has no place is seen from the top of the index. */
+static enum outcome try_deep(struct plan *plan, struct queue_class *class)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    struct job *job = class->next;
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(job->spec, demands);
+
+    for (size_t d = 0; d < n; d++)
+        if (capacity_best_fit(rooms, &demands[d].want, true) == NULL)
+            return PASSED_BY;
+    if (try_now(plan, job, demands, n))
+        return STARTED;
     return FAILED;
 }
 
@@ -134,7 +171,7 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
         if (class == NULL || job->plan.promised)
             continue; /* it started, or is promised room again */
         queue_forget_places(job);
-        if (job->plan.verdict == VERDICT_PROMISED)
+        if (job->plan.verdict == VERDICT_PROMISED || job->plan.verdict == VERDICT_OVER_LOAD)
             queue_tell(plan->cluster, job, job == class->next ? VERDICT_DEEP : VERDICT_BEHIND);
     }
 }
@@ -147,6 +184,7 @@ static void go_through(struct plan *plan)
     size_t n_promised = queue->n_promised;
     struct tree_node *at;
     unsigned failed = 0;
+    unsigned deep = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
     queue->wanted = false;
@@ -155,11 +193,16 @@ static void go_through(struct plan *plan)
     plan_repair(plan);
     plan_drain_to_places(plan);
     at = tree_first(&queue->order);
-    while (at != NULL && failed < QUEUE_DEPTH) {
+    while (at != NULL && failed < 2 * QUEUE_DEPTH && deep < QUEUE_SCAN) {
         struct queue_class *class = (struct queue_class *)at;
         struct queue_class key = { .priority = class->priority, .next_id = class->next_id };
 
-        failed += try_next(plan, class) == FAILED;
+        if (failed < QUEUE_DEPTH) {
+            failed += try_next(plan, class) == FAILED;
+        } else {
+            failed += try_deep(plan, class) == FAILED;
+            deep++;
+        }
         at = tree_after(&queue->order, &key.tree);
     }
     tell_fresh(plan->cluster);
@@ -189,7 +232,11 @@ static void try_alone(struct plan *plan, struct queue_class *class)
     bool last;
 
     if (plan->planner->queue.order.n > QUEUE_DEPTH) {
+        bool started = try_deep(plan, class) == STARTED;
+
         tell_fresh(plan->cluster);
+        if (started) /* its like may fit as well */
+            queue_might_move(plan->planner);
         return;
     }
     do {
@@ -208,7 +255,7 @@ void plan_queue_release(struct plan *plan)
         struct demand demands[JOB_ROLES_MAX];
 
         if (job->plan.held_back &&
-            !waits_for_stops(plan, demands, gang_demands(job->spec, demands)))
+            !waits_for_stops(plan, job, demands, gang_demands(job->spec, demands)))
             queue_might_move(plan->planner);
     }
 }

@@ -9,9 +9,42 @@
 #include <stdio.h>
 #include <utlist.h>
 
-/* spec_fits_ever - see core_internal.h. Takes nodes that are away for present: "never" is a strong
- * word. */
-bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
+/* One role alone: its instances are of one size, so going greedily from node to node finds room for
+ * as many as there can be. */
+static bool role_fits_alone(struct capacity *offered, const struct demand *demand)
+{
+    size_t mark = capacity_mark(offered);
+    bool fits = place_gang(offered, demand, 1, true, NULL);
+
+    capacity_roll_back(offered, mark);
+    return fits;
+}
+
+/* Linear in the nodes; for gangs that did not fit only, once per change of an offer. */
+static struct resources offered_total(const struct cluster *cluster)
+{
+    struct resources total = { 0 };
+
+    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
+        resources_add(&total, &node->empty_room->now, 1);
+    return total;
+}
+
+/* A search that places nothing proves nothing: several sizes are packed by rules of thumb. */
+static bool cannot_fit(const struct cluster *cluster, const struct demand *demands, size_t n)
+{
+    struct capacity *offered = &cluster->planner->offered;
+    struct resources total = offered_total(cluster);
+    struct resources need = gang_total(demands, n);
+
+    for (size_t d = 0; d < n; d++)
+        if (!role_fits_alone(offered, &demands[d]))
+            return true;
+    return !resources_fit(&total, &need);
+}
+
+/* Takes nodes that are away for present: "never" is a strong word. */
+static enum queue_fit fit_ever(const struct cluster *cluster, const struct job_spec *spec)
 {
     struct capacity *offered = &cluster->planner->offered;
     struct demand demands[JOB_ROLES_MAX];
@@ -20,13 +53,21 @@ bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
     bool fits = place_gang(offered, demands, n, true, NULL);
 
     capacity_roll_back(offered, mark);
-    return fits;
+    if (fits)
+        return FIT_EVER;
+    return cannot_fit(cluster, demands, n) ? FIT_NEVER : FIT_UNKNOWN;
 }
 
-bool queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
+/* spec_fits_ever - see core_internal.h */
+bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
+{
+    return fit_ever(cluster, spec) != FIT_NEVER;
+}
+
+enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
 {
     if (class->fits_version != cluster->offers_version) {
-        class->fits_ever = spec_fits_ever(cluster, class->jobs->spec);
+        class->fits_ever = fit_ever(cluster, class->jobs->spec);
         class->fits_version = cluster->offers_version;
     }
     return class->fits_ever;
@@ -41,6 +82,7 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
     size_t n = gang_demands(spec, demands);
     struct resources total = gang_total(demands, n);
     char need[80];
+    char all[80];
 
     for (size_t i = 0; i < n; i++) {
         const struct want *want = &demands[i].want;
@@ -59,12 +101,26 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
                            : "");
         return;
     }
+    for (size_t i = 0; i < n; i++) {
+        if (role_fits_alone(&cluster->planner->offered, &demands[i]))
+            continue;
+        total = gang_total(&demands[i], 1);
+        resources_describe(&demands[i].want.need, need, sizeof need);
+        resources_describe(&total, all, sizeof all);
+        (void)snprintf(buffer, size,
+                       "%u of %s need %s each, %s in all: the %u nodes cannot hold so many even "
+                       "when empty; more nodes or a lower minimum would change it",
+                       demands[i].count, spec->roles[demands[i].role].name, need, all,
+                       capacity_n_rooms(offered));
+        return;
+    }
     resources_describe(&total, need, sizeof need);
+    total = offered_total(cluster);
+    resources_describe(&total, all, sizeof all);
     (void)snprintf(buffer, size,
-                   "its minimum of %zu processes needs %s: the %u nodes offer %lldm CPU and cannot "
-                   "hold it even when empty; more nodes or a lower minimum would change it",
-                   gang_size(demands, n), need, capacity_n_rooms(offered),
-                   (long long)offered->free_cpu_millicores);
+                   "its minimum of %zu processes needs %s: the %u nodes offer %s and cannot hold "
+                   "it even when empty; more nodes or a lower minimum would change it",
+                   gang_size(demands, n), need, capacity_n_rooms(offered), all);
 }
 
 /* How many of its class came before it; at the end, where new ones come, that is no walk. */
@@ -102,9 +158,31 @@ static const char *const codes[] = {
     [VERDICT_DEEP] = "queued",
     [VERDICT_WAITS] = "gang-does-not-fit",
     [VERDICT_PROMISED] = "gang-does-not-fit",
+    [VERDICT_UNPACKED] = "gang-not-packed",
+    [VERDICT_OVER_LOAD] = "over-load-limit",
     [VERDICT_NO_NODES] = "no-nodes",
     [VERDICT_NEVER] = "never-fits",
 };
+
+/* On the nodes that it is promised. */
+static uint32_t count_stopping(const struct job *job)
+{
+    uint32_t n_stopping = 0;
+
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        const struct node *node = job->plan.places[i].room->node;
+        const struct process *process;
+        size_t before = 0;
+
+        while (before < i && job->plan.places[before].room != job->plan.places[i].room)
+            before++;
+        if (before < i)
+            continue; /* counted */
+        DL_FOREACH2(node->processes, process, node_next)
+        n_stopping += process->state == PROCESS_STOPPING;
+    }
+    return n_stopping;
+}
 
 static void say(const struct cluster *cluster, const struct job *job, enum queue_verdict verdict,
                 char *buffer, size_t size)
@@ -123,13 +201,15 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     case VERDICT_BEHIND:
         (void)
             snprintf(buffer, size,
-                     "waits behind %u jobs that ask for the same; the first of them, %s, needs %s",
+                     "waits behind %u jobs that ask for the same; the first of them, %s, needs %s; "
+                     "it is tried when that one has started or left",
                      jobs_before(class, job), class->jobs->spec->name, need);
         break;
     case VERDICT_DEEP:
         (void)snprintf(buffer, size,
                        "waits behind more than %d kinds of jobs; its minimum of %zu processes "
-                       "needs %s",
+                       "needs %s; it starts as soon as that is free, room is made for it when some "
+                       "of those before it have left",
                        QUEUE_DEPTH, gang_size(demands, n), need);
         break;
     case VERDICT_WAITS:
@@ -137,7 +217,24 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
         say_waits(cluster, demands, n, verdict == VERDICT_PROMISED, buffer, size);
         break;
     case VERDICT_NO_NODES:
-        (void)snprintf(buffer, size, "no node is ready to take processes");
+        (void)snprintf(buffer, size,
+                       "no node is ready to take processes; it is tried when one joins, reports "
+                       "again or is made ready (edl nodes)");
+        break;
+    case VERDICT_UNPACKED:
+        (void)
+            snprintf(buffer, size,
+                     "its minimum of %zu processes needs %s and could not be packed on the nodes, "
+                     "even empty, in two orders; it is tried again with every change; smaller "
+                     "instances or one node more would change it",
+                     gang_size(demands, n), need);
+        break;
+    case VERDICT_OVER_LOAD:
+        (void)snprintf(buffer, size,
+                       "over the load limit of %.1f%% until %u processes are gone that are being "
+                       "stopped where its minimum of %zu processes goes",
+                       cluster->config.max_load_permille / 10.0, count_stopping(job),
+                       gang_size(demands, n));
         break;
     case VERDICT_NEVER:
         explain_never(cluster, job->spec, buffer, size);

@@ -126,7 +126,7 @@ static struct room *free_somewhere(struct plan *plan, struct victims *victims,
 }
 
 static bool find_room(struct plan *plan, const struct job *job, const struct demand *demands,
-                      size_t n, struct victims *victims, struct placed *placed)
+                      size_t n, bool packed, struct victims *victims, struct placed *placed)
 {
     struct capacity *rooms = &plan->planner->rooms;
     struct near near = { 0 };
@@ -138,7 +138,7 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
             return false;
     if (job_is_started(job))
         near_job(&near, job);
-    else
+    else if (!packed)
         whole = place_whole(rooms, demands, n, false);
     near.whole = whole != NULL;
     if (whole != NULL)
@@ -152,7 +152,8 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
             if (room == NULL)
                 return false;
             capacity_take(rooms, room, &demands[d].want.need, false);
-            near_add(&near, room);
+            if (!packed)
+                near_add(&near, room);
             placed[n_placed++] = (struct placed){ .room = room,
                                                   .role = demands[d].role,
                                                   .need = demands[d].want.need };
@@ -212,8 +213,16 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
         return true;
     placed = xcalloc(size, sizeof *placed);
     plan->searched = false;
-    fits = find_room(plan, job, demands, n, &victims, placed);
+    fits = find_room(plan, job, demands, n, false, &victims, placed);
     capacity_roll_back(rooms, mark);
+    if (!fits && n > 1) { /* as place_gang: packed tightly */
+        struct demand packed[JOB_ROLES_MAX];
+
+        unmark_down_to(&victims, 0);
+        (void)demands_largest_first(demands, n, packed);
+        fits = find_room(plan, job, packed, n, true, &victims, placed);
+        capacity_roll_back(rooms, mark);
+    }
     if (fits) {
         struct victims chosen = victims;
 

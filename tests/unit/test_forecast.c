@@ -323,7 +323,7 @@ static void test_never_fits(void **state)
                      0);
     assert_int_equal(forecast.verdict, FORECAST_NEVER);
     assert_string_equal(forecast.code, "never-fits");
-    assert_non_null(strstr(forecast.reason, "its minimum of 9 processes"));
+    assert_non_null(strstr(forecast.reason, "9 of trainer need 1000m"));
     forecast_done(&forecast);
     assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 8, 9, w->now, &options, &forecast,
                                             NULL),

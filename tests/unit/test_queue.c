@@ -71,11 +71,116 @@ static void test_who_loses_its_promise_is_told(void **state)
     world_free(w);
 }
 
+/* The pserver first goes to the node of 5 cores, and two trainers of 5 have one node left. */
+static void test_gang_that_fits_in_another_order_starts(void **state)
+{
+    struct world *w = world_new(2, 5000, GIB, 1000);
+    struct job *elastic;
+    struct job *job;
+
+    (void)state;
+    w->agents[1].offer.cpu_millicores = 6000;
+    world_run(w, 1);
+    job = world_submit(w, world_spec("gang", 2, 2, 5000, 1, 1000));
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+    elastic = world_submit(w, world_spec("elastic", 1, 11, 1000, 0, 0));
+    world_run(w, 8);
+    assert_int_equal(job_count_running(elastic, 0), 11);
+    job = world_submit(w, world_spec("again", 1, 1, 5000, 1, 5000)); /* room is made for it */
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* 4 + 3 + 3 on each of two nodes of 10 is the only way, and both orders begin with 4 + 4. */
+static void test_what_no_order_packs_is_not_told_never(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("gang", 4, 4, 3000, 2, 4000));
+
+    (void)state;
+    world_run(w, 2);
+    assert_says(job, "gang-not-packed", "could not be packed");
+    w->agents[0].offer.cpu_millicores = 12000;
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    job = world_submit(w, world_spec("half", 3, 3, 7000, 0, 0));
+    assert_says(job, "never-fits", "3 of trainer need 7000m CPU");
+    world_free(w);
+}
+
+static void test_idle_node_is_used_behind_many_that_are_blocked(void **state)
+{
+    struct world *w = world_new(2, 100000, GIB, 1000);
+    struct job *late[3];
+    char name[16];
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "nvme", NULL), 0);
+    world_run(w, 1);
+    for (unsigned i = 0; i < 130; i++) {
+        struct job_spec *spec;
+
+        (void)snprintf(name, sizeof name, "blocked-%u", i);
+        spec = world_spec(name, 1, 1, 90000 + i, 0, 0);
+        assert_int_equal(labels_set(&spec->roles[0].selector, "disk", "nvme", NULL), 0);
+        (void)world_submit(w, spec);
+    }
+    world_run(w, 3);
+    late[0] = world_submit(w, world_spec("late", 1, 1, 60000, 0, 0));
+    late[1] = world_submit(w, world_spec("later", 1, 1, 50000, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(late[0]->state, JOB_RUNNING);
+    assert_says(late[1], "queued", "behind more than 128 kinds");
+    assert_int_equal(cluster_kill_job(w->cluster, late[0], NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(late[1]->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static struct job_spec *on_node(struct job_spec *spec, const char *where)
+{
+    assert_int_equal(labels_set(&spec->roles[0].selector, "where", where, NULL), 0);
+    return spec;
+}
+
+/* What is being stopped on a node that is silent is no reason to wait on another. */
+static void test_stops_elsewhere_hold_no_gang_back(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 970);
+    struct job *elastic;
+    struct job *gang;
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
+    assert_int_equal(labels_set(&w->agents[1].offer.labels, "where", "y", NULL), 0);
+    world_run(w, 1);
+    (void)world_submit(w, on_node(world_spec("fixed", 1, 1, 8500, 0, 0), "y"));
+    elastic = world_submit(w, on_node(world_spec("elastic", 1, 10, 1000, 0, 0), "x"));
+    world_run(w, 16);
+    assert_int_equal(job_count_running(elastic, 0), 10);
+    w->agents[0].foreign_cpu_millicores = 4000;
+    world_turn(w, 0);
+    w->agents[0].silent = true;
+    gang = world_submit(w, on_node(world_spec("gang", 1, 1, 500, 0, 0), "y"));
+    world_run(w, 3);
+    assert_true(job_count(elastic, 0, true) > job_count(elastic, 0, false));
+    assert_int_equal(gang->state, JOB_RUNNING);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_are_kept_only_while_promised),
         cmocka_unit_test(test_who_loses_its_promise_is_told),
+        cmocka_unit_test(test_gang_that_fits_in_another_order_starts),
+        cmocka_unit_test(test_what_no_order_packs_is_not_told_never),
+        cmocka_unit_test(test_idle_node_is_used_behind_many_that_are_blocked),
+        cmocka_unit_test(test_stops_elsewhere_hold_no_gang_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
