@@ -199,7 +199,9 @@ void index_file_in(struct policy_state *state, struct entry *entry)
     entry->score_ppm = policy_fulfilment_score_ppm(plan);
     if (!plan->pending && plan->parallelism < plan->max)
         tree_insert(&entry->shape->jobs[UP], &entry->place[UP]);
-    if (!plan->pending && plan->parallelism > plan->min && !entry->stuck)
+    /* in a decision without a gang nobody looks at those that are not stable */
+    if (!plan->pending && plan->parallelism > plan->min && !entry->stuck &&
+        (down == DOWN || !entry->moved || state->n_pending > 0))
         tree_insert(&entry->shape->jobs[down], &entry->place[DOWN]);
     rank_refresh(state, entry->shape, UP);
     rank_refresh(state, entry->shape, down);
