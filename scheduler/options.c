@@ -94,11 +94,14 @@ static int set_port_file(const char *text, struct scheduler_options *options,
 
 static int set_policy(const char *text, struct scheduler_options *options, struct edl_error *error)
 {
+    char names[120];
+
     options->policy = policy_find(text);
     if (options->policy != NULL)
         return 0;
     (void)edl_error_set(error, -EINVAL, "there is no policy \"%s\"", text);
-    return edl_error_remedy(error, "known: %s", policy_fulfilment.name);
+    policy_names(names, sizeof names);
+    return edl_error_remedy(error, "known: %s", names);
 }
 
 static int set_max_load(const char *text, struct scheduler_options *options,

@@ -62,9 +62,12 @@ static int finish_top(struct document_reader *reader, const struct top_draft *dr
         return r;
     scenario->policy = policy_find(draft->policy);
     if (scenario->policy == NULL) {
+        char names[120];
+
+        policy_names(names, sizeof names);
         (void)edl_error_at(reader->error, EDL_EBADSPEC, "/policy", "no policy is called \"%.64s\"",
                            draft->policy);
-        return edl_error_remedy(reader->error, "write fulfilment");
+        return edl_error_remedy(reader->error, "known: %s", names);
     }
     scenario->seed = (uint64_t)draft->seed;
     scenario->plateau_from_us = draft->plateau.min_us;

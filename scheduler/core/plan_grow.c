@@ -122,13 +122,12 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     }
 }
 
-static void decide_by_policy(const struct plan *plan, struct job *job, const char *code,
-                             const struct role_spec *spec, uint32_t counted)
+static void decided_by_policy(const struct plan *plan, struct job *job, const char *code)
 {
-    uint32_t span = spec->max > spec->min ? spec->max - spec->min : 1;
-    uint32_t above = counted > spec->min ? counted - spec->min : 0;
+    char why[80];
 
-    job_decided(job, code, "fulfilment %.2f, %s", (double)above / span, plan->load);
+    plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
+    job_decided(job, code, "%s, %s", why, plan->load);
 }
 
 static bool grow(void *userdata, uint64_t id)
@@ -144,7 +143,7 @@ static bool grow(void *userdata, uint64_t id)
         job_count(job, (uint32_t)role, false) + count_backing_off(job, (uint32_t)role, plan->now);
     if (fill_role(plan, job, (uint32_t)role, counted + 1) > 0)
         return false;
-    decide_by_policy(plan, job, "grown", &job->spec->roles[role], counted);
+    decided_by_policy(plan, job, "grown");
     return true;
 }
 
@@ -176,7 +175,7 @@ static bool shrink(void *userdata, uint64_t id)
                        plan->cluster->config.policy->name, plan->load);
         process_stop(plan->cluster, victim, false, reason, plan->now);
     }
-    decide_by_policy(plan, job, "shrunk", &job->spec->roles[role], counted + due);
+    decided_by_policy(plan, job, "shrunk");
     return true;
 }
 

@@ -133,7 +133,7 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
 /* of two processes of one role: a goes first */
 bool victim_before(const struct process *a, const struct process *b);
 /* of two processes of any jobs: a goes first */
-bool gives_before(const struct process *a, const struct process *b);
+bool gives_before(const struct policy *policy, const struct process *a, const struct process *b);
 /* it may be shrunk away, and it holds something of what is short */
 bool is_victim(const struct process *process, const struct resources *have,
                const struct resources *need);

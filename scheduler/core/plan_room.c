@@ -20,6 +20,7 @@
 #define LOOKED_AT_MAX 256
 
 struct victims {
+    const struct policy *policy;
     struct process **items; /* owned */
     size_t n, cap;
 };
@@ -59,7 +60,8 @@ static bool free_on(struct victims *victims, const struct room *room, const stru
 
         DL_FOREACH2(room->node->processes, process, node_next)
         {
-            if (is_victim(process, &have, need) && (best == NULL || gives_before(process, best)))
+            if (is_victim(process, &have, need) &&
+                (best == NULL || gives_before(victims->policy, process, best)))
                 best = process;
         }
         if (best == NULL || victims->n - before >= limit) {
@@ -206,7 +208,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     size_t mark = capacity_mark(rooms);
     size_t size = gang_size(demands, n);
     struct placed *placed;
-    struct victims victims = { 0 };
+    struct victims victims = { .policy = plan->cluster->config.policy };
     bool fits;
 
     if (plan_keep_places(plan, job, false))

@@ -40,19 +40,36 @@ bool victim_before(const struct process *a, const struct process *b)
     return a->index > b->index;
 }
 
-/* Across jobs: who has the largest part of its span above its minimum gives first. */
-bool gives_before(const struct process *a, const struct process *b)
+/* The job as its policy knows it, with what it could give still: without those that leave and
+ * those that are marked. */
+static struct policy_job giver(const struct process *process)
 {
-    const struct role_spec *a_role = &a->job->spec->roles[a->role];
-    const struct role_spec *b_role = &b->job->spec->roles[b->role];
-    uint64_t a_part = (uint64_t)job_surplus(a->job) * (b_role->max - b_role->min);
-    uint64_t b_part = (uint64_t)job_surplus(b->job) * (a_role->max - a_role->min);
+    const struct job *job = process->job;
+    const struct role_spec *spec = &job->spec->roles[process->role];
+
+    return (struct policy_job){ .id = job->id,
+                                .priority = job->spec->priority,
+                                .min = spec->min,
+                                .max = spec->max,
+                                .parallelism = spec->min + job_surplus(job),
+                                .cpu_millicores = spec->cpu_millicores,
+                                .memory_bytes = spec->memory_bytes,
+                                .gpus = spec->gpus };
+}
+
+/* Within a job: who loses the least. Across jobs: whom the policy lets give. */
+bool gives_before(const struct policy *policy, const struct process *a, const struct process *b)
+{
+    struct policy_job a_job;
+    struct policy_job b_job;
+    int order;
 
     if (a->job == b->job)
         return victim_before(a, b);
-    if (a_part != b_part)
-        return a_part > b_part;
-    return a->job->id > b->job->id;
+    a_job = giver(a);
+    b_job = giver(b);
+    order = policy->compare_givers(&a_job, &b_job);
+    return order != 0 ? order < 0 : a->job->id > b->job->id;
 }
 
 bool is_victim(const struct process *process, const struct resources *have,

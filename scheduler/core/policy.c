@@ -2,9 +2,21 @@
 /* policy.c - the policies that there are */
 #include "scheduler/core/policy.h"
 
+#include <stdio.h>
+
 #include "shared/macro.h"
 
 static const struct policy *const policies[] = { &policy_fulfilment };
+
+void policy_names(char *buffer, size_t size)
+{
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < ELEMENTS(policies) && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                 policies[i]->name);
+}
 
 const struct policy *policy_find(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.h - an allocation policy: which job gets one instance more, which gives one up
+/* policy.h - an allocation policy: which job gets one instance more, which gives one up, and why
  *
  * Pure: what it decides depends on what it was told, not on the order in which it was told. It
  * keeps an index of the jobs, so that an event costs what it changes: the core tells it of each job
@@ -59,12 +59,20 @@ struct policy {
      * O((1 + moves) x log n), never a look at every job nor at every different request */
     void (*decide)(struct policy_state *state, const struct policy_totals *totals,
                    const struct policy_ops *ops, void *userdata);
+    /* in a few words why it moves this job, for users: asked when an op of a decision succeeded */
+    void (*explain)(const struct policy_state *state, uint64_t id, char *buffer, size_t size);
+    /* Which of two jobs gives an instance up when the core needs room on a node (for a gang, a
+     * repair, a machine's own services): below 0: a. 0: it is all the same, the later one does.
+     * parallelism: its minimum and what it could give still. O(1) */
+    int (*compare_givers)(const struct policy_job *a, const struct policy_job *b);
 };
 
 extern const struct policy policy_fulfilment;
 
 /* policy_find - by name, or NULL */
 const struct policy *policy_find(const char *name);
+/* policy_names - all of them, for a remedy: "fulfilment, goodput" */
+void policy_names(char *buffer, size_t size);
 
 /* Upstream's building blocks, which policy_fulfilment is made of (reference: the autoscaler of
  * 2018). */

@@ -32,6 +32,7 @@
  */
 #include "scheduler/core/policy_fulfilment_index.h"
 
+#include <stdio.h>
 #include <utlist.h>
 
 /* A transfer costs a stop and a start: less than this part of a span is not worth it. */
@@ -447,6 +448,23 @@ static void decide(struct policy_state *state, const struct policy_totals *total
     }
 }
 
+static void explain(const struct policy_state *state, uint64_t id, char *buffer, size_t size)
+{
+    const struct entry *entry = index_find(state, id);
+
+    (void)snprintf(buffer, size, "fulfilment %.2f",
+                   entry != NULL ? policy_fulfilment_score_ppm(&entry->plan) / 1e6 : 0);
+}
+
+/* Who has the largest part of its span above its minimum gives first. */
+static int compare_givers(const struct policy_job *a, const struct policy_job *b)
+{
+    uint64_t a_part = (uint64_t)(a->parallelism - a->min) * (b->max - b->min);
+    uint64_t b_part = (uint64_t)(b->parallelism - b->min) * (a->max - a->min);
+
+    return a_part > b_part ? -1 : a_part < b_part;
+}
+
 const struct policy policy_fulfilment = {
     .name = "fulfilment",
     .summary = "the least fulfilled job grows, the most fulfilled one shrinks",
@@ -455,4 +473,6 @@ const struct policy policy_fulfilment = {
     .put = index_put,
     .drop = index_drop,
     .decide = decide,
+    .explain = explain,
+    .compare_givers = compare_givers,
 };
