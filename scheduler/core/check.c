@@ -174,14 +174,14 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         r = check_node(node, error);
         if (r == 0)
-            r = check_node_counts(cluster, node, error);
+            r = check_node_counts(node, error);
         if (r < 0)
             return r;
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         r = check_job(cluster, job, error);
         if (r == 0)
-            r = check_job_counts(cluster, job, error);
+            r = check_job_counts(job, error);
         if (r < 0)
             return r;
     }

@@ -33,14 +33,13 @@ static int check_role(const struct job *job, uint32_t role, struct edl_error *er
     return 0;
 }
 
-int check_job_counts(const struct cluster *cluster, const struct job *job, struct edl_error *error)
+int check_job_counts(const struct job *job, struct edl_error *error)
 {
     bool queued = job->state == JOB_QUEUED;
     uint64_t tasks_us = job->queue != NULL && !job_state_is_final(job->state)
                             ? task_queue_next_deadline_us(job->queue)
                             : NEVER_US;
 
-    (void)cluster;
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         if (check_role(job, r, error) < 0)
             return EDL_EBADTRANSITION;
@@ -65,8 +64,7 @@ static struct resources held_by(const struct node *node, const struct process *p
     return held;
 }
 
-int check_node_counts(const struct cluster *cluster, const struct node *node,
-                      struct edl_error *error)
+int check_node_counts(const struct node *node, struct edl_error *error)
 {
     struct resources stopping = { 0 };
     struct resources yield = { 0 };
@@ -76,7 +74,6 @@ int check_node_counts(const struct cluster *cluster, const struct node *node,
     uint64_t gpus_used = 0;
     uint32_t n = 0;
 
-    (void)cluster;
     DL_FOREACH2(node->processes, process, node_next)
     {
         struct resources held = held_by(node, process);

@@ -6,7 +6,6 @@
 
 #define BROKEN(...) edl_error_set(error, EDL_EBADTRANSITION, __VA_ARGS__)
 
-int check_job_counts(const struct cluster *cluster, const struct job *job, struct edl_error *error);
-int check_node_counts(const struct cluster *cluster, const struct node *node,
-                      struct edl_error *error);
+int check_job_counts(const struct job *job, struct edl_error *error);
+int check_node_counts(const struct node *node, struct edl_error *error);
 int check_planner(const struct cluster *cluster, struct edl_error *error);

@@ -436,9 +436,9 @@ void cluster_effects_clear(struct cluster *cluster);
 struct job *
 cluster_restore_job(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
                     enum job_state state); /* caller fills the plain members it stored */
-struct process *cluster_restore_process(struct cluster *cluster, struct job *job, uint32_t role,
-                                        uint32_t index, uint64_t incarnation,
-                                        enum process_state state, const char *node_name);
+struct process *cluster_restore_process(struct job *job, uint32_t role, uint32_t index,
+                                        uint64_t incarnation, enum process_state state,
+                                        const char *node_name);
 struct node *cluster_restore_node(struct cluster *cluster, const char *name, enum node_state state,
                                   const struct node_offer *offer);
 /* cluster_restored - recomputes sums; every node gets a full lease before it can be called lost */

@@ -199,10 +199,7 @@ bool node_takes_processes(const struct node *node)
 
 static int64_t free_devices(const struct node *node)
 {
-    uint64_t all =
-        node->offer.gpus >= NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << node->offer.gpus) - 1;
-
-    return __builtin_popcountll(all & ~node->gpus_used);
+    return __builtin_popcountll(gpus_mask(node->offer.gpus) & ~node->gpus_used);
 }
 
 struct room_facts node_facts(const struct node *node)

@@ -250,8 +250,8 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
 
     if (r < 0)
         return r;
-    process = cluster_restore_process(cluster, job, record->role, record->index,
-                                      record->incarnation, record->state, record->node_name);
+    process = cluster_restore_process(job, record->role, record->index, record->incarnation,
+                                      record->state, record->node_name);
     process->n_ports = record->n_ports;
     process->gpu_mask = record->gpu_mask;
     process->pid = record->pid;

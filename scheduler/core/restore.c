@@ -24,13 +24,12 @@ struct job *cluster_restore_job(struct cluster *cluster, uint64_t id, struct job
 }
 
 /* cluster_restore_process - role must be one of the job's; the caller fills the plain members */
-struct process *cluster_restore_process(struct cluster *cluster, struct job *job, uint32_t role,
-                                        uint32_t index, uint64_t incarnation,
-                                        enum process_state state, const char *node_name)
+struct process *cluster_restore_process(struct job *job, uint32_t role, uint32_t index,
+                                        uint64_t incarnation, enum process_state state,
+                                        const char *node_name)
 {
     struct process *process;
 
-    (void)cluster;
     job_grow_slots(job, role, index + 1);
     process = process_new(job, role, index, incarnation);
     process->state = state;
