@@ -107,6 +107,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
 
     to->submitted_us = job->submitted_us;
     to->waits_for_room = job->waits_for_room;
+    to->plan.stuck_since_us = job->plan.stuck_since_us;
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
     copy_places(copy, job, to);

@@ -220,6 +220,7 @@ struct job_plan {
     struct deadline backoff, tasks;
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     bool promised;                   /* room is being made for its gang */
+    uint64_t stuck_since_us;         /* it lacks its minimum and no room can be made; 0: not so */
     uint64_t drain_pass;             /* the last one that looked at it */
     bool drain_stays;                /* what that found: nobody stands in for what leaves */
     bool held_back;                  /* it is there but for the load of what is being stopped */

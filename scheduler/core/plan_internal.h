@@ -157,11 +157,21 @@ bool plan_move(struct plan *plan, struct job *job, const struct want *want);
 /* the order of repairs: GPUs, CPU, memory */
 bool is_larger(const struct resources *a, const struct resources *b);
 
+/* --- plan_half_gangs.c
+ * -------------------------------------------------------------------------------------------- */
+/* plan_note_stuck - whether a lacking job's minimum cannot be completed, after it was repaired */
+void plan_note_stuck(struct plan *plan, struct job *job, bool stuck);
+/* plan_half_gangs - of jobs that keep each other from being complete for long, those that rank last
+ * give up; jobs: all that lack, by rank, with nothing reserved */
+void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);
+
 /* --- plan_repair.c
  * ------------------------------------------------------------------------------------------- */
 /* fill_role - brings a role up to wanted as far as there is room now; returns how many could not
  * be placed */
 uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted);
+/* the larger first; returns how many */
+size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX]);
 /* the slot to fill next, or -1 */
 int next_slot(struct job *job, uint32_t role, struct instant now);
 uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now);

@@ -78,6 +78,7 @@ void job_set_lacking(struct planner *planner, struct job *job, bool lacking)
     if (job->plan.lacking == lacking)
         return;
     job->plan.lacking = lacking;
+    job->plan.stuck_since_us = 0;
     if (lacking)
         DL_APPEND2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
     else
@@ -179,8 +180,8 @@ static void keep_place(struct plan *plan, const struct job *job, const struct wa
     }
 }
 
-/* Nothing is moved for what fits already: it is reserved first. */
-static void move_out_of_the_way(struct plan *plan, struct job *job, const struct demand *demand)
+/* Nothing is moved for what fits already: it is reserved first. false: some of it fits nowhere */
+static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct demand *demand)
 {
     for (uint32_t n = demand->count; n > 0; n--) {
         struct near near = { 0 };
@@ -191,11 +192,13 @@ static void move_out_of_the_way(struct plan *plan, struct job *job, const struct
         if (room != NULL)
             capacity_take(&plan->planner->rooms, room, &demand->want.need, false);
         else if (!plan_move(plan, job, &demand->want))
-            return;
+            return false;
     }
+    return true;
 }
 
-static void repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
+/* false: its minimum cannot be completed with what is there or is being stopped */
+static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
     struct demand demand = { .role = role, .want = want_of_role(&job->spec->roles[role]) };
     uint32_t backing_off;
@@ -206,19 +209,18 @@ static void repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
         keep_place(plan, job, &demand.want,
                    MIN_OF(backing_off, wanted - job_count(job, role, false)));
     if (demand.count == 0)
-        return;
+        return true;
     if (next_slot(job, role, plan->now) < 0) {
         keep_place(plan, job, &demand.want, demand.count); /* its slots are still being stopped */
-        return;
+        return true;
     }
     job->waits_for_room = true;
-    if (!plan_make_room(plan, job, &demand, 1))
-        move_out_of_the_way(plan, job, &demand);
+    return plan_make_room(plan, job, &demand, 1) || move_out_of_the_way(plan, job, &demand);
 }
 
 /* The larger first: what is moved away from a place that it left to something larger does not come
  * back before that is there (plan_move.c). */
-static size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
+size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
 {
     size_t n = 0;
 
@@ -241,6 +243,7 @@ static size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
 static void repair(struct plan *plan, struct job *job)
 {
     bool waited = job->waits_for_room;
+    bool stuck = false;
     uint32_t roles[JOB_ROLES_MAX];
     size_t n = roles_by_size(job, roles);
 
@@ -249,8 +252,9 @@ static void repair(struct plan *plan, struct job *job)
         uint32_t wanted = job_role_floor(job, roles[i]);
 
         if (job_count(job, roles[i], false) < wanted)
-            repair_role(plan, job, roles[i], wanted);
+            stuck = !repair_role(plan, job, roles[i], wanted) || stuck;
     }
+    plan_note_stuck(plan, job, stuck);
     if (waited != job->waits_for_room)
         job_touch(plan->cluster, job);
     job_set_lacking(plan->planner, job, lacks(job));
@@ -269,6 +273,15 @@ void jobs_sort(struct job **jobs, size_t n)
     qsort(jobs, n, sizeof(*jobs), compare_ids);
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a;
+    const struct job *y = *(struct job *const *)b;
+
+    return x->spec->priority != y->spec->priority ? (x->spec->priority > y->spec->priority ? -1 : 1)
+                                                  : compare_ids(a, b);
+}
+
 void plan_repair(struct plan *plan)
 {
     struct job *job;
@@ -280,9 +293,11 @@ void plan_repair(struct plan *plan)
     n = 0;
     DL_FOREACH2(plan->planner->lacking, job, plan.lacking_next)
     jobs[n++] = job;
-    jobs_sort(jobs, n);
+    qsort(jobs, n, sizeof(*jobs), compare_ranks);
+    plan_half_gangs(plan, jobs, n);
     for (size_t i = 0; i < n; i++)
-        repair(plan, jobs[i]);
+        if (jobs[i]->plan.lacking)
+            repair(plan, jobs[i]);
     free(jobs);
 }
 

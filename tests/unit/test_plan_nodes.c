@@ -290,6 +290,93 @@ static void test_draining_moves_what_is_fixed_only_to_a_place(void **state)
     world_free(w);
 }
 
+/* 3 nodes, two jobs of 3 processes each, and the node that they share dies. Returns its number. */
+static size_t half_gangs(struct world *w, struct job **ret_a, struct job **ret_b)
+{
+    size_t shared = 0;
+
+    *ret_a = world_submit(w, world_spec("a", 3, 3, 4000, 0, 0));
+    *ret_b = world_submit(w, world_spec("b", 3, 3, 4000, 0, 0));
+    world_run(w, 5);
+    assert_int_equal(trainers(*ret_a) + trainers(*ret_b), 6);
+    for (size_t i = 0; i < 3; i++) {
+        const struct process *first = cluster_node(w->cluster, w->agents[i].name)->processes;
+
+        if (first->job != first->node_next->job)
+            shared = i;
+    }
+    w->agents[shared].silent = true;
+    seconds(w, 40);
+    assert_string_equal((*ret_a)->reason_code, "replacement-does-not-fit");
+    assert_string_equal((*ret_b)->reason_code, "replacement-does-not-fit");
+    world_replan(w);
+    return shared;
+}
+
+static void test_younger_half_gang_gives_up_for_the_older(void **state)
+{
+    struct job *a;
+    struct job *b;
+    struct world *w = world_new(3, 8000, GIB, 1000);
+    size_t shared = half_gangs(w, &a, &b);
+
+    (void)state;
+    assert_int_equal(cluster_set_dataset(w->cluster, b, world_queue(4, 1), "aa", w->now, NULL), 0);
+    assert_int_equal(b->state, JOB_RESIZING);
+    seconds(w, 60);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(trainers(a), 3);
+    assert_int_equal(b->state, JOB_QUEUED);
+    assert_string_equal(b->reason_code, "gang-does-not-fit");
+    assert_int_equal(task_queue_n_tasks(b->queue), 4);
+    world_replan(w);
+    w->agents[shared].silent = false;
+    seconds(w, 5);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(trainers(b), 3);
+    assert_int_equal(a->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void test_node_that_comes_back_in_time_costs_nobody_anything(void **state)
+{
+    struct job *a;
+    struct job *b;
+    struct world *w = world_new(3, 8000, GIB, 1000);
+    size_t shared = half_gangs(w, &a, &b);
+
+    (void)state;
+    w->agents[shared].silent = false;
+    seconds(w, 10);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_RUNNING);
+    seconds(w, 120);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(b->next_incarnation, 5); /* one was started again */
+    world_free(w);
+}
+
+/* The older one would not be complete by what the younger one holds. */
+static void test_nobody_gives_up_in_vain(void **state)
+{
+    struct job *a;
+    struct job *b;
+    struct world *w = world_new(3, 8000, GIB, 1000);
+    size_t shared = half_gangs(w, &a, &b);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        if (i != shared && world_live(b, "trainer", 2) != NULL &&
+            streq(w->agents[i].name, world_live(b, "trainer", 2)->node->name))
+            w->agents[i].foreign_cpu_millicores = 8000;
+    seconds(w, 120);
+    assert_int_equal(a->state, JOB_RESIZING);
+    assert_int_equal(b->state, JOB_RESIZING);
+    assert_int_equal(trainers(b), 2);
+    world_replan(w);
+    world_free(w);
+}
+
 /* The agent says that the job's process cannot be started. */
 static void report_failed_start(struct world *w, const struct job *job)
 {
@@ -437,6 +524,9 @@ int main(void)
         cmocka_unit_test(test_draining_shrinks_to_the_minimum_where_there_is_no_room),
         cmocka_unit_test(test_draining_waits_for_what_is_not_fault_tolerant),
         cmocka_unit_test(test_draining_moves_what_is_fixed_only_to_a_place),
+        cmocka_unit_test(test_younger_half_gang_gives_up_for_the_older),
+        cmocka_unit_test(test_node_that_comes_back_in_time_costs_nobody_anything),
+        cmocka_unit_test(test_nobody_gives_up_in_vain),
         cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
         cmocka_unit_test(test_node_is_not_quarantined_for_two_broken_jobs),
         cmocka_unit_test(test_jobs_that_fail_on_every_node_quarantine_none),

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_half_gangs.c - jobs that keep each other from being complete
+ *
+ * When a node is gone for good, several started jobs may hold what the others lack: each waits for
+ * room, none runs, and nothing would ever end it. So once such a job has waited for long enough
+ * that its node or another could have come, one that ranks after it gives up all that it holds and
+ * is queued again, if and only if the one before it is complete by that. Who ranks last gives
+ * first, and nobody gives in vain.
+ *
+ * Looked at before repairs, when nothing is reserved, and only when two jobs have waited so long.
+ * Costs for each of them a placement of what the lacking jobs before it lack, at most
+ * HALF_GANGS_MAX squared times. */
+#include "scheduler/core/plan_internal.h"
+
+/* So long, and two leases at least, a node has to come back, or another in its stead. */
+#define HALF_GANG_HOLD_US (60 * USEC_PER_SEC)
+#define HALF_GANGS_MAX 16
+
+static uint64_t hold_us(const struct cluster *cluster)
+{
+    return MAX_OF(HALF_GANG_HOLD_US,
+                  2 * (cluster->config.lease_us + cluster->config.lease_margin_us));
+}
+
+void plan_note_stuck(struct plan *plan, struct job *job, bool stuck)
+{
+    uint64_t ripe_us;
+
+    if (!stuck) {
+        job->plan.stuck_since_us = 0;
+        return;
+    }
+    if (job->plan.stuck_since_us == 0)
+        job->plan.stuck_since_us = plan->now.now_us;
+    ripe_us = job->plan.stuck_since_us + hold_us(plan->cluster);
+    if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->plan.backoff))
+        deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job, ripe_us);
+}
+
+static bool is_ripe(const struct plan *plan, const struct job *job)
+{
+    return job->plan.stuck_since_us != 0 &&
+           plan->now.now_us - job->plan.stuck_since_us >= hold_us(plan->cluster);
+}
+
+/* What finishes, or ran and is not fault tolerant, would have to do its work again. */
+static bool may_give_up(const struct plan *plan, const struct job *job)
+{
+    return is_ripe(plan, job) && !job->finishing &&
+           (job->spec->fault_tolerant || job->state == JOB_STARTING);
+}
+
+static void give(struct capacity *rooms, const struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct process *process = job->slots[r][i].live;
+            struct resources back = { 0 };
+            struct resources held = resources_of_role(&job->spec->roles[r]);
+
+            if (process == NULL || process->state == PROCESS_STOPPING ||
+                !room_is_listed(process->node->room))
+                continue;
+            held.ports = node_ports_of(process->node, process);
+            resources_add(&back, &held, -1);
+            capacity_take(rooms, process->node->room, &back, false);
+        }
+}
+
+/* As repairs do: each instance where it fits. true: all of it does */
+static bool place_lack(struct capacity *rooms, const struct job *job)
+{
+    uint32_t roles[JOB_ROLES_MAX];
+    size_t n = roles_by_size(job, roles);
+    bool complete = true;
+
+    for (size_t k = 0; k < n; k++) {
+        struct want want = want_of_role(&job->spec->roles[roles[k]]);
+        uint32_t wanted = job_role_floor(job, roles[k]);
+
+        for (uint32_t i = job_count(job, roles[k], false); i < wanted; i++) {
+            struct near near = { 0 };
+            struct room *room;
+
+            near_job(&near, job);
+            room = place_one(rooms, &want, &near, false);
+            if (room == NULL) {
+                complete = false;
+                break;
+            }
+            capacity_take(rooms, room, &want.need, false);
+        }
+    }
+    return complete;
+}
+
+/* Whether jobs[which] is complete when the donors give; those before it are served before it. */
+static bool is_complete(struct plan *plan, struct job *const *jobs, size_t which,
+                        struct job *const *donors, size_t n_donors)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    bool complete = false;
+
+    for (size_t i = 0; i < n_donors; i++)
+        give(rooms, donors[i]);
+    for (size_t i = 0; i <= which; i++)
+        complete = place_lack(rooms, jobs[i]);
+    capacity_roll_back(rooms, mark);
+    return complete;
+}
+
+/* The fewest donors from the last on, with those left out that turned out not to be needed. */
+static size_t find_donors(struct plan *plan, struct job *const *jobs, size_t n, size_t which,
+                          struct job *ret[HALF_GANGS_MAX])
+{
+    size_t n_donors = 0;
+
+    for (size_t i = n; i-- > which + 1 && n_donors < HALF_GANGS_MAX;) {
+        if (!may_give_up(plan, jobs[i]))
+            continue;
+        ret[n_donors++] = jobs[i];
+        if (is_complete(plan, jobs, which, ret, n_donors))
+            break;
+    }
+    if (!is_complete(plan, jobs, which, ret, n_donors))
+        return 0;
+    for (size_t i = 0; i < n_donors;) {
+        struct job *donor = ret[i];
+
+        ret[i] = ret[n_donors - 1];
+        if (is_complete(plan, jobs, which, ret, n_donors - 1)) {
+            n_donors--;
+        } else {
+            ret[n_donors - 1] = ret[i];
+            ret[i++] = donor;
+        }
+    }
+    return n_donors;
+}
+
+void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
+{
+    struct job *donors[HALF_GANGS_MAX];
+    unsigned looked_at = 0;
+
+    for (size_t i = 0; i + 1 < n && looked_at < HALF_GANGS_MAX; i++) {
+        size_t n_donors;
+
+        if (!is_ripe(plan, jobs[i]) || is_complete(plan, jobs, i, NULL, 0))
+            continue;
+        looked_at++;
+        n_donors = find_donors(plan, jobs, n, i, donors);
+        for (size_t d = 0; d < n_donors; d++) {
+            job_stop(plan->cluster, donors[d], plan->now, REASON_REQUEUED,
+                     "gave up what it held so that job %s is complete: for %llu s neither found "
+                     "room for its minimum",
+                     jobs[i]->spec->name,
+                     (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC));
+            job_set_lacking(plan->planner, donors[d], false);
+        }
+        if (n_donors > 0) {
+            queue_might_move(plan->planner);
+            return; /* the others are looked at when that has settled */
+        }
+    }
+}
