@@ -95,3 +95,6 @@ int http_parse_target(struct http_request *request, struct edl_error *error);
 
 /* http_match_route - fills route and params; -ENOENT: no such path, -EOPNOTSUPP: wrong method */
 int http_match_route(struct http_request *request, struct edl_error *error);
+
+/* http_check_query - -EINVAL when the query says what the request's route does not understand */
+int http_check_query(const struct http_request *request, struct edl_error *error);

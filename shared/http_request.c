@@ -81,6 +81,8 @@ void http_request_begin(struct http_request *request, const char *method)
     /* Before the body, so that nobody unknown fills our memory. */
     if (r >= 0 && config->authorise != NULL)
         r = config->authorise(request, request->route, config->userdata, &error);
+    if (r >= 0)
+        r = http_check_query(request, &error);
     if (r >= 0 && announced_bytes(request) > body_cap(request))
         r = refuse_body(request, &error);
     if (r < 0)

@@ -7,6 +7,7 @@
 
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/nearest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -147,4 +148,80 @@ int http_match_route(struct http_request *request, struct edl_error *error)
     http_reply_header(request, "Allow", allow);
     return edl_error_set(error, -EOPNOTSUPP, "%s does not know %s, only %s", request->path,
                          request->method, allow);
+}
+
+/* --- query keys --- */
+
+enum {
+    QUERY_KEYS_MAX = 8,
+    QUERY_TEXT_MAX = 128,
+};
+
+/* A route's keys, taken apart. */
+struct keys {
+    char text[QUERY_TEXT_MAX];
+    const char *known[QUERY_KEYS_MAX]; /* point into text */
+    size_t n;
+};
+
+static void split_keys(const struct http_route *route, struct keys *ret)
+{
+    char *rest = ret->text;
+
+    ret->n = 0;
+    (void)snprintf(ret->text, sizeof ret->text, "%s", route->query != NULL ? route->query : "");
+    while (rest != NULL && *rest != '\0' && ret->n < QUERY_KEYS_MAX)
+        ret->known[ret->n++] = strsep(&rest, " ");
+}
+
+static bool is_known(const struct keys *keys, const char *key)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (streq(keys->known[i], key))
+            return true;
+    return false;
+}
+
+static int refuse_key(const struct http_route *route, const struct keys *keys, const char *key,
+                      struct edl_error *error)
+{
+    const char *nearest = *key != '\0' ? nearest_word(key, keys->known, keys->n) : NULL;
+    char list[QUERY_TEXT_MAX * 2] = "";
+
+    (void)edl_error_set(error, -EINVAL, "%s %s does not know the query key \"%.60s\"",
+                        route->method, route->path, key);
+    if (nearest != NULL)
+        return edl_error_remedy(error, "did you mean \"%s\"?", nearest);
+    if (keys->n == 0)
+        return edl_error_remedy(error, "leave it out: this call takes no query");
+    for (size_t i = 0; i < keys->n; i++) {
+        size_t used = strlen(list);
+
+        (void)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
+                       keys->known[i]);
+    }
+    return edl_error_remedy(error, "known here: %s", list);
+}
+
+int http_check_query(const struct http_request *request, struct edl_error *error)
+{
+    const struct http_route *route = request->route;
+    struct keys keys;
+
+    if (request->n_arguments == 0 || (route->query != NULL && streq(route->query, HTTP_QUERY_ANY)))
+        return 0;
+    split_keys(route, &keys);
+    /* One argument for each known key gets past, so this is short whatever was sent. */
+    for (size_t i = 0; i < request->n_arguments; i++) {
+        const char *key = request->arguments[i].name;
+
+        if (!is_known(&keys, key))
+            return refuse_key(route, &keys, key, error);
+        for (size_t before = 0; before < i; before++)
+            if (streq(request->arguments[before].name, key)) {
+                (void)edl_error_set(error, -EINVAL, "the query gives %s twice", key);
+                return edl_error_remedy(error, "give it once");
+            }
+    }
+    return 0;
 }

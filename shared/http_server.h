@@ -20,6 +20,8 @@ struct http_server;
 
 typedef void (*http_handler_fn)(struct http_request *request, void *userdata);
 
+#define HTTP_QUERY_ANY "*"
+
 struct http_route {
     const char *method;
     const char *path; /* "/jobs/{job}/processes"; a {name} matches one segment */
@@ -27,6 +29,10 @@ struct http_route {
     uint32_t flags;        /* owner's own meaning (roles); see http_server_config.authorise */
     size_t max_body_bytes; /* 0 = 64 KiB; more is answered with 413 */
     const char *summary;
+    /* The keys that the query may have, a blank between; NULL: none. Any other, or one that is
+     * given twice, is answered with 400 before the handler: a caller who is not understood wants
+     * nothing done. HTTP_QUERY_ANY: whoever the request is passed on to decides. */
+    const char *query;
 };
 
 struct http_server_config {

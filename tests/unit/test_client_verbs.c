@@ -171,15 +171,15 @@ static void serve_logs(struct http_request *request, void *userdata)
 }
 
 static const struct http_route routes[] = {
-    { "POST", "/jobs", serve_submit, 0, 1 << 20, "" },
-    { "GET", "/jobs/{job}", serve_job, 0, 0, "" },
-    { "DELETE", "/jobs/{job}", serve_job, 0, 4096, "" },
-    { "PATCH", "/jobs/{job}", serve_job, 0, 4096, "" },
-    { "GET", "/jobs/{job}/logs", serve_logs, 0, 0, "" },
-    { "PATCH", "/nodes/{node}", serve_node, 0, 4096, "" },
-    { "GET", "/events", serve_events, 0, 0, "" },
-    { "GET", "/cluster", serve_cluster, 0, 0, "" },
-    { "GET", "/nodes", serve_nodes, 0, 0, "" },
+    { "POST", "/jobs", serve_submit, 0, 1 << 20, "", "dry_run" },
+    { "GET", "/jobs/{job}", serve_job, 0, 0, "", NULL },
+    { "DELETE", "/jobs/{job}", serve_job, 0, 4096, "", NULL },
+    { "PATCH", "/jobs/{job}", serve_job, 0, 4096, "", "dry_run" },
+    { "GET", "/jobs/{job}/logs", serve_logs, 0, 0, "", "role index after follow wait" },
+    { "PATCH", "/nodes/{node}", serve_node, 0, 4096, "", "dry_run" },
+    { "GET", "/events", serve_events, 0, 0, "", "after wait" },
+    { "GET", "/cluster", serve_cluster, 0, 0, "", NULL },
+    { "GET", "/nodes", serve_nodes, 0, 0, "", NULL },
 };
 
 static _Noreturn void serve(int listen_fd, int asked_fd)

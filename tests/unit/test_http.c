@@ -29,13 +29,13 @@ static void test_params(void **state)
 {
     struct result result = { 0 };
 
-    ask(*state, "GET", "/items/a%2Fb%20c/parts/7?q=x%26y+z&other&q=2", &result);
+    ask(*state, "GET", "/items/a%2Fb%20c/parts/7?q=x%26y+z&other", &result);
     assert_int_equal(result.status, 200);
     assert_string_equal(text_of(&result, "name"), "a/b c");
     assert_string_equal(text_of(&result, "part"), "7");
     assert_string_equal(text_of(&result, "q"), "x&y z");
     assert_string_equal(text_of(&result, "path"), "/items/a%2Fb%20c/parts/7");
-    assert_string_equal(text_of(&result, "target"), "/items/a%2Fb%20c/parts/7?q=x%26y+z&other&q=2");
+    assert_string_equal(text_of(&result, "target"), "/items/a%2Fb%20c/parts/7?q=x%26y+z&other");
     ask(*state, "PUT", "/items/+", &result);
     assert_string_equal(text_of(&result, "name"), "+");
     assert_string_equal(text_of(&result, "method"), "PUT");
@@ -109,6 +109,36 @@ static void test_query_number(void **state)
         assert_int_equal(result.status, 400);
         assert_int_equal(result.code, -EINVAL);
     }
+    result_clear(&result);
+}
+
+/* A caller who is not understood wants nothing done. */
+static void test_query_keys(void **state)
+{
+    static const struct {
+        const char *method, *target, *says, *remedy;
+    } cases[] = {
+        { "GET", "/number?m=7", "does not know the query key \"m\"", "did you mean \"n\"?" },
+        { "GET", "/number?nubmer=7", "\"nubmer\"", "did you mean \"number\"?" },
+        { "GET", "/number?n=7&colour=red", "GET /number", "known here: number, n" },
+        { "GET", "/number?n=7&n=7", "gives n twice", "once" },
+        { "GET", "/number?=7", "query key \"\"", "known here" },
+        { "DELETE", "/nothing?dry_run=1", "DELETE /nothing does not know the query key \"dry_run\"",
+          "takes no query" },
+    };
+    struct result result = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        ask(*state, cases[i].method, cases[i].target, &result);
+        if (result.status != 400 || strstr(result.error.text, cases[i].says) == NULL ||
+            strstr(result.error.remedy, cases[i].remedy) == NULL)
+            fail_msg("%s: %u %s; %s", cases[i].target, result.status, result.error.text,
+                     result.error.remedy);
+    }
+    ask(*state, "GET", "/passed-on?whatever=1&whatever=2", &result);
+    assert_int_equal(result.status, 200);
+    ask(*state, "GET", "/hello?", &result); /* a query without keys is none */
+    assert_int_equal(result.status, 200);
     result_clear(&result);
 }
 
@@ -438,6 +468,7 @@ int main(void)
         TEST(test_paths_that_are_not_there, fixture_setup),
         TEST(test_method_not_allowed, fixture_setup),
         TEST(test_query_number, fixture_setup),
+        TEST(test_query_keys, fixture_setup),
         TEST(test_json_body, fixture_setup),
         TEST(test_problem_is_carried_over, fixture_setup),
         TEST(test_authorise, fixture_setup),

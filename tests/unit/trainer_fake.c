@@ -240,15 +240,15 @@ static void on_save_model(struct http_request *request, void *userdata)
 }
 
 static const struct http_route routes[] = {
-    { "GET", "/jobs/self/hosts", on_hosts, 0, 0, "" },
-    { "GET", "/jobs/self/dataset", on_dataset_get, 0, 0, "" },
-    { "PUT", "/jobs/self/dataset", on_dataset_put, 0, 1 << 20, "" },
-    { "POST", "/jobs/self/tasks/lease", on_lease, 0, 65536, "" },
-    { "POST", "/jobs/self/tasks/finish", on_finish, 0, 65536, "" },
-    { "POST", "/jobs/self/tasks/fail", on_fail, 0, 65536, "" },
-    { "POST", "/jobs/self/metrics", on_metrics, 0, 65536, "" },
-    { "POST", "/jobs/self/save-model", on_save_model, 0, 65536, "" },
-    { NULL, NULL, NULL, 0, 0, NULL },
+    { "GET", "/jobs/self/hosts", on_hosts, 0, 0, "", "role" },
+    { "GET", "/jobs/self/dataset", on_dataset_get, 0, 0, "", NULL },
+    { "PUT", "/jobs/self/dataset", on_dataset_put, 0, 1 << 20, "", NULL },
+    { "POST", "/jobs/self/tasks/lease", on_lease, 0, 65536, "", NULL },
+    { "POST", "/jobs/self/tasks/finish", on_finish, 0, 65536, "", NULL },
+    { "POST", "/jobs/self/tasks/fail", on_fail, 0, 65536, "", NULL },
+    { "POST", "/jobs/self/metrics", on_metrics, 0, 65536, "", NULL },
+    { "POST", "/jobs/self/save-model", on_save_model, 0, 65536, "", NULL },
+    { NULL, NULL, NULL, 0, 0, NULL, NULL },
 };
 
 static int serve(struct fake_server *fake, int listen_fd)

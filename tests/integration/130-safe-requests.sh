@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Requests over plain HTTP that are not understood change nothing.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 1
+
+ask() { # STATUS METHOD PATH [curl arguments]: the answer's body is in $work/answer
+    local wanted=$1 method=$2 path=$3 status
+    shift 3
+    status=$(api "$method" "$path" -o "$work/answer" -w '%{http_code}' "$@")
+    [ "$status" = "$wanted" ] || fail "$method $path: status $status instead of $wanted: $(cat "$work/answer")"
+}
+
+document() { # NAME: a job that runs until it is stopped
+    printf '{"metadata":{"name":"%s"},"spec":{"trainer":{"entrypoint":"exec sleep 1000","min-instance":1,"max-instance":1}}}' "$1"
+}
+
+says() { # WORD: in the last answer
+    grep -qF -- "$1" "$work/answer" || fail "the answer does not say '$1': $(cat "$work/answer")"
+}
+
+jobs() { api GET '/jobs?state=all' | jq '.jobs | length'; }
+
+# a query key that the call does not know: nothing is done, and the nearest one is told
+ask 400 POST '/jobs?dryrun=1' --data-binary "$(document typo)"
+says 'dryrun'
+says 'did you mean \"dry_run\"?'
+[ "$(jobs)" = 0 ] || fail 'a request with an unknown query key submitted a job'
+ask 201 POST /jobs --data-binary "$(document stays)"
+await 30 'it runs' job_is stays running
+ask 400 DELETE '/jobs/stays?dry_run=1'
+says 'DELETE /jobs/{job} does not know the query key \"dry_run\"'
+ask 400 DELETE '/nodes/n1?force=1'
+ask 400 GET '/jobs?stat=all'
+says 'did you mean \"state\"?'
+ask 200 GET '/jobs/stays'
+job_is stays running || fail 'a job was stopped by a request that was refused'
+
+edl kill stays
+await 30 'it is stopped' job_is stays killed
+cluster_stop
