@@ -17,6 +17,7 @@
 #include "shared/macro.h"
 
 #define BUSY_TIMEOUT_MS 5000 /* somebody reads along with the sqlite3 shell */
+#define WHAT_MAX 100         /* of a statement's text in an error */
 
 static const char *const statement_texts[ST_N] = {
     [ST_BEGIN] = "BEGIN IMMEDIATE",
@@ -119,7 +120,9 @@ int store_error(struct store *store, const char *what, struct edl_error *error)
         code = EDL_ECORRUPT;
         break;
     }
-    (void)edl_error_set(error, code, "the database: %s: %s", what, sqlite3_errmsg(store->db));
+    /* The reason first: what was tried may be a statement that is longer than an error's text. */
+    (void)edl_error_set(error, code, "the database: %.200s (%.*s%s)", sqlite3_errmsg(store->db),
+                        WHAT_MAX, what, strlen(what) > WHAT_MAX ? "..." : "");
     if (code == -ENOSPC)
         (void)edl_error_remedy(error, "make room on the disk of the scheduler's --state-dir");
     return code;

@@ -41,7 +41,7 @@ struct store {
     int schema_version;
 };
 
-/* store_error - what SQLite says, as one of our codes; returns the code */
+/* store_error - what SQLite says, and the beginning of what was tried; returns one of our codes */
 int store_error(struct store *store, const char *what, struct edl_error *error);
 
 /* store_step_done - runs a bound statement that gives no rows, and resets it */

@@ -511,6 +511,22 @@ static void test_newer_database_is_refused(void **state)
     assert_true(error.remedy[0] != '\0');
 }
 
+/* The reason comes first: the statement that failed may be longer than an error's text. */
+static void test_error_begins_with_the_reason(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct store *store = NULL;
+
+    f->store = store_free(f->store);
+    run_sql(f->path, "ALTER TABLE job RENAME COLUMN metrics TO measures");
+    assert_int_equal(store_open(f->path, &store, &error), EDL_ECORRUPT);
+    assert_null(store);
+    if (strstr(error.text, "no column named metrics (INSERT INTO job (") == NULL ||
+        strlen(error.text) > 200)
+        fail_msg("the error is %s", error.text);
+}
+
 /* Every value is checked when it is read, and the error names its row. */
 static void test_damaged_row_stops_the_start(void **state)
 {
@@ -646,6 +662,7 @@ int main(void)
         T(test_events_come_in_order_and_resume),
         T(test_log_tail_is_kept_and_replaced),
         T(test_newer_database_is_refused),
+        T(test_error_begins_with_the_reason),
         T(test_damaged_row_stops_the_start),
         T(test_damaged_task_stops_the_start),
         T(test_commit_that_fails_leaves_nothing_behind),
