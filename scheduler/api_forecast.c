@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_forecast.c - ?dry_run=1: what a request would do, answered at once from a copy of the core
+/* api_forecast.c - ?dry_run=1: what a request would do, told from a copy of the core
  *
- * Nothing is stored, no turn follows. What the answer tells may be ahead of the disk by the turn
- * that is due; it is a guess about what comes anyway. */
+ * Nothing is stored, no turn follows. A forecast that is made in a turn under way may name what
+ * that turn changed, so it is told behind the commit. */
 #include "scheduler/api_forecast.h"
 
 #include <errno.h>
@@ -56,14 +56,14 @@ int api_dry_run(const struct http_request *request, bool *ret, struct edl_error 
     return edl_error_remedy(error, "dry_run=1, or leave it out to do it");
 }
 
-static void reply(struct http_request *request, struct forecast *take_forecast,
-                  json_t *take_ignored)
+static void reply(struct scheduler *scheduler, struct http_request *request,
+                  struct forecast *take_forecast, json_t *take_ignored)
 {
     json_t *json = forecast_to_json(take_forecast);
 
     if (take_ignored != NULL)
         (void)json_object_set_new(json, "ignored", take_ignored);
-    http_reply_json(request, 200, json);
+    tell_after_commit(scheduler, request, 200, json);
     forecast_done(take_forecast);
 }
 
@@ -77,7 +77,7 @@ int api_forecast_submit(struct scheduler *scheduler, struct http_request *reques
                              error);
 
     if (r == 0)
-        reply(request, &forecast, ignored != NULL ? json_incref(ignored) : json_array());
+        reply(scheduler, request, &forecast, ignored != NULL ? json_incref(ignored) : json_array());
     return r;
 }
 
@@ -91,7 +91,7 @@ int api_forecast_scale(struct scheduler *scheduler, struct http_request *request
                                    clock_instant(), &options, &forecast, error);
 
     if (r == 0)
-        reply(request, &forecast, NULL);
+        reply(scheduler, request, &forecast, NULL);
     return r;
 }
 
@@ -104,6 +104,6 @@ int api_forecast_node(struct scheduler *scheduler, struct http_request *request,
                                   &forecast, error);
 
     if (r == 0)
-        reply(request, &forecast, NULL);
+        reply(scheduler, request, &forecast, NULL);
     return r;
 }

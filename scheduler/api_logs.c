@@ -54,7 +54,8 @@ static bool poll_logs(struct scheduler *scheduler, struct held *held, void *data
     if (!poll->follow && !last &&
         !log_hub_is_fresh(scheduler->logs, job, &poll->read.filter, now.now_us))
         return false;
-    ended = log_hub_is_ended(scheduler->logs, job, now.wall_us);
+    /* That a job has ended is told once it is on disk: at a deadline a turn may be under way. */
+    ended = !scheduler->turn_wanted && log_hub_is_ended(scheduler->logs, job, now.wall_us);
     if (log_hub_read(scheduler->logs, &poll->read, &entries, &error) < 0) {
         held_reply_error(held, &error);
         return true;
@@ -256,7 +257,7 @@ void api_node_logs(struct http_request *request, void *userdata)
     log_hub_push(scheduler->logs, &push.push, clock_read_us(CLOCK_BOOTTIME));
     arm_hub_timer(scheduler);
     (void)snprintf(topic, sizeof topic, "logs/%" PRIu64, push.job_id);
-    waiters_notify(scheduler, topic);
+    scheduler_notify(scheduler, topic);
     if (push.push.end) /* the agent may forget it once it is stored */
         held_after_commit(scheduler, held_new(request), 204, NULL);
     else

@@ -73,7 +73,7 @@ void api_node_join(struct http_request *request, void *userdata)
     if (r == 0)
         r = join(scheduler, body, credential, &node, &error);
     if (r < 0)
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
     else
         held_after_commit(scheduler, held_new(request), 201,
                           json_pack("{s:s,s:s,s:I}", "node", node->name, "credential", credential,

@@ -319,7 +319,7 @@ void api_task_lease(struct http_request *request, void *userdata)
         r = read_lease(body, process, &poll, &wait_s, &error);
     json_decref(body);
     if (r < 0) {
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
         return;
     }
     (void)snprintf(topic, sizeof topic, "tasks/%" PRIu64, process->job->id);

@@ -88,7 +88,7 @@ struct job *api_job(struct scheduler *scheduler, struct http_request *request)
         return job;
     (void)edl_error_set(&error, -ENOENT, "there is no job \"%s\"", name);
     (void)edl_error_remedy(&error, "`edl ps --all` lists every job");
-    http_reply_error(request, &error);
+    refuse_after_commit(scheduler, request, &error);
     return NULL;
 }
 
@@ -102,7 +102,7 @@ struct node *api_node(struct scheduler *scheduler, struct http_request *request)
         return node;
     (void)edl_error_set(&error, -ENOENT, "there is no node \"%s\"", name);
     (void)edl_error_remedy(&error, "`edl nodes` lists every node");
-    http_reply_error(request, &error);
+    refuse_after_commit(scheduler, request, &error);
     return NULL;
 }
 

@@ -16,6 +16,7 @@
 
 #include "scheduler/api.h"
 #include "scheduler/auth.h"
+#include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
@@ -158,6 +159,7 @@ static int listen_http(struct scheduler *scheduler, struct edl_error *error)
     struct http_server_config config = {
         .userdata = scheduler,
         .authorise = auth_check,
+        .dispatch = dispatch,
         .max_connections = MAX_CONNECTIONS,
     };
     int r;
@@ -250,6 +252,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
         return NULL;
     (void)http_server_free(scheduler->http); /* answers 503 to what still waits */
     turn_done(scheduler);
+    dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);

@@ -21,6 +21,7 @@ struct http_request;
 struct http_server;
 struct later;
 struct log_hub;
+struct reader;
 struct store;
 
 #define TOKEN_HEX 64 /* 32 random bytes */
@@ -35,6 +36,7 @@ struct scheduler {
     struct log_hub *logs;     /* owned */
     struct waiters waiters;
     struct held *answers;       /* owned list: requests to answer after the commit */
+    struct reader *readers;     /* owned list: reads that wait for the commit (dispatch.c) */
     struct later *later;        /* owned list: topics to wake after the commit */
     sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *timer;     /* owned; cluster_next_deadline_us */
@@ -84,6 +86,11 @@ void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsi
                        json_t *take_json);
 void held_build_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
                              held_build_fn build, const char *key, uint64_t id);
+
+/* tell_after_commit - answers with what was read from the core and changes nothing: at once, or
+ * behind the commit when the core is ahead of the database */
+void tell_after_commit(struct scheduler *scheduler, struct http_request *request, unsigned status,
+                       json_t *take_json);
 
 /* refuse_after_commit - answers with an error that the core gave: it may speak of what is not on
  * disk yet ("a job of that name exists"), and then goes out behind the commit like any other answer

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -85,6 +86,15 @@ void held_build_after_commit(struct scheduler *scheduler, struct held *take_held
     take_held->id = id;
     (void)snprintf(take_held->key, sizeof take_held->key, "%s", key != NULL ? key : "");
     held_after_commit(scheduler, take_held, status, NULL);
+}
+
+void tell_after_commit(struct scheduler *scheduler, struct http_request *request, unsigned status,
+                       json_t *take_json)
+{
+    if (scheduler->turn_wanted)
+        held_after_commit(scheduler, held_new(request), status, take_json);
+    else
+        http_reply_json(request, status, take_json);
 }
 
 void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
@@ -263,6 +273,7 @@ static void fail(struct scheduler *scheduler, const struct edl_error *error)
         error->text, error->remedy[0] != '\0' ? "; " : "", error->remedy);
     scheduler->failed = true;
     answer_all(scheduler, error);
+    dispatch_refuse(scheduler);
     if (sd_event_add_time_relative(scheduler->event, &scheduler->end, CLOCK_MONOTONIC,
                                    FAILED_LINGER_US, 0, on_end, scheduler->event) < 0)
         (void)sd_event_exit(scheduler->event, 1);
@@ -309,6 +320,7 @@ int scheduler_turn(struct scheduler *scheduler)
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
     answer_all(scheduler, NULL);
+    dispatch_readers(scheduler);
     for (size_t i = 0; i < n_notices; i++)
         waiters_notify(scheduler, notices[i].topic);
     free(notices);

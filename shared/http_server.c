@@ -114,7 +114,10 @@ static void handle(struct http_request *request)
         http_reply_error(request, &error);
         return;
     }
-    request->route->handler(request, server->config.userdata);
+    if (server->config.dispatch != NULL)
+        server->config.dispatch(request, request->route, server->config.userdata);
+    else
+        request->route->handler(request, server->config.userdata);
     if (request->response == NULL && !request->deferred) {
         (void)edl_error_set(&error, -EIO, "%s %s was not answered", request->route->method,
                             request->route->path);

@@ -44,6 +44,9 @@ struct http_server_config {
      * May be NULL. */
     int (*authorise)(struct http_request *request, const struct http_route *route, void *userdata,
                      struct edl_error *error);
+    /* the request is whole: calls route->handler now, or defers the request and does so later.
+     * NULL: now. */
+    void (*dispatch)(struct http_request *request, const struct http_route *route, void *userdata);
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
 };

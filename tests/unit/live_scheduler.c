@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live_scheduler.c - for tests: a whole scheduler and its clients on one event loop */
+#include "tests/unit/live_scheduler.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "scheduler/dispatch.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+#define DEADLINE_US (20 * USEC_PER_SEC)
+
+static void start(struct live *live)
+{
+    struct scheduler_options options = { .listen_address = "127.0.0.1",
+                                         .policy = &policy_fulfilment,
+                                         .max_load_permille = 1000,
+                                         .lease_us = 20 * USEC_PER_SEC };
+    struct edl_error error = { 0 };
+    char base[64];
+
+    (void)snprintf(options.state_dir, sizeof options.state_dir, "%s", live->folder);
+    (void)snprintf(options.port_file, sizeof options.port_file, "%s/address", live->folder);
+    if (scheduler_new(&options, &live->scheduler, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)snprintf(base, sizeof base, "http://127.0.0.1:%u", live->scheduler->port);
+    if (http_async_new(live->scheduler->event, base, &live->async, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static void stop(struct live *live)
+{
+    live->async = http_async_free(live->async);
+    live->scheduler = scheduler_free(live->scheduler);
+}
+
+int live_setup(void **state)
+{
+    struct live *live = xcalloc(1, sizeof *live);
+
+    (void)snprintf(live->folder, sizeof live->folder, "/tmp/edl-test-live-XXXXXX");
+    if (mkdtemp(live->folder) == NULL)
+        return -1;
+    start(live);
+    *state = live;
+    return 0;
+}
+
+static void remove_folder(const char *path)
+{
+    _cleanup_closedir_ DIR *folder = opendir(path);
+    const struct dirent *entry;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL)
+        (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)rmdir(path);
+}
+
+int live_teardown(void **state)
+{
+    struct live *live = *state;
+
+    live_disk_full(false);
+    stop(live);
+    remove_folder(live->folder);
+    free(live);
+    return 0;
+}
+
+void live_restart(struct live *live)
+{
+    stop(live);
+    start(live);
+}
+
+/* One step of the loop; the scheduler must not have been told to end. */
+static void step(struct live *live, uint64_t end_us)
+{
+    assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+    assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
+}
+
+static void on_answer(const struct http_answer *answer, void *userdata)
+{
+    struct reply *reply = userdata;
+
+    reply->n++;
+    reply->status = answer->status;
+    reply->json = json_incref(answer->json);
+    reply->body = xstrdup(answer->body != NULL ? answer->body : "");
+    (void)http_answer_error(answer, &reply->error);
+}
+
+void live_send(struct live *live, const char *method, const char *path, const char *key,
+               const char *body, struct reply *reply)
+{
+    char header[400];
+    struct http_call call = { .method = method,
+                              .path = path,
+                              .bearer_token = live->scheduler->admin_token,
+                              .body = body,
+                              .body_size = body != NULL ? strlen(body) : 0 };
+    struct edl_error error = { 0 };
+
+    (void)snprintf(header, sizeof header, "Idempotency-Key: %s", key != NULL ? key : "");
+    call.headers[0] = key != NULL ? header : NULL;
+    reply_clear(reply);
+    if (http_async_start(live->async, &call, on_answer, reply, NULL, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+void live_wait(struct live *live, const struct reply *reply)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    while (reply->n == 0)
+        step(live, end_us);
+}
+
+unsigned live_ask(struct live *live, const char *method, const char *path, const char *key,
+                  const char *body, struct reply *reply)
+{
+    live_send(live, method, path, key, body, reply);
+    live_wait(live, reply);
+    return reply->status;
+}
+
+void live_hold(struct live *live)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    while (!live->scheduler->turn_wanted)
+        step(live, end_us);
+    assert_true(sd_event_source_set_enabled(live->scheduler->turn, SD_EVENT_OFF) >= 0);
+}
+
+void live_release(struct live *live)
+{
+    assert_true(sd_event_source_set_enabled(live->scheduler->turn, SD_EVENT_ONESHOT) >= 0);
+}
+
+void live_readers(struct live *live, size_t wanted)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    while (dispatch_n_readers(live->scheduler) < wanted)
+        step(live, end_us);
+}
+
+void live_disk_full(bool full)
+{
+    static struct rlimit before;
+    struct rlimit none;
+
+    if (before.rlim_max == 0)
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){ .rlim_cur = 1, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, full ? &none : &before), 0);
+}
+
+void reply_clear(struct reply *reply)
+{
+    free(reply->body);
+    json_decref(reply->json);
+    *reply = (struct reply){ 0 };
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live_scheduler.h - for tests: a whole scheduler and its clients on one event loop
+ *
+ * A test can hold the turn back and so look at what is answered between a change and its commit,
+ * let the commit fail, and start the scheduler again on what it stored. Waiting is for events, with
+ * a deadline. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scheduler/scheduler.h"
+#include "shared/error.h"
+#include "shared/http_client.h"
+
+struct live {
+    char folder[64];
+    struct scheduler *scheduler;
+    struct http_async *async;
+};
+
+/* What came back; n is 0 until it did. */
+struct reply {
+    unsigned n, status;
+    char *body; /* owned */
+    json_t *json;
+    struct edl_error error;
+};
+
+/* live_setup, live_teardown - a scheduler on an empty state directory; cmocka's */
+int live_setup(void **state);
+int live_teardown(void **state);
+
+/* live_restart - ends the scheduler as it is and starts one on what is stored */
+void live_restart(struct live *live);
+
+/* live_send - sends a call with the admin's token; reply must stay where it is until it came */
+void live_send(struct live *live, const char *method, const char *path, const char *key,
+               const char *body, struct reply *reply);
+
+/* live_ask - live_send and live_wait; returns the status */
+unsigned live_ask(struct live *live, const char *method, const char *path, const char *key,
+                  const char *body, struct reply *reply);
+void live_wait(struct live *live, const struct reply *reply);
+
+/* live_hold - runs the loop until a turn is due, and keeps it from coming; live_release lets it */
+void live_hold(struct live *live);
+void live_release(struct live *live);
+
+/* live_readers - runs the loop until so many reads wait for the commit */
+void live_readers(struct live *live, size_t wanted);
+
+/* live_disk_full - from here on nothing can be written to a file; false: it can again */
+void live_disk_full(bool full);
+
+void reply_clear(struct reply *reply);

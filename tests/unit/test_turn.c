@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_turn.c - nothing is told before it is on disk: what is answered between a change and its
+ * commit */
+#include "tests/unit/live_scheduler.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+static const char job[] =
+    "{\"metadata\":{\"name\":\"early\"},\"spec\":{\"trainer\":{\"entrypoint\":"
+    "\"true\",\"min-instance\":1,\"max-instance\":1}}}";
+
+/* Reads that would tell of the job. */
+static const char *const reads[] = { "/jobs",           "/jobs?state=all", "/jobs/early",
+                                     "/jobs/early/why", "/cluster",        "/events?after=0",
+                                     "/jobs/1/events" };
+
+static void test_reads_wait_for_the_commit(void **state)
+{
+    struct live *live = *state;
+    struct reply posted = { 0 }, health = { 0 }, seen[ELEMENTS(reads)] = { 0 };
+
+    live_send(live, "POST", "/jobs", NULL, job, &posted);
+    live_hold(live);
+    for (size_t i = 0; i < ELEMENTS(reads); i++)
+        live_send(live, "GET", reads[i], NULL, NULL, &seen[i]);
+    live_readers(live, ELEMENTS(reads));
+    assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+    assert_int_equal(posted.n, 0);
+    for (size_t i = 0; i < ELEMENTS(reads); i++)
+        assert_int_equal(seen[i].n, 0);
+    live_release(live);
+    live_wait(live, &posted);
+    assert_int_equal(posted.status, 201);
+    for (size_t i = 0; i < ELEMENTS(reads); i++) {
+        live_wait(live, &seen[i]);
+        assert_int_equal(seen[i].status, 200);
+        if (strstr(seen[i].body, "early") == NULL && strstr(reads[i], "why") == NULL)
+            fail_msg("%s: %s", reads[i], seen[i].body);
+        reply_clear(&seen[i]);
+    }
+    assert_false(live->scheduler->turn_wanted); /* reading asked for no turn */
+    reply_clear(&posted);
+    reply_clear(&health);
+}
+
+static void test_reads_know_nothing_of_a_commit_that_fails(void **state)
+{
+    struct live *live = *state;
+    struct reply posted = { 0 }, after = { 0 }, seen[ELEMENTS(reads)] = { 0 };
+
+    live_send(live, "POST", "/jobs", NULL, job, &posted);
+    live_hold(live);
+    for (size_t i = 0; i < ELEMENTS(reads); i++)
+        live_send(live, "GET", reads[i], NULL, NULL, &seen[i]);
+    live_readers(live, ELEMENTS(reads));
+    live_disk_full(true);
+    live_release(live);
+    live_wait(live, &posted);
+    live_disk_full(false);
+    assert_true(posted.status >= 500);
+    for (size_t i = 0; i < ELEMENTS(reads); i++) {
+        live_wait(live, &seen[i]);
+        assert_int_equal(seen[i].status, 503);
+        assert_null(strstr(seen[i].body, "early"));
+        reply_clear(&seen[i]);
+    }
+    live_restart(live);
+    assert_int_equal(live_ask(live, "GET", "/jobs/early", NULL, NULL, &after), 404);
+    reply_clear(&posted);
+    reply_clear(&after);
+}
+
+static int raw_connect(const struct live *live)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons(live->scheduler->port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* Memory is ahead of the disk for good, and its headers had passed before that was known. */
+static void test_nothing_is_handled_after_a_commit_that_failed(void **state)
+{
+    struct live *live = *state;
+    struct reply posted = { 0 }, health = { 0 };
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+    char text[2048];
+    int fd = raw_connect(live);
+    ssize_t n;
+
+    n = snprintf(text, sizeof text,
+                 "GET /jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                 "Content-Length: 1\r\n\r\n",
+                 live->scheduler->admin_token);
+    assert_int_equal(write(fd, text, (size_t)n), n);
+    for (int i = 0; i < 3; i++) /* the loop has seen the headers by then */
+        assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+    live_send(live, "POST", "/jobs", NULL, job, &posted);
+    live_hold(live);
+    live_disk_full(true);
+    live_release(live);
+    live_wait(live, &posted);
+    live_disk_full(false);
+    assert_int_equal(write(fd, "x", 1), 1);
+    while ((n = recv(fd, text, sizeof text - 1, MSG_DONTWAIT)) == -1) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        assert_true(sd_event_run(live->scheduler->event, 10 * USEC_PER_MSEC) >= 0);
+    }
+    text[n] = '\0';
+    assert_non_null(strstr(text, "HTTP/1.1 503 "));
+    assert_null(strstr(text, "early"));
+    (void)safe_close(fd);
+    reply_clear(&posted);
+    reply_clear(&health);
+}
+
+static void test_long_polls_hear_of_the_turn(void **state)
+{
+    struct live *live = *state;
+    struct reply posted = { 0 }, before = { 0 }, within = { 0 };
+
+    assert_int_equal(live_ask(live, "GET", "/events?after=0", NULL, NULL, &before), 200);
+    live_send(live, "GET", "/events?after=0&wait=30", NULL, NULL, &before);
+    live_send(live, "POST", "/jobs", NULL, job, &posted);
+    live_hold(live);
+    live_send(live, "GET", "/events?after=0&wait=30", NULL, NULL, &within);
+    live_readers(live, 1);
+    live_release(live);
+    live_wait(live, &before); /* at the news, not at the deadline: that is beyond the test's */
+    live_wait(live, &within);
+    assert_non_null(strstr(before.body, "job-queued"));
+    assert_non_null(strstr(within.body, "job-queued"));
+    live_wait(live, &posted);
+    reply_clear(&posted);
+    reply_clear(&before);
+    reply_clear(&within);
+}
+
+/* It may name jobs that are not on disk yet, and so may a refusal. */
+static void test_forecasts_and_refusals_wait_for_the_commit(void **state)
+{
+    struct live *live = *state;
+    struct reply posted = { 0 }, forecast = { 0 }, refusal = { 0 }, health = { 0 };
+    char other[sizeof job + 8];
+    const char *name = strstr(job, "early");
+
+    (void)snprintf(other, sizeof other, "%.*slater%s", (int)(name - job), job, name + 5);
+    live_send(live, "POST", "/jobs", NULL, job, &posted);
+    live_hold(live);
+    live_send(live, "POST", "/jobs?dry_run=1", NULL, other, &forecast);
+    live_send(live, "POST", "/jobs", NULL, job, &refusal);
+    for (int i = 0; i < 3; i++) { /* on connections of their own: the loop has seen them by then */
+        assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+        assert_int_equal(forecast.n + refusal.n, 0);
+    }
+    live_release(live);
+    live_wait(live, &forecast);
+    live_wait(live, &refusal);
+    assert_int_equal(forecast.status, 200);
+    assert_int_equal(refusal.status, 409);
+    live_wait(live, &posted);
+    reply_clear(&posted);
+    reply_clear(&forecast);
+    reply_clear(&refusal);
+    reply_clear(&health);
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_reads_wait_for_the_commit),
+        T(test_reads_know_nothing_of_a_commit_that_fails),
+        T(test_nothing_is_handled_after_a_commit_that_failed),
+        T(test_long_polls_hear_of_the_turn),
+        T(test_forecasts_and_refusals_wait_for_the_commit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
