@@ -197,11 +197,61 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
     return 0;
 }
 
+static void count_job(struct cluster_figures *counted, const struct job *job)
+{
+    const struct process *process;
+    struct task_queue_counts tasks;
+
+    counted->jobs[job->state]++;
+    DL_FOREACH2(job->processes, process, job_next)
+    counted->processes[process->state] += !process_state_is_final(process->state);
+    if (job->queue == NULL || job_state_is_final(job->state))
+        return;
+    tasks = task_queue_counts(job->queue);
+    counted->tasks_todo += tasks.todo;
+    counted->tasks_leased += tasks.leased;
+}
+
+static int check_figures(const struct cluster *cluster, struct edl_error *error)
+{
+    const struct cluster_figures *kept = &cluster->figures;
+    struct cluster_figures counted = { 0 };
+    const struct job *first = cluster->active;
+
+    while (first != NULL && first->state != JOB_QUEUED)
+        first = first->active_next;
+    if (first != cluster->first_queued)
+        return BROKEN("job %s is not the one that has been queued longest",
+                      cluster->first_queued != NULL ? cluster->first_queued->spec->name : "(none)");
+    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next)
+        count_job(&counted, job);
+    for (unsigned i = 0; i < FIGURE_JOB_STATES; i++)
+        if (counted.jobs[i] != kept->jobs[i])
+            return BROKEN("%llu jobs are %s, the figures say %llu",
+                          (unsigned long long)counted.jobs[i],
+                          job_state_to_string((enum job_state)i),
+                          (unsigned long long)kept->jobs[i]);
+    for (unsigned i = 0; i < FIGURE_PROCESS_STATES; i++)
+        if (counted.processes[i] != kept->processes[i])
+            return BROKEN("%llu processes are %s, the figures say %llu",
+                          (unsigned long long)counted.processes[i],
+                          process_state_to_string((enum process_state)i),
+                          (unsigned long long)kept->processes[i]);
+    if (counted.tasks_todo != kept->tasks_todo || counted.tasks_leased != kept->tasks_leased)
+        return BROKEN("%llu tasks to do and %llu leased, the figures say %llu and %llu",
+                      (unsigned long long)counted.tasks_todo,
+                      (unsigned long long)counted.tasks_leased,
+                      (unsigned long long)kept->tasks_todo, (unsigned long long)kept->tasks_leased);
+    return 0;
+}
+
 int check_planner(const struct cluster *cluster, struct edl_error *error)
 {
     const struct planner *planner = cluster->planner;
     int r = check_totals(cluster, error);
 
+    if (r == 0)
+        r = check_figures(cluster, error);
     if (r == 0)
         r = check_index(&planner->rooms, error);
     if (r == 0)

@@ -13,6 +13,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     cluster->config = *config;
     cluster->next_job_id = 1;
     cluster->offers_version = 1;
+    figures_init(&cluster->figures);
     cluster->planner = planner_new(config->policy);
     return cluster;
 }
@@ -138,7 +139,13 @@ uint32_t job_count_running(const struct job *job, uint32_t role)
 void job_tasks_changed(struct cluster *cluster, struct job *job)
 {
     bool counts = job->queue != NULL && !job_state_is_final(job->state);
+    struct task_queue_counts now =
+        counts ? task_queue_counts(job->queue) : (struct task_queue_counts){ 0 };
 
+    cluster->figures.tasks_todo += (uint64_t)now.todo - job->counted_todo;
+    cluster->figures.tasks_leased += (uint64_t)now.leased - job->counted_leased;
+    job->counted_todo = now.todo;
+    job->counted_leased = now.leased;
     deadline_set(&cluster->planner->deadlines, &job->plan.tasks, DEADLINE_TASKS, job,
                  counts ? task_queue_next_deadline_us(job->queue) : NEVER_US);
 }
@@ -146,8 +153,10 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
 static void expire_tasks(struct cluster *cluster, struct job *job, struct instant now)
 {
     uint32_t pass = task_queue_pass(job->queue);
+    size_t n = task_queue_expire(job->queue, now.now_us);
 
-    if (task_queue_expire(job->queue, now.now_us) > 0) {
+    cluster->figures.task_ends[TASK_END_EXPIRED] += n;
+    if (n > 0) {
         effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
         tasks_changed(cluster, job, pass, now);
     }

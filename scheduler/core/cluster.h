@@ -17,6 +17,7 @@
 #include <uthash.h>
 
 #include "scheduler/core/deadline.h"
+#include "scheduler/core/figures.h"
 #include "scheduler/core/policy.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
@@ -164,8 +165,10 @@ struct process {
     char reason[160]; /* why it was stopped, or how it ended */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
-    bool reported;                           /* the core's own: its agent has spoken of it */
-    bool listed, marked;                     /* scratch of a report, of a search for victims */
+    uint64_t
+        since_us;  /* when it was assigned, then when it was asked to stop; 0: before a restart */
+    bool reported; /* the core's own: its agent has spoken of it */
+    bool listed, marked; /* scratch of a report, of a search for victims */
     uint32_t effects_pending;
     struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
     struct process *node_next, *node_prev; /* node->processes, live ones */
@@ -197,10 +200,10 @@ struct role_counts {
 /* What a waiting job was last told, so that it is told again only when that changes. */
 enum queue_verdict {
     VERDICT_NONE,
-    VERDICT_BEHIND,   /* others that ask for the same wait before it */
-    VERDICT_DEEP,     /* too many others wait before it */
-    VERDICT_WAITS,    /* it does not fit now */
-    VERDICT_PROMISED, /* room is being made for it */
+    VERDICT_BEHIND,    /* others that ask for the same wait before it */
+    VERDICT_DEEP,      /* too many others wait before it */
+    VERDICT_WAITS,     /* it does not fit now */
+    VERDICT_PROMISED,  /* room is being made for it */
     VERDICT_OVER_LOAD, /* the room is there but for the load of what is being stopped in it */
     VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
     VERDICT_NO_NODES,
@@ -256,6 +259,7 @@ struct job {
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
     bool waits_for_room;  /* a replacement of its minimum does not fit now */
+    uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
     struct job_plan plan;
     uint32_t effects_pending;
     struct job *active_next, *active_prev; /* cluster->active */
@@ -301,12 +305,14 @@ struct cluster {
     struct job *jobs;         /* uthash by id; all jobs kept */
     struct job *jobs_by_name; /* uthash: the newest job of each name */
     struct job *active;       /* list of the jobs that are not final, in submit order */
+    struct job *first_queued; /* of those in active */
     struct node *leases;      /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
     uint64_t sessions;       /* given so far, in this run */
     uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
     struct planner *planner; /* what planning keeps between two plans; owned */
-    char unlisted[160];      /* the first move that no table of states lists: a defect; "" none */
+    struct cluster_figures figures;
+    char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;
     size_t n_effects, cap_effects;
     bool plan_wanted;

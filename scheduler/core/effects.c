@@ -52,6 +52,7 @@ void effect_save_tasks(struct cluster *cluster, struct job *job)
 void effect_save_dataset(struct cluster *cluster, struct job *job)
 {
     effect_of_job(cluster, job, EFFECT_SAVE_DATASET);
+    job_tasks_changed(cluster, job);
 }
 
 void effect_save_process(struct cluster *cluster, struct process *process)

@@ -45,6 +45,30 @@ static const struct {
     { REASON_REQUEUED, JOB_QUEUED },
 };
 
+/* The oldest one leaves the queue. All of them together step over each job once for each time that
+ * it is queued again. */
+static void next_queued(struct cluster *cluster)
+{
+    struct job *job = cluster->first_queued;
+
+    do
+        job = job->active_next;
+    while (job != NULL && job->state != JOB_QUEUED);
+    cluster->first_queued = job;
+}
+
+static void count_move(struct cluster_figures *figures, const struct job *job, enum job_state to,
+                       struct instant now)
+{
+    figures->jobs[job->state]--;
+    figures->jobs[to]++;
+    if (job_state_is_final(to))
+        figures->jobs_ended[to]++;
+    if (to == JOB_STARTING && job->started_wall_us == 0) /* not of those that are queued again */
+        histogram_observe(&figures->queue_wait,
+                          now.wall_us - MIN_OF(job->submitted_wall_us, now.wall_us));
+}
+
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
 {
     if (!(allowed[job->state] & TO(to))) {
@@ -54,7 +78,12 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     }
     if (job->state == JOB_QUEUED)
         queue_leave(cluster, job);
+    if (job == cluster->first_queued)
+        next_queued(cluster);
+    count_move(&cluster->figures, job, to, now);
     job->state = to;
+    if (to == JOB_QUEUED && (cluster->first_queued == NULL || job->id < cluster->first_queued->id))
+        cluster->first_queued = job;
     job_touch(cluster, job);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;
@@ -112,6 +141,7 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
         job_elastic_role(job) != (int)role)
         return;
     job->resizes++;
+    figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK, job->plan.why);
     effect_event(cluster, now, job, "", "job-resized", "%s: %u -> %u%s%s%s",
                  job->spec->roles[role].name, old, target, *job->plan.why != '\0' ? " (" : "",
                  job->plan.why, *job->plan.why != '\0' ? ")" : "");

@@ -244,6 +244,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->foreign_cpu_millicores = 0;
     node->foreign_memory_bytes = 0;
     plan_with_foreign(cluster, node, 0, 0);
+    cluster->figures.nodes_lost++;
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
     while (node->processes != NULL)
         process_lost(cluster, node->processes, "its node was silent for longer than its lease",

@@ -119,6 +119,37 @@ bool process_may_become(const struct process *process, enum process_state to)
     return (allowed[process->state] & TO(to)) != 0;
 }
 
+/* Sizes that change while the job runs: how long its new processes take to start, those that leave
+ * to go. */
+static void count_resize(struct cluster_figures *figures, struct process *process,
+                         enum process_state to, struct instant now)
+{
+    bool runs = process->job->state == JOB_RUNNING || process->job->state == JOB_RESIZING;
+    struct histogram *histogram = to == PROCESS_RUNNING ? &figures->resize_start
+                                  : process_state_is_final(to) && process->stop_wanted
+                                      ? &figures->resize_stop
+                                      : NULL;
+
+    if (runs && histogram != NULL && process->since_us != 0)
+        histogram_observe(histogram, now.now_us - process->since_us);
+}
+
+static void count_move(struct cluster_figures *figures, struct process *process,
+                       enum process_state to, struct instant now)
+{
+    enum process_end end = process->stop_wanted                                   ? END_STOPPED
+                           : to == PROCESS_LOST                                   ? END_LOST
+                           : process->exit_code == 0 && process->exit_signal == 0 ? END_FINISHED
+                                                                                  : END_FAILED;
+
+    figures->processes[process->state]--;
+    if (process_state_is_final(to))
+        figures->process_ends[end]++;
+    else
+        figures->processes[to]++;
+    count_resize(figures, process, to, now);
+}
+
 bool process_set_state(struct cluster *cluster, struct process *process, enum process_state to,
                        struct instant now)
 {
@@ -132,6 +163,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     }
     if (process->node != NULL)
         process_count(process, -1);
+    count_move(&cluster->figures, process, to, now);
     process->state = to;
     if (process->node != NULL) {
         process_count(process, 1);
@@ -165,6 +197,7 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
         return false;
     process = process_new(job, role, index, job->next_incarnation++);
     process->assigned_wall_us = now.wall_us;
+    process->since_us = now.now_us;
     process->n_ports = n_ports;
     process->gpu_mask = gpu_mask;
     memcpy(process->ports, ports, n_ports * sizeof *ports);
@@ -172,6 +205,8 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     process_attach(process, node);
     node_refresh(cluster, node);
     job_touch(cluster, job);
+    cluster->figures.processes[PROCESS_ASSIGNED]++;
+    cluster->figures.process_starts[job->slots[role][index].due ? START_AGAIN : START_NEW]++;
     slot_set_due(cluster, job, role, index, false);
     cluster->planner->n_assigned++;
     effect_save_job(cluster, job);
@@ -189,6 +224,7 @@ void process_stop(struct cluster *cluster, struct process *process, bool again, 
     if (process->stop_wanted || process_state_is_final(process->state))
         return;
     process->stop_wanted = true;
+    process->since_us = now.now_us;
     slot_set_due(cluster, process->job, process->role, process->index, again);
     (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
     (void)process_set_state(cluster, process, PROCESS_STOPPING, now);
@@ -200,13 +236,15 @@ static void release_tasks(struct cluster *cluster, struct process *process, bool
 {
     struct job *job = process->job;
     uint32_t pass;
+    size_t n;
 
     if (job->queue == NULL)
         return;
     pass = task_queue_pass(job->queue);
+    n = task_queue_release_holder(job->queue, process->incarnation, failed);
+    cluster->figures.task_ends[TASK_END_RELEASED] += n;
     /* after the last pass it may have been the elected saver, which is stored as well */
-    if (task_queue_release_holder(job->queue, process->incarnation, failed) > 0 ||
-        task_queue_is_finished(job->queue))
+    if (n > 0 || task_queue_is_finished(job->queue))
         tasks_changed(cluster, job, pass, now);
 }
 

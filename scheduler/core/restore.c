@@ -61,6 +61,7 @@ static void restore_live(struct cluster *cluster, struct job *job, struct proces
     struct node *node = cluster_node(cluster, process->node_name);
     bool owed = job_is_started(job) || job->state == JOB_STOPPING;
 
+    cluster->figures.processes[process->state]++;
     process->reported = process->state == PROCESS_PREPARING || process->state == PROCESS_RUNNING;
     if (node == NULL || node->state == NODE_LOST || !owed || process_slot(process)->live != NULL) {
         process_lost(cluster, process, "the records do not let it live", now);
@@ -74,12 +75,15 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     struct process *process;
     struct process *next;
 
+    cluster->figures.jobs[job->state]++;
     DL_SORT2(job->processes, compare_incarnations, job_prev, job_next);
     if (job->processes != NULL)
         job->next_incarnation =
             MAX_OF(job->next_incarnation, job->processes->job_prev->incarnation + 1);
     if (!job_state_is_final(job->state))
         DL_APPEND2(cluster->active, job, active_prev, active_next);
+    if (job->state == JOB_QUEUED && cluster->first_queued == NULL)
+        cluster->first_queued = job;
     job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
     job_recount(job);
     DL_FOREACH2(job->processes, process, job_next)

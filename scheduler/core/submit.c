@@ -76,10 +76,14 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
                             job_state_to_string(job->state));
     job = job_new(cluster, cluster->next_job_id, take_spec);
     job->state = JOB_QUEUED;
+    cluster->figures.jobs[JOB_QUEUED]++;
+    cluster->figures.jobs_submitted++;
     job->submitted_us = now.now_us;
     job->submitted_wall_us = now.wall_us;
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     DL_APPEND2(cluster->active, job, active_prev, active_next);
+    if (cluster->first_queued == NULL)
+        cluster->first_queued = job;
     job_set_reason(cluster, job, "queued", "waits for its turn to be placed");
     queue_enter(cluster, job, true);
     effect_save_job(cluster, job);

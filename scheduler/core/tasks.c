@@ -75,6 +75,7 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
     if (*ret == TASK_LEASE_FINISHED && !task_queue_is_model_saved(job->queue))
         save_model = task_queue_elect_saver(job->queue, holder->incarnation);
     *ret_save_model = save_model;
+    cluster->figures.task_leases += *ret == TASK_LEASE_GIVEN;
     if (*ret == TASK_LEASE_GIVEN || save_model)
         effect_save_tasks(cluster, job);
     return 0;
@@ -86,12 +87,18 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
 {
     struct job *job = holder->job;
     uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
+    uint64_t records; /* counted before; the same finish said again counts nothing */
     int r = check_holder(holder, true, error);
 
-    if (r >= 0)
-        r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, NULL, error);
     if (r < 0)
         return r;
+    records = task_queue_counts(job->queue).records_total;
+    r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, NULL, error);
+    if (r < 0)
+        return r;
+    records = task_queue_counts(job->queue).records_total - records;
+    cluster->figures.task_records += records;
+    cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
     tasks_changed(cluster, job, before, now);
     return 0;
 }
@@ -108,6 +115,7 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
         r = task_queue_fail(job->queue, task, pass, lease, holder->incarnation, returned, error);
     if (r < 0)
         return r;
+    cluster->figures.task_ends[returned ? TASK_END_RETURNED : TASK_END_FAILED]++;
     if (!returned)
         effect_event(cluster, now, job, holder->node_name, "task-failed", "task %u failed", task);
     tasks_changed(cluster, job, before, now);
