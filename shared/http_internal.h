@@ -33,6 +33,7 @@ struct http_server {
     struct http_server_config config;
     struct http_request *deferred; /* suspended requests; they belong to their connections */
     unsigned n_deferred;
+    uint64_t *answers; /* owned: HTTP_STATUS_CLASSES for each route, then for no route */
     unsigned n_requests;
     uint64_t id_prefix;
     uint64_t id_next;

@@ -12,6 +12,17 @@ void http_reply_header(struct http_request *request, const char *name, const cha
     request->headers[request->n_headers++] = (struct http_pair){ xstrdup(name), xstrdup(value) };
 }
 
+/* Here, because each request gets exactly one answer, and gets it here. */
+static void count(struct http_request *request, unsigned status)
+{
+    const struct http_server_config *config = &request->server->config;
+    size_t route =
+        request->route != NULL ? (size_t)(request->route - config->routes) : config->n_routes;
+
+    if (status >= 100 && status / 100 <= HTTP_STATUS_CLASSES)
+        request->server->answers[route * HTTP_STATUS_CLASSES + status / 100 - 1]++;
+}
+
 /* Stores the answer; on_request queues it, in this turn or once the connection runs again. */
 static void answer(struct http_request *request, unsigned status, const char *content_type,
                    struct MHD_Response *take_response)
@@ -30,6 +41,7 @@ static void answer(struct http_request *request, unsigned status, const char *co
                                       request->headers[i].value);
     request->status = status;
     request->response = take_response;
+    count(request, status);
     http_request_detach(request);
 }
 

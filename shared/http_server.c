@@ -221,6 +221,7 @@ int http_server_new(sd_event *event, const struct http_server_config *config,
         server->config.max_connections = DEFAULT_CONNECTIONS;
     if (server->config.idle_timeout_s == 0)
         server->config.idle_timeout_s = DEFAULT_IDLE_S;
+    server->answers = xcalloc((config->n_routes + 1) * HTTP_STATUS_CLASSES, sizeof(uint64_t));
     if (getrandom(&server->id_prefix, sizeof server->id_prefix, 0) == -1) {
         r = edl_error_errno(error, -errno, "cannot get random bytes");
         (void)safe_close(config->listen_fd);
@@ -268,6 +269,27 @@ struct http_server *http_server_free(struct http_server *server)
             run_daemon(server); /* never blocks; gives the last answers their chance */
         MHD_stop_daemon(server->daemon);
     }
+    free(server->answers);
     free(server);
     return NULL;
+}
+
+unsigned http_server_connections(const struct http_server *server)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+    return info != NULL ? info->num_connections : 0;
+}
+
+unsigned http_server_waiting(const struct http_server *server)
+{
+    return server->n_deferred;
+}
+
+uint64_t http_server_answers(const struct http_server *server, size_t route, unsigned status_class)
+{
+    if (route > server->config.n_routes || status_class < 1 || status_class > HTTP_STATUS_CLASSES)
+        return 0;
+    return server->answers[route * HTTP_STATUS_CLASSES + status_class - 1];
 }

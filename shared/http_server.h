@@ -58,6 +58,14 @@ int http_server_new(sd_event *event, const struct http_server_config *config,
  * Not from inside a handler. */
 struct http_server *http_server_free(struct http_server *server);
 
+/* What operators watch of a server; answers count from its start. */
+enum { HTTP_STATUS_CLASSES = 5 };
+unsigned http_server_connections(const struct http_server *server);
+unsigned http_server_waiting(const struct http_server *server); /* deferred requests */
+/* http_server_answers - of a route, by its place in config.routes; n_routes: of what matched none.
+ * status_class: 1 for 1xx .. 5 for 5xx */
+uint64_t http_server_answers(const struct http_server *server, size_t route, unsigned status_class);
+
 /* What came in. All borrowed until the answer. */
 const char *http_request_method(const struct http_request *request);
 const char *http_request_path(const struct http_request *request); /* as received, not decoded */

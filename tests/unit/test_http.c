@@ -458,6 +458,52 @@ static void test_idle_does_not_spin(void **state)
     (void)sd_event_source_disable_unref(end);
 }
 
+static void test_answers_are_counted(void **state)
+{
+    static const struct {
+        const char *method, *path;
+        size_t route; /* its place in the fixture's table */
+        unsigned status_class;
+    } calls[] = {
+        { "GET", "/hello", 0, 2 },    { "GET", "/hello", 0, 2 },    { "GET", "/items/x", 2, 2 },
+        { "PUT", "/items/x", 3, 2 },  { "GET", "/broken", 10, 4 },  { "GET", "/silent", 11, 5 },
+        { "POST", "/secret", 18, 4 }, { "GET", "/no-such", 19, 4 }, { "DELETE", "/hello", 19, 4 },
+        { "GET", "/at-once", 14, 2 },
+    };
+    struct fixture *f = *state;
+    uint64_t counted[20][HTTP_STATUS_CLASSES] = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(calls); i++) {
+        struct result result = { 0 };
+
+        ask(f, calls[i].method, calls[i].path, &result);
+        result_clear(&result);
+        counted[calls[i].route][calls[i].status_class - 1]++;
+    }
+    for (size_t route = 0; route < ELEMENTS(counted); route++)
+        for (unsigned c = 1; c <= HTTP_STATUS_CLASSES; c++)
+            if (http_server_answers(f->server, route, c) != counted[route][c - 1])
+                fail_msg("route %zu, %uxx: %llu", route, c,
+                         (unsigned long long)http_server_answers(f->server, route, c));
+    assert_int_equal(http_server_answers(f->server, ELEMENTS(counted), 2), 0);
+    assert_int_equal(http_server_answers(f->server, 0, 0), 0);
+    assert_true(http_server_connections(f->server) >= 1); /* the client keeps its own */
+    assert_int_equal(http_server_waiting(f->server), 0);
+}
+
+static void test_waiting_requests_are_told(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw = { 0 };
+
+    raw_send(f, &raw, "GET /forever HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    wait_held(f, 1);
+    assert_int_equal(http_server_waiting(f->server), 1);
+    (void)answer_held(NULL, 0, f);
+    assert_int_equal(http_server_waiting(f->server), 0);
+    (void)safe_close(raw.fd);
+}
+
 #define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
@@ -483,6 +529,8 @@ int main(void)
         TEST(test_unix_socket, fixture_setup_unix),
         TEST(test_listen_refuses, fixture_setup_unix),
         TEST(test_idle_does_not_spin, fixture_setup),
+        TEST(test_answers_are_counted, fixture_setup),
+        TEST(test_waiting_requests_are_told, fixture_setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
