@@ -92,6 +92,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                            " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
     [ST_TAIL_KEYS] = "SELECT job_id, role, idx, incarnation, sequence FROM log_tail",
+    [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text FROM log_tail"
                     " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
 };
@@ -236,6 +237,7 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
         r = store_error(store, path, error);
         goto fail;
     }
+    histogram_init(&store->commits, histogram_work_us);
     (void)sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
     r = set_durability(store, error);
     if (r == 0)
@@ -274,17 +276,11 @@ static bool is_record(enum effect_kind kind)
     return kind != EFFECT_ORDERS;
 }
 
-int store_commit(struct store *store, const struct effect *effects, size_t n_effects,
-                 const struct log_tail *tails, size_t n_tails, struct edl_error *error)
+static int write_turn(struct store *store, const struct effect *effects, size_t n_effects,
+                      const struct log_tail *tails, size_t n_tails, struct edl_error *error)
 {
-    size_t n_records = n_tails;
-    int r;
+    int r = store_step_done(store, ST_BEGIN, error);
 
-    for (size_t i = 0; i < n_effects; i++)
-        n_records += is_record(effects[i].kind);
-    if (n_records == 0)
-        return 0;
-    r = store_step_done(store, ST_BEGIN, error);
     if (r < 0)
         return r;
     for (size_t i = 0; r == 0 && i < n_effects; i++)
@@ -295,6 +291,26 @@ int store_commit(struct store *store, const struct effect *effects, size_t n_eff
         r = store_step_done(store, ST_COMMIT, error);
     if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
         (void)store_step_done(store, ST_ROLLBACK, NULL);
+    return r;
+}
+
+int store_commit(struct store *store, const struct effect *effects, size_t n_effects,
+                 const struct log_tail *tails, size_t n_tails, struct edl_error *error)
+{
+    uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
+    size_t n_records = n_tails;
+    int r;
+
+    for (size_t i = 0; i < n_effects; i++)
+        n_records += is_record(effects[i].kind);
+    if (n_records == 0)
+        return 0;
+    r = write_turn(store, effects, n_effects, tails, n_tails, error);
+    store->last_commit = r;
+    if (r < 0)
+        store->commit_failures++;
+    else
+        histogram_observe(&store->commits, clock_read_us(CLOCK_MONOTONIC) - start_us);
     return r;
 }
 

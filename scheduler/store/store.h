@@ -15,6 +15,7 @@
 struct cluster;
 struct edl_error;
 struct effect;
+struct histogram;
 struct store;
 
 /* store_open - opens or makes the database and brings its schema up to date
@@ -64,6 +65,21 @@ typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
 int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error);
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);
+
+/* What operators watch of the database; the counts are of this run. */
+struct store_figures {
+    const struct histogram *commits; /* borrowed; transactions that were written, failed ones left
+                                        out */
+    uint64_t commit_failures;
+    uint64_t database_bytes, wal_bytes; /* 0 when the file cannot be looked at */
+    uint64_t disk_free_bytes;           /* for us, on the file system of the database */
+};
+void store_figures(const struct store *store, struct store_figures *ret);
+
+/* store_check - whether it answers, is still the file that was opened, and took the last commit
+ * Errors: what store_commit said last; -ENOENT when the file was moved or removed (what is written
+ * from then on is lost with this process); else as store_events. */
+int store_check(struct store *store, struct edl_error *error);
 
 /* store_schema_version - of the open database */
 int store_schema_version(const struct store *store);

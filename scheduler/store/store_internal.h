@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
+#include "scheduler/core/histogram.h"
+
 struct edl_error;
 struct effect;
 struct job;
@@ -32,6 +34,7 @@ enum statement {
     ST_EVENT_AFTER_JOB,
     ST_TAIL_KEYS,
     ST_TAIL_JOB,
+    ST_PROBE,
     ST_N,
 };
 
@@ -39,6 +42,9 @@ struct store {
     sqlite3 *db;                    /* owned */
     sqlite3_stmt *statements[ST_N]; /* owned */
     int schema_version;
+    struct histogram commits; /* how long they took */
+    uint64_t commit_failures;
+    int last_commit; /* 0, or how it failed */
 };
 
 /* store_error - what SQLite says, and the beginning of what was tried; returns one of our codes */
