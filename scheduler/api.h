@@ -32,6 +32,9 @@ void api_healthz(struct http_request *request, void *userdata);
 void api_version(struct http_request *request, void *userdata);
 void api_cluster(struct http_request *request, void *userdata);
 
+/* api_metrics.c */
+void api_scrape(struct http_request *request, void *userdata);
+
 /* api_jobs.c */
 void api_jobs_submit(struct http_request *request, void *userdata);
 void api_jobs_list(struct http_request *request, void *userdata);

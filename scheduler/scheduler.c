@@ -222,6 +222,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = turn_init(scheduler, error);
     if (r == 0)
+        r = metrics_init(scheduler, error);
+    if (r == 0)
         r = listen_http(scheduler, error);
     if (r == 0)
         scheduler_touch(
@@ -254,6 +256,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     turn_done(scheduler);
     dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);
+    metrics_done(&scheduler->metrics);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);

@@ -13,6 +13,7 @@
 #include <systemd/sd-event.h>
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/metrics.h"
 #include "scheduler/options.h"
 #include "scheduler/waiters.h"
 
@@ -35,6 +36,7 @@ struct scheduler {
     struct http_server *http; /* owned */
     struct log_hub *logs;     /* owned */
     struct waiters waiters;
+    struct metrics metrics;
     struct held *answers;       /* owned list: requests to answer after the commit */
     struct reader *readers;     /* owned list: reads that wait for the commit (dispatch.c) */
     struct later *later;        /* owned list: topics to wake after the commit */

@@ -291,6 +291,16 @@ static void arm_timer(struct scheduler *scheduler)
     (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_ONESHOT);
 }
 
+static void plan(struct scheduler *scheduler)
+{
+    uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
+
+    if (!scheduler->cluster->plan_wanted)
+        return;
+    cluster_plan(scheduler->cluster, clock_instant());
+    histogram_observe(&scheduler->metrics.plans, clock_read_us(CLOCK_MONOTONIC) - start_us);
+}
+
 int scheduler_turn(struct scheduler *scheduler)
 {
     struct edl_error error = { 0 };
@@ -303,7 +313,7 @@ int scheduler_turn(struct scheduler *scheduler)
     if (scheduler->failed)
         return -EIO;
     scheduler->turn_wanted = false;
-    cluster_plan(scheduler->cluster, clock_instant());
+    plan(scheduler);
     serve_task_waiters(scheduler);
     effects = cluster_effects(scheduler->cluster, &n_effects);
     log_hub_note_effects(scheduler->logs, effects, n_effects);

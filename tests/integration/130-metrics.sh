@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# What operators watch: /metrics follows a job through real processes.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+
+figure() { # SERIES: its value
+    api GET /metrics | awk -v series="$1" 'substr($0, 1, length(series) + 1) == series " " { print $NF; found = 1 } END { exit !found }' ||
+        fail "there is no $1"
+}
+figure_is() { # SERIES VALUE
+    [ "$(figure "$1")" = "$2" ]
+}
+expect() { # SERIES VALUE
+    figure_is "$1" "$2" || fail "$1 is $(figure "$1"), not $2"
+}
+
+# --- the form ---
+api GET /metrics -D "$work/head" -o "$work/metrics"
+grep -qi '^content-type: text/plain; version=0.0.4; charset=utf-8' "$work/head" || fail "$(cat "$work/head")"
+bad=$(grep -vE -e '^# HELP [a-z_]+ .+$' -e '^# TYPE [a-z_]+ (gauge|counter|histogram)$' \
+    -e '^[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? [0-9]+(\.[0-9]+)?$' "$work/metrics" || true)
+[ -z "$bad" ] || fail "not the format: $bad"
+twice=$(grep -v '^#' "$work/metrics" | sed 's/ [^ ]*$//' | sort | uniq -d)
+[ -z "$twice" ] || fail "series that come twice: $twice"
+n_series=$(grep -vc '^#' "$work/metrics")
+status=$(curl -sS -o "$work/answer" -w '%{http_code}' "$EDL_SERVER/metrics")
+[ "$status" = 401 ] || fail "without a token: $status"
+
+# --- the figures, before, during and after a job ---
+await 20 'both nodes report' figure_is 'edl_nodes{state="ready"}' 2
+expect 'edl_jobs{state="running"}' 0
+expect edl_jobs_submitted_total 0
+cat >"$work/job.json" <<'JOB'
+{"metadata":{"name":"watched"},"spec":{"fault_tolerant":true,"mode":"collective","trainer":{"min-instance":1,"max-instance":3,
+ "command":["bash","-c","trap 'exit 0' TERM; while :; do read -t 60 <> <(:); done"],
+ "resources":{"requests":{"cpu":"100m","memory":"16Mi"}}}}}
+JOB
+commits=$(figure edl_db_commit_seconds_count)
+plans=$(figure edl_schedule_cycle_seconds_count)
+edl submit "$work/job.json"
+await 30 'it grows to three' at_least watched trainer 3
+await 10 'it is settled' figure_is 'edl_jobs{state="running"}' 1
+expect edl_jobs_submitted_total 1
+expect 'edl_processes{state="running"}' 3
+expect 'edl_process_starts_total{cause="new"}' 3
+expect edl_queue_wait_seconds_count 1
+expect edl_cpu_granted_cores 0.3
+expect 'edl_http_requests_total{method="POST",route="/jobs",code="2xx"}' 1
+[ "$(figure edl_db_commit_seconds_count)" -gt "$commits" ] || fail 'no commit was counted'
+[ "$(figure edl_schedule_cycle_seconds_count)" -gt "$plans" ] || fail 'no plan was counted'
+[ "$(figure edl_loop_busy_seconds_count)" -gt 0 ] || fail 'no pass of the loop was counted'
+[ "$(figure 'edl_resizes_total{direction="grow",reason="grown"}')" -ge 1 ] || fail 'no growth was counted'
+[ "$(figure 'edl_http_requests_total{method="GET",route="/metrics",code="4xx"}')" = 1 ] || fail 'the call without a token was not counted'
+edl scale watched 1:1 >/dev/null
+await 30 'two are gone' figure_is 'edl_process_ends_total{cause="stopped"}' 2
+await 10 'they were measured' figure_is 'edl_resize_seconds_count{phase="stop"}' 2
+edl kill watched
+await 30 'it is killed' figure_is 'edl_jobs_ended_total{state="killed"}' 1
+expect 'edl_jobs{state="running"}' 0
+expect edl_cpu_granted_cores 0
+api GET /metrics >"$work/metrics"
+[ "$(grep -vc '^#' "$work/metrics")" = "$n_series" ] || fail 'the number of series grew'
+
+cluster_stop
