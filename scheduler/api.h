@@ -29,6 +29,7 @@ int api_wait_us(const struct http_request *request, uint64_t fallback_s, uint64_
 
 /* api_cluster.c */
 void api_healthz(struct http_request *request, void *userdata);
+void api_readyz(struct http_request *request, void *userdata);
 void api_version(struct http_request *request, void *userdata);
 void api_cluster(struct http_request *request, void *userdata);
 

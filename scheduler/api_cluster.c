@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_cluster.c - whether it answers, and the cluster in sum */
+/* api_cluster.c - whether it answers and takes work, and the cluster in sum */
 #include "scheduler/api.h"
 
 #include "scheduler/scheduler.h"
+#include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 
@@ -10,6 +11,16 @@ void api_healthz(struct http_request *request, void *userdata)
 {
     (void)userdata;
     http_reply_json(request, 200, json_pack("{s:s}", "status", "ok"));
+}
+
+void api_readyz(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+
+    if (scheduler_ready(userdata, &error) < 0)
+        http_reply_error(request, &error);
+    else
+        http_reply_json(request, 200, json_pack("{s:s}", "status", "ready"));
 }
 
 void api_version(struct http_request *request, void *userdata)

@@ -22,6 +22,7 @@
 
 static const struct http_route table[] = {
     { "GET", "/healthz", api_healthz, ROUTE_PUBLIC, NO_BODY, "whether it answers", NULL },
+    { "GET", "/readyz", api_readyz, ROUTE_PUBLIC, NO_BODY, "whether it takes work", NULL },
     { "GET", "/metrics", api_scrape, 0, NO_BODY, "figures for Prometheus", NULL },
     { "GET", "/version", api_version, ROUTE_PUBLIC, NO_BODY, "the scheduler's version", NULL },
     { "GET", "/cluster", api_cluster, 0, NO_BODY, "nodes, jobs and utilisation in sum", NULL },

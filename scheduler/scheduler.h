@@ -45,6 +45,7 @@ struct scheduler {
     sd_event_source *end;       /* owned; after a failed commit */
     sd_event_source *hub_timer; /* owned; ends the interest of log readers */
     bool turn_wanted;           /* the core is ahead of the database */
+    bool committed;             /* a turn of this run is on disk */
     bool failed; /* a commit failed: memory and disk differ, nothing is answered any more */
     uint16_t port;
     int lock_fd;          /* owned; the state directory is ours while it is open */
@@ -105,6 +106,10 @@ void scheduler_touch(struct scheduler *scheduler);
 
 /* scheduler_turn - plan, commit, answer, wake; called by the loop */
 int scheduler_turn(struct scheduler *scheduler);
+
+/* scheduler_ready - whether work can be taken: what was restored is stored, the store answers, the
+ * last commit succeeded. 0, or -EAGAIN with error, which is not NULL. */
+int scheduler_ready(struct scheduler *scheduler, struct edl_error *error);
 
 /* scheduler_notify - wakes what waits on a topic: now, or after the commit when the core is ahead
  * of the database */

@@ -323,6 +323,7 @@ int scheduler_turn(struct scheduler *scheduler)
         fail(scheduler, &error);
         return r;
     }
+    scheduler->committed = true;
     n_notices = collect_notices(effects, n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
@@ -337,6 +338,26 @@ int scheduler_turn(struct scheduler *scheduler)
     wake_later(scheduler, false);
     arm_timer(scheduler);
     return 0;
+}
+
+/* Nothing is listened to before the stored state is back, so what is left is the restart's own
+ * first commit, and the store. */
+int scheduler_ready(struct scheduler *scheduler, struct edl_error *error)
+{
+    int r;
+
+    if (scheduler->failed)
+        return edl_error_set(error, -EAGAIN,
+                             "not ready: the last commit failed, the scheduler is restarting");
+    if (!scheduler->committed)
+        return edl_error_set(error, -EAGAIN,
+                             "not ready: what the restart brought about is not stored yet");
+    r = store_check(scheduler->store, error);
+    if (r < 0) {
+        edl_error_prefix(error, "not ready: ");
+        error->code = -EAGAIN; /* 503, whatever it is: come again */
+    }
+    return r < 0 ? -EAGAIN : 0;
 }
 
 /* --- event sources --- */

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What operators watch: /metrics follows a job through real processes.
+# What operators watch: /metrics follows a job through real processes, /readyz knows when the store is not there.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 
@@ -61,4 +61,19 @@ expect edl_cpu_granted_cores 0
 api GET /metrics >"$work/metrics"
 [ "$(grep -vc '^#' "$work/metrics")" = "$n_series" ] || fail 'the number of series grew'
 
+# --- readiness: nobody is asked for a token ---
+ready() {
+    curl -sS -o "$work/answer" -D "$work/head" -w '%{http_code}' "$EDL_SERVER/readyz"
+}
+[ "$(ready)" = 200 ] || fail "not ready: $(cat "$work/answer")"
+jq -e '.status == "ready"' "$work/answer" >/dev/null || fail "$(cat "$work/answer")"
+db=$(find "$work/state" -name edl.db)
+mv "$db" "$db.aside"
+[ "$(ready)" = 503 ] || fail 'ready without its database'
+grep -qi '^content-type: application/problem+json' "$work/head" || fail "$(cat "$work/head")"
+jq -e '.status == 503 and (.detail | startswith("not ready: ")) and (.remedy | length > 0)' "$work/answer" >/dev/null ||
+    fail "$(cat "$work/answer")"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' "$EDL_SERVER/healthz")" = 200 ] || fail 'healthz is about the process alone'
+mv "$db.aside" "$db"
+[ "$(ready)" = 200 ] || fail "not ready again: $(cat "$work/answer")"
 cluster_stop

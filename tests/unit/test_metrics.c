@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_metrics.c - the text that Prometheus reads: its grammar, and that the figures are true */
+/* test_metrics.c - the text that Prometheus reads: its grammar, and that the figures are true;
+ * readiness */
 #include <stdlib.h>
 
 #include "scheduler/exposition.h"
@@ -277,6 +278,36 @@ static void test_figures_follow_a_job(void **state)
     free(read);
 }
 
+static void assert_not_ready(const struct fixture *f, const char *why)
+{
+    struct edl_error error = { 0 };
+
+    assert_int_equal(scheduler_ready(f->scheduler, &error), -EAGAIN);
+    assert_int_equal(error_code_http_status(error.code), 503);
+    if (strstr(error.text, why) == NULL)
+        fail_msg("%s", error.text);
+}
+
+static void test_ready_once_stored_and_while_the_store_is_well(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    char path[96], aside[96];
+
+    assert_not_ready(f, "not stored yet");
+    assert_int_equal(scheduler_turn(f->scheduler), 0);
+    assert_int_equal(scheduler_ready(f->scheduler, &error), 0);
+    (void)snprintf(path, sizeof path, "%s/edl.db", f->folder);
+    (void)snprintf(aside, sizeof aside, "%s/aside", f->folder);
+    assert_int_equal(rename(path, aside), 0);
+    assert_not_ready(f, "was moved");
+    assert_int_equal(rename(aside, path), 0);
+    assert_int_equal(scheduler_ready(f->scheduler, &error), 0);
+    f->scheduler->failed = true;
+    assert_not_ready(f, "commit failed");
+    f->scheduler->failed = false;
+}
+
 static int end_loop(sd_event_source *source, uint64_t usec, void *userdata)
 {
     (void)source;
@@ -423,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_values_are_scaled_exactly),
         T(test_every_name_is_ours_and_no_label_grows),
         T(test_figures_follow_a_job),
+        T(test_ready_once_stored_and_while_the_store_is_well),
         T(test_a_pass_of_the_loop_that_takes_long_is_seen),
         T(test_the_manual_and_the_rules_name_what_there_is),
     };
