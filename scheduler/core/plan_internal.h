@@ -13,8 +13,6 @@
 /* Classes of waiting jobs that are tried in vain in one plan, so that a long queue of different
  * jobs costs a bounded time (Slurm's bf_max_job_test). Those behind are tried when others left. */
 #define QUEUE_DEPTH 128
-/* Classes behind those that are tried whether they fit what is free now, at the cost of a look. */
-#define QUEUE_SCAN 128
 /* Gangs that room is being made for at a time; the others get their turn when these started. */
 #define PROMISES_MAX 16
 /* Searches for victims that find none, in one plan. */

@@ -9,15 +9,14 @@
  * When something might fit that did not, the queue is gone through from its start: all promises
  * are off, lacking jobs are served first, then what is to leave a draining node, then class after
  * class. A class of which one job does not fit is passed by as a whole, and after QUEUE_DEPTH of
- * those the rest starts only if it fits what is free now, up to QUEUE_SCAN more: the cost is bounded
- * however many wait. When nothing came free, only new classes are tried, each behind all promises
- * that are not for those after it. */
+ * those the rest waits: the cost is bounded however many wait. A new class is tried once with what
+ * is free now, however deep. When nothing came free, only new classes are tried, each behind all
+ * promises that are not for those after it. */
 #include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
 
-/* FAILED cost a search; PASSED_BY did not: beyond the depth only what is free now is looked at */
-enum outcome { STARTED, PROMISED, FAILED, PASSED_BY };
+enum outcome { STARTED, PROMISED, FAILED };
 
 /* Lowest free slot; right after the submit all are. */
 static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n)
@@ -142,7 +141,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
 
     for (size_t d = 0; d < n; d++)
         if (capacity_best_fit(rooms, &demands[d].want, true) == NULL)
-            return PASSED_BY;
+            return FAILED;
     if (try_now(plan, job, demands, n))
         return STARTED;
     return FAILED;
@@ -184,7 +183,6 @@ static void go_through(struct plan *plan)
     size_t n_promised = queue->n_promised;
     struct tree_node *at;
     unsigned failed = 0;
-    unsigned deep = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
     queue->wanted = false;
@@ -193,16 +191,11 @@ static void go_through(struct plan *plan)
     plan_repair(plan);
     plan_drain_to_places(plan);
     at = tree_first(&queue->order);
-    while (at != NULL && failed < 2 * QUEUE_DEPTH && deep < QUEUE_SCAN) {
+    while (at != NULL && failed < QUEUE_DEPTH) {
         struct queue_class *class = (struct queue_class *)at;
         struct queue_class key = { .priority = class->priority, .next_id = class->next_id };
 
-        if (failed < QUEUE_DEPTH) {
-            failed += try_next(plan, class) == FAILED;
-        } else {
-            failed += try_deep(plan, class) == FAILED;
-            deep++;
-        }
+        failed += try_next(plan, class) == FAILED;
         at = tree_after(&queue->order, &key.tree);
     }
     tell_fresh(plan->cluster);
