@@ -91,12 +91,21 @@ void capacity_done(struct capacity *capacity)
     *capacity = (struct capacity){ 0 };
 }
 
+static void count_free(struct capacity *capacity, const struct room *room, int64_t sign)
+{
+    struct resources free_now = { 0 };
+
+    resources_raise(&free_now, &room->now);
+    resources_add(&capacity->free, &free_now, sign);
+    capacity->free_cpu_millicores = capacity->free.cpu_millicores;
+}
+
 static void take_out(struct capacity *capacity, struct room *room)
 {
     if (!room_is_listed(room))
         return;
     tree_remove(&capacity->tree, &room->tree);
-    capacity->free_cpu_millicores -= MAX_OF(room->now.cpu_millicores, 0);
+    count_free(capacity, room, -1);
 }
 
 static void put_in(struct capacity *capacity, struct room *room)
@@ -106,7 +115,7 @@ static void put_in(struct capacity *capacity, struct room *room)
     room->later = room->facts.later;
     resources_add(&room->later, &room->taken_later, -1);
     tree_insert(&capacity->tree, &room->tree);
-    capacity->free_cpu_millicores += MAX_OF(room->now.cpu_millicores, 0);
+    count_free(capacity, room, 1);
 }
 
 static struct resources could(const struct room_facts *facts)
@@ -272,6 +281,29 @@ bool capacity_might_fit(const struct capacity *capacity, const struct want *want
 
     capacity_each_possible(capacity, want, take_first, &found);
     return found != NULL;
+}
+
+static void most(struct tree_node *at, const struct want *want, uint64_t signature,
+                 struct resources *ret)
+{
+    struct room *room = (struct room *)at;
+
+    if (room == NULL || (room->signatures & signature) != signature ||
+        !resources_exceed(&room->max_now, ret))
+        return;
+    if (carries(room, want))
+        resources_raise(ret, &room->now);
+    most(at->right, want, signature, ret);
+    most(at->left, want, signature, ret);
+}
+
+struct resources capacity_most(const struct capacity *capacity, const struct labels *selector)
+{
+    struct want want = { .selector = selector };
+    struct resources ret = { 0 };
+
+    most(capacity->tree.root, &want, want_signature(&want), &ret);
+    return ret;
 }
 
 int64_t capacity_largest_cpu(const struct capacity *capacity)

@@ -54,6 +54,7 @@ struct capacity {
     struct take *log; /* owned */
     size_t n_log, cap_log;
     int64_t free_cpu_millicores; /* sum of what is free now, debts left out */
+    struct resources free;       /* the same of each kind */
 };
 
 /* What one instance needs of a node. */
@@ -98,6 +99,9 @@ void capacity_each_possible(const struct capacity *capacity, const struct want *
                             bool (*fn)(struct room *room, void *userdata), void *userdata);
 /* some room might */
 bool capacity_might_fit(const struct capacity *capacity, const struct want *want);
+/* capacity_most - of each kind the most that is free now on one node that carries these labels
+ * (NULL: any); zeros when there is none */
+struct resources capacity_most(const struct capacity *capacity, const struct labels *selector);
 /* the most CPU that is free now on one node; 0 when nothing is */
 int64_t capacity_largest_cpu(const struct capacity *capacity);
 static inline uint32_t capacity_n_rooms(const struct capacity *capacity)

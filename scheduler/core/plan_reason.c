@@ -135,21 +135,101 @@ static uint32_t jobs_before(const struct queue_class *class, const struct job *j
     return n;
 }
 
-static void say_waits(const struct cluster *cluster, const struct demand *demands, size_t n,
-                      bool promised, char *buffer, size_t size)
+static const struct kind {
+    size_t offset; /* in struct resources */
+    const char *format;
+    double unit;
+} kinds[] = {
+    { offsetof(struct resources, gpus), "%.0f GPU", 1 },
+    { offsetof(struct resources, cpu_millicores), "%.0fm CPU", 1 },
+    { offsetof(struct resources, memory_bytes), "%.1f GiB memory", (double)(1 << 30) },
+    { offsetof(struct resources, ports), "%.0f ports", 1 },
+};
+
+static int64_t amount_of(const struct resources *resources, const struct kind *kind)
+{
+    return *(const int64_t *)((const char *)resources + kind->offset);
+}
+
+static const char *amount(const struct kind *kind, const struct resources *resources, char *buffer,
+                          size_t size)
+{
+    (void)snprintf(buffer, size, kind->format, (double)amount_of(resources, kind) / kind->unit);
+    return buffer;
+}
+
+/* The first kind of which there is less than is needed, else NULL. */
+static const struct kind *short_of(const struct resources *have, const struct resources *need)
+{
+    for (size_t i = 0; i < ELEMENTS(kinds); i++)
+        if (amount_of(need, &kinds[i]) > amount_of(have, &kinds[i]))
+            return &kinds[i];
+    return NULL;
+}
+
+/* What is short: a label, something of one instance on one node, or something in all. */
+static void say_short(const struct cluster *cluster, const struct job_spec *spec,
+                      const struct demand *demands, size_t n, char *buffer, size_t size)
 {
     const struct capacity *rooms = &cluster->planner->rooms;
     struct resources total = gang_total(demands, n);
+    struct resources largest = capacity_most(rooms, NULL);
+    const struct kind *kind = short_of(&rooms->free, &total);
+    char free_in_all[32];
+    char most_on_one[32];
+    char needed[32];
+
+    for (size_t d = 0; d < n; d++) {
+        const struct labels *selector = demands[d].want.selector;
+        struct want any = { .selector = selector };
+        struct resources most = capacity_most(rooms, selector);
+        const struct kind *here = short_of(&most, &demands[d].want.need);
+        char labels[60] = "";
+
+        if (selector != NULL)
+            (void)labels_describe(selector, labels, sizeof labels);
+        if (capacity_best_fit(rooms, &any, false) == NULL && selector != NULL) {
+            (void)snprintf(buffer, size, "no node with %s is ready", labels);
+            return;
+        }
+        if (here != NULL && (selector != NULL || here->offset != kinds[1].offset)) {
+            (void)snprintf(buffer, size,
+                           "one %s needs %s on a node%s%s, at most %s are free on one",
+                           spec->roles[demands[d].role].name,
+                           amount(here, &demands[d].want.need, needed, sizeof needed),
+                           selector != NULL ? " with " : "", labels,
+                           amount(here, &most, most_on_one, sizeof most_on_one));
+            return;
+        }
+    }
+    kind = kind != NULL ? kind : &kinds[1];
+    (void)snprintf(buffer, size, "free are %s on %u nodes, at most %s on one",
+                   amount(kind, &rooms->free, free_in_all, sizeof free_in_all),
+                   capacity_n_rooms(rooms),
+                   amount(kind, &largest, most_on_one, sizeof most_on_one));
+}
+
+static void say_waits(const struct cluster *cluster, const struct job *job,
+                      enum queue_verdict verdict, char *buffer, size_t size)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(job->spec, demands);
+    struct resources total = gang_total(demands, n);
     char need[80];
+    char what[140];
+    int used;
 
     resources_describe(&total, need, sizeof need);
-    (void)snprintf(buffer, size,
-                   "its minimum of %zu processes needs %s; free are %lldm CPU on %u nodes, at "
-                   "most %lldm on one; %s",
-                   gang_size(demands, n), need, (long long)rooms->free_cpu_millicores,
-                   capacity_n_rooms(rooms), (long long)capacity_largest_cpu(rooms),
-                   promised ? "room is being made for it"
-                            : "it waits until a job ends or a node comes");
+    used = snprintf(buffer, size, "its minimum of %zu processes needs %s; ", gang_size(demands, n),
+                    need);
+    if (used < 0 || (size_t)used >= size)
+        return;
+    say_short(cluster, job->spec, demands, n, what, sizeof what);
+    buffer += used;
+    size -= (size_t)used;
+    (void)snprintf(buffer, size, "%s; %s", what,
+                   verdict == VERDICT_PROMISED ? "room is being made for it"
+                                               : "it waits until a job ends or a node comes");
 }
 
 static const char *const codes[] = {
@@ -208,13 +288,12 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     case VERDICT_DEEP:
         (void)snprintf(buffer, size,
                        "waits behind more than %d kinds of jobs; its minimum of %zu processes "
-                       "needs %s; it starts as soon as that is free, room is made for it when some "
-                       "of those before it have left",
+                       "needs %s; it is tried again when some of those before it have left",
                        QUEUE_DEPTH, gang_size(demands, n), need);
         break;
     case VERDICT_WAITS:
     case VERDICT_PROMISED:
-        say_waits(cluster, demands, n, verdict == VERDICT_PROMISED, buffer, size);
+        say_waits(cluster, job, verdict, buffer, size);
         break;
     case VERDICT_NO_NODES:
         (void)snprintf(buffer, size,

@@ -211,7 +211,7 @@ static void test_explain_has_the_numbers_of_now(void **state)
     assert_int_equal(three->state, JOB_QUEUED);
     assert_string_equal(cluster_explain(w->cluster, one, text, sizeof text), "");
     (void)cluster_explain(w->cluster, three, text, sizeof text);
-    assert_non_null(strstr(text, "free are 400m CPU on 2 nodes, at most 300m on one"));
+    assert_non_null(strstr(text, "free are 400m CPU on 2 nodes, at most 300m CPU on one"));
     assert_int_equal(cluster_set_node_state(w->cluster, world_live(two, "trainer", 0)->node,
                                             NODE_CORDONED, w->now, NULL),
                      0);

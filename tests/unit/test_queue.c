@@ -169,6 +169,29 @@ static void test_stops_elsewhere_hold_no_gang_back(void **state)
     world_free(w);
 }
 
+static void test_reason_names_what_is_short(void **state)
+{
+    struct world *w = world_new(1, 100000, GIB, 1000);
+    struct job_spec *spec = world_spec("all", 1, 1, 1000, 0, 0);
+    struct job *job;
+
+    (void)state;
+    w->agents[0].offer.gpus = 8;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
+    world_run(w, 1);
+    spec->roles[0].gpus = 6;
+    (void)world_submit(w, spec);
+    world_run(w, 3);
+    spec = world_spec("job", 1, 1, 1000, 0, 0);
+    spec->roles[0].gpus = 8;
+    job = world_submit(w, spec);
+    assert_says(job, "gang-does-not-fit", "one trainer needs 8 GPU on a node, at most 2 GPU");
+    job = world_submit(w, on_node(world_spec("label", 1, 1, 99500, 0, 0), "x"));
+    assert_says(job, "gang-does-not-fit",
+                "one trainer needs 99500m CPU on a node with where=x, at most 99000m CPU");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_what_no_order_packs_is_not_told_never),
         cmocka_unit_test(test_idle_node_is_used_behind_many_that_are_blocked),
         cmocka_unit_test(test_stops_elsewhere_hold_no_gang_back),
+        cmocka_unit_test(test_reason_names_what_is_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
