@@ -133,13 +133,47 @@ void node_measure_offer(struct node *node)
     node->gpus_beyond |= process->gpu_mask & ~gpus_mask(node->offer.gpus);
 }
 
-static void take_offer(struct cluster *cluster, struct node *node, const struct node_offer *offer)
+static bool grants_too_much(const struct node *node)
+{
+    struct resources left = resources_of_offer(&node->offer);
+
+    left.cpu_millicores -= (int64_t)node->cpu_granted_millicores;
+    left.memory_bytes -= (int64_t)node->memory_granted_bytes;
+    left.gpus -= node->gpus_granted;
+    left.ports = 0;
+    resources_add(&left,
+                  &(struct resources){ .cpu_millicores = node->stopping.cpu_millicores,
+                                       .memory_bytes = node->stopping.memory_bytes,
+                                       .gpus = node->stopping.gpus },
+                  1);
+    return resources_owe(&left);
+}
+
+/* What runs on a node that offers less than before is not disturbed; but what was ordered for its
+ * former size and has not been heard of must not start there any more. */
+static void withdraw(struct cluster *cluster, struct node *node, struct instant now)
+{
+    struct process *process = node->processes != NULL ? node->processes->node_prev : NULL;
+
+    while (process != NULL) {
+        struct process *before = process == node->processes ? NULL : process->node_prev;
+
+        if (process->state == PROCESS_ASSIGNED &&
+            (grants_too_much(node) || (process->gpu_mask & ~gpus_mask(node->offer.gpus)) != 0))
+            process_stop(cluster, process, true, "its node offers less than before", now);
+        process = before;
+    }
+}
+
+static void take_offer(struct cluster *cluster, struct node *node, const struct node_offer *offer,
+                       struct instant now)
 {
     struct node_offer bounded = node_offer_bounded(offer);
 
     if (!node_offers_same(&bounded, &node->offer)) {
         node->offer = bounded;
         node_offer_changed(cluster, node);
+        withdraw(cluster, node, now);
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
@@ -169,7 +203,7 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
     if (node == NULL)
         node = node_new(cluster, name, NODE_READY, offer);
     else
-        take_offer(cluster, node, offer);
+        take_offer(cluster, node, offer, now);
     (void)snprintf(node->credential_hash, sizeof node->credential_hash, "%s", credential_hash);
     if (node->state != NODE_LOST)
         node_renew_lease(cluster, node, now);
@@ -196,7 +230,7 @@ static const unsigned allowed[] = {
     [NODE_READY] = TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST) | TO(NODE_QUARANTINED),
     [NODE_CORDONED] = TO(NODE_READY) | TO(NODE_DRAINING) | TO(NODE_LOST),
     [NODE_DRAINING] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_LOST),
-    [NODE_LOST] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING),
+    [NODE_LOST] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_QUARANTINED),
     [NODE_QUARANTINED] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST),
 };
 
@@ -550,7 +584,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     }
     if (report->complete || rebooted)
         take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
-    take_offer(cluster, node, &report->offer);
+    take_offer(cluster, node, &report->offer, now);
     if (report->complete && (node->n_stale != n_stale || !node->heard)) {
         node->heard = true;
         node->n_stale = n_stale;

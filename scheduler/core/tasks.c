@@ -47,6 +47,8 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
         return 0;
     }
     job->queue = take_queue;
+    job_touch(cluster, job); /* what may be taken from it depends on what there is to do */
+    cluster->plan_wanted = true;
     (void)snprintf(job->dataset_digest, sizeof job->dataset_digest, "%s", digest);
     effect_save_job(cluster, job);
     effect_save_dataset(cluster, job);

@@ -505,9 +505,57 @@ static void test_node_on_which_nothing_starts_is_quarantined(void **state)
     job = world_submit(w, world_spec("next", 1, 1, 100, 0, 0));
     world_run(w, 2);
     assert_string_equal(job->reason_code, "no-nodes");
+    /* being away for a while mends nothing */
+    w->agents[0].silent = true;
+    world_advance(w, 40 * USEC_PER_SEC);
+    assert_int_equal(node->state, NODE_LOST);
+    w->agents[0].silent = false;
+    world_run(w, 2);
+    assert_int_equal(node->state, NODE_QUARANTINED);
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_READY, w->now, NULL), 0);
     world_run(w, 2);
     assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* A machine that comes back smaller is not to start what was ordered for its former size. */
+static void test_smaller_offer_withdraws_what_was_not_heard_of(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 2, 2, 1000, 0, 0));
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct node_report report = { .boot_id = "boot-0", .offer = node->offer };
+    struct process_report item = {
+        .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+
+    (void)state;
+    world_plan(w);
+    assert_int_equal(node->cpu_granted_millicores, 2000);
+    report.processes = &item; /* the first was heard of, the second was not */
+    report.n_processes = 1;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    report.offer.cpu_millicores = 1000;
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+    assert_int_equal(job->slots[0][0].live->state, PROCESS_RUNNING);
+    assert_int_equal(job->slots[0][1].live->state, PROCESS_STOPPING);
+    world_plan(w);
+    world_free(w);
+}
+
+static void test_dataset_that_comes_when_a_job_finishes(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 4, 1000, 0, 0));
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 4);
+    world_exit(w, world_live(job, "trainer", 3), 0, 0);
+    world_run(w, 1);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(8, 1), "d", w->now, NULL), 0);
+    world_check(w); /* what its node could get from it is something else now */
+    world_plan(w);
     world_free(w);
 }
 
@@ -527,6 +575,8 @@ int main(void)
         cmocka_unit_test(test_younger_half_gang_gives_up_for_the_older),
         cmocka_unit_test(test_node_that_comes_back_in_time_costs_nobody_anything),
         cmocka_unit_test(test_nobody_gives_up_in_vain),
+        cmocka_unit_test(test_smaller_offer_withdraws_what_was_not_heard_of),
+        cmocka_unit_test(test_dataset_that_comes_when_a_job_finishes),
         cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
         cmocka_unit_test(test_node_is_not_quarantined_for_two_broken_jobs),
         cmocka_unit_test(test_jobs_that_fail_on_every_node_quarantine_none),
