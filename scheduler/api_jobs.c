@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/api_forecast.h"
+#include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
 #include "scheduler/scheduler.h"
@@ -16,9 +17,6 @@
 #include "shared/http_server.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
-
-/* The only one who can call this yet; accounts come with roles. */
-#define SUBMITTER "admin"
 
 static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t id)
 {
@@ -51,11 +49,10 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
                            const struct job *job, json_t *ignored)
 {
-    char location[40];
+    struct held *held = held_new(request);
 
-    (void)snprintf(location, sizeof location, "/jobs/%" PRIu64, job->id);
-    http_reply_header(request, "Location", location);
-    held_after_commit(scheduler, held_new(request), 201,
+    (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
+    held_after_commit(scheduler, held, 201,
                       json_pack("{s:s,s:I,s:s,s:o}", "job", job->spec->name, "id",
                                 (json_int_t)job->id, "state", job_state_to_string(job->state),
                                 "ignored", ignored != NULL ? json_incref(ignored) : json_array()));
@@ -74,9 +71,9 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &error);
     if (r == 0 && dry_run)
-        r = api_forecast_submit(scheduler, request, spec, SUBMITTER, ignored, &error);
+        r = api_forecast_submit(scheduler, request, spec, AUTH_USER, ignored, &error);
     else if (r == 0)
-        r = cluster_submit(scheduler->cluster, spec, SUBMITTER, clock_instant(), &job, &error);
+        r = cluster_submit(scheduler->cluster, spec, AUTH_USER, clock_instant(), &job, &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
@@ -133,7 +130,7 @@ void api_job_kill(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct job *job = api_job(scheduler, request);
     struct edl_error error = { 0 };
-    const char *reason = "killed by " SUBMITTER;
+    const char *reason = "killed by " AUTH_USER;
     json_t *body = NULL;
     struct body_field field = { .at = "" };
     int r;

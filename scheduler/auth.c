@@ -54,6 +54,25 @@ int auth_hash(const char *text, char *ret, struct edl_error *error)
     return 0;
 }
 
+int auth_hash_request(const struct http_request *request, char *ret, struct edl_error *error)
+{
+    size_t size;
+    const char *body = http_request_body(request, &size);
+    const char *head[] = { http_request_method(request), http_request_target(request) };
+    unsigned char digest[32];
+    gnutls_hash_hd_t hash;
+    int r = gnutls_hash_init(&hash, GNUTLS_DIG_SHA256);
+
+    if (r < 0)
+        return edl_error_set(error, -EIO, "SHA-256: %s", gnutls_strerror(r));
+    for (size_t i = 0; i < ELEMENTS(head); i++) /* with the NUL: it ends the word */
+        (void)gnutls_hash(hash, head[i], strlen(head[i]) + 1);
+    (void)gnutls_hash(hash, body, size);
+    gnutls_hash_deinit(hash, digest);
+    to_hex(digest, sizeof digest, ret);
+    return 0;
+}
+
 int auth_random_u64(uint64_t *ret, struct edl_error *error)
 {
     int r = gnutls_rnd(GNUTLS_RND_NONCE, ret, sizeof *ret);

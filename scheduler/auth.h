@@ -23,7 +23,11 @@ enum route_flags {
     ROUTE_PROCESS =
         1 << 3, /* X-EDL-Process names a process of {job} that lives on the caller's node */
     ROUTE_ADMIN = 1 << 4, /* with ROUTE_PROCESS: the admin needs no X-EDL-Process */
+    ROUTE_KEYED = 1 << 5, /* takes an Idempotency-Key (idempotency.h) */
 };
+
+/* The only user there is yet; accounts come with roles. */
+#define AUTH_USER "admin"
 
 /* auth_check - http_server_config.authorise; userdata is the scheduler. EDL_EUNAUTHENTICATED,
  * -EACCES, -ENOENT */
@@ -40,6 +44,9 @@ int auth_make_token(char *ret, struct edl_error *error);
 
 /* auth_hash - SHA-256 of a text in hex (ret holds 65 bytes) */
 int auth_hash(const char *text, char *ret, struct edl_error *error);
+
+/* auth_hash_request - SHA-256 of method, target and body in hex (ret holds 65 bytes) */
+int auth_hash_request(const struct http_request *request, char *ret, struct edl_error *error);
 
 /* auth_random_u64 - for orders_base */
 int auth_random_u64(uint64_t *ret, struct edl_error *error);

@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "scheduler/auth.h"
+#include "scheduler/idempotency.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -37,6 +38,17 @@ static bool reads_state(const struct http_route *route)
     return streq(route->method, "GET") && (route->flags & ROUTE_PUBLIC) == 0;
 }
 
+static void handle(struct scheduler *scheduler, struct http_request *request,
+                   const struct http_route *route)
+{
+    if ((route->flags & ROUTE_KEYED) == 0) {
+        route->handler(request, scheduler);
+    } else if (!idempotency_begin(scheduler, request)) {
+        route->handler(request, scheduler);
+        idempotency_end(request);
+    }
+}
+
 static void refuse(struct http_request *request)
 {
     struct edl_error error = { 0 };
@@ -55,7 +67,7 @@ void dispatch(struct http_request *request, const struct http_route *route, void
         return;
     }
     if (!scheduler->turn_wanted || !reads_state(route)) {
-        route->handler(request, scheduler);
+        handle(scheduler, request, route);
         return;
     }
     reader = xcalloc(1, sizeof *reader);

@@ -20,6 +20,7 @@
 struct edl_error;
 struct http_request;
 struct http_server;
+struct keyed;
 struct later;
 struct log_hub;
 struct reader;
@@ -38,6 +39,7 @@ struct scheduler {
     struct waiters waiters;
     struct metrics metrics;
     struct held *answers;       /* owned list: requests to answer after the commit */
+    struct keyed *keyed;        /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct reader *readers;     /* owned list: reads that wait for the commit (dispatch.c) */
     struct later *later;        /* owned list: topics to wake after the commit */
     sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */
@@ -78,6 +80,8 @@ struct held {
     held_build_fn build; /* made when the answer goes out, from key and id; NULL result: 404 */
     char key[NODE_NAME_MAX + 1];
     uint64_t id;
+    char location[40];   /* the header; "" none */
+    struct keyed *keyed; /* owned; when it is the answer to an Idempotency-Key */
     struct held *next, *prev;
 };
 
@@ -89,6 +93,10 @@ void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsi
                        json_t *take_json);
 void held_build_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
                              held_build_fn build, const char *key, uint64_t id);
+
+/* held_json - what is kept, or made, to answer with; the caller's. NULL: nothing, or it is gone */
+json_t *held_json(struct scheduler *scheduler, struct held *held);
+#define HELD_REMOVED_TEXT "it was removed in the same moment"
 
 /* tell_after_commit - answers with what was read from the core and changes nothing: at once, or
  * behind the commit when the core is ahead of the database */

@@ -15,6 +15,7 @@
 #include <utlist.h>
 
 #include "scheduler/dispatch.h"
+#include "scheduler/idempotency.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -49,6 +50,7 @@ struct held *held_new(struct http_request *request)
 
 static void held_free(struct held *held)
 {
+    idempotency_free(held->keyed);
     json_decref(held->json);
     free(held->refusal);
     free(held);
@@ -70,13 +72,20 @@ void held_reply_error(struct held *take_held, const struct edl_error *error)
     held_free(take_held);
 }
 
-void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
-                       json_t *take_json)
+static void queue_answer(struct scheduler *scheduler, struct held *take_held, unsigned status,
+                         json_t *take_json)
 {
     take_held->status = status;
     take_held->json = take_json;
     DL_APPEND(scheduler->answers, take_held);
     scheduler_touch(scheduler);
+}
+
+void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
+                       json_t *take_json)
+{
+    idempotency_take(take_held);
+    queue_answer(scheduler, take_held, status, take_json);
 }
 
 void held_build_after_commit(struct scheduler *scheduler, struct held *take_held, unsigned status,
@@ -92,7 +101,7 @@ void tell_after_commit(struct scheduler *scheduler, struct http_request *request
                        json_t *take_json)
 {
     if (scheduler->turn_wanted)
-        held_after_commit(scheduler, held_new(request), status, take_json);
+        queue_answer(scheduler, held_new(request), status, take_json);
     else
         http_reply_json(request, status, take_json);
 }
@@ -109,24 +118,35 @@ void refuse_after_commit(struct scheduler *scheduler, struct http_request *reque
     held = held_new(request);
     held->refusal = xcalloc(1, sizeof *held->refusal);
     *held->refusal = *error;
-    held_after_commit(scheduler, held, 0, NULL);
+    queue_answer(scheduler, held, 0, NULL);
+}
+
+json_t *held_json(struct scheduler *scheduler, struct held *held)
+{
+    return held->build != NULL ? held->build(scheduler, held->key, held->id) : TAKE_PTR(held->json);
 }
 
 static void answer(struct scheduler *scheduler, struct held *held)
 {
-    json_t *json =
-        held->build != NULL ? held->build(scheduler, held->key, held->id) : TAKE_PTR(held->json);
     struct edl_error error = { 0 };
+    json_t *json;
 
+    if (held->keyed != NULL) {
+        idempotency_answer(held, NULL);
+        return;
+    }
     if (held->refusal != NULL) {
         held_reply_error(held, held->refusal);
         return;
     }
+    json = held_json(scheduler, held);
+    if (held->request != NULL && held->location[0] != '\0')
+        http_reply_header(held->request, "Location", held->location);
     if (json != NULL || held->build == NULL) {
         held_reply_json(held, held->status, json);
         return;
     }
-    (void)edl_error_set(&error, -ENOENT, "it was removed in the same moment");
+    (void)edl_error_set(&error, -ENOENT, HELD_REMOVED_TEXT);
     held_reply_error(held, &error);
 }
 
@@ -138,7 +158,9 @@ static void answer_all(struct scheduler *scheduler, const struct edl_error *erro
     DL_FOREACH_SAFE(list, held, next)
     {
         DL_DELETE(list, held);
-        if (error != NULL)
+        if (error != NULL && held->keyed != NULL)
+            idempotency_answer(held, error);
+        else if (error != NULL)
             held_reply_error(held, error);
         else
             answer(scheduler, held);
@@ -305,9 +327,9 @@ int scheduler_turn(struct scheduler *scheduler)
 {
     struct edl_error error = { 0 };
     struct notice *notices;
-    const struct effect *effects;
-    const struct log_tail *tails;
-    size_t n_effects, n_tails, n_notices;
+    struct turn_records records = { 0 };
+    struct stored_answer *answers;
+    size_t n_notices;
     int r;
 
     if (scheduler->failed)
@@ -315,16 +337,18 @@ int scheduler_turn(struct scheduler *scheduler)
     scheduler->turn_wanted = false;
     plan(scheduler);
     serve_task_waiters(scheduler);
-    effects = cluster_effects(scheduler->cluster, &n_effects);
-    log_hub_note_effects(scheduler->logs, effects, n_effects);
-    tails = log_hub_pending(scheduler->logs, &n_tails);
-    r = store_commit(scheduler->store, effects, n_effects, tails, n_tails, &error);
+    records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
+    log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
+    records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
+    records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
+    r = store_commit(scheduler->store, &records, &error);
+    free(answers);
     if (r < 0) {
         fail(scheduler, &error);
         return r;
     }
     scheduler->committed = true;
-    n_notices = collect_notices(effects, n_effects, &notices);
+    n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
     /* serve_task_waiters touched us on its way: that was this turn. */

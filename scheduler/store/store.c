@@ -70,6 +70,15 @@ static const char *const statement_texts[ST_N] = {
         "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text)"
         " VALUES (?1,?2,?3,?4,?5,?6)"
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6",
+    /* REPLACE: a key that had its day comes anew, as the newest row. */
+    [ST_ANSWER_PUT] =
+        "INSERT OR REPLACE INTO answer (user, idempotency_key, request_digest, status, location,"
+        " body, answered_wall_us) VALUES (?1,?2,?3,?4,?5,?6,?7)",
+    [ST_ANSWER_TRIM] =
+        "DELETE FROM answer WHERE sequence IN (SELECT sequence FROM answer ORDER BY sequence"
+        " LIMIT 2) AND (answered_wall_us < ?1 OR sequence <= ?2)",
+    [ST_ANSWER_FIND] = "SELECT request_digest, status, location, body, answered_wall_us FROM answer"
+                       " WHERE user = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
     [ST_JOB_ALL] =
         "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
         " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
@@ -276,17 +285,19 @@ static bool is_record(enum effect_kind kind)
     return kind != EFFECT_ORDERS;
 }
 
-static int write_turn(struct store *store, const struct effect *effects, size_t n_effects,
-                      const struct log_tail *tails, size_t n_tails, struct edl_error *error)
+static int write_turn(struct store *store, const struct turn_records *records,
+                      struct edl_error *error)
 {
     int r = store_step_done(store, ST_BEGIN, error);
 
     if (r < 0)
         return r;
-    for (size_t i = 0; r == 0 && i < n_effects; i++)
-        r = store_put_effect(store, &effects[i], error);
-    for (size_t i = 0; r == 0 && i < n_tails; i++)
-        r = put_tail(store, &tails[i], error);
+    for (size_t i = 0; r == 0 && i < records->n_effects; i++)
+        r = store_put_effect(store, &records->effects[i], error);
+    for (size_t i = 0; r == 0 && i < records->n_tails; i++)
+        r = put_tail(store, &records->tails[i], error);
+    for (size_t i = 0; r == 0 && i < records->n_answers; i++)
+        r = store_put_answer(store, &records->answers[i], error);
     if (r == 0)
         r = store_step_done(store, ST_COMMIT, error);
     if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
@@ -294,18 +305,17 @@ static int write_turn(struct store *store, const struct effect *effects, size_t 
     return r;
 }
 
-int store_commit(struct store *store, const struct effect *effects, size_t n_effects,
-                 const struct log_tail *tails, size_t n_tails, struct edl_error *error)
+int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
-    size_t n_records = n_tails;
+    size_t n_records = records->n_tails + records->n_answers;
     int r;
 
-    for (size_t i = 0; i < n_effects; i++)
-        n_records += is_record(effects[i].kind);
+    for (size_t i = 0; i < records->n_effects; i++)
+        n_records += is_record(records->effects[i].kind);
     if (n_records == 0)
         return 0;
-    r = write_turn(store, effects, n_effects, tails, n_tails, error);
+    r = write_turn(store, records, error);
     store->last_commit = r;
     if (r < 0)
         store->commit_failures++;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "shared/clock.h"
+#include "shared/macro.h"
 
 struct cluster;
 struct edl_error;
@@ -37,13 +38,35 @@ struct log_tail {
     char *text;   /* owned by whoever made it; NULL in store_log_keys */
 };
 
-/* store_commit - a turn's effects and log tails, all or nothing
+/* What a request with an Idempotency-Key was answered with. All owned by whoever made it. */
+struct stored_answer {
+    char *user, *key;
+    char *digest; /* of the request: another one with the same key is refused */
+    unsigned status;
+    char *location; /* the header; "" none */
+    char *body;     /* JSON; "" none */
+    uint64_t wall_us;
+};
+
+#define STORED_ANSWER_US (24 * 3600 * USEC_PER_SEC)
+#define STORED_ANSWERS_MAX 65536
+
+/* What a turn leaves behind; all borrowed during store_commit. */
+struct turn_records {
+    const struct effect *effects;
+    size_t n_effects;
+    const struct log_tail *tails;
+    size_t n_tails;
+    const struct stored_answer *answers;
+    size_t n_answers;
+};
+
+/* store_commit - a turn's effects, log tails and answers, all or nothing
  * Task queues give up their changes (task_queue_take_changed) while it runs, so after a failure
  * memory is ahead of the disk: the caller must end and start again from the database. Blocks for
  * one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full, -EIO,
  * EDL_ECORRUPT. */
-int store_commit(struct store *store, const struct effect *effects, size_t n_effects,
-                 const struct log_tail *tails, size_t n_tails, struct edl_error *error);
+int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error);
 
 /* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the
  * caller) */
@@ -65,6 +88,12 @@ typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
 int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error);
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);
+
+/* store_find_answer - what was answered to that key of that user in the last STORED_ANSWER_US
+ * Returns 1 with *ret (the caller clears it), 0 when there is none. */
+int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,
+                      struct stored_answer *ret, struct edl_error *error);
+void stored_answer_clear(struct stored_answer *answer);
 
 /* What operators watch of the database; the counts are of this run. */
 struct store_figures {

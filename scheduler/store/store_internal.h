@@ -10,6 +10,7 @@
 struct edl_error;
 struct effect;
 struct job;
+struct stored_answer;
 
 enum statement {
     ST_BEGIN,
@@ -25,6 +26,9 @@ enum statement {
     ST_TASK_RESET,
     ST_EVENT_ADD,
     ST_TAIL_PUT,
+    ST_ANSWER_PUT,
+    ST_ANSWER_TRIM,
+    ST_ANSWER_FIND,
     ST_JOB_ALL,
     ST_PROCESS_ALL,
     ST_NODE_ALL,
@@ -66,3 +70,7 @@ int store_migrate(struct store *store, struct edl_error *error);
 
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
+
+/* store_put_answer - one answer, inside the caller's transaction; old ones make room */
+int store_put_answer(struct store *store, const struct stored_answer *answer,
+                     struct edl_error *error);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Requests over plain HTTP that are not understood change nothing.
+# Requests that are safe: one that is not understood changes nothing, one that is sent again has no second effect.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 
@@ -35,6 +35,29 @@ says 'did you mean \"state\"?'
 ask 200 GET '/jobs/stays'
 job_is stays running || fail 'a job was stopped by a request that was refused'
 
-edl kill stays
+# the same key: the same answer and one job, also after kill -9; another body: 422
+keyed() { # STATUS KEY NAME
+    ask "$1" POST /jobs -H "Idempotency-Key: $2" -D "$work/headers" --data-binary "$(document "$3")"
+}
+keyed 201 first-key once
+cp "$work/answer" "$work/once"
+if grep -qi '^Idempotent-Replayed' "$work/headers"; then fail 'the first answer says that it is not the first'; fi
+pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
+[ -n "$pid" ] || fail 'scheduler not found'
+kill -9 "$pid"
+await 30 'the scheduler is back' job_is once running
+keyed 201 first-key once
+cmp "$work/once" "$work/answer" || fail 'the answer is not the same'
+grep -qi '^Idempotent-Replayed: true' "$work/headers" || fail 'the answer does not say that it was given before'
+grep -qi '^Location: /jobs/2' "$work/headers" || fail "a header is missing: $(cat "$work/headers")"
+keyed 422 first-key twice
+says 'was used for a request with another method, path or body'
+keyed 400 'two words' twice
+ask 400 POST /jobs -H 'Idempotency-Key;' --data-binary "$(document twice)"
+says 'is empty'
+[ "$(jobs)" = 2 ] || fail 'a request was carried out twice'
+
+edl kill stays once
+await 30 'it is stopped' job_is once killed
 await 30 'it is stopped' job_is stays killed
 cluster_stop

@@ -193,7 +193,10 @@ static void hub_open(struct fixture *f, struct hub_fixture *h)
     assert_non_null(mkdtemp(h->folder));
     (void)snprintf(h->path, sizeof h->path, "%s/edl.db", h->folder);
     assert_int_equal(store_open(h->path, &h->store, &error), 0);
-    assert_int_equal(store_commit(h->store, effects, n, NULL, 0, &error), 0);
+    assert_int_equal(store_commit(h->store,
+                                  &(struct turn_records){ .effects = effects, .n_effects = n },
+                                  &error),
+                     0);
     assert_int_equal(log_hub_new(h->store, start.wall_us, &h->hub, &error), 0);
 }
 
@@ -297,7 +300,9 @@ static void test_logs_end_is_stored_and_read_from_the_store(void **state)
     tails = log_hub_pending(h.hub, &n);
     assert_int_equal(n, 1);
     assert_string_equal(tails[0].text, "so far\nthe end\n");
-    assert_int_equal(store_commit(h.store, NULL, 0, tails, n, &error), 0);
+    assert_int_equal(store_commit(h.store, &(struct turn_records){ .tails = tails, .n_tails = n },
+                                  &error),
+                     0);
     log_hub_pending_clear(h.hub);
     (void)log_hub_free(h.hub); /* the scheduler starts anew */
     assert_int_equal(log_hub_new(h.store, start.wall_us, &h.hub, &error), 0);

@@ -70,7 +70,8 @@ static void commit_to_file(void *userdata, const struct effect *effects, size_t 
     const struct file *file = userdata;
     struct edl_error error = { 0 };
 
-    if (store_commit(file->store, effects, n, NULL, 0, &error) < 0)
+    if (store_commit(file->store, &(struct turn_records){ .effects = effects, .n_effects = n },
+                     &error) < 0)
         fail_msg("%s", error.text);
 }
 
@@ -180,7 +181,10 @@ static void commit_and_die(const struct world *w, const char *path, rlim_t bytes
     if (store_open(path, &store, NULL) < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0)
         _exit(2);
     effects = cluster_effects(w->cluster, &n);
-    _exit(store_commit(store, effects, n, NULL, 0, NULL) < 0 ? 3 : 0);
+    _exit(store_commit(store, &(struct turn_records){ .effects = effects, .n_effects = n }, NULL) <
+                  0
+              ? 3
+              : 0);
 }
 
 static void test_kill_in_the_middle_of_a_commit_leaves_the_former_state(void **state)

@@ -1,100 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c - what is committed is there again after a restart, and nothing else */
+#include "tests/unit/store_fixture.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
-#include <sqlite3.h>
-#include <utlist.h>
-
-#include "scheduler/core/queue_rules.h"
-#include "scheduler/store/store.h"
-#include "shared/cleanup.h"
-#include "shared/error.h"
-#include "tests/unit/scheduler_fixture.h"
-
-struct fixture {
-    char folder[64];
-    char path[96];
-    struct store *store;
-    struct cluster *cluster;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof *f);
-    struct edl_error error = { 0 };
-
-    (void)snprintf(f->folder, sizeof f->folder, "/tmp/edl-test-store-XXXXXX");
-    if (mkdtemp(f->folder) == NULL)
-        return -1;
-    (void)snprintf(f->path, sizeof f->path, "%s/edl.db", f->folder);
-    if (store_open(f->path, &f->store, &error) < 0)
-        return -1;
-    f->cluster = new_cluster();
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    static const char *const suffixes[] = { "", "-wal", "-shm" };
-    struct fixture *f = *state;
-
-    (void)cluster_free(f->cluster);
-    (void)store_free(f->store);
-    for (size_t i = 0; i < ELEMENTS(suffixes); i++) {
-        char path[128];
-
-        (void)snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(f->folder);
-    free(f);
-    return 0;
-}
-
-static void commit(struct fixture *f)
-{
-    struct edl_error error = { 0 };
-    size_t n;
-    const struct effect *effects = cluster_effects(f->cluster, &n);
-
-    if (store_commit(f->store, effects, n, NULL, 0, &error) < 0)
-        fail_msg("%s", error.text);
-    cluster_effects_clear(f->cluster);
-}
-
-/* The scheduler is gone and comes again. */
-static void restart(struct fixture *f)
-{
-    struct edl_error error = { 0 };
-
-    f->cluster = cluster_free(f->cluster);
-    f->store = store_free(f->store);
-    if (store_open(f->path, &f->store, &error) < 0)
-        fail_msg("%s", error.text);
-    f->cluster = new_cluster();
-    if (store_load(f->store, f->cluster, start, &error) < 0)
-        fail_msg("%s", error.text);
-    cluster_restored(f->cluster, start);
-    if (cluster_check(f->cluster, &error) < 0)
-        fail_msg("%s", error.text);
-}
-
-static struct job *the_job(const struct fixture *f)
-{
-    struct job *job = cluster_find_job(f->cluster, "example");
-
-    assert_non_null(job);
-    return job;
-}
 
 static void test_restart_brings_back_job_node_and_processes(void **state)
 {
@@ -263,51 +173,6 @@ static void test_removed_node_is_forgotten(void **state)
 
 /* --- task queue --- */
 
-static struct task_queue *new_queue(const struct job *job, size_t n)
-{
-    struct task_queue_config config = queue_rules(job->spec);
-    struct task_queue *queue = task_queue_new(&config);
-
-    for (size_t i = 0; i < n; i++) {
-        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
-
-        chunk->path = xstrdup("/data/\"train\"-\xc3\xa9");
-        chunk->offset_bytes = UINT64_C(1) << 40;
-        chunk->n_records = 10;
-        (void)task_queue_add(queue, chunk, 1);
-    }
-    return queue;
-}
-
-/* A started trainer of the job. */
-static struct process *a_trainer(const struct job *job)
-{
-    struct process *process;
-
-    DL_FOREACH2(job->processes, process, job_next)
-    if (process->role == 1)
-        return process;
-    fail_msg("no trainer");
-    return NULL;
-}
-
-static struct task *lease(struct fixture *f, struct process *holder)
-{
-    enum task_lease_result result;
-    struct edl_error error = { 0 };
-    struct task *task = NULL;
-    bool save;
-    uint32_t known[16];
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < task_queue_n_tasks(holder->job->queue); i++)
-        known[n++] = i;
-    if (cluster_lease_task(f->cluster, holder, known, n, start, &result, &task, &save, &error) < 0)
-        fail_msg("%s", error.text);
-    assert_int_equal(result, TASK_LEASE_GIVEN);
-    return task;
-}
-
 static void finish(struct fixture *f, struct process *holder, const struct task *task)
 {
     struct edl_error error = { 0 };
@@ -315,18 +180,6 @@ static void finish(struct fixture *f, struct process *holder, const struct task 
     if (cluster_finish_task(f->cluster, holder, task->id, task_queue_pass(holder->job->queue),
                             task->lease, start, &error) < 0)
         fail_msg("%s", error.text);
-}
-
-static struct process *start_data(struct fixture *f, size_t n_tasks)
-{
-    struct edl_error error = { 0 };
-    struct job *job = run_job(f->cluster);
-
-    assert_int_equal(cluster_set_dataset(f->cluster, job, new_queue(job, n_tasks), "d1", start,
-                                         &error),
-                     0);
-    commit(f);
-    return a_trainer(job);
 }
 
 static void test_tasks_survive_with_their_leases(void **state)
@@ -470,10 +323,14 @@ static void test_log_tail_is_kept_and_replaced(void **state)
     (void)run_job(f->cluster);
     commit(f);
     tail.text = first;
-    assert_int_equal(store_commit(f->store, NULL, 0, &tail, 1, &error), 0);
+    assert_int_equal(store_commit(f->store, &(struct turn_records){ .tails = &tail, .n_tails = 1 },
+                                  &error),
+                     0);
     tail.text = second;
     tail.sequence = 6;
-    assert_int_equal(store_commit(f->store, NULL, 0, &tail, 1, &error), 0);
+    assert_int_equal(store_commit(f->store, &(struct turn_records){ .tails = &tail, .n_tails = 1 },
+                                  &error),
+                     0);
     restart(f);
     assert_int_equal(store_log_tails(f->store, 1, 0, see_tail, &seen, &error), 0);
     assert_int_equal(seen.n, 1);
@@ -486,46 +343,6 @@ static void test_log_tail_is_kept_and_replaced(void **state)
 }
 
 /* --- what must not happen --- */
-
-static void run_sql(const char *path, const char *sql)
-{
-    sqlite3 *db;
-
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    (void)sqlite3_close(db);
-}
-
-static void test_newer_database_is_refused(void **state)
-{
-    struct fixture *f = *state;
-    struct edl_error error = { 0 };
-    struct store *store = NULL;
-
-    assert_int_equal(store_schema_version(f->store), 1);
-    f->store = store_free(f->store);
-    run_sql(f->path, "PRAGMA user_version = 9999");
-    assert_int_equal(store_open(f->path, &store, &error), -EINVAL);
-    assert_null(store);
-    assert_non_null(strstr(error.text, "9999"));
-    assert_true(error.remedy[0] != '\0');
-}
-
-/* The reason comes first: the statement that failed may be longer than an error's text. */
-static void test_error_begins_with_the_reason(void **state)
-{
-    struct fixture *f = *state;
-    struct edl_error error = { 0 };
-    struct store *store = NULL;
-
-    f->store = store_free(f->store);
-    run_sql(f->path, "ALTER TABLE job RENAME COLUMN metrics TO measures");
-    assert_int_equal(store_open(f->path, &store, &error), EDL_ECORRUPT);
-    assert_null(store);
-    if (strstr(error.text, "no column named metrics (INSERT INTO job (") == NULL ||
-        strlen(error.text) > 200)
-        fail_msg("the error is %s", error.text);
-}
 
 /* Every value is checked when it is read, and the error names its row. */
 static void test_damaged_row_stops_the_start(void **state)
@@ -618,7 +435,10 @@ static void test_commit_that_fails_leaves_nothing_behind(void **state)
     tail.text = text;
     (void)run_job(f->cluster);
     effects = cluster_effects(f->cluster, &n);
-    assert_true(store_commit(f->store, effects, n, &tail, 1, &error) < 0);
+    assert_true(store_commit(f->store,
+                             &(struct turn_records){
+                                 .effects = effects, .n_effects = n, .tails = &tail, .n_tails = 1 },
+                             &error) < 0);
     assert_true(error.text[0] != '\0');
     restart(f);
     assert_null(cluster_find_job(f->cluster, "example"));
@@ -639,7 +459,8 @@ static void test_full_disk_is_an_error(void **state)
     effects = cluster_effects(f->cluster, &n);
     small.rlim_max = old.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    r = store_commit(f->store, effects, n, NULL, 0, &error);
+    r = store_commit(f->store, &(struct turn_records){ .effects = effects, .n_effects = n },
+                     &error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_true(r == -EIO || r == -ENOSPC);
     restart(f);
@@ -661,8 +482,6 @@ int main(void)
         T(test_saver_and_saved_model_survive),
         T(test_events_come_in_order_and_resume),
         T(test_log_tail_is_kept_and_replaced),
-        T(test_newer_database_is_refused),
-        T(test_error_begins_with_the_reason),
         T(test_damaged_row_stops_the_start),
         T(test_damaged_task_stops_the_start),
         T(test_commit_that_fails_leaves_nothing_behind),

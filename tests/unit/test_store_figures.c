@@ -53,14 +53,22 @@ static struct store_figures figures_of(const struct fixture *f)
     return figures;
 }
 
+static int commit_effects(const struct fixture *f)
+{
+    const struct turn_records records = { .effects = f->effects, .n_effects = f->n_effects };
+
+    return store_commit(f->store, &records, NULL);
+}
+
 static void test_commits_are_measured(void **state)
 {
     struct fixture *f = *state;
     uint64_t empty_bytes = figures_of(f).wal_bytes;
     struct store_figures figures;
 
-    assert_int_equal(store_commit(f->store, f->effects, f->n_effects, NULL, 0, NULL), 0);
-    assert_int_equal(store_commit(f->store, NULL, 0, NULL, 0, NULL), 0); /* wrote nothing */
+    assert_int_equal(commit_effects(f), 0);
+    assert_int_equal(store_commit(f->store, &(struct turn_records){ .n_effects = 0 }, NULL),
+                     0); /* wrote nothing */
     figures = figures_of(f);
     assert_int_equal(histogram_count(figures.commits), 1);
     assert_true(figures.commits->sum_us > 0);
@@ -81,13 +89,13 @@ static void test_a_failed_commit_is_remembered_until_one_succeeds(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     small.rlim_max = old.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0); /* the disk is full */
-    r = store_commit(f->store, f->effects, f->n_effects, NULL, 0, NULL);
+    r = commit_effects(f);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_true(r == -EIO || r == -ENOSPC);
     assert_int_equal(store_check(f->store, NULL), r);
     assert_int_equal(figures_of(f).commit_failures, 1);
     assert_int_equal(histogram_count(figures_of(f).commits), 0);
-    assert_int_equal(store_commit(f->store, f->effects, f->n_effects, NULL, 0, NULL), 0);
+    assert_int_equal(commit_effects(f), 0);
     assert_int_equal(store_check(f->store, NULL), 0);
 }
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_answers.c - what requests with an Idempotency-Key were answered with
+ *
+ * Bounded without a sweep: each row that comes lets the two oldest go that have had their day or
+ * are beyond the bound. What is too old and still there is not found. */
+#include "scheduler/store/store.h"
+
+#include <string.h>
+
+#include "scheduler/store/store_internal.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static uint64_t oldest_us(uint64_t now_wall_us)
+{
+    return now_wall_us > STORED_ANSWER_US ? now_wall_us - STORED_ANSWER_US : 0;
+}
+
+int store_put_answer(struct store *store, const struct stored_answer *answer,
+                     struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ANSWER_PUT];
+    int r;
+
+    store_bind_text(statement, 1, answer->user);
+    store_bind_text(statement, 2, answer->key);
+    store_bind_text(statement, 3, answer->digest);
+    store_bind_u64(statement, 4, answer->status);
+    store_bind_text(statement, 5, answer->location);
+    store_bind_text(statement, 6, answer->body);
+    store_bind_u64(statement, 7, answer->wall_us);
+    r = store_step_done(store, ST_ANSWER_PUT, error);
+    if (r < 0)
+        return r;
+    statement = store->statements[ST_ANSWER_TRIM];
+    store_bind_u64(statement, 1, oldest_us(answer->wall_us));
+    (void)sqlite3_bind_int64(statement, 2,
+                             sqlite3_last_insert_rowid(store->db) - STORED_ANSWERS_MAX);
+    return store_step_done(store, ST_ANSWER_TRIM, error);
+}
+
+int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,
+                      struct stored_answer *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ANSWER_FIND];
+    int step;
+    int r = 0;
+
+    store_bind_text(statement, 1, user);
+    store_bind_text(statement, 2, key);
+    store_bind_u64(statement, 3, oldest_us(now_wall_us));
+    step = sqlite3_step(statement);
+    if (step == SQLITE_ROW) {
+        *ret = (struct stored_answer){
+            .user = xstrdup(user),
+            .key = xstrdup(key),
+            .digest = xstrdup(store_column_text(statement, 0)),
+            .status = (unsigned)store_column_u64(statement, 1),
+            .location = xstrdup(store_column_text(statement, 2)),
+            .body = xstrdup(store_column_text(statement, 3)),
+            .wall_us = store_column_u64(statement, 4),
+        };
+        r = 1;
+    } else if (step != SQLITE_DONE) {
+        r = store_error(store, "looking for an Idempotency-Key", error);
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+void stored_answer_clear(struct stored_answer *answer)
+{
+    free(answer->user);
+    free(answer->key);
+    free(answer->digest);
+    free(answer->location);
+    free(answer->body);
+    *answer = (struct stored_answer){ 0 };
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_fixture.h - a store in a folder of its own and the cluster that it keeps */
+#pragma once
+
+#include <sqlite3.h>
+#include <utlist.h>
+
+#include "scheduler/core/queue_rules.h"
+#include "scheduler/store/store.h"
+#include "shared/cleanup.h"
+#include "tests/unit/scheduler_fixture.h"
+
+struct fixture {
+    char folder[64];
+    char path[96];
+    struct store *store;
+    struct cluster *cluster;
+};
+
+static inline int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    struct edl_error error = { 0 };
+
+    (void)snprintf(f->folder, sizeof f->folder, "/tmp/edl-test-store-XXXXXX");
+    if (mkdtemp(f->folder) == NULL)
+        return -1;
+    (void)snprintf(f->path, sizeof f->path, "%s/edl.db", f->folder);
+    if (store_open(f->path, &f->store, &error) < 0)
+        return -1;
+    f->cluster = new_cluster();
+    *state = f;
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm" };
+    struct fixture *f = *state;
+
+    (void)cluster_free(f->cluster);
+    (void)store_free(f->store);
+    for (size_t i = 0; i < ELEMENTS(suffixes); i++) {
+        char path[128];
+
+        (void)snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(f->folder);
+    free(f);
+    return 0;
+}
+
+static inline void commit(struct fixture *f)
+{
+    struct edl_error error = { 0 };
+    size_t n;
+    const struct effect *effects = cluster_effects(f->cluster, &n);
+
+    if (store_commit(f->store, &(struct turn_records){ .effects = effects, .n_effects = n },
+                     &error) < 0)
+        fail_msg("%s", error.text);
+    cluster_effects_clear(f->cluster);
+}
+
+/* The scheduler is gone and comes again. */
+static inline void restart(struct fixture *f)
+{
+    struct edl_error error = { 0 };
+
+    f->cluster = cluster_free(f->cluster);
+    f->store = store_free(f->store);
+    if (store_open(f->path, &f->store, &error) < 0)
+        fail_msg("%s", error.text);
+    f->cluster = new_cluster();
+    if (store_load(f->store, f->cluster, start, &error) < 0)
+        fail_msg("%s", error.text);
+    cluster_restored(f->cluster, start);
+    if (cluster_check(f->cluster, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static inline struct job *the_job(const struct fixture *f)
+{
+    struct job *job = cluster_find_job(f->cluster, "example");
+
+    assert_non_null(job);
+    return job;
+}
+
+static inline struct task_queue *new_queue(const struct job *job, size_t n)
+{
+    struct task_queue_config config = queue_rules(job->spec);
+    struct task_queue *queue = task_queue_new(&config);
+
+    for (size_t i = 0; i < n; i++) {
+        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+
+        chunk->path = xstrdup("/data/\"train\"-\xc3\xa9");
+        chunk->offset_bytes = UINT64_C(1) << 40;
+        chunk->n_records = 10;
+        (void)task_queue_add(queue, chunk, 1);
+    }
+    return queue;
+}
+
+/* A started trainer of the job. */
+static inline struct process *a_trainer(const struct job *job)
+{
+    struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->role == 1)
+        return process;
+    fail_msg("no trainer");
+    return NULL;
+}
+
+static inline struct task *lease(struct fixture *f, struct process *holder)
+{
+    enum task_lease_result result;
+    struct edl_error error = { 0 };
+    struct task *task = NULL;
+    bool save;
+    uint32_t known[16];
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < task_queue_n_tasks(holder->job->queue); i++)
+        known[n++] = i;
+    if (cluster_lease_task(f->cluster, holder, known, n, start, &result, &task, &save, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(result, TASK_LEASE_GIVEN);
+    return task;
+}
+
+static inline struct process *start_data(struct fixture *f, size_t n_tasks)
+{
+    struct edl_error error = { 0 };
+    struct job *job = run_job(f->cluster);
+
+    assert_int_equal(cluster_set_dataset(f->cluster, job, new_queue(job, n_tasks), "d1", start,
+                                         &error),
+                     0);
+    commit(f);
+    return a_trainer(job);
+}
+
+static inline void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}

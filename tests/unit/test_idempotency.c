@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_idempotency.c - Idempotency-Key: the same request again has the same answer, and one effect
+ */
+#include "tests/unit/live_scheduler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/dispatch.h"
+#include "scheduler/idempotency.h"
+#include "shared/macro.h"
+
+#define JOB(name_)                                                                                 \
+    "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"fault_tolerant\":true,\"trainer\":"        \
+    "{\"entrypoint\":\"true\",\"min-instance\":1,\"max-instance\":2}}}"
+#define BAD_JOB "{\"metadata\":{\"name\":\"a\"},\"spec\":{}}"
+
+static size_t n_jobs(struct live *live)
+{
+    struct reply reply = { 0 };
+    size_t n;
+
+    assert_int_equal(live_ask(live, "GET", "/jobs?state=all", NULL, NULL, &reply), 200);
+    n = json_array_size(json_object_get(reply.json, "jobs"));
+    reply_clear(&reply);
+    return n;
+}
+
+static void assert_other(const struct reply *reply)
+{
+    assert_int_equal(reply->status, 422);
+    assert_non_null(strstr(reply->body, "was used for a request with another method"));
+    assert_true(reply->error.remedy[0] != '\0');
+}
+
+static void test_same_request_has_the_same_answer(void **state)
+{
+    struct live *live = *state;
+    struct reply first = { 0 }, again = { 0 };
+
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &first), 201);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &again), 201);
+    assert_string_equal(again.body, first.body);
+    assert_int_equal(n_jobs(live), 1);
+    live_restart(live);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &again), 201);
+    assert_string_equal(again.body, first.body);
+    assert_int_equal(n_jobs(live), 1);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k2", JOB("b"), &again), 201);
+    assert_int_equal(n_jobs(live), 2);
+    reply_clear(&first);
+    reply_clear(&again);
+}
+
+static void test_other_request_is_refused(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &reply), 201);
+    (void)live_ask(live, "POST", "/jobs", "k1", JOB("b"), &reply);
+    assert_other(&reply);
+    (void)live_ask(live, "POST", "/jobs?dry_run=1", "k1", JOB("a"), &reply);
+    assert_other(&reply);
+    (void)live_ask(live, "DELETE", "/jobs/a", "k1", NULL, &reply);
+    assert_other(&reply);
+    live_restart(live);
+    (void)live_ask(live, "POST", "/jobs", "k1", JOB("b"), &reply);
+    assert_other(&reply);
+    assert_int_equal(n_jobs(live), 1);
+    reply_clear(&reply);
+}
+
+/* Three of the same and a fourth that is not, before the first is committed. */
+static void test_keys_within_a_turn(void **state)
+{
+    struct live *live = *state;
+    struct reply same[3] = { 0 }, other = { 0 }, health = { 0 };
+
+    live_send(live, "POST", "/jobs", "k1", JOB("a"), &same[0]);
+    live_hold(live);
+    live_send(live, "POST", "/jobs", "k1", JOB("a"), &same[1]);
+    live_send(live, "POST", "/jobs", "k1", JOB("a"), &same[2]);
+    live_send(live, "POST", "/jobs", "k1", JOB("b"), &other);
+    for (int i = 0; i < 3; i++) /* the loop has seen them all by then */
+        assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+    assert_int_equal(same[0].n + same[1].n + same[2].n + other.n, 0);
+    live_release(live);
+    for (size_t i = 0; i < ELEMENTS(same); i++) {
+        live_wait(live, &same[i]);
+        assert_int_equal(same[i].status, 201);
+        assert_string_equal(same[i].body, same[0].body);
+    }
+    live_wait(live, &other);
+    assert_other(&other);
+    assert_int_equal(n_jobs(live), 1);
+    for (size_t i = 0; i < ELEMENTS(same); i++)
+        reply_clear(&same[i]);
+    reply_clear(&other);
+    reply_clear(&health);
+}
+
+/* Answer and effect are one transaction: a retry after a failure does what was not done. */
+static void test_key_of_a_turn_that_failed_is_free(void **state)
+{
+    struct live *live = *state;
+    struct reply first = { 0 }, same = { 0 }, health = { 0 };
+
+    live_send(live, "POST", "/jobs", "k1", JOB("a"), &first);
+    live_hold(live);
+    live_send(live, "POST", "/jobs", "k1", JOB("a"), &same);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+    live_disk_full(true);
+    live_release(live);
+    live_wait(live, &first);
+    live_wait(live, &same);
+    live_disk_full(false);
+    assert_true(first.status >= 500);
+    assert_int_equal(same.status, first.status);
+    live_restart(live);
+    assert_int_equal(n_jobs(live), 0);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &same), 201);
+    assert_int_equal(n_jobs(live), 1);
+    reply_clear(&first);
+    reply_clear(&same);
+    reply_clear(&health);
+}
+
+static void test_what_did_nothing_is_not_remembered(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", BAD_JOB, &reply), 422);
+    assert_null(strstr(reply.body, "Idempotency"));
+    assert_int_equal(live_ask(live, "POST", "/jobs?dry_run=1", "k1", JOB("a"), &reply), 200);
+    assert_int_equal(live_ask(live, "DELETE", "/jobs/a", "k1", NULL, &reply), 404);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &reply), 201);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k2", JOB("a"), &reply), 409);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k2", JOB("b"), &reply), 201);
+    assert_int_equal(n_jobs(live), 2);
+    reply_clear(&reply);
+}
+
+/* A forecast and a refusal that wait for the commit of another request are not remembered either.
+ */
+static void test_what_did_nothing_within_a_turn_is_not_remembered(void **state)
+{
+    struct live *live = *state;
+    struct reply posted = { 0 }, forecast = { 0 }, refusal = { 0 };
+
+    live_send(live, "POST", "/jobs", NULL, JOB("a"), &posted);
+    live_hold(live);
+    live_send(live, "POST", "/jobs?dry_run=1", "k1", JOB("b"), &forecast);
+    live_send(live, "POST", "/jobs", "k2", JOB("a"), &refusal);
+    assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &posted), 200);
+    live_release(live);
+    live_wait(live, &forecast);
+    live_wait(live, &refusal);
+    assert_int_equal(forecast.status, 200);
+    assert_int_equal(refusal.status, 409);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("b"), &forecast), 201);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k2", JOB("c"), &refusal), 201);
+    reply_clear(&posted);
+    reply_clear(&forecast);
+    reply_clear(&refusal);
+}
+
+static void test_patch_and_delete(void **state)
+{
+    static const struct {
+        const char *method, *path, *body;
+    } calls[] = {
+        { "PATCH", "/jobs/a", "{\"max\":3}" },
+        { "PATCH", "/nodes/n1", "{\"state\":\"cordoned\"}" },
+        { "DELETE", "/jobs/a", "{\"reason\":\"enough\"}" },
+        { "DELETE", "/nodes/n1", NULL },
+    };
+    struct live *live = *state;
+    struct reply first = { 0 }, again = { 0 };
+
+    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, JOB("a"), &first), 201);
+    assert_int_equal(
+        live_ask(live, "POST", "/nodes/join", NULL,
+                 "{\"node\":\"n1\",\"address\":\"10.0.0.7\",\"cpu_millicores\":1,"
+                 "\"memory_bytes\":1,\"gpus\":0,\"port_first\":20000,\"port_last\":20001}",
+                 &first),
+        201);
+    for (size_t i = 0; i < ELEMENTS(calls); i++) {
+        char key[8];
+
+        (void)snprintf(key, sizeof key, "k%zu", i);
+        (void)live_ask(live, calls[i].method, calls[i].path, key, calls[i].body, &first);
+        if (first.status / 100 != 2)
+            fail_msg("%s %s: %s", calls[i].method, calls[i].path, first.body);
+        live_restart(live);
+        (void)live_ask(live, calls[i].method, calls[i].path, key, calls[i].body, &again);
+        assert_int_equal(again.status, first.status);
+        assert_string_equal(again.body, first.body);
+    }
+    /* without the key the second one is refused: the node is gone */
+    assert_int_equal(live_ask(live, "DELETE", "/nodes/n1", NULL, NULL, &again), 404);
+    reply_clear(&first);
+    reply_clear(&again);
+}
+
+static void test_bad_keys_are_refused(void **state)
+{
+    char longest[IDEMPOTENCY_KEY_MAX + 2];
+    const char *const bad[] = { "two words", "tab\there", "\xc3\xa9", longest };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        assert_int_equal(live_ask(live, "POST", "/jobs", bad[i], JOB("a"), &reply), 400);
+        assert_non_null(strstr(reply.body, "Idempotency-Key"));
+    }
+    assert_int_equal(n_jobs(live), 0);
+    assert_int_equal(live_ask(live, "POST", "/jobs", longest + 1, JOB("a"), &reply), 201);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "\"8e03978e-40d5\"", JOB("b"), &reply), 201);
+    assert_int_equal(live_ask(live, "GET", "/jobs", "two words", NULL, &reply), 200);
+    reply_clear(&reply);
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_same_request_has_the_same_answer),
+        T(test_other_request_is_refused),
+        T(test_keys_within_a_turn),
+        T(test_key_of_a_turn_that_failed_is_free),
+        T(test_what_did_nothing_is_not_remembered),
+        T(test_what_did_nothing_within_a_turn_is_not_remembered),
+        T(test_patch_and_delete),
+        T(test_bad_keys_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
