@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "client/dev_file.h"
 #include "client/report.h"
@@ -24,7 +25,8 @@
 #define TOKEN_MAX 4096
 #define EVENT_WAIT_MAX_S 20 /* well below the 30 s at which the scheduler ends a long poll */
 #define RETRY_MS 500
-#define EVENT_PAGE_MIN 100 /* a page with fewer events is the last one */
+#define RETRY_FOR_US (30 * USEC_PER_SEC) /* a scheduler is back within seconds */
+#define EVENT_PAGE_MIN 100               /* a page with fewer events is the last one */
 
 static const char *environment(const char *name)
 {
@@ -165,10 +167,64 @@ void server_clear(struct server *server)
     *server = (struct server){ 0 };
 }
 
+/* --- what may have been done although no answer came --- */
+
+/* A key that nobody else has. */
+static char *new_key_header(void)
+{
+    uint64_t random[2];
+
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return NULL; /* then nothing is sent twice */
+    return text_format("Idempotency-Key: edl-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+}
+
+/* Once the server may have acted, or asks to try again, a refused connection is a restart. */
+static bool is_worth_a_retry(const struct http_answer *answer, bool broke_before)
+{
+    if (answer->failure == 0)
+        return answer->status == 503;
+    return answer->sent || (broke_before && answer->failure == EDL_EUNREACHABLE);
+}
+
+/* Changes something, so it is asked for with a key: the server does it once, however often it is
+ * sent. The first call finds nobody: told at once. The connection breaks: asked again for a while.
+ */
+static void call_with_key(struct server *server, struct http_call *call,
+                          struct http_answer *ret_answer)
+{
+    _cleanup_free_ char *header = new_key_header();
+    uint64_t end_us = 0; /* 0: nothing broke yet */
+    size_t at = 0;
+
+    while (call->headers[at] != NULL && at + 1 < ELEMENTS(call->headers))
+        at++;
+    call->headers[at] = header;
+    for (;;) {
+        (void)http_client_call(server->http, call, ret_answer);
+        if (header == NULL || !is_worth_a_retry(ret_answer, end_us != 0))
+            break;
+        if (end_us == 0) {
+            end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;
+            report_note("%s; asking again, which does nothing twice",
+                        ret_answer->failure != 0 ? "no answer came" : "the server is not ready");
+        }
+        if (clock_read_us(CLOCK_BOOTTIME) >= end_us)
+            break;
+        http_answer_clear(ret_answer);
+        (void)poll(NULL, 0, RETRY_MS);
+    }
+    call->headers[at] = NULL;
+}
+
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer)
 {
     call->bearer_token = server->token;
-    if (http_client_call(server->http, call, ret_answer) != 0)
+    if (streq(call->method, "GET"))
+        (void)http_client_call(server->http, call, ret_answer);
+    else
+        call_with_key(server, call, ret_answer);
+    if (ret_answer->failure != 0)
         return STATUS_NO_SERVER;
     return ret_answer->status < 400 ? STATUS_OK : STATUS_FAILED;
 }

@@ -27,8 +27,9 @@ int server_locate(const struct common_options *options, struct server *ret,
 int server_open(const struct common_options *options, struct server *ret);
 void server_clear(struct server *server);
 
-/* server_call - call with our token; ret_answer is always valid. Returns enum status, nothing
- * printed. */
+/* server_call - call with our token; ret_answer is always valid. Returns enum status, prints no
+ * failure. Whatever is not GET is sent with an Idempotency-Key, and again for 30 s when the
+ * connection breaks or the server asks to try again: it is done once. */
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer);
 
 /* server_request - one JSON call; prints the failure. *ret (may be NULL): new reference on

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
@@ -15,6 +16,8 @@ struct edl_error;
  * NUL-terminated. Owned by the receiver of the callback only during it. */
 struct http_answer {
     int failure; /* 0: an HTTP answer came; else a negative code, EDL_EUNREACHABLE or -ETIMEDOUT */
+    bool
+        sent; /* of a failure: there was a connection, so the server may have done what was asked */
     unsigned status;
     json_t *json;
     char *body;

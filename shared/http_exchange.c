@@ -67,6 +67,17 @@ static size_t on_write(char *data, size_t one, size_t size, void *userdata)
     return size;
 }
 
+/* libcurl takes an answer that ends within its headers for one without a body. */
+static size_t on_header(char *line, size_t one, size_t size, void *userdata)
+{
+    struct http_exchange *exchange = userdata;
+
+    (void)one;
+    exchange->headers_whole =
+        size <= 2 && (line[0] == '\r' || line[0] == '\n'); /* the empty line behind them */
+    return size;
+}
+
 /* libcurl's own sockets would be inherited by the programs that we start. */
 static curl_socket_t on_open_socket(void *userdata, curlsocktype purpose,
                                     struct curl_sockaddr *address)
@@ -168,6 +179,8 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, exchange);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->text);
 }
 
@@ -202,10 +215,16 @@ void http_exchange_clear(struct http_exchange *exchange)
     *exchange = (struct http_exchange){ 0 };
 }
 
-static int failure_code(const struct http_exchange *exchange, CURLcode result)
+static bool was_connected(const struct http_exchange *exchange)
 {
     curl_off_t connected_us = 0;
 
+    (void)curl_easy_getinfo(exchange->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    return connected_us > 0;
+}
+
+static int failure_code(const struct http_exchange *exchange, CURLcode result)
+{
     if (exchange->too_large)
         return -E2BIG;
     if (result == CURLE_OUT_OF_MEMORY)
@@ -215,8 +234,7 @@ static int failure_code(const struct http_exchange *exchange, CURLcode result)
     if (result != CURLE_OPERATION_TIMEDOUT)
         return EDL_EUNREACHABLE;
     /* The same result for "no connection in time" and for "no answer in time". */
-    (void)curl_easy_getinfo(exchange->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
-    return connected_us > 0 ? -ETIMEDOUT : EDL_EUNREACHABLE;
+    return was_connected(exchange) ? -ETIMEDOUT : EDL_EUNREACHABLE;
 }
 
 static bool says_json(CURL *easy)
@@ -234,8 +252,13 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
     long status = 0;
 
     *ret_answer = (struct http_answer){ 0 };
+    if (result == CURLE_OK && !exchange->headers_whole) {
+        result = CURLE_RECV_ERROR;
+        (void)snprintf(exchange->text, sizeof exchange->text, "the answer was cut off");
+    }
     if (result != CURLE_OK) {
         ret_answer->failure = failure_code(exchange, result);
+        ret_answer->sent = was_connected(exchange);
         (void)snprintf(ret_answer->text, sizeof ret_answer->text, "%s%.100s: %.140s",
                        base->socket_path != NULL ? "unix:" : "",
                        base->socket_path != NULL ? base->socket_path : base->url,

@@ -25,6 +25,7 @@ struct http_exchange {
     size_t body_size;
     size_t body_room;
     bool too_large;
+    bool headers_whole;
     char text[CURL_ERROR_SIZE];
 };
 

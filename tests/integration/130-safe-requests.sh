@@ -57,7 +57,26 @@ ask 400 POST /jobs -H 'Idempotency-Key;' --data-binary "$(document twice)"
 says 'is empty'
 [ "$(jobs)" = 2 ] || fail 'a request was carried out twice'
 
-edl kill stays once
+# the scheduler dies with a submission in its hands: edl submit asks again, and there is one job
+waiting_bytes() { # in sockets of the scheduler that nobody has read
+    awk -v port="$(printf ':%04X' "${EDL_SERVER##*:}")" \
+        'index($2, port) && $4 == "01" { split($5, q, ":"); if (q[2] != "00000000") n++ } END { exit n == 0 }' /proc/net/tcp
+}
+pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
+kill -STOP "$pid"
+edl submit --name again -- sleep 1000 >"$work/out" 2>"$work/err" &
+submit_pid=$!
+until waiting_bytes; do
+    [ $SECONDS -lt 60 ] || fail 'the submission was not sent'
+    read -r -t 0.05 <> <(:) || true
+done
+kill -9 "$pid"
+wait "$submit_pid" || fail "edl submit did not ask again: $(cat "$work/err")"
+grep -q 'asking again' "$work/err" || fail "edl submit does not say that it asked again: $(cat "$work/err")"
+await 30 'it runs' job_is again running
+[ "$(jobs)" = 3 ] || fail "there are $(jobs) jobs instead of 3"
+
+edl kill stays once again
 await 30 'it is stopped' job_is once killed
 await 30 'it is stopped' job_is stays killed
 cluster_stop

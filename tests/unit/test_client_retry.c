@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_client_retry.c - `edl` and a server whose answers get lost
+ *
+ * The server is a forked child that plays a script, one connection a step, and tells in a pipe what
+ * key each request had. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/server.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define ACCEPTED                                                                                   \
+    "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 8\r\n"              \
+    "Connection: close\r\n\r\n{\"id\":7}"
+#define BUSY "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+#define HALF "HTTP/1.1 201 Created\r\nContent-Type: appl"
+#define BROKEN "" /* the connection ends without a word */
+
+struct script {
+    pid_t pid;
+    int keys_fd; /* "KEY\n" of each request, "-" without one */
+    struct server server;
+};
+
+/* The whole request: bodies of the test end with '}', headers hold none. */
+static void read_request(int fd, char *text, size_t size, bool has_body)
+{
+    size_t used = 0;
+
+    for (;;) {
+        ssize_t n = read(fd, text + used, size - 1 - used);
+
+        if (n <= 0)
+            _exit(1);
+        used += (size_t)n;
+        text[used] = '\0';
+        if (strstr(text, "\r\n\r\n") != NULL && (!has_body || strchr(text, '}') != NULL))
+            return;
+    }
+}
+
+static void tell_key(int fd, const char *request)
+{
+    static const char name[] = "Idempotency-Key: ";
+    const char *at = strstr(request, name);
+    char line[300] = "-\n";
+
+    if (at != NULL)
+        (void)snprintf(line, sizeof line, "%.*s\n", (int)strcspn(at + strlen(name), "\r"),
+                       at + strlen(name));
+    if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+        _exit(1);
+}
+
+static _Noreturn void play(int listen_fd, int keys_fd, const char *const *steps, bool has_body)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (; *steps != NULL; steps++) {
+        char text[4096];
+        int fd = accept(listen_fd, NULL, NULL);
+
+        if (fd == -1)
+            _exit(1);
+        read_request(fd, text, sizeof text, has_body);
+        tell_key(keys_fd, text);
+        if (write(fd, *steps, strlen(*steps)) != (ssize_t)strlen(*steps))
+            _exit(1);
+        (void)safe_close(fd);
+    }
+    _exit(0);
+}
+
+static void begin(struct script *script, const char *const *steps, bool has_body)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof to;
+    int listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct edl_error error = { 0 };
+    int pipes[2];
+
+    assert_int_equal(bind(listen_fd, (struct sockaddr *)&to, size), 0);
+    assert_int_equal(listen(listen_fd, 8), 0);
+    assert_int_equal(getsockname(listen_fd, (struct sockaddr *)&to, &size), 0);
+    assert_int_equal(pipe(pipes), 0);
+    script->pid = fork();
+    if (script->pid == 0)
+        play(listen_fd, pipes[1], steps, has_body);
+    (void)safe_close(listen_fd);
+    (void)safe_close(pipes[1]);
+    script->keys_fd = pipes[0];
+    script->server =
+        (struct server){ .base = text_format("http://127.0.0.1:%u", (unsigned)ntohs(to.sin_port)) };
+    assert_int_equal(http_client_new(script->server.base, &script->server.http, &error), 0);
+}
+
+/* Everything that the server told, once it has ended. */
+static void end(struct script *script, char *keys, size_t size)
+{
+    size_t used = 0;
+    ssize_t n;
+    int status;
+
+    while ((n = read(script->keys_fd, keys + used, size - 1 - used)) > 0)
+        used += (size_t)n;
+    keys[used] = '\0';
+    assert_int_equal(waitpid(script->pid, &status, 0), script->pid);
+    assert_int_equal(status, 0);
+    (void)safe_close(script->keys_fd);
+    server_clear(&script->server);
+}
+
+/* n lines, all the same, and a key */
+static void assert_same_key(const char *keys, size_t n)
+{
+    size_t size = strcspn(keys, "\n") + 1;
+
+    assert_true(size > 30);
+    assert_int_equal(strncmp(keys, "edl-", 4), 0);
+    assert_int_equal(strlen(keys), n * size);
+    for (size_t i = 1; i < n; i++)
+        assert_int_equal(strncmp(keys, keys + i * size, size), 0);
+}
+
+static void test_lost_answers_are_asked_for_again_with_the_same_key(void **state)
+{
+    static const char *const steps[] = { BROKEN, HALF, BUSY, ACCEPTED, NULL };
+    struct script script;
+    json_t *body = json_pack("{s:s}", "name", "a");
+    json_t *answer = NULL;
+    char keys[2048];
+
+    (void)state;
+    begin(&script, steps, true);
+    assert_int_equal(server_request(&script.server, "POST", "/jobs", body, &answer), STATUS_OK);
+    assert_int_equal(json_integer_value(json_object_get(answer, "id")), 7);
+    end(&script, keys, sizeof keys);
+    assert_same_key(keys, 4);
+    json_decref(answer);
+    json_decref(body);
+}
+
+static void test_each_thing_has_its_own_key(void **state)
+{
+    static const char *const steps[] = { ACCEPTED, ACCEPTED, NULL };
+    struct script script;
+    char keys[2048];
+    size_t size;
+
+    (void)state;
+    begin(&script, steps, false);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(server_request(&script.server, "DELETE", "/jobs/a", NULL, NULL),
+                         STATUS_OK);
+    end(&script, keys, sizeof keys);
+    size = strcspn(keys, "\n") + 1;
+    assert_true(size > 30);
+    assert_int_equal(strlen(keys), 2 * size);
+    assert_int_not_equal(strncmp(keys, keys + size, size), 0);
+}
+
+static void test_reads_have_no_key_and_are_not_repeated(void **state)
+{
+    static const char *const steps[] = { BUSY, NULL };
+    struct script script;
+    char keys[2048];
+
+    (void)state;
+    begin(&script, steps, false);
+    assert_int_equal(server_request(&script.server, "GET", "/jobs", NULL, NULL), STATUS_FAILED);
+    end(&script, keys, sizeof keys);
+    assert_string_equal(keys, "-\n");
+}
+
+/* Nobody was there from the beginning: that is told at once. */
+static void test_nobody_there_is_told_at_once(void **state)
+{
+    static const char *const steps[] = { NULL };
+    struct script script;
+    char keys[2048];
+    uint64_t began_us;
+
+    (void)state;
+    begin(&script, steps, false);
+    assert_int_equal(waitid(P_PID, (id_t)script.pid, NULL, WEXITED | WNOWAIT), 0);
+    began_us = clock_read_us(CLOCK_BOOTTIME);
+    assert_int_equal(server_request(&script.server, "DELETE", "/jobs/a", NULL, NULL),
+                     STATUS_NO_SERVER);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us < 5 * USEC_PER_SEC);
+    end(&script, keys, sizeof keys);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lost_answers_are_asked_for_again_with_the_same_key),
+        cmocka_unit_test(test_each_thing_has_its_own_key),
+        cmocka_unit_test(test_reads_have_no_key_and_are_not_repeated),
+        cmocka_unit_test(test_nobody_there_is_told_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
