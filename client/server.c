@@ -5,6 +5,7 @@
  * on /events), never by asking again and again. */
 #include "client/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -199,6 +200,7 @@ static void call_with_key(struct server *server, struct http_call *call,
 
     while (call->headers[at] != NULL && at + 1 < ELEMENTS(call->headers))
         at++;
+    assert(call->headers[at] == NULL); /* no verb has as many */
     call->headers[at] = header;
     for (;;) {
         (void)http_client_call(server->http, call, ret_answer);
