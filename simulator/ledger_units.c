@@ -163,8 +163,10 @@ void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit)
     unit->job = truth;
     role = &truth->roles[unit->role];
     check_committed(sim, unit, commit);
-    if (sim->violated || unit->id.index >= role->n_slots)
+    if (sim->violated || unit->id.index >= role->n_slots) {
+        unit->job = NULL; /* it is in no list: nobody may look for it there */
         return;
+    }
     slot = &role->slots[unit->id.index];
     check_slot(sim, unit, slot);
     check_grant(sim, unit);

@@ -21,9 +21,10 @@ struct unit *machine_unit(struct sim_node *node, uint64_t serial)
     return NULL;
 }
 
+/* What broke a promise when it started lives no further: the simulation ends with this event. */
 static bool is_there(const struct unit *unit)
 {
-    return unit->life == LIFE_STARTING || unit->life == LIFE_RUNNING;
+    return unit->job != NULL && (unit->life == LIFE_STARTING || unit->life == LIFE_RUNNING);
 }
 
 /* --- supervisors --- */
