@@ -213,6 +213,8 @@ struct unit {
     uint64_t grace_us, commit;
     struct fence fence;
     bool told; /* got SIGTERM */
+    uint64_t told_us;
+    uint64_t fenced_deadline_us; /* of the lease when it was seen running out */
     bool ignores, starts_badly;
     int exit_code, exit_signal;
     const char *exit_reason; /* static */
@@ -478,8 +480,11 @@ void ledger_crashed(struct sim *sim);
 void ledger_restored(struct sim *sim);
 void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
 void ledger_unit_runs(struct sim *sim, struct unit *unit);
-void ledger_unit_told(struct sim *sim, struct unit *unit); /* got SIGTERM */
 void ledger_unit_gone(struct sim *sim, struct unit *unit);
+/* ledger_unit_fenced - its supervisor saw the lease run out */
+void ledger_unit_fenced(struct sim *sim, struct unit *unit);
+void ledger_unit_told(struct sim *sim, struct unit *unit);         /* SIGTERM */
+void ledger_unit_killed(struct sim *sim, const struct unit *unit); /* SIGKILL */
 void ledger_task_leased(struct sim *sim, const struct job *job, const struct task *task,
                         uint64_t holder);
 void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,

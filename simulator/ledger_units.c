@@ -197,13 +197,6 @@ void ledger_unit_runs(struct sim *sim, struct unit *unit)
     truth->started_us = sim->now_us;
 }
 
-void ledger_unit_told(struct sim *sim, struct unit *unit)
-{
-    (void)sim;
-    unit->job->roles[unit->role].n_live--;
-    unit->job->processes[unit->id.incarnation].end = END_TOLD;
-}
-
 void ledger_unit_gone(struct sim *sim, struct unit *unit)
 {
     struct truth_job *truth = unit->job;

@@ -33,11 +33,14 @@ static void look(struct sim *sim, struct unit *unit)
 {
     struct sim_node *node = unit->node;
     struct fence_verdict verdict;
+    bool was_fenced = unit->fence.fenced;
     uint64_t at_us;
 
     if (!is_there(unit))
         return;
     verdict = fence_look(&unit->fence, node->lease_deadline_us, node_boot_us(sim, node));
+    if (unit->fence.fenced && !was_fenced)
+        ledger_unit_fenced(sim, unit);
     if (verdict.term && !unit->told) {
         unit->told = true;
         ledger_unit_told(sim, unit);
@@ -46,6 +49,7 @@ static void look(struct sim *sim, struct unit *unit)
     if (!is_there(unit))
         return;
     if (verdict.kill) {
+        ledger_unit_killed(sim, unit);
         unit_exit(sim, unit, 137, 9, NULL);
         return;
     }
@@ -72,6 +76,14 @@ void on_supervisor(struct sim *sim, struct sim_node *node, uint64_t serial)
 
 /* --- units --- */
 
+/* The mutants of the supervisor. */
+static uint64_t fence_lease_us(const struct sim *sim, uint64_t lease_us)
+{
+    if (sim->config.mutant == SIM_MUTANT_FENCE_IGNORES_LEASE)
+        return 0;
+    return sim->config.mutant == SIM_MUTANT_FENCE_TOO_EARLY ? 2 * lease_us : lease_us;
+}
+
 struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct order *order,
                         uint64_t commit, uint64_t lease_us)
 {
@@ -93,8 +105,7 @@ struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct ord
                           order->id.incarnation);
     unit->supervisor_at_us = unit->program_at = NEVER_US;
     DL_APPEND(node->units, unit);
-    fence_init(&unit->fence, sim->config.mutant == SIM_MUTANT_FENCE_IGNORES_LEASE ? 0 : lease_us,
-               order->grace_us);
+    fence_init(&unit->fence, fence_lease_us(sim, lease_us), order->grace_us);
     TRACE(sim, "%s: %s-%u.%llu of job %llu starts", node->name, unit->id.role, unit->id.index,
           (unsigned long long)unit->id.incarnation, (unsigned long long)unit->id.job_id);
     sim_mix(sim, unit->id.job_id << 40 ^ unit->id.incarnation << 20 ^ node->number);

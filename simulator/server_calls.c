@@ -163,8 +163,9 @@ static void on_orders(struct sim *sim, struct message *request)
     sim_after(sim, request->wait_us, EVENT_POLL_END, request->node, request->call);
 }
 
-/* The mutants of what is granted. */
-static void spoil_order(const struct sim *sim, struct order *order, const struct node *node)
+/* The mutants of what is ordered. */
+static void spoil_order(const struct sim *sim, struct order *order, const struct node *node,
+                        bool started)
 {
     if (sim->config.mutant == SIM_MUTANT_GPU_SHARED)
         order->gpu_mask = (UINT64_C(1) << __builtin_popcountll(order->gpu_mask)) - 1;
@@ -173,6 +174,10 @@ static void spoil_order(const struct sim *sim, struct order *order, const struct
             order->ports[i] = (uint16_t)(node->offer.port_first + i);
     if (sim->config.mutant == SIM_MUTANT_GRANT_HALVED)
         order->cpu_millicores /= 2;
+    if (sim->config.mutant == SIM_MUTANT_GRACE_HALVED)
+        order->grace_us /= 2;
+    if (sim->config.mutant == SIM_MUTANT_STOP_UNASKED && order->id.index == 1)
+        order->run = order->run && !started;
 }
 
 static void fill_order(const struct sim *sim, struct order *order, const struct process *process)
@@ -191,7 +196,7 @@ static void fill_order(const struct sim *sim, struct order *order, const struct 
     order->gpu_mask = process->gpu_mask;
     order->n_ports = process->n_ports;
     memcpy(order->ports, process->ports, sizeof order->ports);
-    spoil_order(sim, order, process->node);
+    spoil_order(sim, order, process->node, process->state == PROCESS_RUNNING);
 }
 
 void server_answer_orders(struct sim *sim, struct message *take_answer)

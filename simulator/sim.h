@@ -44,11 +44,14 @@ enum sim_mutant {
     SIM_MUTANT_GANG_BY_HALVES,      /* the core is told that one of each is enough */
     SIM_MUTANT_MAX_EXCEEDED,        /* the core is told a larger maximum */
     SIM_MUTANT_SELECTOR_IGNORED,    /* the core is not told which nodes a role wants */
-    SIM_MUTANT_GPU_SHARED,     /* orders name the first devices of the node, whoever has them */
-    SIM_MUTANT_PORT_SHARED,    /* orders name the first ports of the node */
-    SIM_MUTANT_GRANT_HALVED,   /* orders give half of the cores that the job asked for */
-    SIM_MUTANT_CORDON_IGNORED, /* a cordon is acknowledged and not carried out */
-    SIM_MUTANT_EXIT_HIDDEN,    /* reports call processes running that have ended */
+    SIM_MUTANT_GPU_SHARED,      /* orders name the first devices of the node, whoever has them */
+    SIM_MUTANT_PORT_SHARED,     /* orders name the first ports of the node */
+    SIM_MUTANT_GRANT_HALVED,    /* orders give half of the cores that the job asked for */
+    SIM_MUTANT_CORDON_IGNORED,  /* a cordon is acknowledged and not carried out */
+    SIM_MUTANT_EXIT_HIDDEN,     /* reports call processes running that have ended */
+    SIM_MUTANT_STOP_UNASKED,    /* orders stop one that is on record as running */
+    SIM_MUTANT_GRACE_HALVED,    /* orders give half of the grace that the job asked for */
+    SIM_MUTANT_FENCE_TOO_EARLY, /* supervisors take the lease for twice as long as it is */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger_stops.c - what makes a process that really runs end, and whether it had to
+ *
+ * A stop needs a record of it, or a lease that ran out: looked at when SIGTERM and SIGKILL come,
+ * with the lease file and the job's own document, not with what an order says. */
+#include <inttypes.h>
+
+#include "simulator/internal.h"
+
+/* As agent/core/fence.h has it: SIGTERM a third of the lease before its end, SIGKILL a twelfth. */
+#define TERM_PART 3
+#define KILL_PART 12
+
+static bool lease_is_near_its_end(const struct sim *sim, const struct unit *unit,
+                                  uint64_t deadline_us, uint64_t part)
+{
+    return node_boot_us(sim, unit->node) + sim->config.lease_us / part >= deadline_us;
+}
+
+/* ledger_unit_fenced - its supervisor saw the lease run out; a later lease does not undo that */
+void ledger_unit_fenced(struct sim *sim, struct unit *unit)
+{
+    unit->fenced_deadline_us = unit->node->lease_deadline_us;
+    if (!lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, TERM_PART))
+        violate(sim, "stop",
+                "job %s: %s-%u.%" PRIu64 " is fenced on %s %.3f s before the end of the lease",
+                unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation,
+                unit->node->name,
+                (double)(unit->fenced_deadline_us - node_boot_us(sim, unit->node)) / 1e6);
+}
+
+/* ledger_unit_told - it gets SIGTERM */
+void ledger_unit_told(struct sim *sim, struct unit *unit)
+{
+    struct truth_process *known = &unit->job->processes[unit->id.incarnation];
+
+    unit->told_us = sim->now_us;
+    unit->job->roles[unit->role].n_live--;
+    known->end = END_TOLD;
+    if (unit->fence.cause == FENCE_STOPPED && known->state != PROCESS_STOPPING &&
+        !process_state_is_final(known->state))
+        violate(sim, "stop",
+                "job %s: %s-%u.%" PRIu64 " on %s is told to end, but is on record as %s",
+                unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation,
+                unit->node->name, process_state_to_string(known->state));
+}
+
+/* ledger_unit_killed - it gets SIGKILL */
+void ledger_unit_killed(struct sim *sim, const struct unit *unit)
+{
+    uint64_t grace_us = sim->submissions[unit->job->submission].spec->grace_us;
+
+    if (sim->now_us - unit->told_us >= grace_us ||
+        (unit->fence.fenced &&
+         lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, KILL_PART)))
+        return;
+    violate(sim, "stop",
+            "job %s: %s-%u.%" PRIu64 " on %s is killed after %.3f s of %.3f s of grace",
+            unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation, unit->node->name,
+            (double)(sim->now_us - unit->told_us) / 1e6, (double)grace_us / 1e6);
+}
