@@ -145,6 +145,8 @@ static void act(struct sim *sim, struct sim_node *node, const struct link_action
             break;
         case LINK_DROP_CREDENTIAL:
             node->credential = 0;
+            agent_core_refused(agent->core);
+            sim->seen[SIM_SEEN_CREDENTIALS_REFUSED]++;
             break;
         case LINK_ARM_MAIN:
             agent->main_at_us = action->at_us;

@@ -262,6 +262,9 @@ struct sim_node {
     /* link */
     bool cut_up, cut_down;
     uint64_t slow_us;
+    /* when the last one of its faults heals: an earlier one does not end a later one */
+    uint64_t cut_up_until_us, cut_down_until_us, slow_until_us, down_until_us;
+    uint64_t frozen_until_us, agent_frozen_until_us;
     uint64_t network_random, agent_random;
     /* truth */
     uint64_t lost_commit;   /* the last one that called it lost */
@@ -281,6 +284,8 @@ void machine_boot(struct sim *sim, struct sim_node *node);
 void machine_lose_power(struct sim *sim, struct sim_node *node);
 void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only);
 void machine_thaw(struct sim *sim, struct sim_node *node);
+/* machine_thaw_part - the machine or its agent alone; what the other holds back stays late */
+void machine_thaw_part(struct sim *sim, struct sim_node *node, bool agent_only);
 /* true: it is kept for the thaw */
 bool machine_defers(struct sim *sim, const struct event *event);
 struct unit *machine_unit(struct sim_node *node, uint64_t serial);
@@ -363,7 +368,7 @@ struct server {
     uint64_t down_us;           /* and for how long then */
     bool planned;               /* the turn under way may have moved the next deadline */
     bool timer_late;            /* it came during a commit */
-    uint64_t disk_slow_us;
+    uint64_t disk_slow_us, disk_slow_until_us, frozen_until_us;
     uint64_t forgets_at_us;          /* NEVER_US but for a mutant */
     struct message *inbox, *answers; /* owned lists */
     struct message **orders_waiters; /* owned array of owned lists, by node */
@@ -553,6 +558,7 @@ struct sim {
     struct operation *operations; /* owned */
     uint32_t n_operations, cap_operations;
     uint32_t loss_ppm;
+    uint64_t loss_until_us;
     struct server server;
     struct ledger ledger;
     struct message *free_messages; /* owned list */

@@ -237,18 +237,33 @@ void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only)
         node->frozen = true;
 }
 
-void machine_thaw(struct sim *sim, struct sim_node *node)
+static void thaw_late(struct sim *sim, struct sim_node *node)
 {
-    if (!node->frozen && !node->agent_frozen)
-        return;
     TRACE(sim, "%s: thaws", node->name);
-    node->frozen = node->agent_frozen = false;
     for (size_t i = 0; i < node->n_late; i++) {
         const struct event *late = &node->late[i];
 
         sim_at(sim, sim->now_us, late->kind, late->a, late->b, late->p);
     }
     node->n_late = 0;
+}
+
+void machine_thaw(struct sim *sim, struct sim_node *node)
+{
+    if (!node->frozen && !node->agent_frozen)
+        return;
+    node->frozen = node->agent_frozen = false;
+    thaw_late(sim, node);
+}
+
+void machine_thaw_part(struct sim *sim, struct sim_node *node, bool agent_only)
+{
+    bool *frozen = agent_only ? &node->agent_frozen : &node->frozen;
+
+    if (!*frozen)
+        return;
+    *frozen = false;
+    thaw_late(sim, node); /* what is still held back is kept again */
 }
 
 static void keep(struct event **list, size_t *n, size_t *cap, const struct event *event)

@@ -17,31 +17,52 @@ static void heal_after(struct sim *sim, const struct script *script)
     sim_at(sim, sim->now_us + script->for_us, EVENT_HEAL, 0, 0, twin);
 }
 
+/* Until the last one of a kind has healed. */
+static void last_until(struct sim *sim, const struct script *script, uint64_t *until_us)
+{
+    sim->seen[SIM_SEEN_FAULTS_OVERLAPPING] += *until_us > sim->now_us;
+    *until_us = MAX_OF(*until_us, sim->now_us + script->for_us);
+}
+
 static void cut(struct sim *sim, const struct script *script)
 {
     struct sim_node *node = target(sim, script);
 
-    node->cut_up = (script->a & 1) != 0;
-    node->cut_down = (script->a & 2) != 0;
+    if ((script->a & 1) != 0) {
+        node->cut_up = true;
+        last_until(sim, script, &node->cut_up_until_us);
+    }
+    if ((script->a & 2) != 0) {
+        node->cut_down = true;
+        last_until(sim, script, &node->cut_down_until_us);
+    }
     sim->seen[script->a == 3 ? SIM_SEEN_CUTS_BOTH_WAYS : SIM_SEEN_CUTS_ONE_WAY]++;
     heal_after(sim, script);
 }
 
 static void slow(struct sim *sim, const struct script *script)
 {
-    target(sim, script)->slow_us = script->a;
+    struct sim_node *node = target(sim, script);
+
+    node->slow_us = script->a;
+    last_until(sim, script, &node->slow_until_us);
     heal_after(sim, script);
 }
 
 static void loss(struct sim *sim, const struct script *script)
 {
     sim->loss_ppm = (uint32_t)script->a;
+    last_until(sim, script, &sim->loss_until_us);
     heal_after(sim, script);
 }
 
 static void freeze(struct sim *sim, const struct script *script)
 {
-    machine_freeze(sim, target(sim, script), script->kind == SCRIPT_FREEZE_AGENT);
+    struct sim_node *node = target(sim, script);
+    bool agent_only = script->kind == SCRIPT_FREEZE_AGENT;
+
+    machine_freeze(sim, node, agent_only);
+    last_until(sim, script, agent_only ? &node->agent_frozen_until_us : &node->frozen_until_us);
     heal_after(sim, script);
 }
 
@@ -49,7 +70,7 @@ static void crash_agent(struct sim *sim, const struct script *script)
 {
     struct sim_node *node = target(sim, script);
 
-    if (node->frozen)
+    if (node->frozen || node->agent == NULL)
         return;
     agent_crash(sim, node);
     sim_after(sim, script->for_us, EVENT_AGENT_START, node->number, 0);
@@ -57,7 +78,10 @@ static void crash_agent(struct sim *sim, const struct script *script)
 
 static void reboot(struct sim *sim, const struct script *script)
 {
-    machine_lose_power(sim, target(sim, script));
+    struct sim_node *node = target(sim, script);
+
+    machine_lose_power(sim, node);
+    last_until(sim, script, &node->down_until_us);
     heal_after(sim, script);
 }
 
@@ -116,6 +140,7 @@ static void freeze_server(struct sim *sim, const struct script *script)
         return;
     sim->server.frozen = true;
     sim->seen[SIM_SEEN_SCHEDULER_FREEZES]++;
+    last_until(sim, script, &sim->server.frozen_until_us);
     heal_after(sim, script);
 }
 
@@ -128,6 +153,7 @@ static void jump(struct sim *sim, const struct script *script)
 static void slow_disk(struct sim *sim, const struct script *script)
 {
     sim->server.disk_slow_us = script->a;
+    last_until(sim, script, &sim->server.disk_slow_until_us);
     heal_after(sim, script);
 }
 
@@ -205,35 +231,66 @@ void script_run(struct sim *sim, const struct script *script)
         kinds[script->kind].run(sim, script);
 }
 
+static void heal_cut(struct sim *sim, struct sim_node *node)
+{
+    node->cut_up = node->cut_up && sim->now_us < node->cut_up_until_us;
+    node->cut_down = node->cut_down && sim->now_us < node->cut_down_until_us;
+}
+
+static void heal_slow(struct sim *sim, struct sim_node *node)
+{
+    if (sim->now_us >= node->slow_until_us)
+        node->slow_us = 0;
+}
+
+static void heal_loss(struct sim *sim, struct sim_node *node)
+{
+    (void)node;
+    if (sim->now_us >= sim->loss_until_us)
+        sim->loss_ppm = 0;
+}
+
+static void heal_freeze(struct sim *sim, struct sim_node *node)
+{
+    if (sim->now_us >= node->frozen_until_us)
+        machine_thaw_part(sim, node, false);
+    if (sim->now_us >= node->agent_frozen_until_us)
+        machine_thaw_part(sim, node, true);
+}
+
+static void heal_reboot(struct sim *sim, struct sim_node *node)
+{
+    if (sim->now_us >= node->down_until_us)
+        machine_boot(sim, node);
+}
+
+static void heal_server_freeze(struct sim *sim, struct sim_node *node)
+{
+    (void)node;
+    if (sim->server.frozen && sim->now_us >= sim->server.frozen_until_us)
+        thaw_server(sim);
+}
+
+static void heal_disk(struct sim *sim, struct sim_node *node)
+{
+    (void)node;
+    if (sim->now_us >= sim->server.disk_slow_until_us)
+        sim->server.disk_slow_us = 0;
+}
+
 void script_heal(struct sim *sim, const struct script *script)
 {
-    struct sim_node *node = target(sim, script);
+    static void (*const heals[_SCRIPT_MAX])(struct sim *, struct sim_node *) = {
+        [SCRIPT_CUT] = heal_cut,
+        [SCRIPT_SLOW] = heal_slow,
+        [SCRIPT_LOSS] = heal_loss,
+        [SCRIPT_FREEZE] = heal_freeze,
+        [SCRIPT_FREEZE_AGENT] = heal_freeze,
+        [SCRIPT_REBOOT] = heal_reboot,
+        [SCRIPT_SERVER_FREEZE] = heal_server_freeze,
+        [SCRIPT_DISK_SLOW] = heal_disk,
+    };
 
-    switch (script->kind) {
-    case SCRIPT_CUT:
-        node->cut_up = node->cut_down = false;
-        break;
-    case SCRIPT_SLOW:
-        node->slow_us = 0;
-        break;
-    case SCRIPT_LOSS:
-        sim->loss_ppm = 0;
-        break;
-    case SCRIPT_FREEZE:
-    case SCRIPT_FREEZE_AGENT:
-        machine_thaw(sim, node);
-        break;
-    case SCRIPT_REBOOT:
-        machine_boot(sim, node);
-        break;
-    case SCRIPT_SERVER_FREEZE:
-        if (sim->server.frozen)
-            thaw_server(sim);
-        break;
-    case SCRIPT_DISK_SLOW:
-        sim->server.disk_slow_us = 0;
-        break;
-    default:
-        break;
-    }
+    if (heals[script->kind] != NULL)
+        heals[script->kind](sim, target(sim, script));
 }
