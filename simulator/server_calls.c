@@ -15,12 +15,17 @@ static int status_of(int r)
     return r == 0 ? 200 : error_code_http_status(r);
 }
 
-static bool is_ahead(const struct sim *sim)
+static bool has_effects(const struct sim *sim)
 {
     size_t n;
 
     (void)cluster_effects(sim->server.cluster, &n);
-    return n > 0 || sim->server.cluster->plan_wanted;
+    return n > 0;
+}
+
+static bool is_ahead(const struct sim *sim)
+{
+    return has_effects(sim) || sim->server.cluster->plan_wanted;
 }
 
 /* An error that the core gave may speak of what is not on disk yet. */
@@ -218,7 +223,8 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     take_answer->orders->refs = 1;
     take_answer->orders->version = node->orders_version;
     take_answer->orders->commit = sim->server.commits;
-    take_answer->orders->uncommitted = is_ahead(sim);
+    /* a plan that is still wanted, as one is that did not settle, has decided nothing yet */
+    take_answer->orders->uncommitted = has_effects(sim);
     DL_FOREACH2(node->processes, process, node_next)
     fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
     take_answer->version = node->orders_version;
