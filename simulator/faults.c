@@ -21,7 +21,7 @@ struct profile {
 #define NETWORK_WEIGHTS [SCRIPT_CUT] = 6, [SCRIPT_SLOW] = 2, [SCRIPT_LOSS] = 2
 #define CRASH_WEIGHTS                                                                              \
     [SCRIPT_AGENT_CRASH] = 4, [SCRIPT_REBOOT] = 3, [SCRIPT_KILL_UNIT] = 3,                         \
-    [SCRIPT_SERVER_CRASH] = 2, [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2,                                \
+    [SCRIPT_STARTS_FAIL] = 4, [SCRIPT_SERVER_CRASH] = 2, [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2,      \
     [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 2
 #define CLOCK_WEIGHTS                                                                              \
     [SCRIPT_FREEZE] = 4, [SCRIPT_FREEZE_AGENT] = 4, [SCRIPT_SERVER_FREEZE] = 2,                    \
@@ -109,6 +109,15 @@ static void make_work(struct sim_work *work, uint64_t *random)
     work->ignores_sigterm_ppm = random_below(random, 4) == 0 ? 300000 : 0;
 }
 
+/* What few jobs do; from streams of their own. */
+static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
+{
+    uint64_t random = stream_of(seed, "start-failures", number);
+
+    if (random_below(&random, 12) == 0)
+        work->start_failure_ppm = (uint32_t)between(&random, 100000, 600000);
+}
+
 static void label(struct labels *labels, const char *name, const char *prefix, uint64_t number)
 {
     char value[LABEL_VALUE_MAX + 1];
@@ -153,6 +162,7 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
         trainer->gpus = (uint32_t)between(&random, 1, 2);
     make_work(ret_work, &random);
     select_nodes(spec, stream_of(seed, "selector", number));
+    spoil_work(ret_work, seed, number);
 }
 
 /* --- the cluster --- */
@@ -252,6 +262,9 @@ static void fill_fault(const struct schedule *schedule, struct script *fault, ui
                        ? 0
                        : random_below(random, schedule->offers[fault->node].cpu_millicores);
         fault->b = 0;
+        break;
+    case SCRIPT_STARTS_FAIL: /* until people look */
+        fault->for_us = schedule->calm_us;
         break;
     default:
         break;

@@ -264,7 +264,7 @@ struct sim_node {
     uint64_t slow_us;
     /* when the last one of its faults heals: an earlier one does not end a later one */
     uint64_t cut_up_until_us, cut_down_until_us, slow_until_us, down_until_us;
-    uint64_t frozen_until_us, agent_frozen_until_us;
+    uint64_t frozen_until_us, agent_frozen_until_us, starts_fail_until_us;
     uint64_t network_random, agent_random;
     /* truth */
     uint64_t lost_commit;   /* the last one that called it lost */
@@ -523,10 +523,11 @@ enum script_kind {
     SCRIPT_SERVER_CRASH_AFTER_COMMIT,
     SCRIPT_SERVER_REBOOT,
     SCRIPT_SERVER_FREEZE,
-    SCRIPT_WALL_JUMP, /* a: by so much, two's complement */
-    SCRIPT_DISK_SLOW, /* for us; a: each commit by so much */
-    SCRIPT_FOREIGN,   /* a: cpu, b: memory */
-    SCRIPT_CALM,      /* the end of everything of this kind */
+    SCRIPT_WALL_JUMP,   /* a: by so much, two's complement */
+    SCRIPT_DISK_SLOW,   /* for us; a: each commit by so much */
+    SCRIPT_FOREIGN,     /* a: cpu, b: memory */
+    SCRIPT_STARTS_FAIL, /* node for us: a program that is not installed there */
+    SCRIPT_CALM,        /* the end of everything of this kind */
     _SCRIPT_MAX,
 };
 

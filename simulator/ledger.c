@@ -245,6 +245,7 @@ static void commit_event(struct sim *sim, const struct effect *effect)
 
     TRACE(sim, "  %s %s%s%s: %s", effect->event, effect->job != NULL ? effect->job->spec->name : "",
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
+    sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
     if (!streq(effect->event, "node-lost"))
         return;

@@ -9,6 +9,8 @@
 #include <utlist.h>
 
 #define LEASE_REASON "lease ended: the node was cut off"
+/* as agent/process.c and agent/child.c say it */
+#define START_FAILED_REASON "cannot start: cannot execute train: No such file or directory"
 #define AGENT_BOOT_US (2 * USEC_PER_SEC)
 
 struct unit *machine_unit(struct sim_node *node, uint64_t serial)
@@ -126,8 +128,9 @@ void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial)
 
     if (unit == NULL || unit->life != LIFE_STARTING)
         return;
-    if (unit->starts_badly) {
-        unit_exit(sim, unit, 127, 0, "cannot execute");
+    if (unit->starts_badly || sim->now_us < node->starts_fail_until_us) {
+        sim->seen[SIM_SEEN_STARTS_FAILED]++;
+        unit_exit(sim, unit, -1, 0, START_FAILED_REASON);
         return;
     }
     unit->life = LIFE_RUNNING;

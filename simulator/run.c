@@ -98,6 +98,17 @@ static bool any_serves(const struct sim *sim)
     return false;
 }
 
+/* A node whose starts failed waits for people: they look now and then. */
+static void end_quarantines(struct sim *sim)
+{
+    for (uint32_t i = 0; sim->server.up && i < sim->n_nodes; i++) {
+        const struct node *node = cluster_node(sim->server.cluster, sim->nodes[i]->name);
+
+        if (node != NULL && node->state == NODE_QUARANTINED)
+            sim_node_state_at(sim, sim->now_us, i, NODE_READY);
+    }
+}
+
 static void run_to_end(struct sim *sim, const struct schedule *schedule)
 {
     if (any_serves(sim)) {
@@ -106,8 +117,10 @@ static void run_to_end(struct sim *sim, const struct schedule *schedule)
             check_rest(sim);
     }
     sim_run_until(sim, schedule->calm_us + 30 * USEC_PER_SEC);
-    while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim))
+    while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim)) {
+        end_quarantines(sim);
         sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);
+    }
     if (!sim->violated)
         check_calm(sim);
 }

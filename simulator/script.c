@@ -164,6 +164,11 @@ static void foreign(struct sim *sim, const struct script *script)
     sim->seen[SIM_SEEN_FOREIGN_LOADS] += script->a > 0;
 }
 
+static void fail_starts(struct sim *sim, const struct script *script)
+{
+    last_until(sim, script, &target(sim, script)->starts_fail_until_us);
+}
+
 static void calm(struct sim *sim, const struct script *script)
 {
     (void)script;
@@ -178,6 +183,7 @@ static void calm(struct sim *sim, const struct script *script)
         struct sim_node *node = sim->nodes[i];
 
         node->cut_up = node->cut_down = false;
+        node->starts_fail_until_us = 0;
         node->slow_us = node->foreign_cpu = node->foreign_memory = 0;
         machine_thaw(sim, node);
         if (node->boots > 0)
@@ -206,6 +212,7 @@ static const struct {
     [SCRIPT_WALL_JUMP] = { "wall-jump", jump },
     [SCRIPT_DISK_SLOW] = { "disk-slow", slow_disk },
     [SCRIPT_FOREIGN] = { "foreign", foreign },
+    [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
     [SCRIPT_CALM] = { "calm", calm },
 };
 

@@ -67,10 +67,12 @@ enum sim_seen {
     SIM_SEEN_ENDS_ON_SIGKILL, /* after the grace */
     SIM_SEEN_ENDS_BY_FENCE,   /* the lease ran out */
     SIM_SEEN_ENDS_WITH_POWER, /* of the machine */
-    SIM_SEEN_RESIZES,         /* committed */
-    SIM_SEEN_NODES_LOST,      /* committed */
-    SIM_SEEN_CORDONS,         /* committed: cordoned or draining */
-    SIM_SEEN_KILLS,           /* acknowledged */
+    SIM_SEEN_STARTS_FAILED,
+    SIM_SEEN_QUARANTINES, /* committed */
+    SIM_SEEN_RESIZES,     /* committed */
+    SIM_SEEN_NODES_LOST,  /* committed */
+    SIM_SEEN_CORDONS,     /* committed: cordoned or draining */
+    SIM_SEEN_KILLS,       /* acknowledged */
     SIM_SEEN_FOREIGN_LOADS,
     SIM_SEEN_WALL_JUMPS,
     SIM_SEEN_MESSAGES_LOST,
