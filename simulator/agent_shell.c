@@ -215,6 +215,8 @@ void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number)
 
     if (agent == NULL || agent->number != number)
         return;
+    if (sim->config.mutant == SIM_MUTANT_TIMER_SPINS)
+        sim_after(sim, 0, EVENT_AGENT_TIMER, node->number, number);
     if (sim->now_us >= agent->timer_at_us)
         agent->timer_at_us = NEVER_US;
     if (sim->now_us >= agent->limit_at_us)

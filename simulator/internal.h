@@ -546,6 +546,7 @@ struct sim {
     struct sim_config config;
     uint64_t seen[_SIM_SEEN_MAX];
     uint64_t now_us, seq, events, hash;
+    uint64_t instant_us, instant_events; /* the last instant, and how many were in it */
     struct heap heap;
     bool violated;
     struct edl_error violation;

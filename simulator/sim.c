@@ -2,9 +2,14 @@
 /* sim.c - a simulated cluster: made, told what is to happen, run, looked at */
 #include "simulator/sim.h"
 
+#include <inttypes.h>
+
 #include <utlist.h>
 
 #include "simulator/internal.h"
+
+/* a thaw hands in what thousands of nodes sent meanwhile: far fewer */
+#define INSTANT_EVENTS_MAX 1000000
 
 static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_NONE] = "none",
@@ -32,6 +37,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_STOP_UNASKED] = "stop-unasked",
     [SIM_MUTANT_GRACE_HALVED] = "grace-halved",
     [SIM_MUTANT_FENCE_TOO_EARLY] = "fence-too-early",
+    [SIM_MUTANT_TIMER_SPINS] = "timer-spins",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -329,6 +335,18 @@ static void dispatch(struct sim *sim, const struct event *event)
     }
 }
 
+/* A loop of messages and timers without delay would never let the clock go on. */
+static void check_instant(struct sim *sim, const struct event *event)
+{
+    if (event->at_us != sim->instant_us) {
+        sim->instant_us = event->at_us;
+        sim->instant_events = 0;
+    }
+    if (++sim->instant_events > INSTANT_EVENTS_MAX)
+        violate(sim, "endless", "more than %d events in one instant, the last of kind %" PRIu32,
+                INSTANT_EVENTS_MAX, event->kind);
+}
+
 bool sim_step(struct sim *sim)
 {
     struct event event;
@@ -338,6 +356,7 @@ bool sim_step(struct sim *sim)
     sim->now_us = event.at_us;
     sim->events++;
     sim_mix(sim, event.at_us ^ (uint64_t)event.kind << 56 ^ (uint64_t)event.a << 40);
+    check_instant(sim, &event);
     if (!machine_defers(sim, &event))
         dispatch(sim, &event);
     return !sim->violated;

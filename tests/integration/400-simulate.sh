@@ -38,6 +38,21 @@ kill -TERM $night
 wait $night || fail "the night ended with $?: $(cat "$work/out")"
 says ' 0 violations$'
 
+# whatever ends it tells the seed; a run that is stopped early tells its sums and is no success
+status_of 1 timeout --preserve-status -s TERM 2 edl simulate --faults none --seeds 1000000000
+says ' 0 violations$'
+exec 3<&-
+edl simulate --night >"$work/out" 2>"$work/night" &
+night=$!
+exec 3<"$work/night"
+read -r -t 30 line <&3 || fail 'the second night does not say that it began'
+( ulimit -c 0; kill -SEGV $night )
+cat <&3 >"$work/out"
+status=0
+wait $night || status=$?
+[ $status = 139 ] || fail "a crash ended with $status"
+says '^replay: edl simulate --faults mixed --seed [0-9]* --trace$'
+
 # a scenario: table, JSON, plot data; the seed decides
 scenario=$EDL_SOURCE_DIR/conf/examples/simulate.yaml
 status_of 0 edl simulate "$scenario" --every 30s --plot "$work/plot.tsv"

@@ -47,6 +47,7 @@ static const struct mutant_case {
     { SIM_MUTANT_STOP_UNASKED, "none", "stop", "is told to end", 20 },
     { SIM_MUTANT_GRACE_HALVED, "none", "stop", "of grace", 60 },
     { SIM_MUTANT_FENCE_TOO_EARLY, "network", "stop", "is fenced", 20 },
+    { SIM_MUTANT_TIMER_SPINS, "none", "endless", NULL, 1 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,
