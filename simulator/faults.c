@@ -18,7 +18,8 @@ struct profile {
     uint8_t weights[_SCRIPT_MAX];
 };
 
-#define NETWORK_WEIGHTS [SCRIPT_CUT] = 6, [SCRIPT_SLOW] = 2, [SCRIPT_LOSS] = 2
+#define NETWORK_WEIGHTS                                                                            \
+    [SCRIPT_CUT] = 6, [SCRIPT_SLOW] = 2, [SCRIPT_LOSS] = 2, [SCRIPT_CUT_CLIENTS] = 2
 #define CRASH_WEIGHTS                                                                              \
     [SCRIPT_AGENT_CRASH] = 4, [SCRIPT_REBOOT] = 3, [SCRIPT_KILL_UNIT] = 3,                         \
     [SCRIPT_STARTS_FAIL] = 4, [SCRIPT_SERVER_CRASH] = 2, [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2,      \
@@ -236,6 +237,7 @@ static void fill_fault(const struct schedule *schedule, struct script *fault, ui
     fault->a = random_u64(random);
     switch (fault->kind) {
     case SCRIPT_CUT:
+    case SCRIPT_CUT_CLIENTS:
         fault->a = between(random, 1, 3);
         break;
     case SCRIPT_SLOW:

@@ -526,6 +526,7 @@ enum script_kind {
     SCRIPT_WALL_JUMP,   /* a: by so much, two's complement */
     SCRIPT_DISK_SLOW,   /* for us; a: each commit by so much */
     SCRIPT_FOREIGN,     /* a: cpu, b: memory */
+    SCRIPT_CUT_CLIENTS, /* for us; a: as SCRIPT_CUT */
     SCRIPT_STARTS_FAIL, /* node for us: a program that is not installed there */
     SCRIPT_CALM,        /* the end of everything of this kind */
     _SCRIPT_MAX,
@@ -561,6 +562,8 @@ struct sim {
     uint32_t n_operations, cap_operations;
     uint32_t loss_ppm;
     uint64_t loss_until_us;
+    bool clients_cut_up, clients_cut_down; /* people from the scheduler */
+    uint64_t clients_until_us;
     struct server server;
     struct ledger ledger;
     struct message *free_messages; /* owned list */

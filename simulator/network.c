@@ -103,7 +103,9 @@ static bool travel(struct sim *sim, const struct message *message, uint64_t *ret
 {
     const struct sim_node *node = message->node != NOBODY ? sim->nodes[message->node] : NULL;
     uint64_t *random = random_of(sim, message);
-    bool cut = node != NULL && (message->answer ? node->cut_down : node->cut_up);
+    bool cut_up = node != NULL ? node->cut_up : sim->clients_cut_up;
+    bool cut_down = node != NULL ? node->cut_down : sim->clients_cut_down;
+    bool cut = message->answer ? cut_down : cut_up;
 
     *ret_us = latency(sim, random, node);
     if (cut) {
@@ -118,10 +120,10 @@ static void send(struct sim *sim, struct message *take_message)
     uint64_t *random = random_of(sim, take_message);
     uint64_t us;
 
-    /* people's clients use a connection a call; agents' calls may be told twice */
-    if (take_message->node != NOBODY && chance(random, sim->config.duplicate_ppm) &&
-        travel(sim, take_message, &us)) {
-        sim->seen[SIM_SEEN_MESSAGES_TWICE]++;
+    /* a client or what is between may send a request again when its connection is reset */
+    if (chance(random, sim->config.duplicate_ppm) && travel(sim, take_message, &us)) {
+        sim->seen[take_message->node != NOBODY ? SIM_SEEN_MESSAGES_TWICE
+                                               : SIM_SEEN_CLIENT_CALLS_TWICE]++;
         sim_at(sim, sim->now_us + us, EVENT_DELIVER, take_message->node, 0,
                copy(sim, take_message));
     }
@@ -129,7 +131,7 @@ static void send(struct sim *sim, struct message *take_message)
         sim_at(sim, sim->now_us + us, EVENT_DELIVER, take_message->node, 0, take_message);
         return;
     }
-    sim->seen[SIM_SEEN_MESSAGES_LOST]++;
+    sim->seen[take_message->node != NOBODY ? SIM_SEEN_MESSAGES_LOST : SIM_SEEN_CLIENT_CALLS_LOST]++;
     TRACE(sim, "lost: %s %s %s", caller_name(sim, take_message), take_message->answer ? "<-" : "->",
           call_names[take_message->kind]);
     (void)message_free(sim, take_message);

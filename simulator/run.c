@@ -8,6 +8,8 @@
 
 #define HISTORY_BYTES (16 * 1024) /* of the trace's end */
 #define SHRINK_RUNS_MAX 400
+/* what was cut off may be told so late */
+#define LATEST_US (35 * USEC_PER_SEC)
 #define REST_US (120 * USEC_PER_SEC) /* of calm before what never ends by itself is killed */
 
 static const struct sim_range boots = { 0, USEC_PER_SEC };
@@ -28,7 +30,7 @@ static void add_calm(struct sim *sim, const struct schedule *schedule)
 {
     sim_script_at(sim, schedule->calm_us, &(struct script){ .kind = SCRIPT_CALM });
     for (uint32_t i = 0; i < schedule->n_nodes; i++)
-        sim_node_state_at(sim, schedule->calm_us + 15 * USEC_PER_SEC, i, NODE_READY);
+        sim_node_state_at(sim, schedule->calm_us + LATEST_US, i, NODE_READY);
     for (uint32_t i = 0; i < sim->n_submissions; i++)
         if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
             sim_kill_at(sim, schedule->calm_us + REST_US, i);
@@ -116,7 +118,7 @@ static void run_to_end(struct sim *sim, const struct schedule *schedule)
         if (!sim->violated)
             check_rest(sim);
     }
-    sim_run_until(sim, schedule->calm_us + 30 * USEC_PER_SEC);
+    sim_run_until(sim, schedule->calm_us + 2 * LATEST_US);
     while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim)) {
         end_quarantines(sim);
         sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);

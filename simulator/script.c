@@ -164,6 +164,15 @@ static void foreign(struct sim *sim, const struct script *script)
     sim->seen[SIM_SEEN_FOREIGN_LOADS] += script->a > 0;
 }
 
+static void cut_clients(struct sim *sim, const struct script *script)
+{
+    sim->clients_cut_up = (script->a & 1) != 0;
+    sim->clients_cut_down = (script->a & 2) != 0;
+    sim->seen[SIM_SEEN_CLIENTS_CUT]++;
+    last_until(sim, script, &sim->clients_until_us);
+    heal_after(sim, script);
+}
+
 static void fail_starts(struct sim *sim, const struct script *script)
 {
     last_until(sim, script, &target(sim, script)->starts_fail_until_us);
@@ -173,6 +182,7 @@ static void calm(struct sim *sim, const struct script *script)
 {
     (void)script;
     sim->loss_ppm = 0;
+    sim->clients_cut_up = sim->clients_cut_down = false;
     sim->config.loss_ppm = sim->config.duplicate_ppm = sim->config.tail_ppm = 0;
     sim->server.disk_slow_us = 0;
     sim->server.crash_when = CRASH_NOW;
@@ -212,6 +222,7 @@ static const struct {
     [SCRIPT_WALL_JUMP] = { "wall-jump", jump },
     [SCRIPT_DISK_SLOW] = { "disk-slow", slow_disk },
     [SCRIPT_FOREIGN] = { "foreign", foreign },
+    [SCRIPT_CUT_CLIENTS] = { "cut-clients", cut_clients },
     [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
     [SCRIPT_CALM] = { "calm", calm },
 };
@@ -257,6 +268,13 @@ static void heal_loss(struct sim *sim, struct sim_node *node)
         sim->loss_ppm = 0;
 }
 
+static void heal_clients(struct sim *sim, struct sim_node *node)
+{
+    (void)node;
+    if (sim->now_us >= sim->clients_until_us)
+        sim->clients_cut_up = sim->clients_cut_down = false;
+}
+
 static void heal_freeze(struct sim *sim, struct sim_node *node)
 {
     if (sim->now_us >= node->frozen_until_us)
@@ -288,13 +306,10 @@ static void heal_disk(struct sim *sim, struct sim_node *node)
 void script_heal(struct sim *sim, const struct script *script)
 {
     static void (*const heals[_SCRIPT_MAX])(struct sim *, struct sim_node *) = {
-        [SCRIPT_CUT] = heal_cut,
-        [SCRIPT_SLOW] = heal_slow,
-        [SCRIPT_LOSS] = heal_loss,
-        [SCRIPT_FREEZE] = heal_freeze,
-        [SCRIPT_FREEZE_AGENT] = heal_freeze,
-        [SCRIPT_REBOOT] = heal_reboot,
-        [SCRIPT_SERVER_FREEZE] = heal_server_freeze,
+        [SCRIPT_CUT] = heal_cut,        [SCRIPT_SLOW] = heal_slow,
+        [SCRIPT_LOSS] = heal_loss,      [SCRIPT_CUT_CLIENTS] = heal_clients,
+        [SCRIPT_FREEZE] = heal_freeze,  [SCRIPT_FREEZE_AGENT] = heal_freeze,
+        [SCRIPT_REBOOT] = heal_reboot,  [SCRIPT_SERVER_FREEZE] = heal_server_freeze,
         [SCRIPT_DISK_SLOW] = heal_disk,
     };
 

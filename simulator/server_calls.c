@@ -419,14 +419,41 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
     }
 }
 
+/* The job that this very request made, as its Idempotency-Key tells: asked again, also long after
+ * the job ended and its name was free, it makes no other. */
+static const struct truth_job *made_before(const struct sim *sim, uint32_t submission)
+{
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++)
+        if (sim->ledger.jobs[id] != NULL && sim->ledger.jobs[id]->submission == submission)
+            return sim->ledger.jobs[id];
+    return NULL;
+}
+
+static bool answer_again(struct sim *sim, const struct message *request)
+{
+    const struct truth_job *made = made_before(sim, sim->operations[request->op].submission);
+    struct message *answer;
+
+    if (made == NULL)
+        return false;
+    answer = told(sim, request, 201);
+    answer->job_id = made->id;
+    server_hold(sim, answer); /* it may be of this very turn */
+    return true;
+}
+
 static void on_submit(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
-    struct job_spec *spec = job_spec_copy(sim->submissions[op->submission].spec);
+    struct job_spec *spec;
     struct message *answer;
-    struct job *job = cluster_find_job(sim->server.cluster, spec->name);
+    struct job *job;
     int r;
 
+    if (answer_again(sim, request))
+        return;
+    spec = job_spec_copy(sim->submissions[op->submission].spec);
+    job = cluster_find_job(sim->server.cluster, spec->name);
     spoil_spec(sim, spec);
     r = cluster_submit(sim->server.cluster, spec, "sim", server_instant(sim), &job, NULL);
     if (r < 0)

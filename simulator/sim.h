@@ -79,6 +79,9 @@ enum sim_seen {
     SIM_SEEN_MESSAGES_LOST,
     SIM_SEEN_MESSAGES_TWICE,
     SIM_SEEN_MESSAGES_OVERTAKEN, /* one from the same node that was sent later came first */
+    SIM_SEEN_CLIENT_CALLS_LOST,  /* or their answers */
+    SIM_SEEN_CLIENT_CALLS_TWICE,
+    SIM_SEEN_CLIENTS_CUT,
     SIM_SEEN_CUTS_ONE_WAY,
     SIM_SEEN_CUTS_BOTH_WAYS,
     SIM_SEEN_MACHINES_FROZEN,
