@@ -226,7 +226,18 @@ static void make_config(struct sim_config *config, const struct profile *profile
 
 /* --- faults --- */
 
-static void fill_fault(const struct schedule *schedule, struct script *fault, uint64_t *random)
+/* Half of the loads take memory as well, up to all of it. */
+static uint64_t foreign_memory(const struct schedule *schedule, uint32_t node, uint32_t number)
+{
+    uint64_t random = stream_of(schedule->seed, "foreign-memory", number);
+
+    return random_below(&random, 2) == 0
+               ? 0
+               : random_below(&random, schedule->offers[node].memory_bytes + 1);
+}
+
+static void fill_fault(const struct schedule *schedule, struct script *fault, uint32_t number,
+                       uint64_t *random)
 {
     uint64_t lease_us = schedule->config.lease_us;
 
@@ -263,7 +274,7 @@ static void fill_fault(const struct schedule *schedule, struct script *fault, ui
         fault->a = random_below(random, 3) == 0
                        ? 0
                        : random_below(random, schedule->offers[fault->node].cpu_millicores);
-        fault->b = 0;
+        fault->b = foreign_memory(schedule, fault->node, number);
         break;
     case SCRIPT_STARTS_FAIL: /* until people look */
         fault->for_us = schedule->calm_us;
@@ -290,7 +301,7 @@ static struct entry make_fault(const struct schedule *schedule, const struct pro
             entry.fault.kind = (enum script_kind)i;
             break;
         }
-    fill_fault(schedule, &entry.fault, &random);
+    fill_fault(schedule, &entry.fault, number, &random);
     return entry;
 }
 

@@ -162,6 +162,7 @@ static void foreign(struct sim *sim, const struct script *script)
     target(sim, script)->foreign_cpu = script->a;
     target(sim, script)->foreign_memory = script->b;
     sim->seen[SIM_SEEN_FOREIGN_LOADS] += script->a > 0;
+    sim->seen[SIM_SEEN_FOREIGN_MEMORY] += script->b > 0;
 }
 
 static void cut_clients(struct sim *sim, const struct script *script)

@@ -57,6 +57,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_CORDONS] = "cordons",
     [SIM_SEEN_KILLS] = "kills",
     [SIM_SEEN_FOREIGN_LOADS] = "foreign-loads",
+    [SIM_SEEN_FOREIGN_MEMORY] = "foreign-memory",
     [SIM_SEEN_WALL_JUMPS] = "wall-jumps",
     [SIM_SEEN_MESSAGES_LOST] = "messages-lost",
     [SIM_SEEN_MESSAGES_TWICE] = "messages-twice",

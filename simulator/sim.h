@@ -75,6 +75,7 @@ enum sim_seen {
     SIM_SEEN_CORDONS,     /* committed: cordoned or draining */
     SIM_SEEN_KILLS,       /* acknowledged */
     SIM_SEEN_FOREIGN_LOADS,
+    SIM_SEEN_FOREIGN_MEMORY,
     SIM_SEEN_WALL_JUMPS,
     SIM_SEEN_MESSAGES_LOST,
     SIM_SEEN_MESSAGES_TWICE,
