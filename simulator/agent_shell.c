@@ -337,8 +337,39 @@ static void carry_out_one(struct sim *sim, struct sim_node *node, const struct a
         violate(sim, "core", "%s: %s", node->name, agent_core_unlisted(agent->core));
         break;
     case AGENT_LEAVE:
-        break; /* nobody asks an agent to leave here */
+        agent->leaves = true;
+        break;
     }
+}
+
+static void end_calls(struct sim *sim, struct sim_node *node)
+{
+    struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    if (unit->call != 0)
+        program_call_failed(sim, unit); /* its socket is closed */
+}
+
+/* Its program ends, and is started again as after an upgrade. */
+static void leave(struct sim *sim, struct sim_node *node)
+{
+    TRACE(sim, "%s: agent leaves", node->name);
+    sim->seen[SIM_SEEN_AGENTS_LEFT]++;
+    agent_free_shell(node);
+    end_calls(sim, node);
+    sim_after(sim, node->away_us, EVENT_AGENT_START, node->number, 0);
+}
+
+void agent_stop(struct sim *sim, struct sim_node *node, uint64_t away_us)
+{
+    if (node->agent == NULL || node->frozen || node->agent_frozen)
+        return;
+    TRACE(sim, "%s: agent is told to stop", node->name);
+    sim->seen[SIM_SEEN_AGENT_STOPS]++;
+    node->away_us = away_us;
+    agent_core_stop(node->agent->core, node_boot_us(sim, node));
+    carry_out(sim, node);
 }
 
 static void carry_out(struct sim *sim, struct sim_node *node)
@@ -354,7 +385,10 @@ static void carry_out(struct sim *sim, struct sim_node *node)
         carry_out_one(sim, node, &action);
     }
     agent->acting = false;
-    arm(sim, node);
+    if (agent->leaves)
+        leave(sim, node);
+    else
+        arm(sim, node);
 }
 
 void agent_unit_changed(struct sim *sim, struct unit *unit)
@@ -522,16 +556,12 @@ void agent_free_shell(struct sim_node *node)
 
 void agent_crash(struct sim *sim, struct sim_node *node)
 {
-    struct unit *unit;
-
     if (node->agent == NULL)
         return;
     TRACE(sim, "%s: agent ends", node->name);
     sim->seen[SIM_SEEN_AGENT_CRASHES]++;
     agent_free_shell(node);
-    DL_FOREACH(node->units, unit)
-    if (unit->call != 0)
-        program_call_failed(sim, unit); /* its socket is closed */
+    end_calls(sim, node);
 }
 
 bool agent_can_call(const struct sim_node *node)

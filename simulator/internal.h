@@ -244,6 +244,7 @@ struct agent_shell {
     uint64_t timer_at_us, limit_at_us;       /* simulation time of the events that are due */
     uint64_t foreign_cpu, foreign_memory, sampled_us; /* smoothed */
     bool acting;
+    bool leaves; /* its core wants it to end */
 };
 
 struct sim_node {
@@ -274,6 +275,7 @@ struct sim_node {
     uint64_t cpu_used, memory_used;
     struct agent_shell *agent; /* owned; NULL: not running */
     uint64_t credential;       /* on disk, 0: none */
+    uint64_t away_us;          /* how long an agent that left stays away */
     struct event *late;        /* owned: what was to happen while it was frozen */
     size_t n_late, cap_late;
 };
@@ -302,6 +304,8 @@ void machine_done(struct sim_node *node);
 /* --- agent_shell.c ------------------------------------------------------------------------------
  */
 void agent_start(struct sim *sim, struct sim_node *node);
+/* agent_stop - all its processes are ended first; it comes back away_us after it left */
+void agent_stop(struct sim *sim, struct sim_node *node, uint64_t away_us);
 void agent_crash(struct sim *sim, struct sim_node *node);
 void agent_free_shell(struct sim_node *node);
 void agent_unit_changed(struct sim *sim, struct unit *unit);
@@ -527,6 +531,7 @@ enum script_kind {
     SCRIPT_DISK_SLOW,   /* for us; a: each commit by so much */
     SCRIPT_FOREIGN,     /* a: cpu, b: memory */
     SCRIPT_CUT_CLIENTS, /* for us; a: as SCRIPT_CUT */
+    SCRIPT_AGENT_STOP,  /* graceful; comes back after us */
     SCRIPT_STARTS_FAIL, /* node for us: a program that is not installed there */
     SCRIPT_CALM,        /* the end of everything of this kind */
     _SCRIPT_MAX,

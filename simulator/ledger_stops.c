@@ -29,6 +29,12 @@ void ledger_unit_fenced(struct sim *sim, struct unit *unit)
                 (double)(unit->fenced_deadline_us - node_boot_us(sim, unit->node)) / 1e6);
 }
 
+/* Whoever stops an agent for good stops what it started. */
+static bool agent_leaves(const struct sim_node *node)
+{
+    return node->agent != NULL && agent_core_is_stopping(node->agent->core);
+}
+
 /* ledger_unit_told - it gets SIGTERM */
 void ledger_unit_told(struct sim *sim, struct unit *unit)
 {
@@ -38,7 +44,7 @@ void ledger_unit_told(struct sim *sim, struct unit *unit)
     unit->job->roles[unit->role].n_live--;
     known->end = END_TOLD;
     if (unit->fence.cause == FENCE_STOPPED && known->state != PROCESS_STOPPING &&
-        !process_state_is_final(known->state))
+        !process_state_is_final(known->state) && !agent_leaves(unit->node))
         violate(sim, "stop",
                 "job %s: %s-%u.%" PRIu64 " on %s is told to end, but is on record as %s",
                 unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation,
@@ -50,7 +56,7 @@ void ledger_unit_killed(struct sim *sim, const struct unit *unit)
 {
     uint64_t grace_us = sim->submissions[unit->job->submission].spec->grace_us;
 
-    if (sim->now_us - unit->told_us >= grace_us ||
+    if (sim->now_us - unit->told_us >= grace_us || agent_leaves(unit->node) || /* told twice */
         (unit->fence.fenced &&
          lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, KILL_PART)))
         return;

@@ -174,6 +174,11 @@ static void cut_clients(struct sim *sim, const struct script *script)
     heal_after(sim, script);
 }
 
+static void stop_agent(struct sim *sim, const struct script *script)
+{
+    agent_stop(sim, target(sim, script), script->for_us);
+}
+
 static void fail_starts(struct sim *sim, const struct script *script)
 {
     last_until(sim, script, &target(sim, script)->starts_fail_until_us);
@@ -224,6 +229,7 @@ static const struct {
     [SCRIPT_DISK_SLOW] = { "disk-slow", slow_disk },
     [SCRIPT_FOREIGN] = { "foreign", foreign },
     [SCRIPT_CUT_CLIENTS] = { "cut-clients", cut_clients },
+    [SCRIPT_AGENT_STOP] = { "agent-stop", stop_agent },
     [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
     [SCRIPT_CALM] = { "calm", calm },
 };
