@@ -15,6 +15,8 @@
 #define DEEP_UNITS_PER_TURN 200
 /* in the calm the scheduler has heard of every end by then: a lease of 30 s, a margin of 10 s */
 #define RECORDS_LAG_US (60 * USEC_PER_SEC)
+/* beside lease and grace: machines that boot, agents that join, calls that are made again */
+#define KILL_SLACK_US (30 * USEC_PER_SEC)
 
 static uint64_t every(uint32_t configured, size_t size, size_t units)
 {
@@ -129,6 +131,21 @@ void check_rest(struct sim *sim)
         if (truth != NULL && sim->submissions[i].work.kind == SIM_WORK_FOREVER &&
             truth->state == JOB_RUNNING)
             check_runs(sim, truth);
+    }
+}
+
+/* A lease that runs out, then the grace; nothing of it is asked for twice. */
+void check_kills(struct sim *sim, uint64_t since_us)
+{
+    for (uint32_t i = 0; i < sim->n_submissions; i++) {
+        const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
+        uint64_t limit_us = sim->config.lease_us + sim->config.lease_margin_us + KILL_SLACK_US +
+                            sim->submissions[i].spec->grace_us;
+
+        if (truth != NULL && truth->killed && !job_state_is_final(truth->state) &&
+            sim->now_us > MAX_OF(truth->killed_us, since_us) + limit_us)
+            violate(sim, "killed", "job %s was killed and is %s still, more than %.0f s later",
+                    truth->name, job_state_to_string(truth->state), (double)limit_us / 1e6);
     }
 }
 

@@ -440,7 +440,7 @@ struct truth_task {
 };
 
 /* What the core took and is not on disk yet. */
-enum pending_kind { PENDING_LEASE, PENDING_FINISH, PENDING_SCALE, PENDING_NODE };
+enum pending_kind { PENDING_LEASE, PENDING_FINISH, PENDING_SCALE, PENDING_NODE, PENDING_KILL };
 struct pending {
     enum pending_kind kind;
     struct truth_job *job; /* NULL: NODE */
@@ -466,6 +466,8 @@ struct truth_job {
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
     uint64_t records_accepted;
     bool kill_acknowledged;
+    bool killed;        /* committed: and it was not ending in another way already */
+    uint64_t killed_us; /* when that was committed */
     uint64_t started_us, ended_us;
     uint32_t resizes;
     uint64_t cpu_now, cpu_since_us, cpu_used_us;
@@ -498,6 +500,8 @@ void ledger_task_leased(struct sim *sim, const struct job *job, const struct tas
                         uint64_t holder);
 void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,
                           uint64_t holder);
+/* ledger_killed - the core took it for a job that was not ending already */
+void ledger_killed(struct sim *sim, const struct job *job);
 void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op);
 void ledger_node_told(struct sim *sim, uint32_t op); /* its state, or that it is removed */
 void ledger_acknowledged(struct sim *sim, const struct operation *op);
@@ -508,6 +512,8 @@ void check_deep(struct sim *sim);
 void check_durable(struct sim *sim);
 /* check_rest - in the calm: what is on record as running for long really runs */
 void check_rest(struct sim *sim);
+/* check_kills - in the calm, from since_us on: what was killed ends soon */
+void check_kills(struct sim *sim, uint64_t since_us);
 /* check_calm - after the last fault and time enough: nothing is left to be done */
 void check_calm(struct sim *sim);
 

@@ -117,6 +117,11 @@ void ledger_task_finished(struct sim *sim, const struct job *job, const struct t
     pending->holder = holder;
 }
 
+void ledger_killed(struct sim *sim, const struct job *job)
+{
+    (void)pend(sim, PENDING_KILL, job);
+}
+
 void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op)
 {
     pend(sim, PENDING_SCALE, job)->op = op;
@@ -181,6 +186,14 @@ static void apply_scale(struct sim *sim, const struct pending *pending)
     }
 }
 
+static void apply_kill(struct sim *sim, const struct pending *pending)
+{
+    if (pending->job->killed)
+        return;
+    pending->job->killed = true;
+    pending->job->killed_us = sim->now_us;
+}
+
 /* A node that joins after its removal is a new one, which takes processes. */
 static void apply_node(struct sim *sim, const struct pending *pending)
 {
@@ -193,10 +206,8 @@ static void apply_node(struct sim *sim, const struct pending *pending)
 static void apply_pending(struct sim *sim)
 {
     static void (*const apply[])(struct sim *, const struct pending *) = {
-        [PENDING_LEASE] = apply_task,
-        [PENDING_FINISH] = apply_task,
-        [PENDING_SCALE] = apply_scale,
-        [PENDING_NODE] = apply_node,
+        [PENDING_LEASE] = apply_task, [PENDING_FINISH] = apply_task, [PENDING_SCALE] = apply_scale,
+        [PENDING_NODE] = apply_node,  [PENDING_KILL] = apply_kill,
     };
     struct ledger *ledger = &sim->ledger;
 
@@ -337,6 +348,9 @@ static void commit_job(struct sim *sim, const struct job *job)
     if (job_state_is_final(truth->state) && truth->state != job->state)
         violate(sim, "replay", "job %s was %s and is %s", truth->name,
                 job_state_to_string(truth->state), job_state_to_string(job->state));
+    if (truth->killed && job->state != JOB_KILLED && job->state != JOB_STOPPING)
+        violate(sim, "killed", "job %s was killed and is %s (%s)", truth->name,
+                job_state_to_string(job->state), job->reason_code);
     truth->state = job->state;
     truth->resizes = job->resizes;
     if (job_state_is_final(job->state) && truth->ended_us == NEVER_US)

@@ -122,6 +122,7 @@ static void run_to_end(struct sim *sim, const struct schedule *schedule)
     while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim)) {
         end_quarantines(sim);
         sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);
+        check_kills(sim, schedule->calm_us);
     }
     if (!sim->violated)
         check_calm(sim);

@@ -469,13 +469,25 @@ static void on_submit(struct sim *sim, struct message *request)
         send_answer(sim, answer);
 }
 
+/* What is stopping ends as it was to end, but what was to be queued again. */
+static bool is_ending(const struct job *job)
+{
+    return job_state_is_final(job->state) ||
+           (job->state == JOB_STOPPING && !streq(job->reason_code, "requeued"));
+}
+
 static void on_kill(struct sim *sim, struct message *request)
 {
     struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    bool was_ending = job == NULL || is_ending(job);
     int r = job == NULL
                 ? -ENOENT
                 : cluster_kill_job(sim->server.cluster, job, NULL, server_instant(sim), NULL);
 
+    if (r == 0 && !was_ending)
+        ledger_killed(sim, job);
+    if (r == 0 && sim->config.mutant == SIM_MUTANT_KILL_FAILS)
+        (void)snprintf(job->reason_code, sizeof job->reason_code, "failed");
     if (r < 0)
         refuse(sim, request, status_of(r));
     else

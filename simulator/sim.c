@@ -37,6 +37,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_STOP_UNASKED] = "stop-unasked",
     [SIM_MUTANT_GRACE_HALVED] = "grace-halved",
     [SIM_MUTANT_FENCE_TOO_EARLY] = "fence-too-early",
+    [SIM_MUTANT_KILL_FAILS] = "kill-fails",
     [SIM_MUTANT_TIMER_SPINS] = "timer-spins",
 };
 

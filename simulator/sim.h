@@ -53,6 +53,7 @@ enum sim_mutant {
     SIM_MUTANT_GRACE_HALVED,    /* orders give half of the grace that the job asked for */
     SIM_MUTANT_FENCE_TOO_EARLY, /* supervisors take the lease for twice as long as it is */
     SIM_MUTANT_TIMER_SPINS,     /* an agent's timer is due again at once */
+    SIM_MUTANT_KILL_FAILS,      /* a kill stops the job as if it had failed */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
