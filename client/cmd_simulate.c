@@ -141,6 +141,12 @@ static int run(const struct invocation *invocation)
         return wrong_use("either a FILE or --experiment, not both");
     if (scenario && faults)
         return wrong_use("that option does not go with a scenario");
+    if (options->common.server != NULL || options->common.token_file != NULL)
+        return wrong_use("it asks no server: leave --server and --token-file out");
+    if (options->common.json && options->every_us != 0)
+        return wrong_use("--every prints lines for people: leave it or --json out");
+    if (scenario && options->seed > INT64_MAX)
+        return wrong_use("--seed is larger than 9223372036854775807, the largest seed");
     if (!scenario && wants_scenario(options))
         return wrong_use("that option goes with a FILE or --experiment");
     if (!scenario && !faults && options->seed == 0 && !options->trace)

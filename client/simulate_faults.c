@@ -300,6 +300,9 @@ static int check(const struct series *series, const struct policy **ret_policy,
 
     if (options->seed != 0 && (options->seeds != 0 || options->first_seed != 0 || options->night))
         return edl_error_set(error, -EINVAL, "--seed is one seed: leave the others out");
+    if (options->seed > INT64_MAX || options->first_seed > INT64_MAX)
+        return edl_error_set(error, -EINVAL, "%s is larger than %" PRId64 ", the largest seed",
+                             options->seed > INT64_MAX ? "--seed" : "--first-seed", INT64_MAX);
     if (options->night && options->seeds != 0)
         return edl_error_set(error, -EINVAL, "--night runs until stopped: leave --seeds out");
     if (options->trace && options->seed == 0)
@@ -322,7 +325,7 @@ static int run_series(struct series *series, const struct policy *policy, struct
                                             : SEEDS_DEFAULT;
     int r = 0;
 
-    for (uint64_t i = 0; i < wanted && r == 0 && !stop_wanted; i++) {
+    for (uint64_t i = 0; i < wanted && i <= INT64_MAX - first && r == 0 && !stop_wanted; i++) {
         r = run_seed(series, first + i, policy, error);
         tell_progress(series, wanted);
         if (series->violations > 0 && !options->night)
@@ -348,6 +351,8 @@ int simulate_faults(const struct simulate_options *options)
     if (r < 0)
         return report_error(&error);
     catch_signals();
+    /* who reads that the night began may end it before its first seed */
+    remember_seed(&series, options->seed != 0 ? options->seed : MAX_OF(options->first_seed, 1));
     if (options->night) {
         (void)fprintf(stderr,
                       "%s faults from seed %" PRIu64 " on; SIGINT or SIGTERM ends the night\n",

@@ -86,6 +86,13 @@ status_of 2 edl simulate --experiment case9
 says 'one of case1'
 status_of 2 edl simulate "$scenario" --faults mixed
 status_of 2 edl simulate --seed 3 --seeds 4
+status_of 2 edl simulate --seed 9223372036854775808
+says 'larger than 9223372036854775807'
+status_of 2 edl simulate "$scenario" --seed 9223372036854775808
+status_of 2 edl simulate "$scenario" --json --every 30s
+says 'leave it or --json out'
+status_of 2 edl simulate --faults none --server http://localhost:1
+says 'asks no server'
 status_of 2 edl simulate "$work/none.yaml"
 printf 'nodes: [{cpu: 1, memroy: 1Gi}]\n' >"$work/bad.yaml"
 status_of 2 edl simulate "$work/bad.yaml"
