@@ -169,9 +169,11 @@ static void print_violation(struct series *series, uint64_t seed, const struct s
     const char *schedule = result->schedule != NULL ? result->schedule : "";
 
     if (series->options->common.json) {
-        tell_json(series, json_pack("{s:I, s:f, s:s, s:s, s:s, s:s}", "seed", (json_int_t)seed,
-                                    "at_s", at_s, "violation", result->violation, "history",
-                                    history, "schedule", schedule, "replay", replay));
+        tell_json(series, json_pack("{s:I, s:f, s:s, s:s, s:f, s:s, s:s, s:s}", "seed",
+                                    (json_int_t)seed, "at_s", at_s, "violation", result->violation,
+                                    "shortened", result->shorter, "shortened_at_s",
+                                    (double)result->shorter_us / USEC_PER_SEC, "history", history,
+                                    "schedule", schedule, "replay", replay));
         return;
     }
     (void)printf("seed %" PRIu64 ": violated after %.6f s: %s\n", seed, at_s, result->violation);
@@ -179,7 +181,9 @@ static void print_violation(struct series *series, uint64_t seed, const struct s
         (void)printf("\nWhat was to happen (%" PRIu32 " of %" PRIu32 " entries are enough):\n%s",
                      result->schedule_left, result->schedule_full, schedule);
     if (*history != '\0')
-        (void)printf("\nThe last events before it:\n%s", history);
+        (void)printf(
+            "\nThe shortened history is violated after %.6f s: %s\nThe last events before it:\n%s",
+            (double)result->shorter_us / USEC_PER_SEC, result->shorter, history);
     (void)printf("\nreplay: %s\n\n", replay);
 }
 

@@ -240,6 +240,8 @@ struct sim_result {
     uint64_t violated_us; /* when */
     uint64_t seen[_SIM_SEEN_MAX];
     char violation[400];    /* "" when !failed */
+    char shorter[400];      /* the violation of the shortened history; "" when not shortened */
+    uint64_t shorter_us;    /* and when it came */
     char *history;          /* owned: last events before it, a line each; NULL when !failed */
     char *schedule;         /* owned: what was to happen, shrunk; NULL when !failed */
     uint32_t schedule_full; /* entries before shrinking */

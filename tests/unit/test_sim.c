@@ -350,6 +350,9 @@ static void test_failing_schedule_is_shrunk(void **state)
     assert_true(result.failed);
     assert_true(result.schedule_left < result.schedule_full / 2);
     assert_non_null(strstr(result.history, "VIOLATION durable"));
+    assert_non_null(strstr(result.shorter, "durable: "));
+    assert_non_null(strstr(result.shorter, strstr(result.violation, " was acknowledged")));
+    assert_true(result.shorter_us > 0);
     assert_non_null(strstr(result.schedule, "submit"));
     sim_result_done(&result);
 }
