@@ -18,9 +18,9 @@
 /* beside lease and grace: machines that boot, agents that join, calls that are made again */
 #define KILL_SLACK_US (30 * USEC_PER_SEC)
 
-static uint64_t every(uint32_t configured, size_t size, size_t units)
+static uint64_t every(size_t size, size_t units)
 {
-    return configured != 0 ? configured : 1 + size / units;
+    return 1 + size / units;
 }
 
 static void check_replay(struct sim *sim)
@@ -76,15 +76,12 @@ void check_turn(struct sim *sim, bool committed)
     struct ledger *ledger = &sim->ledger;
     size_t size = ledger->size + sim->n_nodes;
 
-    if (sim->config.no_checks)
-        return;
-    if (committed && ++ledger->commits_unchecked >=
-                         every(sim->config.replay_every, size, REPLAY_UNITS_PER_COMMIT)) {
+    if (committed && ++ledger->commits_unchecked >= every(size, REPLAY_UNITS_PER_COMMIT)) {
         ledger->commits_unchecked = 0;
         check_replay(sim);
     }
     if ((committed || sim->server.planned) &&
-        ++ledger->turns_unchecked >= every(sim->config.deep_every, size, DEEP_UNITS_PER_TURN)) {
+        ++ledger->turns_unchecked >= every(size, DEEP_UNITS_PER_TURN)) {
         ledger->turns_unchecked = 0;
         check_deep(sim);
     }

@@ -76,7 +76,6 @@ void client_answer(struct sim *sim, const struct message *answer)
         retry_later(sim, answer->op);
         return;
     }
-    op->serial = answer->serial;
     op->acknowledged = answer->status == 200 || answer->status == 201;
     if (op->acknowledged)
         ledger_acknowledged(sim, op);

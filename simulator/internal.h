@@ -162,7 +162,7 @@ struct message {
     struct task_ref ref;
     bool returned, finished, save_model, wait;
     /* clients */
-    uint64_t job_id, serial;
+    uint64_t job_id;
 };
 
 struct message *message_new(struct sim *sim, enum call_kind kind);
@@ -342,8 +342,7 @@ struct operation {
     char role[ROLE_NAME_MAX + 1];
     uint32_t min, max;
     enum node_state state;
-    uint64_t call;   /* under way */
-    uint64_t serial; /* that the server gave it; of the answer */
+    uint64_t call; /* under way */
     bool acknowledged, done;
     unsigned failures;
     uint64_t random;
@@ -362,7 +361,7 @@ struct server {
     struct memory_store *store; /* owned; the disk */
     uint64_t generation;
     uint64_t commits;
-    uint64_t joins, serials;
+    uint64_t joins;
     uint64_t boot_base_us;
     int64_t wall_offset_us;
     uint64_t random;
@@ -565,8 +564,8 @@ struct sim {
     struct sim_node **nodes; /* owned */
     uint32_t n_nodes, cap_nodes;
     uint64_t unit_serial, call_serial, agent_serial;
-    char *texts[64]; /* owned; see text_kept */
-    size_t n_texts;
+    char **texts; /* owned; see text_kept */
+    size_t n_texts, cap_texts;
     struct submission *submissions; /* owned */
     uint32_t n_submissions, cap_submissions;
     struct operation *operations; /* owned */

@@ -398,14 +398,6 @@ static void on_saved(struct sim *sim, struct message *request)
 
 /* --- people --- */
 
-static struct message *told(struct sim *sim, const struct message *request, int status)
-{
-    struct message *answer = answer_new(sim, request, status);
-
-    answer->serial = ++sim->server.serials;
-    return answer;
-}
-
 static void spoil_spec(const struct sim *sim, struct job_spec *spec)
 {
     for (size_t i = 0; i < spec->n_roles; i++) {
@@ -436,7 +428,7 @@ static bool answer_again(struct sim *sim, const struct message *request)
 
     if (made == NULL)
         return false;
-    answer = told(sim, request, 201);
+    answer = answer_new(sim, request, 201);
     answer->job_id = made->id;
     server_hold(sim, answer); /* it may be of this very turn */
     return true;
@@ -460,7 +452,7 @@ static void on_submit(struct sim *sim, struct message *request)
         (void)job_spec_free(spec);
     else
         (void)ledger_job_made(sim, job, op->submission);
-    answer = told(sim, request, r == 0 ? 201 : status_of(r));
+    answer = answer_new(sim, request, r == 0 ? 201 : status_of(r));
     /* the document of a name that is taken tells whose it is */
     answer->job_id = job != NULL ? job->id : 0;
     if (r == 0 || is_ahead(sim)) /* that a name is taken may be news, too */
@@ -491,7 +483,7 @@ static void on_kill(struct sim *sim, struct message *request)
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
-        server_hold(sim, told(sim, request, 200));
+        server_hold(sim, answer_new(sim, request, 200));
 }
 
 static void on_scale(struct sim *sim, struct message *request)
@@ -507,7 +499,7 @@ static void on_scale(struct sim *sim, struct message *request)
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
-        server_hold(sim, told(sim, request, 200));
+        server_hold(sim, answer_new(sim, request, 200));
 }
 
 static void on_node_state(struct sim *sim, struct message *request)
@@ -525,7 +517,7 @@ static void on_node_state(struct sim *sim, struct message *request)
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
-        server_hold(sim, told(sim, request, 200));
+        server_hold(sim, answer_new(sim, request, 200));
 }
 
 static void on_node_remove(struct sim *sim, struct message *request)
@@ -539,7 +531,7 @@ static void on_node_remove(struct sim *sim, struct message *request)
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
-        server_hold(sim, told(sim, request, 200));
+        server_hold(sim, answer_new(sim, request, 200));
     if (r == 0 && node != NULL) {
         ledger_node_told(sim, request->op);
         server_node_removed(sim, number);

@@ -152,6 +152,7 @@ struct sim *sim_free(struct sim *sim)
     free(sim->operations);
     for (size_t i = 0; i < sim->n_texts; i++)
         free(sim->texts[i]);
+    free(sim->texts);
     while ((message = sim->free_messages) != NULL) {
         sim->free_messages = message->next;
         free(message);

@@ -118,10 +118,6 @@ struct sim_config {
     uint32_t tail_ppm; /* so many take up to tail_us instead */
     uint64_t tail_us;
     uint32_t loss_ppm, duplicate_ppm;
-    /* checks */
-    bool no_checks;        /* experiments that were checked with other seeds */
-    uint32_t replay_every; /* compare state and store every so many commits; 0: by size */
-    uint32_t deep_every;   /* cluster_check and the whole ledger every so many turns; 0: by size */
     enum sim_mutant mutant;
     FILE *trace; /* borrowed; every event one line; NULL: none */
 };
