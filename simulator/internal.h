@@ -430,6 +430,8 @@ struct truth_process {
     bool began; /* it really ran */
     uint32_t boot;
     enum real_end end;
+    bool finished;        /* by itself, with 0 */
+    uint64_t stop_commit; /* that asked it to end, 0 none */
 };
 
 struct truth_task {
@@ -456,7 +458,8 @@ struct truth_job {
     uint32_t n_roles;
     bool exists; /* committed */
     enum job_state state;
-    bool gang_complete;              /* was, once, in a committed state */
+    bool gang_complete;              /* was in a committed state since it was queued */
+    uint64_t stop_commit;            /* the last one that asked a process of it to end */
     struct truth_process *processes; /* owned, by incarnation */
     uint64_t n_processes;
     uint32_t n_live; /* units that are there */
@@ -491,6 +494,8 @@ void ledger_restored(struct sim *sim);
 void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
 void ledger_unit_runs(struct sim *sim, struct unit *unit);
 void ledger_unit_gone(struct sim *sim, struct unit *unit);
+/* ledger_stops_committed - of a job whose processes were asked to end by this commit */
+void ledger_stops_committed(struct sim *sim, const struct truth_job *truth);
 /* ledger_unit_fenced - its supervisor saw the lease run out */
 void ledger_unit_fenced(struct sim *sim, struct unit *unit);
 void ledger_unit_told(struct sim *sim, struct unit *unit);         /* SIGTERM */

@@ -258,6 +258,12 @@ static void commit_event(struct sim *sim, const struct effect *effect)
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
     sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
+    if (streq(effect->event, "job-queued")) { /* it may have left the queue since, in one turn */
+        struct truth_job *truth = ledger_job(sim, effect->job->id);
+
+        if (truth != NULL)
+            truth->gang_complete = false; /* it held nothing, and starts as a whole */
+    }
     if (!streq(effect->event, "node-lost"))
         return;
     sim->seen[SIM_SEEN_NODES_LOST]++;
@@ -302,6 +308,8 @@ static void commit_process(struct sim *sim, const struct process *process)
     }
     if (process->state == PROCESS_LOST && known->state != PROCESS_LOST)
         check_lost(sim, truth, known, process);
+    if (process->state == PROCESS_STOPPING && known->state != PROCESS_STOPPING)
+        known->stop_commit = truth->stop_commit = sim->server.commits;
     known->state = process->state;
 }
 
@@ -378,6 +386,13 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
         } else if (effects[i].kind == EFFECT_SAVE_TASKS) {
             check_records(sim, ledger_job(sim, effects[i].job->id), effects[i].job);
         }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct truth_job *truth =
+            effects[i].kind == EFFECT_SAVE_JOB ? ledger_job(sim, effects[i].job->id) : NULL;
+
+        if (truth != NULL && truth->stop_commit == sim->server.commits)
+            ledger_stops_committed(sim, truth);
     }
 }
 

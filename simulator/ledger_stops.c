@@ -2,7 +2,9 @@
 /* ledger_stops.c - what makes a process that really runs end, and whether it had to
  *
  * A stop needs a record of it, or a lease that ran out: looked at when SIGTERM and SIGKILL come,
- * with the lease file and the job's own document, not with what an order says. */
+ * with the lease file and the job's own document, not with what an order says. And a stop that is
+ * committed leaves its job the minimum, unless the job is over, lacks something anyhow, or people
+ * drain the node. */
 #include <inttypes.h>
 
 #include "simulator/internal.h"
@@ -64,4 +66,55 @@ void ledger_unit_killed(struct sim *sim, const struct unit *unit)
             "job %s: %s-%u.%" PRIu64 " on %s is killed after %.3f s of %.3f s of grace",
             unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation, unit->node->name,
             (double)(sim->now_us - unit->told_us) / 1e6, (double)grace_us / 1e6);
+}
+
+/* --- the minimum --- */
+
+struct standing {
+    uint32_t staying; /* on record and not asked to end */
+    uint32_t stopped; /* by this commit, and nothing outside made it so */
+};
+
+static bool is_drained(const struct sim *sim, const struct truth_process *known)
+{
+    return known->node >= sim->n_nodes || sim->nodes[known->node]->wanted == NODE_DRAINING;
+}
+
+/* false: somebody finished, so that the job needs fewer from now on */
+static bool count_standing(const struct sim *sim, const struct truth_job *truth,
+                           struct standing ret[JOB_ROLES_MAX])
+{
+    for (uint64_t i = 0; i < truth->n_processes; i++) {
+        const struct truth_process *known = &truth->processes[i];
+
+        if (known->finished)
+            return false;
+        if (!known->exists || process_state_is_final(known->state))
+            continue;
+        if (known->state != PROCESS_STOPPING)
+            ret[known->role].staying++;
+        else if (known->stop_commit == sim->server.commits && known->end == END_NONE &&
+                 !is_drained(sim, known))
+            ret[known->role].stopped++;
+    }
+    return true;
+}
+
+/* ledger_stops_committed - of a job whose processes were asked to end by this commit */
+void ledger_stops_committed(struct sim *sim, const struct truth_job *truth)
+{
+    struct standing standing[JOB_ROLES_MAX] = { 0 };
+
+    if (truth->state == JOB_QUEUED || truth->state == JOB_STOPPING ||
+        job_state_is_final(truth->state) || !count_standing(sim, truth, standing))
+        return;
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (standing[r].staying + standing[r].stopped < truth->roles[r].min)
+            return; /* it lacked one before: to move another may help */
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (standing[r].staying < truth->roles[r].min)
+            violate(sim, "minimum",
+                    "job %s is %s and keeps %u of its %s, less than %u: %u are stopped",
+                    truth->name, job_state_to_string(truth->state), standing[r].staying,
+                    truth->roles[r].name, truth->roles[r].min, standing[r].stopped);
 }

@@ -211,6 +211,7 @@ void ledger_unit_gone(struct sim *sim, struct unit *unit)
     truth->n_live--;
     if (known->end == END_NONE)
         known->end = unit->fence.cause != FENCE_NONE ? END_TOLD : END_ITSELF;
+    known->finished = known->end == END_ITSELF && unit->node->up && unit->exit_code == 0;
     unit->node->cpu_used -= unit->cpu_millicores;
     unit->node->memory_used -= unit->memory_bytes;
     account(sim, truth, -(int64_t)unit->cpu_millicores);

@@ -165,10 +165,10 @@ void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const c
     TRACE(sim, "%s: %s-%u.%llu of job %llu ends: %d", unit->node->name, unit->id.role,
           unit->id.index, (unsigned long long)unit->id.incarnation,
           (unsigned long long)unit->id.job_id, code);
+    unit->exit_code = code;
     ledger_unit_gone(sim, unit);
     count_end(sim, unit, signal);
     unit->life = LIFE_GONE;
-    unit->exit_code = code;
     unit->exit_signal = signal;
     unit->exit_reason = unit->fence.cause == FENCE_LEASE     ? LEASE_REASON
                         : unit->fence.cause == FENCE_STOPPED ? "stopped"

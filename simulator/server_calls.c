@@ -490,8 +490,9 @@ static void on_scale(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
     struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    uint32_t min = sim->config.mutant == SIM_MUTANT_MINIMUM_LOWERED ? MIN_OF(op->min, 1U) : op->min;
     int r = job == NULL ? -ENOENT
-                        : cluster_scale_job(sim->server.cluster, job, op->role, op->min, op->max,
+                        : cluster_scale_job(sim->server.cluster, job, op->role, min, op->max,
                                             server_instant(sim), NULL);
 
     if (r == 0)

@@ -34,6 +34,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_GRANT_HALVED] = "grant-halved",
     [SIM_MUTANT_CORDON_IGNORED] = "cordon-ignored",
     [SIM_MUTANT_EXIT_HIDDEN] = "exit-hidden",
+    [SIM_MUTANT_MINIMUM_LOWERED] = "minimum-lowered",
     [SIM_MUTANT_STOP_UNASKED] = "stop-unasked",
     [SIM_MUTANT_GRACE_HALVED] = "grace-halved",
     [SIM_MUTANT_FENCE_TOO_EARLY] = "fence-too-early",

@@ -49,6 +49,7 @@ enum sim_mutant {
     SIM_MUTANT_GRANT_HALVED,    /* orders give half of the cores that the job asked for */
     SIM_MUTANT_CORDON_IGNORED,  /* a cordon is acknowledged and not carried out */
     SIM_MUTANT_EXIT_HIDDEN,     /* reports call processes running that have ended */
+    SIM_MUTANT_MINIMUM_LOWERED, /* the core is told to scale down to a minimum of one */
     SIM_MUTANT_STOP_UNASKED,    /* orders stop one that is on record as running */
     SIM_MUTANT_GRACE_HALVED,    /* orders give half of the grace that the job asked for */
     SIM_MUTANT_FENCE_TOO_EARLY, /* supervisors take the lease for twice as long as it is */

@@ -44,6 +44,7 @@ static const struct mutant_case {
     { SIM_MUTANT_GRANT_HALVED, "none", "grant", NULL, 20 },
     { SIM_MUTANT_CORDON_IGNORED, "none", "cordon", NULL, 20 },
     { SIM_MUTANT_EXIT_HIDDEN, "crash", "running", NULL, 60 },
+    { SIM_MUTANT_MINIMUM_LOWERED, "none", "minimum", NULL, 60 },
     { SIM_MUTANT_STOP_UNASKED, "none", "stop", "is told to end", 20 },
     { SIM_MUTANT_GRACE_HALVED, "none", "stop", "of grace", 60 },
     { SIM_MUTANT_FENCE_TOO_EARLY, "network", "stop", "is fenced", 20 },
