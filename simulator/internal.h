@@ -32,6 +32,7 @@ enum event_kind {
     EVENT_TAIL,         /* a: node, b: process serial: its last output was taken */
     EVENT_UNIT,         /* a: node, b: process serial, p unused: its life goes on */
     EVENT_SUPERVISOR,   /* a: node, b: process serial: fence and grace */
+    EVENT_THAWED,       /* a: node: what was late has happened */
     EVENT_PROGRAM,      /* a: node, b: process serial: what the program does */
     EVENT_COMMITTED,    /* b: generation of the server */
     EVENT_SERVER_TIMER, /* b: generation */
@@ -494,6 +495,8 @@ void ledger_restored(struct sim *sim);
 void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
 void ledger_unit_runs(struct sim *sim, struct unit *unit);
 void ledger_unit_gone(struct sim *sim, struct unit *unit);
+/* ledger_node_thawed - what is late has happened: what is there acts again */
+void ledger_node_thawed(struct sim *sim, const struct sim_node *node);
 /* ledger_stops_committed - of a job whose processes were asked to end by this commit */
 void ledger_stops_committed(struct sim *sim, const struct truth_job *truth);
 /* ledger_unit_fenced - its supervisor saw the lease run out */

@@ -121,6 +121,39 @@ static void check_bounds(struct sim *sim, const struct unit *unit, const struct 
                 max);
 }
 
+static void check_thawed(struct sim *sim, const struct unit *unit)
+{
+    const struct truth_role *role = &unit->job->roles[unit->role];
+    uint32_t max =
+        sim->now_us < role->max_before_until_us ? MAX_OF(role->max, role->max_before) : role->max;
+    const struct unit *other;
+    uint32_t n = 0;
+
+    DL_FOREACH2(role->slots[unit->id.index].live, other, slot_next)
+    if (other != unit && acts(sim, other))
+        violate(sim, "one-incarnation",
+                "%s thaws with job %s %s-%u.%" PRIu64 ", of which %" PRIu64 " acts on %s",
+                unit->node->name, unit->job->name, unit->id.role, unit->id.index,
+                unit->id.incarnation, other->id.incarnation, other->node->name);
+    for (uint32_t i = 0; i < role->n_slots; i++)
+        DL_FOREACH2(role->slots[i].live, other, slot_next)
+    n += !other->told && acts(sim, other);
+    if (n > max && !unit->told)
+        violate(sim, "bounds", "%s thaws, and job %s has %u of %s, more than %u", unit->node->name,
+                unit->job->name, n, role->name, max);
+}
+
+void ledger_node_thawed(struct sim *sim, const struct sim_node *node)
+{
+    const struct unit *unit;
+
+    if (node->frozen)
+        return;
+    DL_FOREACH(node->units, unit)
+    if (unit->job != NULL && is_there(unit))
+        check_thawed(sim, unit);
+}
+
 static void check_committed(struct sim *sim, const struct unit *unit, uint64_t commit)
 {
     const struct truth_process *known = unit->id.incarnation < unit->job->n_processes

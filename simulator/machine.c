@@ -246,9 +246,12 @@ static void thaw_late(struct sim *sim, struct sim_node *node)
     for (size_t i = 0; i < node->n_late; i++) {
         const struct event *late = &node->late[i];
 
-        sim_at(sim, sim->now_us, late->kind, late->a, late->b, late->p);
+        if (sim->config.mutant != SIM_MUTANT_THAW_UNFENCED || late->kind != EVENT_SUPERVISOR)
+            sim_at(sim, sim->now_us, late->kind, late->a, late->b, late->p);
     }
     node->n_late = 0;
+    if (!node->frozen)
+        sim_after(sim, 1, EVENT_THAWED, node->number, 0); /* others may thaw now, too */
 }
 
 void machine_thaw(struct sim *sim, struct sim_node *node)

@@ -37,6 +37,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_MINIMUM_LOWERED] = "minimum-lowered",
     [SIM_MUTANT_STOP_UNASKED] = "stop-unasked",
     [SIM_MUTANT_GRACE_HALVED] = "grace-halved",
+    [SIM_MUTANT_THAW_UNFENCED] = "thaw-unfenced",
     [SIM_MUTANT_FENCE_TOO_EARLY] = "fence-too-early",
     [SIM_MUTANT_KILL_FAILS] = "kill-fails",
     [SIM_MUTANT_TIMER_SPINS] = "timer-spins",
@@ -305,6 +306,9 @@ static void dispatch(struct sim *sim, const struct event *event)
         break;
     case EVENT_SUPERVISOR:
         on_supervisor(sim, sim->nodes[event->a], event->b);
+        break;
+    case EVENT_THAWED:
+        ledger_node_thawed(sim, sim->nodes[event->a]);
         break;
     case EVENT_PROGRAM:
         on_program(sim, sim->nodes[event->a], event->b);

@@ -52,6 +52,7 @@ enum sim_mutant {
     SIM_MUTANT_MINIMUM_LOWERED, /* the core is told to scale down to a minimum of one */
     SIM_MUTANT_STOP_UNASKED,    /* orders stop one that is on record as running */
     SIM_MUTANT_GRACE_HALVED,    /* orders give half of the grace that the job asked for */
+    SIM_MUTANT_THAW_UNFENCED,   /* supervisors of a machine that thaws do not look at the lease */
     SIM_MUTANT_FENCE_TOO_EARLY, /* supervisors take the lease for twice as long as it is */
     SIM_MUTANT_TIMER_SPINS,     /* an agent's timer is due again at once */
     SIM_MUTANT_KILL_FAILS,      /* a kill stops the job as if it had failed */

@@ -47,6 +47,7 @@ static const struct mutant_case {
     { SIM_MUTANT_MINIMUM_LOWERED, "none", "minimum", NULL, 60 },
     { SIM_MUTANT_STOP_UNASKED, "none", "stop", "is told to end", 20 },
     { SIM_MUTANT_GRACE_HALVED, "none", "stop", "of grace", 60 },
+    { SIM_MUTANT_THAW_UNFENCED, "clock", "one-incarnation", "thaws", 200 },
     { SIM_MUTANT_FENCE_TOO_EARLY, "network", "stop", "is fenced", 20 },
     { SIM_MUTANT_STOP_IGNORED, "none", "killed", "still", 20 },
     { SIM_MUTANT_KILL_FAILS, "none", "killed", NULL, 20 },
