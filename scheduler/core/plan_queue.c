@@ -65,9 +65,7 @@ static bool waits_for_stops(const struct plan *plan, const struct job *job,
     if (!stops_in_places(job))
         return false;
     return is_over(planner->held.cpu_millicores, planner->stopping.cpu_millicores,
-                   need.cpu_millicores, planner->total.cpu_millicores, permille) ||
-           is_over(planner->held.gpus, planner->stopping.gpus, need.gpus, planner->total.gpus,
-                   permille);
+                   need.cpu_millicores, planner->total.cpu_millicores, permille);
 }
 
 static bool try_now(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
