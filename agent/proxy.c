@@ -204,7 +204,8 @@ static void handle(struct http_request *request, void *userdata)
 
 #define ROUTE(method_, path_)                                                                      \
     {                                                                                              \
-        method_, path_, handle, 0, BODY_MAX_BYTES, "passed on", HTTP_QUERY_ANY                     \
+        .method = method_, .path = path_, .handler = handle, .max_body_bytes = BODY_MAX_BYTES,     \
+        .query = HTTP_QUERY_ANY                                                                    \
     }
 #define ROUTES(path_)                                                                              \
     ROUTE("GET", path_), ROUTE("POST", path_), ROUTE("PUT", path_), ROUTE("PATCH", path_),         \

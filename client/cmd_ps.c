@@ -88,7 +88,8 @@ static int run(const struct invocation *invocation)
 
     if (status != STATUS_OK)
         return status;
-    status = server_get(&server, &answer, "/jobs?state=%s", options->all ? "all" : "active");
+    status = server_list(&server, options->all ? "/jobs?state=all" : "/jobs?state=active", "jobs",
+                         &answer);
     server_clear(&server);
     if (status != STATUS_OK)
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_scale.c - `edl scale`: change the bounds of a running job's role */
+/* cmd_scale.c - `edl scale`: change a job's bounds or priority */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -11,43 +11,95 @@
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/parse.h"
 
 struct scale_options {
     struct common_options common;
     const char *role;
+    const char *priority;
 };
 
 static const struct option_spec scale_options[] = {
     { "role", 'r', OPTION_TEXT, "ROLE", "which role (default: trainer)",
       offsetof(struct scale_options, role) },
+    { "priority", 0, OPTION_TEXT, "N", "who is served first while jobs wait (higher is sooner)",
+      offsetof(struct scale_options, priority) },
     { .name = NULL },
 };
+
+static int read_range(const char *range, const char *job, const char *role, json_t *body,
+                      struct edl_error *error)
+{
+    uint64_t min, max;
+
+    if (text_range(range, &min, &max) < 0) {
+        (void)edl_error_set(error, -EINVAL, "\"%s\" is no range of instances", range);
+        return edl_error_remedy(error, "edl scale %s 2:6", job);
+    }
+    (void)json_object_update_new(body, json_pack("{s:s,s:I,s:I}", "role", role, "min",
+                                                 (json_int_t)min, "max", (json_int_t)max));
+    return 0;
+}
+
+static int read_priority(const char *text, json_t *body, struct edl_error *error)
+{
+    int64_t priority;
+
+    if (parse_i64(text, &priority) < 0) {
+        (void)edl_error_set(error, -EINVAL, "--priority %s is not a whole number", text);
+        return edl_error_remedy(error, "0 is what jobs have by default, higher goes first");
+    }
+    (void)json_object_set_new(body, "priority", json_integer(priority));
+    return 0;
+}
+
+static int read_body(const struct invocation *invocation, json_t *body, struct edl_error *error)
+{
+    const struct scale_options *options = invocation->options;
+    const char *job = invocation->arguments.args[0];
+    int r = 0;
+
+    if (invocation->arguments.n_args > 1)
+        r = read_range(invocation->arguments.args[1], job,
+                       options->role != NULL ? options->role : "trainer", body, error);
+    if (r == 0 && options->priority != NULL)
+        r = read_priority(options->priority, body, error);
+    if (r < 0 || json_object_size(body) > 0)
+        return r;
+    (void)edl_error_set(error, -EINVAL, "there is nothing to change");
+    return edl_error_remedy(error, "edl scale %s 2:6, or edl scale %s --priority 10", job, job);
+}
+
+static void print_change(const json_t *answer, const json_t *body)
+{
+    (void)printf("job %s (%" PRIu64 ") %s:", json_text(answer, "name"), json_u64(answer, "id"),
+                 json_text(answer, "state"));
+    if (json_object_get(body, "min") != NULL)
+        (void)printf(" %s %" PRIu64 " to %" PRIu64, json_text(body, "role"), json_u64(body, "min"),
+                     json_u64(body, "max"));
+    if (json_object_get(body, "priority") != NULL)
+        (void)printf(" priority %" JSON_INTEGER_FORMAT,
+                     json_integer_value(json_object_get(body, "priority")));
+    (void)printf("\n");
+}
 
 static int run(const struct invocation *invocation)
 {
     const struct scale_options *options = invocation->options;
-    const char *job = invocation->arguments.args[0];
-    const char *range = invocation->arguments.args[1];
-    const char *role = options->role != NULL ? options->role : "trainer";
+    _cleanup_json_ json_t *body = json_object();
+    _cleanup_json_ json_t *answer = NULL;
     struct edl_error error = { 0 };
     struct server server;
-    uint64_t min;
-    uint64_t max;
 
-    if (text_range(range, &min, &max) < 0) {
-        (void)edl_error_set(&error, -EINVAL, "\"%s\" is no range of instances", range);
-        (void)edl_error_remedy(&error, "edl scale %s 2:6", job);
+    if (read_body(invocation, body, &error) < 0)
         return report_error(&error);
-    }
+
     int status = server_open(&options->common, &server);
 
     if (status != STATUS_OK)
         return status;
 
-    _cleanup_free_ char *path = job_path(job, "");
-    _cleanup_json_ json_t *body =
-        json_pack("{s:s, s:I, s:I}", "role", role, "min", (json_int_t)min, "max", (json_int_t)max);
-    _cleanup_json_ json_t *answer = NULL;
+    _cleanup_free_ char *path = job_path(invocation->arguments.args[0], "");
 
     status = server_request(&server, "PATCH", path, body, &answer);
     server_clear(&server);
@@ -56,22 +108,20 @@ static int run(const struct invocation *invocation)
     if (options->common.json)
         json_print(answer);
     else
-        (void)printf("job %s (%" PRIu64 ") %s: %s %" PRIu64 " to %" PRIu64 "\n",
-                     json_text(answer, "name"), json_u64(answer, "id"), json_text(answer, "state"),
-                     role, min, max);
+        print_change(answer, body);
     return STATUS_OK;
 }
 
 const struct verb verb_scale = {
     .name = "scale",
-    .usage = "JOB MIN:MAX [--role ROLE]",
-    .summary = "Change how many instances a job may have",
+    .usage = "JOB [MIN:MAX] [--role ROLE] [--priority N]",
+    .summary = "Change how many instances a job may have, or its priority",
     .details =
         "MIN:MAX, MIN-MAX or N (exactly N). The policy chooses the number between them; running\n"
         "processes that stay are not disturbed.",
     .options = scale_options,
     .options_size = sizeof(struct scale_options),
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 2,
     .run = run,
 };

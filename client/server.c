@@ -258,6 +258,29 @@ int server_get(struct server *server, json_t **ret, const char *format, ...)
     return server_request(server, "GET", path, NULL, ret);
 }
 
+int server_list(struct server *server, const char *path, const char *member, json_t **ret)
+{
+    json_t *all = NULL;
+    int status = server_get(server, &all, "%s", path);
+
+    while (status == STATUS_OK && json_is_string(json_object_get(all, "next"))) {
+        json_t *page = NULL;
+
+        status = server_get(server, &page, "%s&cursor=%s", path,
+                            json_string_value(json_object_get(all, "next")));
+        if (status != STATUS_OK)
+            break;
+        (void)json_array_extend(json_object_get(all, member), json_object_get(page, member));
+        (void)json_object_set(all, "next", json_object_get(page, "next"));
+        json_decref(page);
+    }
+    if (status == STATUS_OK)
+        *ret = all;
+    else
+        json_decref(all);
+    return status;
+}
+
 /* Newest revision among the events of an answer; unchanged when there is none. */
 static bool events_advance(const json_t *answer, uint64_t *revision)
 {

@@ -41,6 +41,10 @@ int server_request(struct server *server, const char *method, const char *path, 
 int server_get(struct server *server, json_t **ret, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* server_list - every page of a list as one answer: path has a query already; member names the
+ * array. Errors as server_request */
+int server_list(struct server *server, const char *path, const char *member, json_t **ret);
+
 /* server_event_revision - newest revision of GET /events, to wait from */
 int server_event_revision(struct server *server, uint64_t *ret_revision);
 

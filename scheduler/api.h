@@ -32,6 +32,7 @@ void api_healthz(struct http_request *request, void *userdata);
 void api_readyz(struct http_request *request, void *userdata);
 void api_version(struct http_request *request, void *userdata);
 void api_cluster(struct http_request *request, void *userdata);
+void api_openapi(struct http_request *request, void *userdata);
 
 /* api_metrics.c */
 void api_scrape(struct http_request *request, void *userdata);
@@ -41,7 +42,7 @@ void api_jobs_submit(struct http_request *request, void *userdata);
 void api_jobs_list(struct http_request *request, void *userdata);
 void api_job_show(struct http_request *request, void *userdata);
 void api_job_kill(struct http_request *request, void *userdata);
-void api_job_scale(struct http_request *request, void *userdata);
+void api_job_change(struct http_request *request, void *userdata);
 void api_job_processes(struct http_request *request, void *userdata);
 void api_job_why(struct http_request *request, void *userdata);
 

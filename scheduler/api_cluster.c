@@ -2,6 +2,7 @@
 /* api_cluster.c - whether it answers and takes work, and the cluster in sum */
 #include "scheduler/api.h"
 
+#include "scheduler/openapi/openapi.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -27,6 +28,15 @@ void api_version(struct http_request *request, void *userdata)
 {
     (void)userdata;
     http_reply_json(request, 200, json_pack("{s:s}", "version", EDL_VERSION));
+}
+
+void api_openapi(struct http_request *request, void *userdata)
+{
+    size_t n;
+    const struct http_route *table = routes(&n);
+
+    (void)userdata;
+    http_reply_json(request, 200, openapi_document(table, n));
 }
 
 struct sums {

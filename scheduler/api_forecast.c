@@ -81,14 +81,14 @@ int api_forecast_submit(struct scheduler *scheduler, struct http_request *reques
     return r;
 }
 
-int api_forecast_scale(struct scheduler *scheduler, struct http_request *request,
-                       const struct job *job, const struct job_bounds *bounds,
-                       struct edl_error *error)
+int api_forecast_change(struct scheduler *scheduler, struct http_request *request,
+                        const struct job *job, const struct job_change *change,
+                        struct edl_error *error)
 {
     struct forecast_options options = bounded(scheduler->cluster);
     struct forecast forecast;
-    int r = cluster_forecast_scale(scheduler->cluster, job, bounds->role, bounds->min, bounds->max,
-                                   clock_instant(), &options, &forecast, error);
+    int r = cluster_forecast_change(scheduler->cluster, job, change, clock_instant(), &options,
+                                    &forecast, error);
 
     if (r == 0)
         reply(scheduler, request, &forecast, NULL);

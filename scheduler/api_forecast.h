@@ -16,18 +16,13 @@ struct scheduler;
 int api_dry_run(const struct http_request *request, bool *ret, struct edl_error *error);
 
 /* Other bounds of a role, as PATCH /jobs/{job} gives them. */
-struct job_bounds {
-    const char *role; /* borrowed */
-    uint32_t min, max;
-};
-
 /* Each answers the request with 200 and the forecast, or returns what the real request would be
  * refused with and leaves the request alone. */
 int api_forecast_submit(struct scheduler *scheduler, struct http_request *request,
                         const struct job_spec *spec, const char *user, json_t *ignored,
                         struct edl_error *error);
-int api_forecast_scale(struct scheduler *scheduler, struct http_request *request,
-                       const struct job *job, const struct job_bounds *bounds,
-                       struct edl_error *error);
+int api_forecast_change(struct scheduler *scheduler, struct http_request *request,
+                        const struct job *job, const struct job_change *change,
+                        struct edl_error *error);
 int api_forecast_node(struct scheduler *scheduler, struct http_request *request,
                       const struct node *node, enum node_state state, struct edl_error *error);

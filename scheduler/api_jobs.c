@@ -11,12 +11,15 @@
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
+#include "scheduler/page.h"
+#include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 
 static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t id)
 {
@@ -97,32 +100,84 @@ static int query_state(struct http_request *request, const char *first, const ch
     return edl_error_remedy(error, "state=%s or state=%s", first, second);
 }
 
+/* ?cursor=N: the number of the last job of the page before */
+static int query_cursor(struct http_request *request, uint64_t *ret, struct edl_error *error)
+{
+    const char *cursor = http_request_query(request, "cursor");
+
+    *ret = 0;
+    if (cursor == NULL || parse_u64(cursor, ret) == 0)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "cursor=%.60s is not of an earlier answer", cursor);
+    return edl_error_remedy(error, "give what \"next\" says, or leave it out to begin anew");
+}
+
+/* Jobs are in the order of their numbers in both lists, so a page goes on where the last one ended
+ * whatever came or went since. */
+static const struct job *next_job(const struct cluster *cluster, const struct job *job, bool all)
+{
+    if (job == NULL)
+        return all ? cluster->jobs : cluster->active;
+    return all ? job->hh.next : job->active_next;
+}
+
+static const struct job *first_job(const struct cluster *cluster, uint64_t after, bool all)
+{
+    const struct job *job = after != 0 ? cluster_job(cluster, after) : NULL;
+
+    if (job != NULL && (all || !job_state_is_final(job->state)))
+        return next_job(cluster, job, all);
+    job = next_job(cluster, NULL, all);
+    while (job != NULL && job->id <= after) /* it has ended, or was forgotten */
+        job = next_job(cluster, job, all);
+    return job;
+}
+
 void api_jobs_list(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct edl_error error = { 0 };
-    json_t *jobs;
+    const struct job *job;
+    uint64_t limit, last;
+    json_t *jobs, *next = json_null();
     bool all;
 
-    if (query_state(request, "active", "all", &all, &error) < 0) {
+    if (query_state(request, "active", "all", &all, &error) < 0 ||
+        page_limit(request, &limit, &error) < 0 || query_cursor(request, &last, &error) < 0) {
         http_reply_error(request, &error);
         return;
     }
     jobs = json_array();
-    for (const struct job *job = scheduler->cluster->jobs; job != NULL; job = job->hh.next)
-        if (all || !job_state_is_final(job->state))
-            (void)json_array_append_new(jobs,
-                                        job_to_json(job, scheduler->options.policy->name, false));
-    http_reply_json(request, 200, json_pack("{s:o}", "jobs", jobs));
+    for (job = first_job(scheduler->cluster, last, all); job != NULL && limit > 0; limit--) {
+        (void)json_array_append_new(jobs, job_to_json(job, scheduler->options.policy->name, false));
+        last = job->id;
+        job = next_job(scheduler->cluster, job, all);
+    }
+    if (job != NULL)
+        next = json_sprintf("%" PRIu64, last);
+    http_reply_json(request, 200, json_pack("{s:o,s:o}", "jobs", jobs, "next", next));
+}
+
+static int check_seen(const struct http_request *request, const struct job *job,
+                      struct edl_error *error)
+{
+    char tag[ETAG_MAX];
+
+    etag_of_job(job, tag, sizeof tag);
+    return precondition_check(request, tag, error);
 }
 
 void api_job_show(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     const struct job *job = api_job(scheduler, request);
+    char tag[ETAG_MAX];
 
-    if (job != NULL)
-        http_reply_json(request, 200, job_to_json(job, scheduler->options.policy->name, true));
+    if (job == NULL)
+        return;
+    etag_of_job(job, tag, sizeof tag);
+    http_reply_header(request, "ETag", tag);
+    http_reply_json(request, 200, job_to_json(job, scheduler->options.policy->name, true));
 }
 
 void api_job_kill(struct http_request *request, void *userdata)
@@ -137,8 +192,12 @@ void api_job_kill(struct http_request *request, void *userdata)
 
     if (job == NULL)
         return;
-    r = body_object(request, &body, &error);
+    r = check_seen(request, job, &error);
+    if (r == 0)
+        r = body_object(request, &body, &error);
     field.object = body;
+    if (r == 0)
+        r = body_known(&field, "reason", &error);
     if (r == 0)
         r = body_string(&field, "reason", 200, &reason, &error);
     if (r == 0)
@@ -150,58 +209,96 @@ void api_job_kill(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
-/* Members that are left out keep their value. */
-static int read_bounds(const struct job *job, const json_t *body, struct job_bounds *ret,
-                       struct edl_error *error)
+/* A bound that is left out keeps its value. */
+static int read_bounds(const struct job *job, const struct body_field *field,
+                       struct job_change *change, struct edl_error *error)
 {
-    struct body_field field = { .object = body, .at = "" };
     const char *role = "trainer";
     uint64_t min, max;
-    int r = body_string(&field, "role", ROLE_NAME_MAX, &role, error);
-    int at;
+    int r = body_string(field, "role", ROLE_NAME_MAX, &role, error);
+    int at = job_spec_role(job->spec, role);
 
     if (r < 0)
         return r;
-    at = job_spec_role(job->spec, role);
     if (at < 0)
         return edl_error_at(error, -EINVAL, "/role", "job %s has no role \"%s\"", job->spec->name,
                             role);
     min = job->spec->roles[at].min;
     max = job->spec->roles[at].max;
-    r = body_u64(&field, "min", ROLE_INSTANCES_MAX, &min, error);
+    r = body_u64(field, "min", ROLE_INSTANCES_MAX, &min, error);
     if (r == 0)
-        r = body_u64(&field, "max", ROLE_INSTANCES_MAX, &max, error);
-    if (r == 0)
-        *ret = (struct job_bounds){ .role = role, .min = (uint32_t)min, .max = (uint32_t)max };
-    return r;
+        r = body_u64(field, "max", ROLE_INSTANCES_MAX, &max, error);
+    if (r < 0)
+        return r;
+    change->scale = true;
+    change->role = role;
+    change->min = (uint32_t)min;
+    change->max = (uint32_t)max;
+    return 0;
 }
 
-void api_job_scale(struct http_request *request, void *userdata)
+static int read_change(const struct job *job, const json_t *body, struct job_change *ret,
+                       struct edl_error *error)
+{
+    struct body_field field = { .object = body, .at = "" };
+    struct job_change change = { .scale = false };
+    int64_t priority = 0;
+    int r = body_known(&field, "role min max priority", error);
+
+    if (r == 0 && (body_has(&field, "min") || body_has(&field, "max")))
+        r = read_bounds(job, &field, &change, error);
+    if (r == 0)
+        r = body_i64(&field, "priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &priority, error);
+    if (r < 0)
+        return r;
+    change.prioritise = body_has(&field, "priority");
+    change.priority = (int32_t)priority;
+    if (!change.scale && !change.prioritise) {
+        (void)edl_error_set(error, -EINVAL, "there is nothing to change");
+        return edl_error_remedy(error, "give min, max or priority");
+    }
+    *ret = change;
+    return 0;
+}
+
+/* 202: the size follows when the policy has decided and processes have started or ended; "roles" of
+ * the job tell how far that is. */
+static void reply_changed(struct scheduler *scheduler, struct http_request *request,
+                          const struct job *job)
+{
+    struct held *held = held_new(request);
+
+    (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
+    held_build_after_commit(scheduler, held, 202, build_job, NULL, job->id);
+}
+
+void api_job_change(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct job *job = api_job(scheduler, request);
     struct edl_error error = { 0 };
-    struct job_bounds bounds;
+    struct job_change change;
     json_t *body = NULL;
     bool dry_run = false;
     int r;
 
     if (job == NULL)
         return;
-    r = api_dry_run(request, &dry_run, &error);
+    r = check_seen(request, job, &error);
+    if (r == 0)
+        r = api_dry_run(request, &dry_run, &error);
     if (r == 0)
         r = body_object(request, &body, &error);
     if (r == 0)
-        r = read_bounds(job, body, &bounds, &error);
+        r = read_change(job, body, &change, &error);
     if (r == 0 && dry_run)
-        r = api_forecast_scale(scheduler, request, job, &bounds, &error);
+        r = api_forecast_change(scheduler, request, job, &change, &error);
     else if (r == 0)
-        r = cluster_scale_job(scheduler->cluster, job, bounds.role, bounds.min, bounds.max,
-                              clock_instant(), &error);
+        r = cluster_change_job(scheduler->cluster, job, &change, clock_instant(), &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (!dry_run)
-        held_build_after_commit(scheduler, held_new(request), 200, build_job, NULL, job->id);
+        reply_changed(scheduler, request, job);
     json_decref(body);
 }
 

@@ -12,6 +12,7 @@
 #include "scheduler/body.h"
 #include "scheduler/node_json.h"
 #include "scheduler/orders.h"
+#include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/cleanup.h"
@@ -316,9 +317,13 @@ void api_nodes_list(struct http_request *request, void *userdata)
 void api_node_show(struct http_request *request, void *userdata)
 {
     const struct node *node = api_node(userdata, request);
+    char tag[ETAG_MAX];
 
-    if (node != NULL)
-        http_reply_json(request, 200, node_to_json(node));
+    if (node == NULL)
+        return;
+    etag_of_node(node, tag, sizeof tag);
+    http_reply_header(request, "ETag", tag);
+    http_reply_json(request, 200, node_to_json(node));
 }
 
 static int read_state(const json_t *body, enum node_state *ret, struct edl_error *error)
@@ -326,8 +331,10 @@ static int read_state(const json_t *body, enum node_state *ret, struct edl_error
     struct body_field must = { .object = body, .at = "", .required = true };
     const char *word;
     int state;
-    int r = body_string(&must, "state", 32, &word, error);
+    int r = body_known(&must, "state", error);
 
+    if (r == 0)
+        r = body_string(&must, "state", 32, &word, error);
     if (r < 0)
         return r;
     state = node_state_from_string(word);
@@ -345,12 +352,16 @@ void api_node_set(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     enum node_state state = NODE_READY;
     json_t *body = NULL;
+    char tag[ETAG_MAX];
     bool dry_run = false;
     int r;
 
     if (node == NULL)
         return;
-    r = api_dry_run(request, &dry_run, &error);
+    etag_of_node(node, tag, sizeof tag);
+    r = precondition_check(request, tag, &error);
+    if (r == 0)
+        r = api_dry_run(request, &dry_run, &error);
     if (r == 0)
         r = body_object(request, &body, &error);
     if (r == 0)

@@ -22,8 +22,13 @@ enum route_flags {
     ROUTE_NODE = 1 << 2,   /* the credential of {node}, too */
     ROUTE_PROCESS =
         1 << 3, /* X-EDL-Process names a process of {job} that lives on the caller's node */
-    ROUTE_ADMIN = 1 << 4, /* with ROUTE_PROCESS: the admin needs no X-EDL-Process */
-    ROUTE_KEYED = 1 << 5, /* takes an Idempotency-Key (idempotency.h) */
+    ROUTE_KEYED = 1 << 4,   /* takes an Idempotency-Key (idempotency.h) */
+    ROUTE_MATCHED = 1 << 9, /* takes If-Match (precondition.h) */
+    /* People: the least role that may call, at most one of these. None: no person's call. */
+    ROUTE_VIEWER = 1 << 5,
+    ROUTE_USER = 1 << 6,
+    ROUTE_OPERATOR = 1 << 7,
+    ROUTE_ADMIN = 1 << 8,
 };
 
 /* The only user there is yet; accounts come with roles. */

@@ -9,6 +9,7 @@
 
 #include "shared/error.h"
 #include "shared/http_server.h"
+#include "shared/macro.h"
 
 int body_object(const struct http_request *request, json_t **ret, struct edl_error *error)
 {
@@ -53,22 +54,70 @@ static int look_up(const struct body_field *field, const char *key, const json_t
     return 1;
 }
 
-int body_u64(const struct body_field *field, const char *key, uint64_t most, uint64_t *ret,
-             struct edl_error *error)
+bool body_has(const struct body_field *field, const char *key)
+{
+    const json_t *value = json_object_get(field->object, key);
+
+    return value != NULL && !json_is_null(value);
+}
+
+static bool is_one_of(const char *keys, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *at = keys; *at != '\0'; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && strncmp(at, key, length) == 0)
+            return true;
+    return false;
+}
+
+int body_known(const struct body_field *field, const char *keys, struct edl_error *error)
+{
+    const char *key;
+    json_t *value;
+
+    /* why: iterating wants one that is not const; nothing writes to it */
+    json_object_foreach((json_t *)(uintptr_t)field->object, key, value)
+    {
+        char pointer[sizeof error->pointer];
+
+        if (is_one_of(keys, key))
+            continue;
+        (void)snprintf(pointer, sizeof pointer, "%s/%.100s", field->at, key);
+        (void)edl_error_at(error, -EINVAL, pointer, "%s is not known here", pointer);
+        return edl_error_remedy(error, "known here: %s", keys);
+    }
+    return 0;
+}
+
+int body_i64(const struct body_field *field, const char *key, int64_t least, int64_t most,
+             int64_t *ret, struct edl_error *error)
 {
     const json_t *value = NULL;
-    char text[80];
+    char text[100];
     int r = look_up(field, key, &value, error);
 
     if (r <= 0)
         return r;
-    if (json_is_integer(value) && json_integer_value(value) >= 0 &&
-        (uint64_t)json_integer_value(value) <= most) {
-        *ret = (uint64_t)json_integer_value(value);
+    if (json_is_integer(value) && json_integer_value(value) >= least &&
+        json_integer_value(value) <= most) {
+        *ret = json_integer_value(value);
         return 0;
     }
-    (void)snprintf(text, sizeof text, "is not a whole number from 0 to %" PRIu64, most);
+    (void)snprintf(text, sizeof text, "is not a whole number from %" PRId64 " to %" PRId64, least,
+                   most);
     return wrong(field, key, error, text);
+}
+
+int body_u64(const struct body_field *field, const char *key, uint64_t most, uint64_t *ret,
+             struct edl_error *error)
+{
+    int64_t value = -1;
+    int r = body_i64(field, key, 0, (int64_t)MIN_OF(most, (uint64_t)INT64_MAX), &value, error);
+
+    if (r == 0 && value >= 0)
+        *ret = (uint64_t)value;
+    return r;
 }
 
 int body_bool(const struct body_field *field, const char *key, bool *ret, struct edl_error *error)

@@ -22,8 +22,17 @@ struct body_field {
     bool required;
 };
 
+/* body_has - whether the member is there and not null */
+bool body_has(const struct body_field *field, const char *key);
+
+/* body_known - no other members than these (a blank between): people's calls want to hear of a
+ * typing error. What programs of another version send may have more. */
+int body_known(const struct body_field *field, const char *keys, struct edl_error *error);
+
 int body_u64(const struct body_field *field, const char *key, uint64_t most, uint64_t *ret,
              struct edl_error *error);
+int body_i64(const struct body_field *field, const char *key, int64_t least, int64_t most,
+             int64_t *ret, struct edl_error *error);
 int body_bool(const struct body_field *field, const char *key, bool *ret, struct edl_error *error);
 /* body_string - at most `most` bytes; borrowed from the object */
 int body_string(const struct body_field *field, const char *key, size_t most, const char **ret,

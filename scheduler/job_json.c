@@ -31,6 +31,8 @@ static json_t *roles_to_json(const struct job *job)
         set_u64(item, "max", role->max);
         set_u64(item, "target", job->target[r]);
         set_u64(item, "running", job_count_running(job, r));
+        set_u64(item, "starting", job_count(job, r, false) - job_count_running(job, r));
+        set_u64(item, "stopping", job_count(job, r, true) - job_count(job, r, false));
         set_u64(item, "live", job_count(job, r, true));
         (void)json_array_append_new(array, item);
     }

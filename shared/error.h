@@ -18,7 +18,8 @@
     XX(EDL_EHTTP, -1005, 502, "the server answered with an error")                                 \
     XX(EDL_EUNREACHABLE, -1006, 503, "the server cannot be reached")                               \
     XX(EDL_ECORRUPT, -1007, 500, "stored data is damaged")                                         \
-    XX(EDL_EKEYREUSED, -1008, 422, "the Idempotency-Key was used for another request")
+    XX(EDL_EKEYREUSED, -1008, 422, "the Idempotency-Key was used for another request")             \
+    XX(EDL_ECHANGED, -1009, 412, "it was changed since")
 
 enum {
 #define XX(name, value, status, text) name = (value),

@@ -33,6 +33,12 @@ struct http_route {
      * given twice, is answered with 400 before the handler: a caller who is not understood wants
      * nothing done. HTTP_QUERY_ANY: whoever the request is passed on to decides. */
     const char *query;
+    /* For whoever describes the API; the server does not look at them. */
+    const char *operation; /* "submitJob" */
+    const char *takes;     /* what the body is, by the name of its schema; NULL: there is none */
+    const char *gives;     /* the good answer's schema, or the media type of one that is not JSON;
+                              NULL: it has no body */
+    uint16_t status;       /* the good answer's */
 };
 
 struct http_server_config {

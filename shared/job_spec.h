@@ -15,6 +15,7 @@
 #define ROLE_NAME_MAX 31
 #define JOB_ROLES_MAX 8
 #define ROLE_INSTANCES_MAX 1024
+#define JOB_PRIORITY_MAX 1000000 /* and as far below zero */
 
 enum job_mode { JOB_MODE_PSERVER, JOB_MODE_COLLECTIVE, JOB_MODE_MPI, JOB_MODE_SERVICE };
 

@@ -7,6 +7,7 @@
 #include "shared/parse.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "shared/macro.h"
@@ -71,6 +72,20 @@ int parse_u64(const char *text, uint64_t *ret)
             __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
             return -ERANGE;
     *ret = value;
+    return 0;
+}
+
+int parse_i64(const char *text, int64_t *ret)
+{
+    bool negative = *text == '-';
+    uint64_t value;
+    int r = parse_u64(text + negative, &value);
+
+    if (r < 0)
+        return r;
+    if (value > (uint64_t)INT64_MAX)
+        return -ERANGE;
+    *ret = negative ? -(int64_t)value : (int64_t)value;
     return 0;
 }
 

@@ -10,6 +10,9 @@
 /* parse_u64 - decimal digits only, no sign, no blanks */
 int parse_u64(const char *text, uint64_t *ret);
 
+/* parse_i64 - decimal digits, a '-' before them or not */
+int parse_i64(const char *text, int64_t *ret);
+
 /* parse_cpu - "2", "0.5" or "200m" (also "1k") -> millicores, rounded up (Kubernetes quantity) */
 int parse_cpu(const char *text, uint64_t *ret_millicores);
 

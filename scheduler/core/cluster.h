@@ -345,8 +345,21 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
 int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
                      struct instant now, struct edl_error *error);
 
-/* cluster_scale_job - new bounds of a role (NULL: "trainer"); -EINVAL with pointer when they make
- * no sense */
+/* What people can change of a job that is there; what is not wanted stays as it is. */
+struct job_change {
+    bool scale;       /* bounds of a role */
+    const char *role; /* NULL: "trainer" */
+    uint32_t min, max;
+    bool prioritise;
+    int32_t priority;
+};
+
+/* cluster_change_job - all of it or nothing; -EINVAL with pointer when bounds make no sense,
+ * EDL_EBADTRANSITION when the job is over or on its way to that */
+int cluster_change_job(struct cluster *cluster, struct job *job, const struct job_change *change,
+                       struct instant now, struct edl_error *error);
+
+/* cluster_scale_job - cluster_change_job with bounds alone */
 int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role, uint32_t min,
                       uint32_t max, struct instant now, struct edl_error *error);
 

@@ -198,12 +198,11 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
     return forecast_change(cluster, &change, now, options, ret, error);
 }
 
-static int apply_scale(const struct change *change, struct cluster *copy, struct instant now,
-                       struct job **ret_subject, struct edl_error *error)
+static int apply_job_change(const struct change *change, struct cluster *copy, struct instant now,
+                            struct job **ret_subject, struct edl_error *error)
 {
     *ret_subject = cluster_job(copy, change->job_id);
-    return cluster_scale_job(copy, *ret_subject, change->role, change->min, change->max, now,
-                             error);
+    return cluster_change_job(copy, *ret_subject, change->job_change, now, error);
 }
 
 static bool is_resized(const struct run *run)
@@ -213,20 +212,18 @@ static bool is_resized(const struct run *run)
     return tracked->was_queued ? is_started(run) : run->subject->state == JOB_RUNNING;
 }
 
-/* cluster_forecast_scale - see forecast.h */
-int cluster_forecast_scale(const struct cluster *cluster, const struct job *job, const char *role,
-                           uint32_t min, uint32_t max, struct instant now,
-                           const struct forecast_options *options, struct forecast *ret,
-                           struct edl_error *error)
+/* cluster_forecast_change - see forecast.h */
+int cluster_forecast_change(const struct cluster *cluster, const struct job *job,
+                            const struct job_change *job_change, struct instant now,
+                            const struct forecast_options *options, struct forecast *ret,
+                            struct edl_error *error)
 {
-    const struct change change = { .apply = apply_scale,
+    const struct change change = { .apply = apply_job_change,
                                    .is_done = is_resized,
                                    .now_text = "it keeps the size that it has",
                                    .later_text = "there is room for what it gets",
                                    .job_id = job->id,
-                                   .role = role,
-                                   .min = min,
-                                   .max = max };
+                                   .job_change = job_change };
 
     return forecast_change(cluster, &change, now, options, ret, error);
 }

@@ -95,12 +95,12 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
                      struct instant now, const struct forecast_options *options,
                      struct forecast *ret, struct edl_error *error);
 
-/* cluster_forecast_scale - of other bounds. Done when the job has the size that it gets at once and
- * all of it runs. Errors: those of cluster_scale_job. */
-int cluster_forecast_scale(const struct cluster *cluster, const struct job *job, const char *role,
-                           uint32_t min, uint32_t max, struct instant now,
-                           const struct forecast_options *options, struct forecast *ret,
-                           struct edl_error *error);
+/* cluster_forecast_change - of other bounds or another priority. Done when the job has the size
+ * that it gets at once and all of it runs. Errors: those of cluster_change_job. */
+int cluster_forecast_change(const struct cluster *cluster, const struct job *job,
+                            const struct job_change *change, struct instant now,
+                            const struct forecast_options *options, struct forecast *ret,
+                            struct edl_error *error);
 
 /* cluster_forecast_node - of another state of a node. Done when nothing is left on a node that is
  * drained and every job that is complete now is complete again. Errors: those of

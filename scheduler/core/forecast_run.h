@@ -21,8 +21,7 @@ struct change {
     const struct job_spec *spec;
     const char *user;
     uint64_t job_id;
-    const char *role;
-    uint32_t min, max;
+    const struct job_change *job_change;
     const char *node;
     enum node_state state;
 };

@@ -121,7 +121,7 @@ static struct job_row *job_row(struct memory_store *store, uint64_t id)
     return row;
 }
 
-/* All that changes in a spec after the submit are the bounds of its roles. */
+/* All that changes in a spec after the submit is what struct job_change names. */
 static const struct job_spec *keep_spec(const struct job_spec *old, const struct job_spec *spec)
 {
     struct job_spec *kept;
@@ -129,6 +129,7 @@ static const struct job_spec *keep_spec(const struct job_spec *old, const struct
     if (old == NULL)
         return job_spec_copy(spec);
     kept = (struct job_spec *)old; /* why: owned here, const to readers */
+    kept->priority = spec->priority;
     for (size_t r = 0; r < kept->n_roles; r++) {
         kept->roles[r].min = spec->roles[r].min;
         kept->roles[r].max = spec->roles[r].max;

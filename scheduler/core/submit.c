@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* submit.c - what people do to jobs: submit, kill, scale */
+/* submit.c - what people do to jobs: submit, kill, change */
 #include "scheduler/core/core_internal.h"
 
 #include <stdio.h>
@@ -140,38 +140,72 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
     return 0;
 }
 
-/* cluster_scale_job - see cluster.h; the plan makes it true */
-int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role, uint32_t min,
-                      uint32_t max, struct instant now, struct edl_error *error)
+static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint32_t min,
+                  uint32_t max, struct instant now)
 {
-    int index = job_spec_role(job->spec, role != NULL ? role : "trainer");
-    struct role_spec *spec;
-    int r;
+    struct role_spec *spec = &job->spec->roles[role];
 
-    if (index < 0)
+    effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
+                 spec->max, min, max);
+    spec->min = min;
+    spec->max = max;
+    job_grow_slots(job, role, max);
+    job_decided(job, "bounds", "its bounds are now %u..%u", min, max);
+    if (job->state == JOB_QUEUED)
+        job->target[role] = min;
+}
+
+static void prioritise(struct cluster *cluster, struct job *job, int32_t priority,
+                       struct instant now)
+{
+    effect_event(cluster, now, job, "", "job-prioritised", "priority %d -> %d", job->spec->priority,
+                 priority);
+    job->spec->priority = priority;
+}
+
+static int check_change(const struct job *job, const struct job_change *change, int role,
+                        struct edl_error *error)
+{
+    if (change->scale && role < 0)
         return edl_error_at(error, -EINVAL, "/role", "job %s has no role %s", job->spec->name,
-                            role != NULL ? role : "trainer");
+                            change->role != NULL ? change->role : "trainer");
     if (job_state_is_final(job->state) || job->state == JOB_STOPPING)
         return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s", job->spec->name,
                              job_state_to_string(job->state));
-    r = check_bounds(job, (uint32_t)index, min, max, error);
+    if (change->prioritise &&
+        (change->priority < -JOB_PRIORITY_MAX || change->priority > JOB_PRIORITY_MAX))
+        return edl_error_at(error, -EINVAL, "/priority", "priority %d is not from -%d to %d",
+                            change->priority, JOB_PRIORITY_MAX, JOB_PRIORITY_MAX);
+    return change->scale ? check_bounds(job, (uint32_t)role, change->min, change->max, error) : 0;
+}
+
+/* cluster_change_job - see cluster.h; the plan makes it true */
+int cluster_change_job(struct cluster *cluster, struct job *job, const struct job_change *change,
+                       struct instant now, struct edl_error *error)
+{
+    int role = job_spec_role(job->spec, change->role != NULL ? change->role : "trainer");
+    int r = check_change(job, change, role, error);
+
     if (r < 0)
         return r;
-    spec = &job->spec->roles[index];
-    effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
-                 spec->max, min, max);
     if (job->state == JOB_QUEUED)
         queue_leave(cluster, job); /* it asks for something else from now on */
-    spec->min = min;
-    spec->max = max;
-    job_grow_slots(job, (uint32_t)index, max);
-    job_decided(job, "bounds", "its bounds are now %u..%u", min, max);
-    if (job->state == JOB_QUEUED) {
-        job->target[index] = min;
+    if (change->scale)
+        scale(cluster, job, (uint32_t)role, change->min, change->max, now);
+    if (change->prioritise)
+        prioritise(cluster, job, change->priority, now);
+    if (job->state == JOB_QUEUED)
         queue_enter(cluster, job, true);
-    }
     job_touch(cluster, job);
     effect_save_job(cluster, job);
     cluster->plan_wanted = true;
     return 0;
+}
+
+int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role, uint32_t min,
+                      uint32_t max, struct instant now, struct edl_error *error)
+{
+    const struct job_change change = { .scale = true, .role = role, .min = min, .max = max };
+
+    return cluster_change_job(cluster, job, &change, now, error);
 }

@@ -76,7 +76,40 @@ grep -q 'asking again' "$work/err" || fail "edl submit does not say that it aske
 await 30 'it runs' job_is again running
 [ "$(jobs)" = 3 ] || fail "there are $(jobs) jobs instead of 3"
 
+# If-Match: a change that was decided on what is no longer so is refused
+etag() { ask 200 GET "$1" -D "$work/headers"; sed -n 's/^[Ee][Tt]ag: \(.*\)\r$/\1/p' "$work/headers"; }
+ask 201 POST /jobs --data-binary '{"metadata":{"name":"seen"},"spec":{"fault_tolerant":true,"trainer":{"entrypoint":"exec sleep 1000","min-instance":1,"max-instance":1}}}'
+await 30 'it runs' job_is seen running
+seen=$(etag /jobs/seen)
+[ -n "$seen" ] || fail 'GET /jobs/seen has no ETag'
+[ "$(etag /jobs/seen)" = "$seen" ] || fail 'the ETag changes by itself'
+ask 202 PATCH /jobs/seen -H "If-Match: $seen" -D "$work/headers" --data-binary '{"max":2,"priority":7}'
+grep -qi '^Location: /jobs/4' "$work/headers" || fail 'no address to look for progress'
+[ "$(jq -c '[.roles[0].max, .roles[0].target]' "$work/answer")" = '[2,2]' ] || fail "not scaled: $(cat "$work/answer")"
+ask 412 PATCH /jobs/seen -H "If-Match: $seen" --data-binary '{"max":1}'
+says 'its ETag is'
+ask 412 DELETE /jobs/seen -H 'If-Match: "p1.1-1"'
+ask 202 PATCH /jobs/seen -H "If-Match: \"other\", $(etag /jobs/seen)" --data-binary '{"priority":-1}'
+[ "$(api GET /jobs/seen | jq .spec.priority)" = -1 ] || fail 'the priority was not set'
+ask 400 PATCH /jobs/seen -H 'If-Match: seen' --data-binary '{"max":1}'
+ask 400 PATCH /jobs/seen --data-binary '{"mx":1}'
+says '/mx is not known here'
+ask 400 PATCH /jobs/seen --data-binary '{"role":"trainer"}'
+says 'give min, max or priority'
+ask 400 PATCH /jobs/seen --data-binary '{"priority":2000000}'
+await 30 'it has grown' job_is seen running
+edl scale seen 1:1 --priority 3 | grep -q 'trainer 1 to 1 priority 3' || fail 'edl scale does not say what it changed'
+[ "$(api GET /jobs/seen | jq -c '[.spec.priority, .roles[0].max]')" = '[3,1]' ] || fail 'edl scale did not change it'
+
+# pages: each job once, also when the one at the page's end is over
+[ "$(api GET '/jobs?state=all&limit=3' | jq -c '[(.jobs | map(.id)), .next]')" = '[[1,2,3],"3"]' ] || fail 'first page'
+[ "$(api GET '/jobs?state=all&limit=3&cursor=3' | jq -c '[(.jobs | map(.id)), .next]')" = '[[4],null]' ] || fail 'last page'
+ask 400 GET '/jobs?limit=0'
+ask 400 GET '/jobs?cursor=x'
 edl kill stays once again
+await 30 'it is stopped' job_is again killed
+[ "$(api GET '/jobs?limit=1&cursor=3' | jq -c '[(.jobs | map(.id)), .next]')" = '[[4],null]' ] || fail 'a page behind one that is over'
+edl kill seen
 await 30 'it is stopped' job_is once killed
 await 30 'it is stopped' job_is stays killed
 cluster_stop

@@ -21,6 +21,16 @@
 static const struct forecast_options options = { .stop_us = USEC_PER_SEC,
                                                  .start_us = USEC_PER_SEC };
 
+static int forecast_scale(const struct cluster *cluster, const struct job *job, const char *role,
+                          uint32_t min, uint32_t max, struct instant now,
+                          const struct forecast_options *with, struct forecast *ret,
+                          struct edl_error *error)
+{
+    const struct job_change change = { .scale = true, .role = role, .min = min, .max = max };
+
+    return cluster_forecast_change(cluster, job, &change, now, with, ret, error);
+}
+
 static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max, uint64_t cpu)
 {
     struct job_spec *spec = world_spec(name, min, max, cpu, 0, 0);
@@ -231,9 +241,7 @@ static void test_end_that_is_not_needed_is_no_cause(void **state)
     world_second(w);
     assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(24, 1), "d", w->now, NULL), 0);
     work(w, a, 59, true); /* two minutes are left */
-    assert_int_equal(cluster_forecast_scale(w->cluster, c, NULL, 4, 4, w->now, &slow, &forecast,
-                                            NULL),
-                     0);
+    assert_int_equal(forecast_scale(w->cluster, c, NULL, 4, 4, w->now, &slow, &forecast, NULL), 0);
     assert_int_equal(forecast.verdict, FORECAST_LATER);
     assert_string_equal(forecast.reason, "there is room for what it gets");
     assert_true(forecast.wait_least_us == 300 * USEC_PER_SEC);
@@ -318,15 +326,13 @@ static void test_never_fits(void **state)
     b = world_submit(w, spec_of("b", 2, 2, 1000));
     world_run(w, 3);
     assert_int_equal(b->state, JOB_RUNNING);
-    assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 9, 9, w->now, &options, &forecast,
-                                            NULL),
+    assert_int_equal(forecast_scale(w->cluster, b, NULL, 9, 9, w->now, &options, &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_NEVER);
     assert_string_equal(forecast.code, "never-fits");
     assert_non_null(strstr(forecast.reason, "9 of trainer need 1000m"));
     forecast_done(&forecast);
-    assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 8, 9, w->now, &options, &forecast,
-                                            NULL),
+    assert_int_equal(forecast_scale(w->cluster, b, NULL, 8, 9, w->now, &options, &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_LATER);
     forecast_done(&forecast);
@@ -351,8 +357,8 @@ static void test_what_is_refused_is_refused_the_same_way(void **state)
     assert_memory_equal(&error, &real, sizeof error);
     assert_int_equal(cluster_forecast(w->cluster, bad, "ann", w->now, &options, &forecast, &error),
                      EDL_EBADSPEC);
-    assert_int_equal(cluster_forecast_scale(w->cluster, a, "trainer", 3, 2, w->now, &options,
-                                            &forecast, &error),
+    assert_int_equal(forecast_scale(w->cluster, a, "trainer", 3, 2, w->now, &options, &forecast,
+                                    &error),
                      -EINVAL);
     assert_string_equal(error.pointer, "/max");
     assert_int_equal(cluster_forecast_node(w->cluster, cluster_node(w->cluster, "node-0"),
@@ -393,8 +399,7 @@ static void test_scale_tells_who_gives_way(void **state)
     for (int i = 0; i < 10; i++)
         world_second(w);
     assert_int_equal(b->state, JOB_RUNNING);
-    assert_int_equal(cluster_forecast_scale(w->cluster, b, NULL, 4, 4, w->now, &options, &forecast,
-                                            NULL),
+    assert_int_equal(forecast_scale(w->cluster, b, NULL, 4, 4, w->now, &options, &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
     assert_string_equal(forecast.reason, "job a gives up 2 of 8 trainers");
@@ -403,13 +408,11 @@ static void test_scale_tells_who_gives_way(void **state)
     assert_int_equal(forecast.wait_least_us, 2 * USEC_PER_SEC);
     assert_int_equal(forecast.n_placements, 2);
     forecast_done(&forecast);
-    assert_int_equal(cluster_forecast_scale(w->cluster, a, NULL, 2, 8, w->now, &options, &forecast,
-                                            NULL),
+    assert_int_equal(forecast_scale(w->cluster, a, NULL, 2, 8, w->now, &options, &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     forecast_done(&forecast);
-    assert_int_equal(cluster_forecast_scale(w->cluster, a, NULL, 2, 5, w->now, &options, &forecast,
-                                            NULL),
+    assert_int_equal(forecast_scale(w->cluster, a, NULL, 2, 5, w->now, &options, &forecast, NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
     assert_string_equal(forecast.reason, "job a gives up 3 of 8 trainers");

@@ -303,12 +303,14 @@ static struct change random_change(struct world *w)
 static int ask(const struct world *w, const struct change *change, struct forecast *ret,
                struct edl_error *error)
 {
+    const struct job_change bounds = { .scale = true, .min = change->min, .max = change->max };
+
     switch (change->kind) {
     case SUBMIT:
         return cluster_forecast(w->cluster, change->spec, "ann", w->now, &options, ret, error);
     case SCALE:
-        return cluster_forecast_scale(w->cluster, change->job, NULL, change->min, change->max,
-                                      w->now, &options, ret, error);
+        return cluster_forecast_change(w->cluster, change->job, &bounds, w->now, &options, ret,
+                                       error);
     case DRAIN:
         break;
     }

@@ -50,6 +50,34 @@ static void test_u64(void **state)
     check_rows(parse_u64, rows, ELEMENTS(rows));
 }
 
+static void test_i64(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        int64_t value;
+    } rows[] = {
+        { "0", 0, 0 },
+        { "-0", 0, 0 },
+        { "42", 0, 42 },
+        { "-1000000", 0, -1000000 },
+        { "9223372036854775807", 0, INT64_MAX },
+        { "9223372036854775808", -ERANGE, 0 },
+        { "-9223372036854775808", -ERANGE, 0 },
+        { "-", -EINVAL, 0 },
+        { "--1", -EINVAL, 0 },
+        { "", -EINVAL, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        int64_t value = 0;
+
+        assert_int_equal(parse_i64(rows[i].text, &value), rows[i].code);
+        assert_int_equal(value, rows[i].value);
+    }
+}
+
 static void test_cpu(void **state)
 {
     static const struct row rows[] = {
@@ -154,9 +182,9 @@ static void test_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_u64),     cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_bytes),   cmocka_unit_test(test_seconds),
-        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_u64),     cmocka_unit_test(test_i64),
+        cmocka_unit_test(test_cpu),     cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_seconds), cmocka_unit_test(test_nearest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

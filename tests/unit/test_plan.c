@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan.c - the queue of waiting gangs, who gives way, and what is said about it */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +114,53 @@ static void test_classes_keep_priority_and_submission(void **state)
     world_run(w, 3);
     assert_int_equal(other->state, JOB_RUNNING); /* it came before the second of the class */
     assert_int_equal(again->state, JOB_QUEUED);
+    world_free(w);
+}
+
+static void test_a_job_that_waits_is_preferred_when_people_say_so(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *full = world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 600, 0, 0));
+    struct job *second = world_submit(w, world_spec("second", 1, 1, 600, 0, 0));
+    const struct job_change prefer = { .prioritise = true, .priority = 1 };
+
+    (void)state;
+    world_run(w, 2);
+    assert_int_equal(cluster_change_job(w->cluster, second, &prefer, w->now, NULL), 0);
+    assert_int_equal(cluster_kill_job(w->cluster, full, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(first->state, JOB_QUEUED);
+    world_replan(w);
+    world_free(w);
+}
+
+static void test_a_change_is_made_as_a_whole_or_not_at_all(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("job", 1, 2, 1000, 0, 0));
+    struct job_change change = {
+        .scale = true, .min = 3, .max = 2, .prioritise = true, .priority = 1
+    };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    world_run(w, 3);
+    assert_int_equal(cluster_change_job(w->cluster, job, &change, w->now, &error), -EINVAL);
+    assert_string_equal(error.pointer, "/max");
+    assert_int_equal(job->spec->priority, 0);
+    change = (struct job_change){
+        .scale = true, .min = 1, .max = 3, .prioritise = true, .priority = JOB_PRIORITY_MAX + 1
+    };
+    assert_int_equal(cluster_change_job(w->cluster, job, &change, w->now, &error), -EINVAL);
+    assert_string_equal(error.pointer, "/priority");
+    assert_int_equal(job->spec->roles[0].max, 2);
+    change.priority = -JOB_PRIORITY_MAX;
+    assert_int_equal(cluster_change_job(w->cluster, job, &change, w->now, &error), 0);
+    assert_int_equal(job->spec->roles[0].max, 3);
+    assert_int_equal(job->spec->priority, -JOB_PRIORITY_MAX);
+    world_replan(w);
     world_free(w);
 }
 
@@ -428,6 +476,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_that_ask_the_same_wait_in_one_class),
         cmocka_unit_test(test_classes_keep_priority_and_submission),
+        cmocka_unit_test(test_a_job_that_waits_is_preferred_when_people_say_so),
+        cmocka_unit_test(test_a_change_is_made_as_a_whole_or_not_at_all),
         cmocka_unit_test(test_all_of_a_class_are_told_never_and_start_when_a_node_comes),
         cmocka_unit_test(test_room_is_made_for_several_of_a_class_at_once),
         cmocka_unit_test(test_lowered_minimum_lets_room_be_made),

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openapi.c - the API described to programs, out of the route table
+ *
+ * What a table of routes can say is said from it alone; only the shapes of bodies stand in
+ * schemas.json, and query keys in a table here. tests/integration/140-openapi.sh holds the running
+ * scheduler to every word of it. OpenAPI Specification 3.1.0; schemas are JSON Schema 2020-12. */
+#include "scheduler/openapi/openapi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/auth.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+static const char schemas[] =
+#include "scheduler/openapi/schemas.inc"
+    ;
+
+#define SCHEMA_AT "#/components/schemas/"
+#define JSON_MEDIA "application/json"
+
+static json_t *reference(const char *schema)
+{
+    return json_pack("{s:s+}", "$ref", SCHEMA_AT, schema);
+}
+
+/* --- parameters --- */
+
+/* What a query key means; where calls differ, the one with the call's name stands first. */
+static const struct {
+    const char *name;
+    const char *operation; /* NULL: any */
+    const char *type;
+    const char *words; /* the values that are known, a blank between; NULL: any */
+    const char *summary;
+} query_keys[] = {
+    { "after", "readLogs", "string", NULL, "cursor of the answer before" },
+    { "after", "getOrders", "integer", NULL,
+      "version that the caller has: answer when it differs" },
+    { "after", NULL, "integer", NULL, "revision of the last event that the caller has" },
+    { "cursor", NULL, "string", NULL, "\"next\" of the page before" },
+    { "dry_run", NULL, "string", "1 true 0 false", "1: do nothing, tell what it would do" },
+    { "follow", NULL, "integer", "0 1", "1: wait until there is something new" },
+    { "index", NULL, "integer", NULL, "only the process of this index" },
+    { "limit", NULL, "integer", NULL, "at most so many" },
+    { "role", NULL, "string", NULL, "of this role" },
+    { "state", "listJobs", "string", "active all", "all: also those that are over" },
+    { "state", "listProcesses", "string", "live all", "all: also those that ended" },
+    { "wait", NULL, "integer", NULL, "seconds to wait for news, at most 60" },
+};
+
+static json_t *words_to_json(const char *words, bool integers)
+{
+    json_t *array = json_array();
+
+    for (const char *at = words; *at != '\0';) {
+        size_t length = strcspn(at, " ");
+
+        (void)json_array_append_new(array, integers ? json_integer(strtoll(at, NULL, 10))
+                                                    : json_stringn(at, length));
+        at += length + (at[length] == ' ');
+    }
+    return array;
+}
+
+static json_t *query_parameter(const struct http_route *route, const char *name, size_t length)
+{
+    for (size_t i = 0; i < ELEMENTS(query_keys); i++) {
+        json_t *schema;
+
+        if (strlen(query_keys[i].name) != length || strncmp(query_keys[i].name, name, length) != 0)
+            continue;
+        if (query_keys[i].operation != NULL && !streq(query_keys[i].operation, route->operation))
+            continue;
+        schema = json_pack("{s:s}", "type", query_keys[i].type);
+        if (query_keys[i].words != NULL)
+            (void)json_object_set_new(schema, "enum",
+                                      words_to_json(query_keys[i].words,
+                                                    streq(query_keys[i].type, "integer")));
+        return json_pack("{s:s,s:s,s:s,s:o}", "name", query_keys[i].name, "in", "query",
+                         "description", query_keys[i].summary, "schema", schema);
+    }
+    abort(); /* why: a query key of the route table that is not in the table above; a test walks all
+              */
+}
+
+static void add_parameter(json_t *parameters, const char *in, const char *name, size_t length,
+                          const char *summary)
+{
+    (void)json_array_append_new(parameters,
+                                json_pack("{s:s%,s:s,s:b,s:s,s:{s:s}}", "name", name, length, "in",
+                                          in, "required", streq(in, "path"), "description", summary,
+                                          "schema", "type", "string"));
+}
+
+static void add_path_parameters(json_t *parameters, const char *path)
+{
+    for (const char *at = strchr(path, '{'); at != NULL; at = strchr(at, '{')) {
+        size_t length = strcspn(++at, "}");
+
+        add_parameter(parameters, "path", at, length,
+                      strncmp(at, "job", length) == 0 ? "name or number" : "name");
+    }
+}
+
+static json_t *parameters_of(const struct http_route *route)
+{
+    static const struct {
+        uint32_t flag;
+        const char *name, *summary;
+    } headers[] = {
+        { ROUTE_KEYED, "Idempotency-Key",
+          "the same key again has the same answer and no second effect, for a day" },
+        { ROUTE_MATCHED, "If-Match",
+          "the ETag that was seen: refused with 412 when it is another now" },
+        { ROUTE_PROCESS, "X-EDL-Process",
+          "for which process a node calls: <job id>.<role>.<index>.<incarnation>" },
+    };
+    json_t *parameters = json_array();
+
+    add_path_parameters(parameters, route->path);
+    for (const char *key = route->query; key != NULL && *key != '\0';) {
+        size_t length = strcspn(key, " ");
+
+        (void)json_array_append_new(parameters, query_parameter(route, key, length));
+        key += length + (key[length] == ' ');
+    }
+    for (size_t i = 0; i < ELEMENTS(headers); i++)
+        if ((route->flags & headers[i].flag) != 0)
+            add_parameter(parameters, "header", headers[i].name, strlen(headers[i].name),
+                          headers[i].summary);
+    return parameters;
+}
+
+/* --- who may --- */
+
+static json_t *callers_of(uint32_t flags)
+{
+    static const struct {
+        uint32_t flag;
+        const char *word;
+    } words[] = {
+        { ROUTE_VIEWER, "viewer" }, { ROUTE_USER, "user" },      { ROUTE_OPERATOR, "operator" },
+        { ROUTE_ADMIN, "admin" },   { ROUTE_NODE, "node" },      { ROUTE_PROCESS, "process" },
+        { ROUTE_JOIN, "join" },     { ROUTE_PUBLIC, "anybody" },
+    };
+    json_t *callers = json_array();
+
+    for (size_t i = 0; i < ELEMENTS(words); i++)
+        if ((flags & words[i].flag) != 0)
+            (void)json_array_append_new(callers, json_string(words[i].word));
+    return callers;
+}
+
+/* --- bodies and answers --- */
+
+/* What is JSON is named by its schema, what is not by its media type. */
+static bool is_media_type(const char *name)
+{
+    return strchr(name, '/') != NULL;
+}
+
+static json_t *content(const char *media, json_t *take_schema)
+{
+    return json_pack("{s:{s:o}}", media, "schema", take_schema);
+}
+
+static json_t *body_of(const struct http_route *route)
+{
+    json_t *media = is_media_type(route->takes) ? content(route->takes, json_object())
+                                                : content(JSON_MEDIA, reference(route->takes));
+
+    if (streq(route->takes, "TrainingJob"))
+        (void)json_object_update_new(media, content("application/yaml", reference(route->takes)));
+    return json_pack("{s:o,s:I}", "content", media, "x-edl-max-bytes",
+                     (json_int_t)route->max_body_bytes);
+}
+
+static json_t *answer(const char *summary, const char *media, json_t *take_schema)
+{
+    if (take_schema == NULL)
+        return json_pack("{s:s}", "description", summary);
+    return json_pack("{s:s,s:o}", "description", summary, "content", content(media, take_schema));
+}
+
+static json_t *answers_of(const struct http_route *route)
+{
+    bool forecast = route->query != NULL && strstr(route->query, "dry_run") != NULL;
+    const char *media = JSON_MEDIA;
+    json_t *answers = json_object();
+    json_t *schema = NULL;
+    char status[8];
+
+    if (route->gives != NULL && is_media_type(route->gives)) {
+        media = route->gives;
+        schema = json_pack("{s:s}", "type", "string");
+    } else if (route->gives != NULL) {
+        schema = reference(route->gives);
+    }
+    if (forecast && route->status == 200)
+        schema = json_pack("{s:[o,o]}", "oneOf", schema, reference("Forecast"));
+    else if (forecast)
+        (void)json_object_set_new(answers, "200",
+                                  answer("what it would do", JSON_MEDIA, reference("Forecast")));
+    (void)snprintf(status, sizeof status, "%u", route->status);
+    (void)json_object_set_new(answers, status, answer(route->summary, media, schema));
+    (void)json_object_set_new(answers, "default",
+                              answer("what is wrong", "application/problem+json",
+                                     reference("Problem")));
+    return answers;
+}
+
+/* --- the document --- */
+
+/* "/jobs/{job}/why" belongs to "jobs" */
+static json_t *tag_of(const struct http_route *route)
+{
+    return json_pack("[s%]", route->path + 1, strcspn(route->path + 1, "/"));
+}
+
+static json_t *operation_of(const struct http_route *route)
+{
+    bool is_public = (route->flags & ROUTE_PUBLIC) != 0;
+    json_t *operation =
+        json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:o}", "operationId", route->operation, "summary",
+                  route->summary, "tags", tag_of(route), "parameters", parameters_of(route),
+                  "x-edl-callers", callers_of(route->flags), "security",
+                  is_public ? json_array() : json_pack("[{s:[]}]", "bearer"), "responses",
+                  answers_of(route));
+
+    if (route->takes != NULL)
+        (void)json_object_set_new(operation, "requestBody", body_of(route));
+    return operation;
+}
+
+static json_t *paths_of(const struct http_route *routes, size_t n)
+{
+    json_t *paths = json_object();
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *path = json_object_get(paths, routes[i].path);
+        char method[16] = "";
+
+        for (size_t c = 0; routes[i].method[c] != '\0' && c + 1 < sizeof method; c++)
+            method[c] = (char)(routes[i].method[c] | 0x20); /* ASCII letters, to lower case */
+        if (path == NULL) {
+            path = json_object();
+            (void)json_object_set_new(paths, routes[i].path, path);
+        }
+        (void)json_object_set_new(path, method, operation_of(&routes[i]));
+    }
+    return paths;
+}
+
+json_t *openapi_document(const struct http_route *routes, size_t n)
+{
+    json_t *shapes = json_loads(schemas, JSON_REJECT_DUPLICATES, NULL);
+
+    if (shapes == NULL)
+        abort(); /* why: it is part of the program, and a test reads it */
+    return json_pack("{s:s,s:{s:s,s:s,s:s,s:{s:s}},s:o,s:{s:o,s:{s:{s:s,s:s}}}}", "openapi",
+                     "3.1.0", "info", "title", "EDL scheduler", "version", EDL_VERSION,
+                     "description",
+                     "Elastic deep-learning jobs on plain Linux machines. x-edl-callers names who"
+                     " may call: a person's least role, nodes and processes by their credential.",
+                     "license", "name", "Apache-2.0", "paths", paths_of(routes, n), "components",
+                     "schemas", shapes, "securitySchemes", "bearer", "type", "http", "scheme",
+                     "bearer");
+}

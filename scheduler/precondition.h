@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* precondition.h - ETag and If-Match (RFC 9110 §8.8.3, §13.1.1): "change it if it is still as I saw
+ * it"
+ *
+ * A tag spells out what people can change (bounds and priority of a job, the wanted state of a
+ * node), and nothing that changes by itself: progress does not break anybody's If-Match. */
+#pragma once
+
+#include <stddef.h>
+
+struct edl_error;
+struct http_request;
+struct job;
+struct node;
+
+#define ETAG_MAX 224
+
+/* etag_of_job, etag_of_node - the tag with its quotes */
+void etag_of_job(const struct job *job, char *ret, size_t size);
+void etag_of_node(const struct node *node, char *ret, size_t size);
+
+/* precondition_check - 0 when the request has no If-Match, or one that names tag; EDL_ECHANGED
+ * (412) with what it is now. -EINVAL: the header is no list of tags */
+int precondition_check(const struct http_request *request, const char *tag,
+                       struct edl_error *error);

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Walks the API by its own description: every operation gets a good call and every bad one that its description
+makes possible, and every answer is held to its schema.
+
+    openapi_walk.py HOST:PORT ADMIN-TOKEN-FILE JOIN-TOKEN-FILE
+
+The scheduler is one without nodes: the walk is its only client, and the agent of two nodes that do not exist. What a
+good call is cannot be read from a description, so GOOD has one for each operation; an operation that is not there
+fails the walk."""
+import http.client
+import json
+import sys
+
+import jsonschema
+
+JOB = {"metadata": {"name": "walked"}, "spec": {"fault_tolerant": True, "trainer": {
+    "entrypoint": "exec sleep 1000", "min-instance": 1, "max-instance": 2,
+    "resources": {"requests": {"cpu": "100m"}}}}}
+YAML_JOB = b"metadata: {name: third}\nspec:\n  image: some/image\n  trainer: {entrypoint: 'true', min-instance: 1}\n"
+OFFER = {"address": "127.0.0.1", "cpu_millicores": 1000, "memory_bytes": 1 << 30, "gpus": 0,
+         "port_first": 30000, "port_last": 30100}
+CHUNKS = [{"path": "/data/a", "offset": 0, "records": 10}]
+
+
+class Walk:
+    def __init__(self, server, tokens):
+        self.server = server
+        self.tokens = tokens
+        self.calls = 0
+        self.failures = 0
+        self.lease = {}
+        self.running = None
+        self.document = json.loads(self.call("GET", "/openapi.json")[2])
+        self.begin()
+
+    # --- a job that runs on a node ---
+
+    def must(self, *args, **more):
+        status, _, text = self.call(*args, **more)
+        if status >= 300:
+            sys.exit("FAIL: %s: %d %s" % (args, status, text))
+        return json.loads(text)
+
+    def begin(self):
+        for name, who in (("n1", "node"), ("n2", "other_node")):
+            joined = self.must("POST", "/nodes/join", token=self.tokens["join"], body=dict(OFFER, node=name))
+            self.tokens[who] = joined["credential"]
+        self.must("POST", "/jobs", token=self.tokens["admin"], body=JOB)
+        self.report()
+        orders = self.must("GET", "/nodes/n1/orders", token=self.tokens["node"])
+        self.running = {key: orders["processes"][0][key] for key in ("job_id", "role", "index", "incarnation")}
+        self.process = "%(job_id)d.%(role)s.%(index)d.%(incarnation)d" % self.running
+        self.report()
+
+    def report_body(self, node="n1"):
+        body = dict(OFFER, boot_id="walk", processes=[])
+        if node == "n1" and self.running is not None:
+            body["processes"] = [dict(self.running, state="running", pid=1234)]
+        return body
+
+    def report(self):
+        """nodes that are silent are lost"""
+        for name, who in (("n1", "node"), ("n2", "other_node")):
+            body = self.report_body(name)
+            status, _, text = self.call("POST", "/nodes/%s/report" % name, token=self.tokens[who], body=body)
+            if status == 409:
+                self.must("POST", "/nodes/%s/report" % name, token=self.tokens[who],
+                          body=dict(body, session=json.loads(text)["session"]))
+
+    def on_behalf(self, path, body):
+        return self.must("POST", path, token=self.tokens["node"], headers={"X-EDL-Process": self.process}, body=body)
+
+    def last_pass(self):
+        """every task is finished, and the model is to be saved"""
+        while True:
+            answer = self.on_behalf("/jobs/walked/tasks/lease", {"wait": 0})
+            if "finished" in answer:
+                return {"saved": True}
+            keep_lease(self, answer)
+            self.on_behalf("/jobs/walked/tasks/finish", self.lease)
+
+    def lease_again(self):
+        keep_lease(self, self.on_behalf("/jobs/walked/tasks/lease", {"wait": 0}))
+        return self.lease
+
+    def push(self):
+        return dict(self.running, offset=0, next_offset=6, text="walked")
+
+    def fail(self, text):
+        print("FAIL:", text, file=sys.stderr)
+        self.failures += 1
+
+    def call(self, method, path, token=None, body=None, headers=None, announced=None):
+        """status, headers and text of the answer; announced: the length of a body of which nothing is sent"""
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json"}
+        if token is not None:
+            sent["Authorization"] = "Bearer " + token
+        if announced is not None:
+            sent["Content-Length"] = str(announced)
+            sent["Expect"] = "100-continue"
+        sent.update(headers or {})
+        connection = http.client.HTTPConnection(self.server, timeout=60)
+        self.calls += 1
+        try:
+            connection.request(method, path, body=data, headers=sent)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read().decode()
+        finally:
+            connection.close()
+
+    def check(self, operation, what, status, headers, text):
+        """the answer is one of those described, word by word"""
+        name = "%s, %s: %s" % (operation["operationId"], what, status)
+        described = operation["responses"].get(str(status), operation["responses"]["default"])
+        content = described.get("content", {})
+        media = (headers.get("Content-Type") or "").split(";")[0]
+        if headers.get("X-Request-Id") is None:
+            self.fail("%s: no X-Request-Id" % name)
+        if not content:
+            if text:
+                self.fail("%s: a body that is not described: %s" % (name, text[:200]))
+            return
+        if media not in content:
+            self.fail("%s: %s instead of %s" % (name, media, list(content)))
+            return
+        if not media.endswith("json"):
+            return
+        schema = dict(content[media]["schema"], components=self.document["components"])
+        errors = jsonschema.Draft202012Validator(schema).iter_errors(json.loads(text))
+        for error in errors:
+            self.fail("%s: %s: %s" % (name, error.json_path, error.message[:300]))
+
+    def expect(self, wanted, what, method, path, operation, **more):
+        status, headers, text = self.call(method, path, **more)
+        if status not in wanted:
+            self.fail("%s, %s: status %d instead of %s: %s" % (operation["operationId"], what, status, wanted, text[:300]))
+        self.check(operation, what, status, headers, text)
+        return status, headers, text
+
+    # --- good calls ---
+
+    def target(self, path, **names):
+        for name, value in dict({"job": "walked", "node": "n1"}, **names).items():
+            path = path.replace("{%s}" % name, value)
+        return path
+
+    def who(self, operation):
+        """a token that is good for it, and the headers that go with it"""
+        callers = operation["x-edl-callers"]
+        if "process" in callers:
+            return self.tokens["node"], {"X-EDL-Process": self.process}
+        if "node" in callers:
+            return self.tokens["node"], {}
+        if "anybody" in callers:
+            return None, {}
+        return self.tokens["admin"], {}
+
+    def good(self, method, path, operation):
+        token, headers = self.who(operation)
+        self.report()
+        for made in GOOD[operation["operationId"]](self):
+            self.good_call(method, path, operation, made, token, dict(headers, **made.get("headers", {})))
+
+    def good_call(self, method, path, operation, made, token, headers):
+        status, headers, text = self.expect([int(s) for s in operation["responses"] if s != "default"], "good", method,
+                                            self.target(path, **made.get("names", {})) + made.get("query", ""), operation, token=token,
+                                            headers=headers, body=made.get("body"))
+        if "after" in made and status < 300:
+            made["after"](self, json.loads(text) if text else None)
+
+    # --- bad calls ---
+
+    def bad(self, method, path, operation):
+        token, headers = self.who(operation)
+        known = self.target(path)
+        public = "anybody" in operation["x-edl-callers"]
+        body = {} if "requestBody" in operation else None
+        if not public:
+            self.expect([401], "no credentials", method, known, operation, body=body, headers=headers)
+            self.expect([401], "a wrong token", method, known, operation, body=body, headers=headers, token="0" * 64)
+            self.wrong_callers(method, known, operation, body)
+        self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
+                    headers=headers, body=body)
+        for name in ("job", "node"):
+            if "{%s}" % name in path and not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"]):
+                self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
+                            token=token, headers=headers, body=body)
+        if "requestBody" in operation:
+            most = operation["requestBody"]["x-edl-max-bytes"]
+            self.expect([413], "an oversized body", method, known, operation, token=token, headers=headers,
+                        announced=most + 1)
+            for broken in (b"{", b"[]", b"\xff\xfe", b'{"a":1,"a":2}', b"\"text\"", b"[" * 10000):
+                self.expect([400, 422], "a malformed body", method, known, operation, token=token, headers=headers, body=broken)
+        parameters = {p["name"] for p in operation["parameters"]}
+        if "If-Match" in parameters:
+            for tag, wanted in (('"something else"', [412]), ("no tag", [400])):
+                self.expect(wanted, "If-Match", method, known, operation, token=token, headers=dict(headers, **{"If-Match": tag}), body=body)
+        if "Idempotency-Key" in parameters:
+            self.expect([400], "a bad key", method, known, operation, token=token,
+                        headers=dict(headers, **{"Idempotency-Key": "two words"}), body=body)
+
+    def wrong_callers(self, method, path, operation, body):
+        """whoever is not named may not"""
+        order = ["viewer", "user", "operator", "admin"]
+        callers = operation["x-edl-callers"]
+        least = min([order.index(c) for c in callers if c in order], default=len(order))
+        for who in ("viewer", "user", "operator"):
+            if who in self.tokens and order.index(who) < least:
+                self.expect([401, 403], "as " + who, method, path, operation, body=body, token=self.tokens[who])
+        if "join" not in callers:
+            self.expect([401, 403], "with a join token", method, path, operation, body=body, token=self.tokens["join"])
+        headers = {"X-EDL-Process": self.process}
+        self.expect([401, 403], "as another node", method, path, operation, body=body, headers=headers, token=self.tokens["other_node"])
+        if "node" not in callers and "process" not in callers:
+            self.expect([401, 403], "as a node", method, path, operation, body=body, headers=headers, token=self.tokens["node"])
+
+    def walk(self):
+        operations = [(method.upper(), path, operation) for path, methods in self.document["paths"].items()
+                      for method, operation in methods.items()]
+        unknown = {o["operationId"] for _, _, o in operations} ^ set(GOOD)
+        if unknown:
+            self.fail("no good call here, or not described: %s" % sorted(unknown))
+            return
+        for name, schema in self.document["components"]["schemas"].items():
+            try:
+                jsonschema.Draft202012Validator.check_schema(schema)
+            except jsonschema.SchemaError as error:
+                self.fail("the schema %s: %s" % (name, error.message))
+        operations.sort(key=lambda o: list(GOOD).index(o[2]["operationId"]))
+        for method, path, operation in operations:
+            self.good(method, path, operation)
+            self.bad(method, path, operation)
+        print("%d operations, %d calls, %d failures" % (len(operations), self.calls, self.failures))
+
+
+def keep_lease(walk, answer):
+    task = answer["task"]
+    walk.lease = {"task": task["id"], "pass": task["pass"], "lease": task["lease"]}
+
+
+# In the order in which they are called: a task is leased before it is finished, the job is killed at the end.
+GOOD = {
+    "getHealth": lambda w: [{}],
+    "getReadiness": lambda w: [{}],
+    "getVersion": lambda w: [{}],
+    "getApi": lambda w: [{}],
+    "getMetrics": lambda w: [{}],
+    "getCluster": lambda w: [{}],
+    "submitJob": lambda w: [
+        {"query": "?dry_run=1", "body": dict(JOB, metadata={"name": "second"})},
+        {"body": dict(JOB, metadata={"name": "second"})},
+        {"headers": {"Content-Type": "application/yaml"}, "body": YAML_JOB}],
+    "listJobs": lambda w: [{}, {"query": "?state=all&limit=1"}, {"query": "?limit=1&cursor=1"}],
+    "getJob": lambda w: [{}],
+    "listProcesses": lambda w: [{"query": "?state=all"}],
+    "explainJob": lambda w: [{}],
+    "listJobEvents": lambda w: [{"query": "?after=0"}],
+    "readLogs": lambda w: [{"query": "?role=trainer&index=0"}],
+    "listEvents": lambda w: [{"query": "?after=0&wait=1"}],
+    "listHosts": lambda w: [{"query": "?role=trainer"}],
+    "setDataset": lambda w: [{"body": {"digest": "d", "tasks": [{"chunks": CHUNKS}, {"chunks": CHUNKS}]}}],
+    "getDataset": lambda w: [{}],
+    "getTasks": lambda w: [{}],
+    "leaseTask": lambda w: [{"body": {"wait": 0}, "after": keep_lease}],
+    "failTask": lambda w: [{"body": dict(w.lease, returned=True)}],
+    "finishTask": lambda w: [{"body": w.lease_again()}],
+    "modelSaved": lambda w: [{"body": w.last_pass()}],
+    "setFigures": lambda w: [{"body": {"loss": 0.5}}],
+    "listNodes": lambda w: [{}],
+    "getNode": lambda w: [{}],
+    "joinNode": lambda w: [{"body": dict(OFFER, node="walked-node")}],
+    "reportNode": lambda w: [{"body": w.report_body()}],
+    "getOrders": lambda w: [{"query": "?wait=0"}],
+    "pushLogs": lambda w: [{"body": w.push()}],
+    "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
+                             {"body": {"state": "ready"}}],
+    "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],
+    "killJob": lambda w: [{"body": {"reason": "the walk is over"}}],
+    "removeNode": lambda w: [{"names": {"node": "n2"}}],
+}
+
+
+def main(server, *token_files):
+    tokens = {}
+    for who, path in zip(("admin", "join"), token_files):
+        with open(path, encoding="utf-8") as file:
+            tokens[who] = file.read().strip()
+    walk = Walk(server, tokens)
+    walk.walk()
+    return 1 if walk.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
