@@ -42,6 +42,7 @@ struct verb {
 /* For verbs with the common options only. */
 extern const struct option_spec no_options[];
 
+extern const struct verb verb_audit;
 extern const struct verb verb_corpus;
 extern const struct verb verb_dev;
 extern const struct verb verb_kill;
@@ -53,9 +54,12 @@ extern const struct verb verb_scale;
 extern const struct verb verb_show;
 extern const struct verb verb_simulate;
 extern const struct verb verb_submit;
+extern const struct verb verb_token;
 extern const struct verb verb_top;
+extern const struct verb verb_user;
 extern const struct verb verb_version;
 extern const struct verb verb_wait;
+extern const struct verb verb_whoami;
 extern const struct verb verb_why;
 
 /* verb_find - NULL when there is none; verb_nearest - the likeliest one meant, or NULL */

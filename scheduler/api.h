@@ -34,6 +34,18 @@ void api_version(struct http_request *request, void *userdata);
 void api_cluster(struct http_request *request, void *userdata);
 void api_openapi(struct http_request *request, void *userdata);
 
+/* api_users.c */
+void api_whoami(struct http_request *request, void *userdata);
+void api_users_list(struct http_request *request, void *userdata);
+void api_user_add(struct http_request *request, void *userdata);
+void api_user_show(struct http_request *request, void *userdata);
+void api_user_set(struct http_request *request, void *userdata);
+void api_user_remove(struct http_request *request, void *userdata);
+void api_tokens_list(struct http_request *request, void *userdata);
+void api_token_add(struct http_request *request, void *userdata);
+void api_token_remove(struct http_request *request, void *userdata);
+void api_audit(struct http_request *request, void *userdata);
+
 /* api_metrics.c */
 void api_scrape(struct http_request *request, void *userdata);
 

@@ -66,17 +66,19 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct edl_error error = { 0 };
     struct job_spec *spec = NULL;
+    struct caller caller = { .user = "" };
     json_t *ignored = NULL;
     struct job *job = NULL;
     bool dry_run = false;
     int r = api_dry_run(request, &dry_run, &error);
 
+    (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &error);
     if (r == 0 && dry_run)
-        r = api_forecast_submit(scheduler, request, spec, AUTH_USER, ignored, &error);
+        r = api_forecast_submit(scheduler, request, spec, caller.user, ignored, &error);
     else if (r == 0)
-        r = cluster_submit(scheduler->cluster, spec, AUTH_USER, clock_instant(), &job, &error);
+        r = cluster_submit(scheduler->cluster, spec, caller.user, clock_instant(), &job, &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
@@ -158,13 +160,15 @@ void api_jobs_list(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_pack("{s:o,s:o}", "jobs", jobs, "next", next));
 }
 
-static int check_seen(const struct http_request *request, const struct job *job,
-                      struct edl_error *error)
+/* Whether the caller may change the job, and has seen it as it is. */
+static int check_change(struct scheduler *scheduler, const struct http_request *request,
+                        const struct job *job, struct edl_error *error)
 {
     char tag[ETAG_MAX];
+    int r = auth_owner(scheduler, request, job->user, error);
 
     etag_of_job(job, tag, sizeof tag);
-    return precondition_check(request, tag, error);
+    return r < 0 ? r : precondition_check(request, tag, error);
 }
 
 void api_job_show(struct http_request *request, void *userdata)
@@ -185,17 +189,21 @@ void api_job_kill(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct job *job = api_job(scheduler, request);
     struct edl_error error = { 0 };
-    const char *reason = "killed by " AUTH_USER;
+    char by_whom[USER_NAME_MAX + 16];
+    const char *reason = by_whom;
+    struct caller caller = { .user = "" };
     json_t *body = NULL;
     struct body_field field = { .at = "" };
     int r;
 
     if (job == NULL)
         return;
-    r = check_seen(request, job, &error);
+    r = check_change(scheduler, request, job, &error);
     if (r == 0)
         r = body_object(request, &body, &error);
     field.object = body;
+    (void)auth_caller(scheduler, request, &caller);
+    (void)snprintf(by_whom, sizeof by_whom, "killed by %s", caller.user);
     if (r == 0)
         r = body_known(&field, "reason", &error);
     if (r == 0)
@@ -284,7 +292,7 @@ void api_job_change(struct http_request *request, void *userdata)
 
     if (job == NULL)
         return;
-    r = check_seen(request, job, &error);
+    r = check_change(scheduler, request, job, &error);
     if (r == 0)
         r = api_dry_run(request, &dry_run, &error);
     if (r == 0)

@@ -12,8 +12,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "scheduler/peer.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
@@ -154,8 +156,10 @@ int auth_token_file(const char *path, char *ret, struct edl_error *error)
 static int unauthenticated(struct edl_error *error)
 {
     (void)edl_error_set(error, EDL_EUNAUTHENTICATED, "the call needs a valid bearer token");
-    return edl_error_remedy(error, "give the content of admin-token in the scheduler's state"
-                                   " directory (edl --token-file FILE)");
+    return edl_error_remedy(error,
+                            "give a token of yours (an admin makes one: edl token create), or"
+                            " on the scheduler's machine that of admin-token in its state"
+                            " directory: edl --token-file FILE");
 }
 
 static const char *bearer(const struct http_request *request)
@@ -236,6 +240,109 @@ int auth_process(struct scheduler *scheduler, const struct http_request *request
     return 0;
 }
 
+/* --- people --- */
+
+static void set_caller(struct caller *ret, const char *user, enum user_role role)
+{
+    (void)snprintf(ret->user, sizeof ret->user, "%s", user);
+    ret->role = role;
+}
+
+static int caller_of_token(struct scheduler *scheduler, const char *text, struct caller *ret)
+{
+    const struct token *token;
+    char hash[TOKEN_HASH_MAX + 1];
+
+    if (same_secret(text, scheduler->admin_token)) {
+        set_caller(ret, AUTH_ADMIN_NAME, USER_ADMIN);
+        (void)snprintf(ret->via, sizeof ret->via, "admin-token");
+        return 1;
+    }
+    if (auth_hash(text, hash, NULL) < 0)
+        return 0;
+    token = tokens_find(scheduler->users, hash, clock_instant().wall_us);
+    if (token == NULL)
+        return 0;
+    set_caller(ret, token->user, users_find(scheduler->users, token->user)->role);
+    (void)snprintf(ret->via, sizeof ret->via, "token %" PRIu64, token->id);
+    return 1;
+}
+
+/* Whoever has an account on this machine is a user under its name, unless more or less was said of
+ * it. root, and whom the scheduler runs as, could read the admin token anyway. */
+static int caller_of_peer(struct scheduler *scheduler, const struct http_request *request,
+                          struct caller *ret)
+{
+    char name[USER_NAME_MAX + 1];
+    const struct user *user;
+    uid_t uid;
+
+    if (peer_uid(http_request_peer_fd(request), &uid) < 0)
+        return 0;
+    (void)snprintf(ret->via, sizeof ret->via, "uid %u", (unsigned)uid);
+    if (uid == 0 || uid == geteuid()) {
+        set_caller(ret, AUTH_ADMIN_NAME, USER_ADMIN);
+        return 1;
+    }
+    if (peer_name(&scheduler->peers, uid, name, sizeof name) < 0)
+        return 0;
+    user = users_find(scheduler->users, name);
+    set_caller(ret, name, user != NULL ? user->role : USER_USER);
+    return 1;
+}
+
+int auth_caller(struct scheduler *scheduler, const struct http_request *request, struct caller *ret)
+{
+    const char *token = bearer(request);
+
+    return token != NULL ? caller_of_token(scheduler, token, ret)
+                         : caller_of_peer(scheduler, request, ret);
+}
+
+int auth_owner(struct scheduler *scheduler, const struct http_request *request, const char *user,
+               struct edl_error *error)
+{
+    struct caller caller = { .role = USER_NOBODY };
+
+    if (auth_caller(scheduler, request, &caller) == 1 &&
+        (caller.role >= USER_OPERATOR || streq(caller.user, user)))
+        return 0;
+    (void)edl_error_set(error, -EACCES, "it belongs to %s, and you are %s", user, caller.user);
+    return edl_error_remedy(error, "ask %s, or an operator", user);
+}
+
+/* The least role of people that may; USER_ADMIN may everything. */
+static enum user_role least_role(uint32_t flags)
+{
+    static const struct {
+        uint32_t flag;
+        enum user_role role;
+    } roles[] = { { ROUTE_VIEWER, USER_VIEWER },
+                  { ROUTE_USER, USER_USER },
+                  { ROUTE_OPERATOR, USER_OPERATOR } };
+
+    for (size_t i = 0; i < ELEMENTS(roles); i++)
+        if ((flags & roles[i].flag) != 0)
+            return roles[i].role;
+    return USER_ADMIN;
+}
+
+static int check_role(const struct caller *caller, const struct http_route *route,
+                      struct edl_error *error)
+{
+    enum user_role least = least_role(route->flags);
+
+    if (caller->role >= least)
+        return 0;
+    (void)edl_error_set(error, -EACCES, "%s %s needs the role %s, and %s is %s", route->method,
+                        route->path, user_role_to_string(least), caller->user,
+                        user_role_to_string(caller->role));
+    return edl_error_remedy(error, "an admin can give it: edl user set %s --role %s", caller->user,
+                            user_role_to_string(least));
+}
+
+/* --- machines --- */
+
 static int check_node(struct scheduler *scheduler, const char *token, const char *node_name,
                       struct edl_error *error)
 {
@@ -272,15 +379,16 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     struct scheduler *scheduler = userdata;
     const char *token = bearer(request);
     const char *node = http_request_param(request, "node");
+    struct caller caller;
 
     if (scheduler->failed)
         return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
     if ((route->flags & ROUTE_PUBLIC) != 0)
         return 0;
+    if (auth_caller(scheduler, request, &caller) == 1)
+        return check_role(&caller, route, error);
     if (token == NULL)
         return unauthenticated(error);
-    if (same_secret(token, scheduler->admin_token))
-        return 0;
     if ((route->flags & ROUTE_JOIN) != 0 && same_secret(token, scheduler->join_token))
         return 0;
     if ((route->flags & ROUTE_NODE) != 0 && node != NULL)

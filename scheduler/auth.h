@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth.h - who may call what
  *
- * Three kinds of bearer: the admin token (everything), the join token (joining only), a node's
- * credential (its own node's calls, and calls that its agent forwards for a process that lives on
- * it). Compared in constant time; credentials are kept as SHA-256 only. gnutls is named in auth.c
- * only. */
+ * People come with the admin token of the state directory, with a token of their own (users.h), or
+ * over the Unix socket, whose other end the kernel names. Each has a role, and a route says the
+ * least one. Machines come with the join token (joining only) or a node's credential (its own
+ * node's calls, and calls that its agent forwards for a process that lives on it). Compared in
+ * constant time or by hash; kept as SHA-256 only. gnutls is named in auth.c only. */
 #pragma once
 
 #include <stddef.h>
+
+#include "scheduler/users.h"
 #include <stdint.h>
 
 struct edl_error;
@@ -31,8 +34,27 @@ enum route_flags {
     ROUTE_ADMIN = 1 << 8,
 };
 
-/* The only user there is yet; accounts come with roles. */
-#define AUTH_USER "admin"
+#define ROUTE_PEOPLE (ROUTE_VIEWER | ROUTE_USER | ROUTE_OPERATOR | ROUTE_ADMIN)
+
+/* The user of the admin token, and of root on the Unix socket; nobody else can have the name. */
+#define AUTH_ADMIN_NAME "admin"
+
+/* The person who calls. */
+struct caller {
+    char user[USER_NAME_MAX + 1];
+    char via[40]; /* how that is known: "admin-token", "token 3", "uid 1000" */
+    enum user_role role;
+};
+
+/* auth_caller - 1 with *ret, 0 when it is no person known here; cheap (one SHA-256), so nobody has
+ * to keep it */
+int auth_caller(struct scheduler *scheduler, const struct http_request *request,
+                struct caller *ret);
+
+/* auth_owner - 0 when the caller owns what belongs to user or is at least an operator; -EACCES with
+ * error */
+int auth_owner(struct scheduler *scheduler, const struct http_request *request, const char *user,
+               struct edl_error *error);
 
 /* auth_check - http_server_config.authorise; userdata is the scheduler. EDL_EUNAUTHENTICATED,
  * -EACCES, -ENOENT */

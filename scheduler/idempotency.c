@@ -71,17 +71,18 @@ static void reply(struct http_request *request, const struct stored_answer *answ
 
 /* --- before the handler --- */
 
-static struct keyed *keyed_new(struct scheduler *scheduler, const char *key, const char *digest)
+static struct keyed *keyed_new(struct scheduler *scheduler, const char *user, const char *key,
+                               const char *digest)
 {
     struct keyed *keyed = xcalloc(1, sizeof *keyed);
-    size_t size = strlen(AUTH_USER) + strlen(key) + 2;
+    size_t size = strlen(user) + strlen(key) + 2;
 
     keyed->scheduler = scheduler;
-    keyed->answer.user = xstrdup(AUTH_USER);
+    keyed->answer.user = xstrdup(user);
     keyed->answer.key = xstrdup(key);
     keyed->answer.digest = xstrdup(digest);
     keyed->name = xcalloc(size, 1);
-    (void)snprintf(keyed->name, size, "%s %s", AUTH_USER, key); /* a key has no blank */
+    (void)snprintf(keyed->name, size, "%s %s", user, key); /* a key has no blank */
     return keyed;
 }
 
@@ -141,12 +142,14 @@ bool idempotency_begin(struct scheduler *scheduler, struct http_request *request
 {
     const char *key = http_request_header(request, "Idempotency-Key");
     struct edl_error error = { 0 };
+    struct caller caller = { .user = "" };
     struct keyed *keyed, *first;
     char digest[65];
     int r;
 
     if (key == NULL)
         return false;
+    (void)auth_caller(scheduler, request, &caller);
     r = check_key(key, &error);
     if (r == 0)
         r = auth_hash_request(request, digest, &error);
@@ -154,7 +157,7 @@ bool idempotency_begin(struct scheduler *scheduler, struct http_request *request
         http_reply_error(request, &error);
         return true;
     }
-    keyed = keyed_new(scheduler, key, digest);
+    keyed = keyed_new(scheduler, caller.user, key, digest);
     HASH_FIND_STR(scheduler->keyed, keyed->name, first);
     if (first != NULL)
         join(scheduler, request, first, digest);

@@ -18,7 +18,9 @@
 #include "scheduler/auth.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
+#include "scheduler/peer.h"
 #include "scheduler/store/store.h"
+#include "scheduler/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -115,6 +117,8 @@ static int restore(struct scheduler *scheduler, struct edl_error *error)
         return r;
     scheduler->cluster = cluster_new(&config);
     r = store_load(scheduler->store, scheduler->cluster, now, error);
+    if (r == 0)
+        r = users_load(scheduler->store, &scheduler->users, error);
     if (r == 0)
         r = auth_random_u64(&random, error);
     if (r < 0)
@@ -263,6 +267,8 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)sd_event_source_disable_unref(scheduler->turn);
     (void)sd_event_unref(scheduler->event);
     (void)log_hub_free(scheduler->logs);
+    (void)users_free(scheduler->users);
+    scheduler->peers = peers_free(scheduler->peers);
     (void)cluster_free(scheduler->cluster);
     (void)store_free(scheduler->store);
     (void)safe_close(scheduler->lock_fd);

@@ -23,8 +23,10 @@ struct http_server;
 struct keyed;
 struct later;
 struct log_hub;
+struct peers;
 struct reader;
 struct store;
+struct users;
 
 #define TOKEN_HEX 64 /* 32 random bytes */
 #define POLL_WAIT_MAX_S 30
@@ -36,6 +38,8 @@ struct scheduler {
     struct cluster *cluster;  /* owned */
     struct http_server *http; /* owned */
     struct log_hub *logs;     /* owned */
+    struct users *users;      /* owned */
+    struct peers *peers;      /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
     struct held *answers;       /* owned list: requests to answer after the commit */

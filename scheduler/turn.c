@@ -14,11 +14,13 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/audit.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/idempotency.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
+#include "scheduler/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -85,6 +87,7 @@ void held_after_commit(struct scheduler *scheduler, struct held *take_held, unsi
                        json_t *take_json)
 {
     idempotency_take(take_held);
+    audit_take(scheduler, take_held, status);
     queue_answer(scheduler, take_held, status, take_json);
 }
 
@@ -341,6 +344,7 @@ int scheduler_turn(struct scheduler *scheduler)
     log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
     records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
+    records.accounts = users_pending(scheduler->users, &records.n_accounts);
     r = store_commit(scheduler->store, &records, &error);
     free(answers);
     if (r < 0) {
@@ -351,6 +355,7 @@ int scheduler_turn(struct scheduler *scheduler)
     n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
+    users_pending_clear(scheduler->users);
     /* serve_task_waiters touched us on its way: that was this turn. */
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);

@@ -17,6 +17,7 @@ static const struct {
         { -EINVAL, 400, NULL },
     { -ENOENT, 404, NULL },
     { -EEXIST, 409, NULL },
+    { -EDQUOT, 409, NULL },
     { -E2BIG, 413, NULL },
     { -EACCES, 403, NULL },
     { -EPERM, 403, NULL },

@@ -194,6 +194,11 @@ int http_request_peer_fd(const struct http_request *request)
     return info != NULL ? info->connect_fd : -EBADF;
 }
 
+const struct http_route *http_request_route(const struct http_request *request)
+{
+    return request->route;
+}
+
 void http_request_set_data(struct http_request *request, void *data)
 {
     request->data = data;

@@ -84,6 +84,7 @@ const char *http_request_query(const struct http_request *request, const char *n
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
 const char *http_request_body(const struct http_request *request, size_t *ret_size);
 int http_request_peer_fd(const struct http_request *request); /* SO_PEERCRED on a Unix socket */
+const struct http_route *http_request_route(const struct http_request *request); /* that matched */
 void http_request_set_data(struct http_request *request, void *data);
 void *http_request_data(const struct http_request *request);
 

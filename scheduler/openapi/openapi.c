@@ -39,6 +39,7 @@ static const struct {
     { "after", "readLogs", "string", NULL, "cursor of the answer before" },
     { "after", "getOrders", "integer", NULL,
       "version that the caller has: answer when it differs" },
+    { "after", "listAudit", "integer", NULL, "id of the last entry that the caller has" },
     { "after", NULL, "integer", NULL, "revision of the last event that the caller has" },
     { "cursor", NULL, "string", NULL, "\"next\" of the page before" },
     { "dry_run", NULL, "string", "1 true 0 false", "1: do nothing, tell what it would do" },
@@ -101,7 +102,7 @@ static void add_path_parameters(json_t *parameters, const char *path)
         size_t length = strcspn(++at, "}");
 
         add_parameter(parameters, "path", at, length,
-                      strncmp(at, "job", length) == 0 ? "name or number" : "name");
+                      strncmp(at, "job", length) == 0 ? "name or number" : "which one");
     }
 }
 

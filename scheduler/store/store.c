@@ -79,6 +79,23 @@ static const char *const statement_texts[ST_N] = {
         " LIMIT 2) AND (answered_wall_us < ?1 OR sequence <= ?2)",
     [ST_ANSWER_FIND] = "SELECT request_digest, status, location, body, answered_wall_us FROM answer"
                        " WHERE user = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
+    [ST_USER_PUT] = "INSERT INTO user (name, role, created_wall_us) VALUES (?1,?2,?3)"
+                    " ON CONFLICT (name) DO UPDATE SET role=?2",
+    [ST_USER_DELETE] = "DELETE FROM user WHERE name = ?1",
+    [ST_USER_TOKENS_DELETE] = "DELETE FROM token WHERE user = ?1",
+    [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0 FROM user ORDER BY name",
+    [ST_TOKEN_PUT] = "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us)"
+                     " VALUES (?1,?2,?3,?4,?5,?6)",
+    [ST_TOKEN_DELETE] = "DELETE FROM token WHERE id = ?1",
+    [ST_TOKEN_ALL] = "SELECT id, hash, user, note, created_wall_us, expires_wall_us FROM token"
+                     " ORDER BY id",
+    [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
+    [ST_AUDIT_ADD] = "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
+                     " VALUES (?1,?2,?3,?4,?5,?6,?7)",
+    [ST_AUDIT_TRIM] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT 2)"
+                      " AND id <= ?1",
+    [ST_AUDIT_AFTER] = "SELECT id, wall_us, user, via, method, target, status, request_id FROM"
+                       " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
     [ST_JOB_ALL] =
         "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
         " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
@@ -298,6 +315,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = put_tail(store, &records->tails[i], error);
     for (size_t i = 0; r == 0 && i < records->n_answers; i++)
         r = store_put_answer(store, &records->answers[i], error);
+    for (size_t i = 0; r == 0 && i < records->n_accounts; i++)
+        r = store_put_account(store, &records->accounts[i], error);
     if (r == 0)
         r = store_step_done(store, ST_COMMIT, error);
     if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
@@ -308,7 +327,7 @@ static int write_turn(struct store *store, const struct turn_records *records,
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
-    size_t n_records = records->n_tails + records->n_answers;
+    size_t n_records = records->n_tails + records->n_answers + records->n_accounts;
     int r;
 
     for (size_t i = 0; i < records->n_effects; i++)

@@ -51,6 +51,27 @@ struct stored_answer {
 #define STORED_ANSWER_US (24 * 3600 * USEC_PER_SEC)
 #define STORED_ANSWERS_MAX 65536
 
+/* A change of who may do what, or a line of the audit log; owned by whoever made it. */
+enum account_change_kind {
+    ACCOUNT_PUT_USER,
+    ACCOUNT_DROP_USER, /* with all tokens */
+    ACCOUNT_PUT_TOKEN,
+    ACCOUNT_DROP_TOKEN,
+    ACCOUNT_AUDIT,
+};
+struct account_change {
+    enum account_change_kind kind;
+    uint64_t id;      /* of a token */
+    char *name;       /* of the user */
+    const char *role; /* static */
+    char *hash, *note;
+    uint64_t created_wall_us, expires_wall_us;
+    char *via, *method, *target, *request_id; /* audit */
+    unsigned status;
+};
+
+#define STORED_AUDIT_MAX 100000
+
 /* What a turn leaves behind; all borrowed during store_commit. */
 struct turn_records {
     const struct effect *effects;
@@ -59,6 +80,8 @@ struct turn_records {
     size_t n_tails;
     const struct stored_answer *answers;
     size_t n_answers;
+    const struct account_change *accounts;
+    size_t n_accounts;
 };
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing
@@ -88,6 +111,22 @@ typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
 int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error);
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);
+
+/* store_accounts - every user, then every token (as the changes that made them); and the highest
+ * id that a token ever had */
+typedef void (*store_account_fn)(const struct account_change *row, void *userdata);
+int store_accounts(struct store *store, store_account_fn fn, void *userdata,
+                   uint64_t *ret_last_token, struct edl_error *error);
+
+/* store_audit - what people did after the entry `after`, oldest first, at most limit */
+struct audit_entry {
+    uint64_t id, wall_us;
+    const char *user, *via, *method, *target, *request_id; /* borrowed during the call */
+    unsigned status;
+};
+typedef void (*store_audit_fn)(const struct audit_entry *entry, void *userdata);
+int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit_fn fn,
+                void *userdata, struct edl_error *error);
 
 /* store_find_answer - what was answered to that key of that user in the last STORED_ANSWER_US
  * Returns 1 with *ret (the caller clears it), 0 when there is none. */

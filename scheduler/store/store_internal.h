@@ -7,6 +7,7 @@
 
 #include "scheduler/core/histogram.h"
 
+struct account_change;
 struct edl_error;
 struct effect;
 struct job;
@@ -38,6 +39,17 @@ enum statement {
     ST_EVENT_AFTER_JOB,
     ST_TAIL_KEYS,
     ST_TAIL_JOB,
+    ST_USER_PUT,
+    ST_USER_DELETE,
+    ST_USER_TOKENS_DELETE,
+    ST_USER_ALL,
+    ST_TOKEN_PUT,
+    ST_TOKEN_DELETE,
+    ST_TOKEN_ALL,
+    ST_TOKEN_LAST,
+    ST_AUDIT_ADD,
+    ST_AUDIT_TRIM,
+    ST_AUDIT_AFTER,
     ST_PROBE,
     ST_N,
 };
@@ -74,3 +86,7 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
 /* store_put_answer - one answer, inside the caller's transaction; old ones make room */
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error);
+
+/* store_put_account - one change, inside the caller's transaction */
+int store_put_account(struct store *store, const struct account_change *change,
+                      struct edl_error *error);

@@ -43,6 +43,10 @@ class Walk:
         return json.loads(text)
 
     def begin(self):
+        for role in ("viewer", "user", "operator"):
+            self.must("POST", "/users", token=self.tokens["admin"], body={"name": "a-" + role, "role": role})
+            made = self.must("POST", "/tokens", token=self.tokens["admin"], body={"user": "a-" + role})
+            self.tokens[role] = made["token"]
         for name, who in (("n1", "node"), ("n2", "other_node")):
             joined = self.must("POST", "/nodes/join", token=self.tokens["join"], body=dict(OFFER, node=name))
             self.tokens[who] = joined["credential"]
@@ -142,7 +146,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1"}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "token": "1"}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -183,7 +187,7 @@ class Walk:
             self.wrong_callers(method, known, operation, body)
         self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
                     headers=headers, body=body)
-        for name in ("job", "node"):
+        for name in ("job", "node", "user", "token"):
             if "{%s}" % name in path and not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"]):
                 self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
                             token=token, headers=headers, body=body)
@@ -240,6 +244,10 @@ def keep_lease(walk, answer):
     walk.lease = {"task": task["id"], "pass": task["pass"], "lease": task["lease"]}
 
 
+def keep_token(walk, answer):
+    walk.made_token = answer["id"]
+
+
 # In the order in which they are called: a task is leased before it is finished, the job is killed at the end.
 GOOD = {
     "getHealth": lambda w: [{}],
@@ -268,6 +276,16 @@ GOOD = {
     "finishTask": lambda w: [{"body": w.lease_again()}],
     "modelSaved": lambda w: [{"body": w.last_pass()}],
     "setFigures": lambda w: [{"body": {"loss": 0.5}}],
+    "getCaller": lambda w: [{}],
+    "addUser": lambda w: [{"body": {"name": "walker", "role": "viewer"}}],
+    "listUsers": lambda w: [{}],
+    "getUser": lambda w: [{}],
+    "changeUser": lambda w: [{"body": {"role": "operator"}}, {"body": {"role": "user"}}],
+    "addToken": lambda w: [{"body": {"user": "walker", "note": "of the walk", "ttl_s": 3600}, "after": keep_token}],
+    "listTokens": lambda w: [{}],
+    "removeToken": lambda w: [{"names": {"token": str(w.made_token)}}],
+    "removeUser": lambda w: [{}],
+    "listAudit": lambda w: [{"query": "?after=0&limit=10"}],
     "listNodes": lambda w: [{}],
     "getNode": lambda w: [{}],
     "joinNode": lambda w: [{"body": dict(OFFER, node="walked-node")}],

@@ -105,7 +105,8 @@ void live_send(struct live *live, const char *method, const char *path, const ch
     char header[400];
     struct http_call call = { .method = method,
                               .path = path,
-                              .bearer_token = live->scheduler->admin_token,
+                              .bearer_token =
+                                  live->token != NULL ? live->token : live->scheduler->admin_token,
                               .body = body,
                               .body_size = body != NULL ? strlen(body) : 0 };
     struct edl_error error = { 0 };

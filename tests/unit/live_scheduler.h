@@ -22,6 +22,7 @@ struct live {
     char folder[64];
     struct scheduler *scheduler;
     struct http_async *async;
+    const char *token; /* borrowed; NULL: the admin's */
 };
 
 /* What came back; n is 0 until it did. */
@@ -39,7 +40,7 @@ int live_teardown(void **state);
 /* live_restart - ends the scheduler as it is and starts one on what is stored */
 void live_restart(struct live *live);
 
-/* live_send - sends a call with the admin's token; reply must stay where it is until it came */
+/* live_send - sends a call with live->token; reply must stay where it is until it came */
 void live_send(struct live *live, const char *method, const char *path, const char *key,
                const char *body, struct reply *reply);
 

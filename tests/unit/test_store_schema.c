@@ -111,7 +111,6 @@ static void test_newer_database_is_refused(void **state)
     struct edl_error error = { 0 };
     struct store *store = NULL;
 
-    assert_int_equal(store_schema_version(f->store), 2);
     f->store = store_free(f->store);
     run_sql(f->path, "PRAGMA user_version = 9999");
     assert_int_equal(store_open(f->path, &store, &error), -EINVAL);
@@ -165,7 +164,9 @@ static void test_version_1_is_brought_forward(void **state)
     struct edl_error error = { 0 };
     struct cluster *before;
     char old[128], sql[256];
+    int newest = store_schema_version(f->store);
 
+    assert_true(newest > 1);
     (void)lease(f, holder);
     commit(f);
     before = f->cluster;
@@ -181,7 +182,7 @@ static void test_version_1_is_brought_forward(void **state)
     f->store = store_free(f->store);
     assert_int_equal(rename(old, f->path), 0);
     restart(f);
-    assert_int_equal(store_schema_version(f->store), 2);
+    assert_int_equal(store_schema_version(f->store), newest);
     if (cluster_compare(before, f->cluster, &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(task_queue_counts(the_job(f)->queue).leased, 1);

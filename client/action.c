@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* action.c - see action.h */
+#include "client/action.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "client/report.h"
+#include "client/server.h"
+#include "client/verb.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static int refuse(const struct invocation *invocation, const struct action *actions, size_t n)
+{
+    struct edl_error error = { 0 };
+    char list[120] = "";
+
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(list);
+
+        (void)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", actions[i].name);
+    }
+    (void)edl_error_set(&error, -EINVAL,
+                        "edl %s does not know \"%s\", or not with so many"
+                        " arguments",
+                        invocation->verb->name, invocation->arguments.args[0]);
+    (void)edl_error_remedy(&error, "known: %s; see edl help %s", list, invocation->verb->name);
+    return report_error(&error);
+}
+
+int action_run(const struct invocation *invocation, const struct action *actions, size_t n)
+{
+    const struct arguments *arguments = &invocation->arguments;
+
+    for (size_t i = 0; i < n; i++) {
+        struct server server;
+        int status;
+
+        if (!streq(actions[i].name, arguments->args[0]) ||
+            arguments->n_args != actions[i].n_args + 1)
+            continue;
+        status = server_open(invocation->common, &server);
+        if (status != STATUS_OK)
+            return status;
+        status = actions[i].run(invocation, &server);
+        server_clear(&server);
+        return status;
+    }
+    return refuse(invocation, actions, n);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_token.c - `edl token`: bearers of one's own */
+#include <inttypes.h>
+
+#include "client/action.h"
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+struct token_options {
+    struct common_options common;
+    const char *user, *note;
+    uint64_t ttl_us;
+};
+
+static const struct option_spec token_options[] = {
+    { "user", 0, OPTION_TEXT, "NAME", "whose (default: yours; an admin may make anybody's)",
+      offsetof(struct token_options, user) },
+    { "note", 0, OPTION_TEXT, "TEXT", "what you call it", offsetof(struct token_options, note) },
+    { "ttl", 0, OPTION_SECONDS, "TIME", "how long it is good (default: until it is removed)",
+      offsetof(struct token_options, ttl_us) },
+    { .name = NULL },
+};
+
+static int create(const struct invocation *invocation, struct server *server)
+{
+    const struct token_options *options = invocation->options;
+    _cleanup_json_ json_t *body = json_object();
+    _cleanup_json_ json_t *answer = NULL;
+    int status;
+
+    if (options->user != NULL)
+        (void)json_object_set_new(body, "user", json_string(options->user));
+    if (options->note != NULL)
+        (void)json_object_set_new(body, "note", json_string(options->note));
+    if (options->ttl_us != 0)
+        (void)json_object_set_new(body, "ttl_s",
+                                  json_integer((json_int_t)((options->ttl_us + USEC_PER_SEC - 1) /
+                                                            USEC_PER_SEC)));
+    status = server_request(server, "POST", "/tokens", body, &answer);
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+    (void)printf("%s\n", json_text(answer, "token"));
+    report_note("token %" PRIu64 " of %s; it is shown this once. Keep it in a file with mode 0600"
+                " and give\nthat: edl --token-file FILE, or EDL_TOKEN_FILE",
+                json_u64(answer, "id"), json_text(answer, "user"));
+    return STATUS_OK;
+}
+
+static int take_away(const struct invocation *invocation, struct server *server)
+{
+    _cleanup_free_ char *segment = text_url_segment(invocation->arguments.args[1]);
+    _cleanup_free_ char *path = text_format("/tokens/%s", segment);
+    _cleanup_json_ json_t *answer = NULL;
+    int status = server_request(server, "DELETE", path, NULL, &answer);
+
+    if (status == STATUS_OK && invocation->common->json)
+        json_print(answer);
+    else if (status == STATUS_OK)
+        (void)printf("token %" PRIu64 " removed\n", json_u64(answer, "id"));
+    return status;
+}
+
+static int list(const struct invocation *invocation, struct server *server)
+{
+    static const char *const headers[] = { "ID", "USER", "NOTE", "MADE", "EXPIRES", NULL };
+    _cleanup_json_ json_t *answer = NULL;
+    int status = server_get(server, &answer, "/tokens");
+    size_t i;
+    json_t *token;
+
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1);
+
+    json_array_foreach(json_object_get(answer, "tokens"), i, token)
+    {
+        char made[32], expires[32];
+
+        table_add(table, "%" PRIu64, json_u64(token, "id"));
+        table_add(table, "%s", json_text(token, "user"));
+        table_add(table, "%s", json_text(token, "note"));
+        table_add(table, "%s", text_time(json_u64(token, "created_us"), made, sizeof made));
+        table_add(table, "%s", text_time(json_u64(token, "expires_us"), expires, sizeof expires));
+    }
+    table_print(table, stdout);
+    return STATUS_OK;
+}
+
+static int run(const struct invocation *invocation)
+{
+    static const struct action actions[] = { { "create", 0, create },
+                                             { "remove", 1, take_away },
+                                             { "list", 0, list } };
+
+    return action_run(invocation, actions, ELEMENTS(actions));
+}
+
+const struct verb verb_token = {
+    .name = "token",
+    .usage = "create [--note TEXT] [--ttl TIME] [--user NAME] | remove ID | list",
+    .summary = "Tokens to come in with from elsewhere",
+    .details = "A token is printed when it is made and never again: the scheduler keeps its SHA-256"
+               " only.",
+    .options = token_options,
+    .options_size = sizeof(struct token_options),
+    .min_args = 1,
+    .max_args = 2,
+    .run = run,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_whoami.c - `edl whoami`: as whom the scheduler knows the caller */
+#include "client/json_read.h"
+#include "client/server.h"
+#include "client/verb.h"
+
+static int run(const struct invocation *invocation)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    struct server server;
+    int status = server_open(invocation->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = server_get(&server, &answer, "/whoami");
+    server_clear(&server);
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json)
+        json_print(answer);
+    else
+        (void)printf("%s, %s (%s)\n", json_text(answer, "user"), json_text(answer, "role"),
+                     json_text(answer, "via"));
+    return STATUS_OK;
+}
+
+const struct verb verb_whoami = {
+    .name = "whoami",
+    .usage = "",
+    .summary = "Who you are to the scheduler",
+    .options = no_options,
+    .options_size = sizeof(struct common_options),
+    .run = run,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* audit.c - see audit.h; what was refused changed nothing, and is in the log of auth.c only */
+#include "scheduler/audit.h"
+
+#include <string.h>
+
+#include "scheduler/auth.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/store/store.h"
+#include "scheduler/users.h"
+#include "shared/clock.h"
+#include "shared/http_server.h"
+
+void audit_take(struct scheduler *scheduler, const struct held *held, unsigned status)
+{
+    struct audit_entry entry = { .status = status };
+    struct caller caller;
+
+    if (held->request == NULL || (http_request_route(held->request)->flags & ROUTE_PEOPLE) == 0 ||
+        auth_caller(scheduler, held->request, &caller) == 0)
+        return;
+    entry.wall_us = clock_instant().wall_us;
+    entry.user = caller.user;
+    entry.via = caller.via;
+    entry.method = http_request_method(held->request);
+    entry.target = http_request_target(held->request);
+    entry.request_id = http_request_id(held->request);
+    users_note(scheduler->users, &entry);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peer.c - see peer.h */
+#include "scheduler/peer.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <uthash.h>
+
+#include "shared/macro.h"
+
+#define PASSWD_BYTES 16384
+
+struct peers {
+    uid_t uid;
+    char name[256];
+    UT_hash_handle hh;
+};
+
+int peer_uid(int fd, uid_t *ret)
+{
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    int domain = AF_UNSPEC;
+    socklen_t domain_size = sizeof domain;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == -1 || domain != AF_UNIX ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == -1)
+        return -ENOTSOCK;
+    *ret = credentials.uid;
+    return 0;
+}
+
+static struct peers *look_up(struct peers **peers, uid_t uid)
+{
+    struct passwd entry, *found = NULL;
+    char buffer[PASSWD_BYTES];
+    struct peers *peer;
+
+    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) != 0 || found == NULL ||
+        strlen(found->pw_name) >= sizeof peer->name)
+        return NULL;
+    peer = xcalloc(1, sizeof *peer);
+    peer->uid = uid;
+    (void)snprintf(peer->name, sizeof peer->name, "%s", found->pw_name);
+    HASH_ADD(hh, *peers, uid, sizeof peer->uid, peer);
+    return peer;
+}
+
+int peer_name(struct peers **peers, uid_t uid, char *ret, size_t size)
+{
+    struct peers *peer;
+
+    HASH_FIND(hh, *peers, &uid, sizeof uid, peer);
+    if (peer == NULL)
+        peer = look_up(peers, uid);
+    if (peer == NULL || strlen(peer->name) >= size)
+        return -ENOENT;
+    (void)snprintf(ret, size, "%s", peer->name);
+    return 0;
+}
+
+struct peers *peers_free(struct peers *peers)
+{
+    struct peers *peer, *next;
+
+    HASH_ITER(hh, peers, peer, next)
+    {
+        HASH_DEL(peers, peer);
+        free(peer);
+    }
+    return NULL;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_users.c - people, tokens and the audit log
+ *
+ * The log is bounded without a sweep: each row that comes lets the two oldest go that are beyond
+ * the bound. */
+#include "scheduler/store/store.h"
+
+#include "scheduler/store/store_internal.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static int put_user(struct store *store, const struct account_change *change,
+                    struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_USER_PUT];
+
+    store_bind_text(statement, 1, change->name);
+    store_bind_text(statement, 2, change->role);
+    store_bind_u64(statement, 3, change->created_wall_us);
+    return store_step_done(store, ST_USER_PUT, error);
+}
+
+static int drop_user(struct store *store, const struct account_change *change,
+                     struct edl_error *error)
+{
+    int r;
+
+    store_bind_text(store->statements[ST_USER_TOKENS_DELETE], 1, change->name);
+    r = store_step_done(store, ST_USER_TOKENS_DELETE, error);
+    if (r < 0)
+        return r;
+    store_bind_text(store->statements[ST_USER_DELETE], 1, change->name);
+    return store_step_done(store, ST_USER_DELETE, error);
+}
+
+static int put_token(struct store *store, const struct account_change *change,
+                     struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_TOKEN_PUT];
+
+    store_bind_u64(statement, 1, change->id);
+    store_bind_text(statement, 2, change->hash);
+    store_bind_text(statement, 3, change->name);
+    store_bind_text(statement, 4, change->note);
+    store_bind_u64(statement, 5, change->created_wall_us);
+    store_bind_u64(statement, 6, change->expires_wall_us);
+    return store_step_done(store, ST_TOKEN_PUT, error);
+}
+
+static int drop_token(struct store *store, const struct account_change *change,
+                      struct edl_error *error)
+{
+    store_bind_u64(store->statements[ST_TOKEN_DELETE], 1, change->id);
+    return store_step_done(store, ST_TOKEN_DELETE, error);
+}
+
+static int add_audit(struct store *store, const struct account_change *change,
+                     struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_AUDIT_ADD];
+    int r;
+
+    store_bind_u64(statement, 1, change->created_wall_us);
+    store_bind_text(statement, 2, change->name);
+    store_bind_text(statement, 3, change->via);
+    store_bind_text(statement, 4, change->method);
+    store_bind_text(statement, 5, change->target);
+    store_bind_u64(statement, 6, change->status);
+    store_bind_text(statement, 7, change->request_id);
+    r = store_step_done(store, ST_AUDIT_ADD, error);
+    if (r < 0)
+        return r;
+    (void)sqlite3_bind_int64(store->statements[ST_AUDIT_TRIM], 1,
+                             sqlite3_last_insert_rowid(store->db) - STORED_AUDIT_MAX);
+    return store_step_done(store, ST_AUDIT_TRIM, error);
+}
+
+int store_put_account(struct store *store, const struct account_change *change,
+                      struct edl_error *error)
+{
+    static int (*const puts[])(struct store *, const struct account_change *,
+                               struct edl_error *) = {
+        [ACCOUNT_PUT_USER] = put_user,   [ACCOUNT_DROP_USER] = drop_user,
+        [ACCOUNT_PUT_TOKEN] = put_token, [ACCOUNT_DROP_TOKEN] = drop_token,
+        [ACCOUNT_AUDIT] = add_audit,
+    };
+
+    return puts[change->kind](store, change, error);
+}
+
+/* Columns in the order of both statements: id, hash, name, role or note, created, expires. */
+static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
+                        store_account_fn fn, void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    int step;
+    int r = 0;
+
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct account_change row = {
+            .kind = kind,
+            .id = store_column_u64(statement, 0),
+            .hash = (char *)(uintptr_t)store_column_text(statement, 1), /* why: borrowed */
+            .name = (char *)(uintptr_t)store_column_text(statement, 2),
+            .note = (char *)(uintptr_t)store_column_text(statement, 3),
+            .created_wall_us = store_column_u64(statement, 4),
+            .expires_wall_us = store_column_u64(statement, 5),
+        };
+
+        row.role = kind == ACCOUNT_PUT_USER ? row.note : NULL;
+        fn(&row, userdata);
+    }
+    if (step != SQLITE_DONE)
+        r = store_error(store, "reading users", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+static int last_token(struct store *store, uint64_t *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_TOKEN_LAST];
+    int step = sqlite3_step(statement);
+    int r = 0;
+
+    if (step == SQLITE_ROW)
+        *ret = store_column_u64(statement, 0);
+    else if (step != SQLITE_DONE)
+        r = store_error(store, "reading tokens", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_accounts(struct store *store, store_account_fn fn, void *userdata,
+                   uint64_t *ret_last_token, struct edl_error *error)
+{
+    int r = each_account(store, ST_USER_ALL, ACCOUNT_PUT_USER, fn, userdata, error);
+
+    if (r == 0)
+        r = each_account(store, ST_TOKEN_ALL, ACCOUNT_PUT_TOKEN, fn, userdata, error);
+    return r < 0 ? r : last_token(store, ret_last_token, error);
+}
+
+int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit_fn fn,
+                void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_AUDIT_AFTER];
+    int step;
+    int r = 0;
+
+    store_bind_u64(statement, 1, MIN_OF(after, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 2, limit);
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        const struct audit_entry entry = {
+            .id = store_column_u64(statement, 0),
+            .wall_us = store_column_u64(statement, 1),
+            .user = store_column_text(statement, 2),
+            .via = store_column_text(statement, 3),
+            .method = store_column_text(statement, 4),
+            .target = store_column_text(statement, 5),
+            .status = (unsigned)store_column_u64(statement, 6),
+            .request_id = store_column_text(statement, 7),
+        };
+
+        fn(&entry, userdata);
+    }
+    if (step != SQLITE_DONE)
+        r = store_error(store, "reading the audit log", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}

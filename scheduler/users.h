@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* users.h - people and their tokens: what is known of them, and what of that is to be stored
+ *
+ * A table in memory, loaded at start. Every change is queued beside and stored in the transaction
+ * of its turn (users_pending); until then its answer waits like any other. Tokens are kept as
+ * SHA-256 only. Used by: auth.c, api_users.c, turn.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+struct account_change;
+struct audit_entry;
+struct edl_error;
+struct store;
+struct users;
+
+#define USER_NAME_MAX 32
+#define TOKEN_HASH_MAX 64
+#define TOKEN_NOTE_MAX 80
+#define TOKENS_PER_USER_MAX 64
+#define USERS_MAX 100000
+
+/* Each may what those before it may. */
+enum user_role { USER_NOBODY, USER_VIEWER, USER_USER, USER_OPERATOR, USER_ADMIN };
+
+/* user_role_to_string - "viewer", "user", "operator", "admin"; from_string: -EINVAL when none */
+const char *user_role_to_string(enum user_role role);
+int user_role_from_string(const char *text);
+
+struct user {
+    char name[USER_NAME_MAX + 1];
+    enum user_role role;
+    uint64_t created_wall_us;
+    uint32_t n_tokens;
+    UT_hash_handle hh;
+};
+
+struct token {
+    uint64_t id;
+    char hash[TOKEN_HASH_MAX + 1];
+    char user[USER_NAME_MAX + 1];
+    char note[TOKEN_NOTE_MAX + 1]; /* what its owner calls it */
+    uint64_t created_wall_us;
+    uint64_t expires_wall_us; /* 0: never */
+    UT_hash_handle hh;        /* by hash */
+    UT_hash_handle hh_id;
+};
+
+/* users_load - all that is stored */
+int users_load(struct store *store, struct users **ret, struct edl_error *error);
+struct users *users_free(struct users *users);
+
+/* users_find - NULL when there is none; users_first, user->hh.next: all */
+struct user *users_find(const struct users *users, const char *name);
+const struct user *users_first(const struct users *users);
+
+/* users_put - a new user, or another role. -EINVAL: not a user's name */
+int users_put(struct users *users, const char *name, enum user_role role, uint64_t now_wall_us,
+              struct user **ret, struct edl_error *error);
+/* users_drop - with all tokens */
+void users_drop(struct users *users, struct user *user);
+
+/* tokens_add - hash is SHA-256 of the token in hex; expires_wall_us 0: never. -EDQUOT: too many */
+int tokens_add(struct users *users, struct user *user, const char *hash, const char *note,
+               uint64_t now_wall_us, uint64_t expires_wall_us, const struct token **ret,
+               struct edl_error *error);
+void tokens_drop(struct users *users, struct token *token);
+/* tokens_find - by hash, NULL when there is none or it has expired */
+const struct token *tokens_find(const struct users *users, const char *hash, uint64_t now_wall_us);
+struct token *tokens_by_id(const struct users *users, uint64_t id);
+const struct token *tokens_first(const struct users *users); /* hh.next: all, by id */
+
+/* users_note - what a person did, for the audit log; copied */
+void users_note(struct users *users, const struct audit_entry *entry);
+
+/* users_pending - what the turn has to store, in order; users_pending_clear: it is */
+const struct account_change *users_pending(const struct users *users, size_t *ret_n);
+void users_pending_clear(struct users *users);

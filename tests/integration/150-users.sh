@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Users: what a token may, what is told when it may not, and that all of it is on record.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 1
+
+edl whoami | grep -q '^admin, admin (admin-token)' || fail "the admin is not known: $(edl whoami)"
+edl user add ann
+edl user add eve --role viewer
+umask 077
+for name in ann eve; do edl token create --user $name --note test --ttl 1h >"$work/$name" 2>"$work/note"; done
+grep -q 'shown this once' "$work/note" || fail 'nothing is said about how to keep a token'
+as() { # NAME ARGUMENT...: edl as that user
+    local name=$1
+    shift
+    EDL_TOKEN_FILE=$work/$name edl "$@"
+}
+
+[ "$(as ann whoami --json | jq -r '.user + " " + .role + " " + .via')" = 'ann user token 1' ] || fail 'ann is not known'
+as ann submit --name hers -- sleep 1000
+await 30 'it runs' job_is hers running
+[ "$(api GET /jobs/hers | jq -r .user)" = ann ] || fail 'the job is not hers'
+as eve ps | grep -q hers || fail 'a viewer does not see jobs'
+if as eve kill hers 2>"$work/err"; then fail 'a viewer killed a job'; fi
+grep -q 'needs the role user' "$work/err" || fail "no word of what is missing: $(cat "$work/err")"
+grep -q 'edl user set eve --role user' "$work/err" || fail "no word of what to type: $(cat "$work/err")"
+edl user set eve --role user
+if as eve kill hers 2>"$work/err"; then fail "a user killed another's job"; fi
+grep -q 'belongs to ann' "$work/err" || fail "no word of whose it is: $(cat "$work/err")"
+job_is hers running || fail 'a job was stopped by a refused request'
+edl user set eve --role operator
+as eve kill hers
+await 30 'it is stopped' job_is hers killed
+[ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/1' ] ||
+    [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/hers' ] ||
+    fail "not on record: $(edl audit)"
+edl token list | grep -q 'eve *test' || fail 'tokens are not listed'
+edl user remove eve
+if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi
+grep -q 'edl token create' "$work/err" || fail "no word of how to come in: $(cat "$work/err")"
+if edl user promote ann 2>"$work/err"; then fail 'an unknown action was taken'; fi
+grep -q 'known: add, set, remove, list' "$work/err" || fail "actions are not named: $(cat "$work/err")"
+cluster_stop

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_users.c - people: what each may, that it survives a restart, and what is kept of it */
+#include "tests/unit/live_scheduler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "scheduler/peer.h"
+#include "scheduler/store/store.h"
+#include "scheduler/users.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+#define JOB(name_)                                                                                 \
+    "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"fault_tolerant\":true,\"trainer\":"        \
+    "{\"entrypoint\":\"true\",\"min-instance\":1,\"max-instance\":2}}}"
+#define HASH_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define HASH_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static unsigned ask(struct live *live, const char *method, const char *path, const char *body)
+{
+    struct reply reply = { 0 };
+    unsigned status = live_ask(live, method, path, NULL, body, &reply);
+
+    reply_clear(&reply);
+    return status;
+}
+
+/* A user with that role, and a token of it in ret. */
+static void make_user(struct live *live, const char *name, const char *role, char *ret)
+{
+    struct reply reply = { 0 };
+    char body[160];
+
+    live->token = NULL;
+    (void)snprintf(body, sizeof body, "{\"name\":\"%s\",\"role\":\"%s\"}", name, role);
+    assert_int_equal(ask(live, "POST", "/users", body), 201);
+    (void)snprintf(body, sizeof body, "{\"user\":\"%s\"}", name);
+    assert_int_equal(live_ask(live, "POST", "/tokens", NULL, body, &reply), 201);
+    (void)snprintf(ret, 65, "%s", json_string_value(json_object_get(reply.json, "token")));
+    assert_int_equal(strlen(ret), 64);
+    reply_clear(&reply);
+}
+
+static void assert_is(struct live *live, const char *user, const char *role)
+{
+    struct reply reply = { 0 };
+
+    assert_int_equal(live_ask(live, "GET", "/whoami", NULL, NULL, &reply), 200);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "user")), user);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "role")), role);
+    reply_clear(&reply);
+}
+
+static void test_jobs_belong_to_who_submits_them(void **state)
+{
+    struct live *live = *state;
+    char ann[65], bob[65], eve[65], otto[65];
+    struct reply reply = { 0 };
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    make_user(live, "eve", "viewer", eve);
+    make_user(live, "otto", "operator", otto);
+    live->token = ann;
+    assert_is(live, "ann", "user");
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("hers")), 201);
+    assert_int_equal(live_ask(live, "GET", "/jobs/hers", NULL, NULL, &reply), 200);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "user")), "ann");
+    live->token = bob;
+    assert_int_equal(ask(live, "GET", "/jobs/hers", NULL), 200);
+    assert_int_equal(live_ask(live, "DELETE", "/jobs/hers", NULL, NULL, &reply), 403);
+    assert_non_null(strstr(reply.body, "belongs to ann"));
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"max\":1}"), 403);
+    live->token = eve;
+    assert_int_equal(ask(live, "GET", "/jobs", NULL), 200);
+    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, JOB("no"), &reply), 403);
+    assert_non_null(strstr(reply.body, "needs the role user, and eve is viewer"));
+    live->token = otto;
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"max\":1}"), 202);
+    assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"x\"}"), 403);
+    live->token = ann;
+    assert_int_equal(ask(live, "DELETE", "/jobs/hers", NULL), 202);
+    assert_int_equal(live_ask(live, "GET", "/jobs/hers", NULL, NULL, &reply), 200);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "reason")), "killed by ann");
+    reply_clear(&reply);
+}
+
+static void test_tokens_are_kept_and_go_with_their_user(void **state)
+{
+    struct live *live = *state;
+    char ann[65];
+
+    make_user(live, "ann", "user", ann);
+    live_restart(live);
+    live->token = ann;
+    assert_is(live, "ann", "user");
+    assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"admin\"}"), 403);
+    assert_int_equal(ask(live, "DELETE", "/tokens/99", NULL), 404);
+    live->token = NULL;
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"role\":\"viewer\"}"), 200);
+    live->token = ann;
+    assert_is(live, "ann", "viewer");
+    live->token = NULL;
+    assert_int_equal(ask(live, "DELETE", "/users/ann", NULL), 200);
+    live->token = ann;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    live_restart(live);
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    live->token = NULL;
+    assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 201);
+    live->token = ann; /* the name is back, its old token is not */
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+}
+
+static void test_bad_users_are_refused(void **state)
+{
+    static const struct {
+        const char *body;
+        unsigned status;
+    } rows[] = {
+        { "{\"name\":\"Ann\"}", 400 },
+        { "{\"name\":\"\"}", 400 },
+        { "{\"name\":\"a b\"}", 400 },
+        { "{\"name\":\"../x\"}", 400 },
+        { "{\"name\":\"admin\"}", 409 },
+        { "{\"name\":\"ann\",\"role\":\"king\"}", 400 },
+        { "{\"name\":\"ann\",\"roles\":\"user\"}", 400 },
+        { "{}", 400 },
+    };
+    struct live *live = *state;
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        assert_int_equal(ask(live, "POST", "/users", rows[i].body), rows[i].status);
+    assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 201);
+    assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 409);
+    assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"nobody\"}"), 404);
+}
+
+/* Somebody else's key is another key. */
+static void test_keys_are_of_one_person(void **state)
+{
+    struct live *live = *state;
+    char ann[65], bob[65];
+    struct reply reply = { 0 };
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    live->token = ann;
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k", JOB("a"), &reply), 201);
+    live->token = bob;
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k", JOB("b"), &reply), 201);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "job")), "b");
+    reply_clear(&reply);
+}
+
+static void assert_entry(const json_t *entries, size_t at, const char *user, const char *method,
+                         const char *target)
+{
+    const json_t *entry = json_array_get(entries, at);
+
+    assert_non_null(entry);
+    assert_string_equal(json_string_value(json_object_get(entry, "user")), user);
+    assert_string_equal(json_string_value(json_object_get(entry, "method")), method);
+    assert_string_equal(json_string_value(json_object_get(entry, "target")), target);
+}
+
+static void test_changes_are_on_record_and_nothing_else(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    const json_t *entries;
+    char ann[65];
+
+    make_user(live, "ann", "user", ann);
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 201);
+    assert_int_equal(ask(live, "POST", "/jobs?dry_run=1", JOB("b")), 200);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 409);
+    assert_int_equal(ask(live, "GET", "/audit", NULL), 403);
+    live_restart(live);
+    assert_int_equal(ask(live, "DELETE", "/jobs/a", NULL), 202);
+    live->token = NULL;
+    assert_int_equal(live_ask(live, "GET", "/audit?after=1", NULL, NULL, &reply), 200);
+    entries = json_object_get(reply.json, "entries");
+    assert_entry(entries, 0, "admin", "POST", "/tokens");
+    assert_entry(entries, 1, "ann", "POST", "/jobs");
+    assert_entry(entries, 2, "ann", "DELETE", "/jobs/a");
+    assert_int_equal(json_array_size(entries), 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(entries, 1), "via")),
+                        "token 1");
+    reply_clear(&reply);
+}
+
+static void test_tokens_expire_and_numbers_are_given_once(void **state)
+{
+    struct live *live = *state;
+    struct users *users = live->scheduler->users;
+    struct edl_error error = { 0 };
+    const struct token *token;
+    struct user *user;
+    struct reply reply = { 0 };
+
+    assert_int_equal(users_put(users, "ann", USER_USER, 1000, &user, &error), 0);
+    assert_int_equal(tokens_add(users, user, HASH_A, "", 1000, 2000, &token, &error), 0);
+    assert_non_null(tokens_find(users, HASH_A, 1999));
+    assert_null(tokens_find(users, HASH_A, 2000));
+    assert_int_equal(tokens_add(users, user, HASH_B, "", 2000, 0, &token, &error), 0);
+    assert_int_equal(user->n_tokens, 1); /* what had expired went */
+    assert_int_equal(token->id, 2);
+    tokens_drop(users, tokens_by_id(users, 2));
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 201); /* a turn stores it */
+    live_restart(live);
+    assert_int_equal(live_ask(live, "POST", "/tokens", NULL, "{\"user\":\"ann\"}", &reply), 201);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "id")), 3);
+    reply_clear(&reply);
+    user = users_find(live->scheduler->users, "ann");
+    for (unsigned i = user->n_tokens; i < TOKENS_PER_USER_MAX; i++)
+        assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 201);
+    assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 409);
+}
+
+static void test_the_kernel_names_the_other_end(void **state)
+{
+    int local[2];
+    int remote = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct peers *peers = NULL;
+    char name[64];
+    uid_t uid = 0;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, local), 0);
+    assert_int_equal(peer_uid(local[0], &uid), 0);
+    assert_int_equal(uid, geteuid());
+    assert_int_equal(peer_uid(remote, &uid), -ENOTSOCK);
+    assert_int_equal(peer_name(&peers, 0, name, sizeof name), 0);
+    assert_string_equal(name, "root");
+    assert_int_equal(peer_name(&peers, 0, name, sizeof name), 0);
+    assert_int_equal(peer_name(&peers, 4000000000U, name, sizeof name), -ENOENT);
+    assert_int_equal(peer_name(&peers, 0, name, 3), -ENOENT);
+    assert_null(peers_free(peers));
+    (void)safe_close(local[0]);
+    (void)safe_close(local[1]);
+    (void)safe_close(remote);
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_jobs_belong_to_who_submits_them),
+        T(test_tokens_are_kept_and_go_with_their_user),
+        T(test_bad_users_are_refused),
+        T(test_keys_are_of_one_person),
+        T(test_changes_are_on_record_and_nothing_else),
+        T(test_tokens_expire_and_numbers_are_given_once),
+        cmocka_unit_test(test_the_kernel_names_the_other_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
