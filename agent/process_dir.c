@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -34,8 +35,9 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-int file_write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
-                      struct edl_error *error)
+/* durable: it survives a loss of power, too. */
+static int write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
+                        bool durable, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
     char temporary[80];
@@ -46,11 +48,11 @@ int file_write_atomic(int dir_fd, const char *name, const void *data, size_t siz
     if (fd == -1)
         return edl_error_errno(error, -errno, "cannot create %s", name);
     r = write_all(fd, data, size);
-    if (r == 0 && fsync(fd) == -1)
+    if (r == 0 && durable && fsync(fd) == -1)
         r = -errno;
     if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) == -1)
         r = -errno;
-    if (r == 0 && fsync(dir_fd) == -1)
+    if (r == 0 && durable && fsync(dir_fd) == -1)
         r = -errno;
     if (r < 0) {
         (void)unlinkat(dir_fd, temporary, 0);
@@ -59,24 +61,33 @@ int file_write_atomic(int dir_fd, const char *name, const void *data, size_t siz
     return 0;
 }
 
+int file_write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
+                      struct edl_error *error)
+{
+    return write_atomic(dir_fd, name, data, size, mode, true, error);
+}
+
+/* Not durable: the process ends with the power as well, and what its folder says of another boot
+ * counts for nothing. The end of the agent or of a supervisor loses nothing that was written. */
 static int write_json(int dir_fd, const char *name, const json_t *value, struct edl_error *error)
 {
     _cleanup_free_ char *text = json_dumps(value, JSON_INDENT(1));
 
     if (text == NULL)
         return edl_error_set(error, -EINVAL, "cannot write %s: not valid JSON", name);
-    return file_write_atomic(dir_fd, name, text, strlen(text), 0600, error);
+    return write_atomic(dir_fd, name, text, strlen(text), 0600, false, error);
 }
 
 static int read_json(int dir_fd, const char *name, json_t **ret, struct edl_error *error)
 {
-    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    _cleanup_fclose_ FILE *file = fd != -1 ? fdopen(fd, "r") : NULL;
     json_error_t where;
     json_t *value;
 
-    if (fd == -1)
+    if (file == NULL)
         return edl_error_errno(error, -errno, "cannot open %s", name);
-    value = json_loadfd(fd, JSON_REJECT_DUPLICATES, &where);
+    value = json_loadf(file, JSON_REJECT_DUPLICATES, &where); /* json_loadfd reads byte by byte */
     if (!json_is_object(value)) {
         json_decref(value);
         return edl_error_set(error, EDL_ECORRUPT, "%s is damaged: %s", name, where.text);

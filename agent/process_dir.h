@@ -3,7 +3,8 @@
  *
  * order.json is written by the agent before anything runs, supervisor.json by the supervisor before
  * the program runs, exit.json once by whoever holds the folder's lock. Every file appears whole or
- * not at all (temporary file, fsync, rename, fsync of the folder). The supervisor holds flock() on
+ * not at all (temporary file, rename). Nothing waits for the disk: a loss of power ends the process
+ * as well, and a folder of another boot is only cleared away. The supervisor holds flock() on
  * the folder for its life: a free lock proves that no supervisor lives, and a supervisor that finds
  * exit.json starts nothing. So no pid has to be believed. */
 #pragma once
