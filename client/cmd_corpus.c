@@ -142,5 +142,6 @@ const struct verb verb_corpus = {
     .options_size = sizeof(struct corpus_verb_options),
     .min_args = 1,
     .max_args = SIZE_MAX,
+    .local = true,
     .run = run,
 };

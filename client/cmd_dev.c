@@ -245,5 +245,6 @@ const struct verb verb_dev = {
         "for the jobs' grace time.",
     .options = dev_options,
     .options_size = sizeof(struct dev_options),
+    .local = true,
     .run = run,
 };

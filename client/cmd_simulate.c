@@ -141,8 +141,6 @@ static int run(const struct invocation *invocation)
         return wrong_use("either a FILE or --experiment, not both");
     if (scenario && faults)
         return wrong_use("that option does not go with a scenario");
-    if (options->common.server != NULL || options->common.token_file != NULL)
-        return wrong_use("it asks no server: leave --server and --token-file out");
     if (options->common.json && options->every_us != 0)
         return wrong_use("--every prints lines for people: leave it or --json out");
     if (scenario && options->seed > INT64_MAX)
@@ -173,5 +171,6 @@ const struct verb verb_simulate = {
     .options = simulate_options,
     .options_size = sizeof(struct simulate_options),
     .max_args = 1,
+    .local = true,
     .run = run,
 };

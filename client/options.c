@@ -14,14 +14,18 @@
 #include "shared/nearest.h"
 #include "shared/parse.h"
 
-const struct option_spec common_option_specs[] = {
+const struct option_spec server_option_specs[] = {
     { "server", 0, OPTION_TEXT, "URL",
       "the scheduler (default: $EDL_SERVER, then the running edl dev)",
       offsetof(struct common_options, server) },
     { "token-file", 0, OPTION_TEXT, "FILE",
       "file with the token (default: $EDL_TOKEN_FILE, $EDL_TOKEN)",
       offsetof(struct common_options, token_file) },
-    { "json", 0, OPTION_FLAG, NULL, "print the server's JSON",
+    { .name = NULL },
+};
+
+const struct option_spec common_option_specs[] = {
+    { "json", 0, OPTION_FLAG, NULL, "print JSON instead of text",
       offsetof(struct common_options, json) },
     { "help", 'h', OPTION_FLAG, NULL, "show this help", offsetof(struct common_options, help) },
     { .name = NULL },
@@ -50,7 +54,7 @@ static int unknown_option(const struct option_spec *specs, const char *given, si
     const char *known[64];
     size_t n = 0;
     char name[64];
-    const struct option_spec *const tables[] = { specs, common_option_specs };
+    const struct option_spec *const tables[] = { specs, server_option_specs, common_option_specs };
 
     (void)snprintf(name, sizeof(name), "%.*s", (int)MIN_OF(size, sizeof(name) - 1), given);
     for (size_t t = 0; t < ELEMENTS(tables); t++)
@@ -155,6 +159,8 @@ static int parse_one(const struct option_spec *specs, void *values, int argc, ch
 
     if (is_long) {
         spec = find_long(specs, name, size);
+        if (spec == NULL)
+            spec = find_long(server_option_specs, name, size);
         if (spec == NULL)
             spec = find_long(common_option_specs, name, size);
     } else {

@@ -2,8 +2,8 @@
 /* options.h - one table-driven option parser for every verb
  *
  * A verb describes its options in a table and gets a struct filled in. The first member of every
- * such struct is `struct common_options`, whose table is searched as well. The same tables make the
- * help. */
+ * such struct is `struct common_options`, whose tables are searched as well. The same tables make
+ * the help. */
 #pragma once
 
 #include <stdbool.h>
@@ -60,6 +60,7 @@ struct arguments {
     bool has_rest; /* "--" was given */
 };
 
+extern const struct option_spec server_option_specs[]; /* for what asks a server */
 extern const struct option_spec common_option_specs[];
 
 /* options_parse - fills values (zeroed by the caller: 0/NULL/false = not given) from argv[0..argc)

@@ -47,6 +47,8 @@ static void print_overview(FILE *out)
                        "Elastic training jobs on plain Linux machines.\n\n");
     for (size_t i = 0; i < ELEMENTS(verbs); i++)
         (void)fprintf(out, "  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);
+    (void)fprintf(out, "\nEvery verb that asks a server takes:\n");
+    options_print(out, server_option_specs);
     (void)fprintf(out, "\nEvery verb takes:\n");
     options_print(out, common_option_specs);
     (void)fprintf(out, "\n`edl help VERB` tells more. Exit status: 0 done, 1 failed or not found,\n"
@@ -61,6 +63,8 @@ static void print_verb_help(const struct verb *verb, FILE *out)
         (void)fprintf(out, "\n%s\n", verb->details);
     (void)fprintf(out, "\nOptions:\n");
     options_print(out, verb->options);
+    if (!verb->local)
+        options_print(out, server_option_specs);
     options_print(out, common_option_specs);
 }
 
@@ -101,6 +105,16 @@ static int check_count(const struct verb *verb, const struct arguments *argument
     return edl_error_remedy(error, "edl %s %s", verb->name, verb->usage);
 }
 
+static int check_server(const struct verb *verb, const struct common_options *given,
+                        struct edl_error *error)
+{
+    if (!verb->local || (given->server == NULL && given->token_file == NULL))
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "edl %s asks no server", verb->name);
+    return edl_error_remedy(error, "leave %s out",
+                            given->server != NULL ? "--server" : "--token-file");
+}
+
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
     _cleanup_free_ void *options = xcalloc(1, verb->options_size);
@@ -113,7 +127,8 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
     if (invocation.common->help) {
         print_verb_help(verb, stdout);
         status = STATUS_OK;
-    } else if (check_count(verb, &invocation.arguments, &error) < 0) {
+    } else if (check_count(verb, &invocation.arguments, &error) < 0 ||
+               check_server(verb, invocation.common, &error) < 0) {
         status = report_error(&error);
     } else {
         status = verb->run(&invocation);

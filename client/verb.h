@@ -36,6 +36,7 @@ struct verb {
         options_size; /* of the struct that the table fills; its first member is common_options */
     size_t min_args;  /* before "--" */
     size_t max_args;  /* SIZE_MAX: any number */
+    bool local;       /* asks no server: --server and --token-file are refused */
     int (*run)(const struct invocation *invocation); /* returns enum status */
 };
 

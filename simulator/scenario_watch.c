@@ -188,8 +188,6 @@ static void look_at_machines(struct watch *watch)
 {
     struct scenario_sample *sample = &watch->sample;
 
-    watch->result->short_core_s +=
-        sample->missing_cores * (double)(sim_now_us(watch->sim) - sample->at_us) / USEC_PER_SEC;
     sample->ours_cores = sample->others_cores = sample->missing_cores = 0;
     for (uint32_t m = 0; m < watch->scenario->nodes; m++) {
         struct machine_watch *machine = &watch->machines[m];

@@ -39,7 +39,7 @@ wait $night || fail "the night ended with $?: $(cat "$work/out")"
 says ' 0 violations$'
 
 # whatever ends it tells the seed; a run that is stopped early tells its sums and is no success
-status_of 1 timeout --preserve-status -s TERM 2 edl simulate --faults none --seeds 1000000000
+status_of 1 timeout --foreground --preserve-status -s TERM 2 edl simulate --faults none --seeds 1000000000
 says ' 0 violations$'
 exec 3<&-
 edl simulate --night >"$work/out" 2>"$work/night" &
@@ -93,6 +93,13 @@ status_of 2 edl simulate "$scenario" --json --every 30s
 says 'leave it or --json out'
 status_of 2 edl simulate --faults none --server http://localhost:1
 says 'asks no server'
+status_of 2 edl corpus build --out "$work/corpus" --token-file /dev/null
+says 'leave --token-file out'
+for verb in simulate corpus dev; do
+    edl help $verb >"$work/out"
+    ! grep -e '--server' "$work/out" || fail "edl help $verb lists --server"
+done
+edl help ps | grep -q -e '--server' || fail 'edl help ps lists no --server'
 status_of 2 edl simulate "$work/none.yaml"
 printf 'nodes: [{cpu: 1, memroy: 1Gi}]\n' >"$work/bad.yaml"
 status_of 2 edl simulate "$work/bad.yaml"
