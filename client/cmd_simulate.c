@@ -20,6 +20,8 @@ static const struct option_spec simulate_options[] = {
     { "seeds", 0, OPTION_COUNT, "N", "how many, one after the other (100)", AT(seeds) },
     { "first-seed", 0, OPTION_COUNT, "S", "where they begin (1)", AT(first_seed) },
     { "seed", 0, OPTION_COUNT, "N", "this one only; of a scenario: of its first round", AT(seed) },
+    { "only", 0, OPTION_TEXT, "LIST",
+      "these entries of the seed's schedule, such as 3,7,12; or none", AT(only) },
     { "trace", 0, OPTION_FLAG, NULL, "print every event of the seed or round", AT(trace) },
     { "night", 0, OPTION_FLAG, NULL, "seeds until SIGINT or SIGTERM", AT(night) },
     { "duration", 0, OPTION_SECONDS, "T", "faults and submissions happen in it (by seed)",
@@ -50,7 +52,8 @@ static int wrong_use(const char *text)
 static bool wants_faults(const struct simulate_options *options)
 {
     return options->faults != NULL || options->seeds != 0 || options->first_seed != 0 ||
-           options->night || options->duration_us != 0 || options->nodes != 0;
+           options->night || options->duration_us != 0 || options->nodes != 0 ||
+           options->only != NULL;
 }
 
 static bool wants_scenario(const struct simulate_options *options)
@@ -157,13 +160,13 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_simulate = {
     .name = "simulate",
-    .usage = "FILE | --experiment NAME | --faults PROFILE [--seeds N | --seed N [--trace] | "
-             "--night]",
+    .usage = "FILE | --experiment NAME | --faults PROFILE [--seeds N | --seed N [--only LIST] "
+             "[--trace] | --night]",
     .summary = "Run the scheduler and its agents under a virtual clock",
     .details =
         "With --faults: seed after seed, each a history of jobs and faults; every step is checked\n"
         "from the outside. The first violation is printed with the shortest history found and the\n"
-        "command that replays it.\n"
+        "commands that replay both: --only leaves all but some entries of a seed's schedule out.\n"
         "With a FILE (edl-simulate(5)) or an experiment: waiting and completion times,\n"
         "utilisation, fairness and resizes. A goal that is missed is no error: MET says so, and "
         "met\n"

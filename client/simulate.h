@@ -11,7 +11,7 @@
 struct simulate_options {
     struct common_options common;
     /* seeds */
-    const char *faults;
+    const char *faults, *only;
     uint64_t seeds, first_seed, seed, nodes, duration_us;
     bool trace, night;
     /* scenarios */

@@ -16,11 +16,13 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/nearest.h"
+#include "shared/parse.h"
 #include "simulator/sim.h"
 
 #define PROFILE_DEFAULT "mixed"
 #define SEEDS_DEFAULT 100
 #define PROGRESS_EVERY_US (USEC_PER_SEC / 2)
+#define ONLY_NONE "none"
 #define LINE_COLUMNS 100
 #define TEXT_BYTES 512
 #define STACK_BYTES (64 * 1024)
@@ -36,7 +38,9 @@ struct series {
     uint64_t cpu_begin_us;      /* of this process, which has one thread */
     bool terminal;              /* someone watches stderr */
     bool interrupted;           /* before the last seed */
-    json_t *found;              /* array, owned; only for --json */
+    uint32_t *only;             /* owned; as sim_run_options has it */
+    size_t n_only;
+    json_t *found; /* array, owned; only for --json */
 };
 
 static volatile sig_atomic_t stop_wanted;
@@ -122,8 +126,25 @@ static void end_progress(const struct series *series)
         (void)fputs("\r\033[K", stderr);
 }
 
-/* replay_command - with every option that shaped the history; new string */
-static char *replay_command(const struct series *series, uint64_t seed)
+/* What --only says of so many entries; new string. */
+static char *numbers_to_text(const uint32_t *numbers, size_t n)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file == NULL)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(file, "%s%" PRIu32, i > 0 ? "," : "", numbers[i]);
+    (void)fputs(n == 0 ? ONLY_NONE : "", file);
+    (void)fclose(file);
+    return text;
+}
+
+/* replay_command - with every option that shaped the history; only NULL: with every entry; new
+ * string */
+static char *replay_command(const struct series *series, uint64_t seed, const char *only)
 {
     const struct simulate_options *options = series->options;
     _cleanup_free_ char *duration =
@@ -132,15 +153,16 @@ static char *replay_command(const struct series *series, uint64_t seed)
     _cleanup_free_ char *nodes =
         options->nodes == 0 ? xstrdup("") : text_format(" --nodes %" PRIu64, options->nodes);
 
-    return text_format("edl simulate --faults %s --seed %" PRIu64 "%s%s%s%s --trace",
+    return text_format("edl simulate --faults %s --seed %" PRIu64 "%s%s%s%s%s%s --trace",
                        series->profile, seed, duration, nodes,
                        options->policy != NULL ? " --policy " : "",
-                       options->policy != NULL ? options->policy : "");
+                       options->policy != NULL ? options->policy : "",
+                       only != NULL ? " --only " : "", only != NULL ? only : "");
 }
 
 static void remember_seed(const struct series *series, uint64_t seed)
 {
-    _cleanup_free_ char *replay = replay_command(series, seed);
+    _cleanup_free_ char *replay = replay_command(series, seed, series->options->only);
     char *text = seed_texts[series->seeds % ELEMENTS(seed_texts)];
 
     (void)snprintf(text, TEXT_BYTES, "\nedl: a signal ended seed %" PRIu64 " of %s\nreplay: %s\n",
@@ -163,17 +185,21 @@ static void tell_json(struct series *series, json_t *take_violation)
 
 static void print_violation(struct series *series, uint64_t seed, const struct sim_result *result)
 {
-    _cleanup_free_ char *replay = replay_command(series, seed);
+    _cleanup_free_ char *replay = replay_command(series, seed, series->options->only);
+    _cleanup_free_ char *left = numbers_to_text(result->left, result->schedule_left);
+    _cleanup_free_ char *replay_short =
+        result->history != NULL ? replay_command(series, seed, left) : xstrdup("");
     double at_s = (double)result->violated_us / USEC_PER_SEC;
     const char *history = result->history != NULL ? result->history : "";
     const char *schedule = result->schedule != NULL ? result->schedule : "";
 
     if (series->options->common.json) {
-        tell_json(series, json_pack("{s:I, s:f, s:s, s:s, s:f, s:s, s:s, s:s}", "seed",
+        tell_json(series, json_pack("{s:I, s:f, s:s, s:s, s:f, s:s, s:s, s:s, s:s}", "seed",
                                     (json_int_t)seed, "at_s", at_s, "violation", result->violation,
                                     "shortened", result->shorter, "shortened_at_s",
                                     (double)result->shorter_us / USEC_PER_SEC, "history", history,
-                                    "schedule", schedule, "replay", replay));
+                                    "schedule", schedule, "replay", replay, "replay_shortened",
+                                    replay_short));
         return;
     }
     (void)printf("seed %" PRIu64 ": violated after %.6f s: %s\n", seed, at_s, result->violation);
@@ -184,7 +210,10 @@ static void print_violation(struct series *series, uint64_t seed, const struct s
         (void)printf(
             "\nThe shortened history is violated after %.6f s: %s\nThe last events before it:\n%s",
             (double)result->shorter_us / USEC_PER_SEC, result->shorter, history);
-    (void)printf("\nreplay: %s\n\n", replay);
+    (void)printf("\nreplay: %s\n", replay);
+    if (*history != '\0')
+        (void)printf("the shortened history: %s\n", replay_short);
+    (void)putchar('\n');
 }
 
 static int run_seed(struct series *series, uint64_t seed, const struct policy *policy,
@@ -196,6 +225,8 @@ static int run_seed(struct series *series, uint64_t seed, const struct policy *p
         .duration_us = given->duration_us,
         .nodes = (uint32_t)given->nodes,
         .policy = policy,
+        .only = series->only,
+        .n_only = series->n_only,
         .no_shrink = given->trace, /* the trace is of one history */
         .trace = !given->trace        ? NULL
                  : given->common.json ? stderr
@@ -297,6 +328,27 @@ static int check_profile(const char *profile, struct edl_error *error)
                             nearest != NULL ? nearest : PROFILE_DEFAULT);
 }
 
+/* "3,7,12" or "none" */
+static int parse_only(struct series *series, struct edl_error *error)
+{
+    const char *given = series->options->only;
+    _cleanup_free_ char *text = xstrdup(given);
+    char *rest = text;
+    const char *word;
+
+    series->only = xcalloc(strlen(given) / 2 + 1, sizeof *series->only);
+    while (!streq(given, ONLY_NONE) && (word = strsep(&rest, ",")) != NULL) {
+        uint64_t number;
+
+        if (parse_u64(word, &number) < 0 || number > UINT32_MAX) {
+            (void)edl_error_set(error, -EINVAL, "--only: \"%s\" is no number of an entry", word);
+            return edl_error_remedy(error, "numbers such as 3,7,12, or " ONLY_NONE);
+        }
+        series->only[series->n_only++] = (uint32_t)number;
+    }
+    return 0;
+}
+
 static int check(const struct series *series, const struct policy **ret_policy,
                  struct edl_error *error)
 {
@@ -309,8 +361,9 @@ static int check(const struct series *series, const struct policy **ret_policy,
                              options->seed > INT64_MAX ? "--seed" : "--first-seed", INT64_MAX);
     if (options->night && options->seeds != 0)
         return edl_error_set(error, -EINVAL, "--night runs until stopped: leave --seeds out");
-    if (options->trace && options->seed == 0)
-        return edl_error_set(error, -EINVAL, "--trace needs --seed N");
+    if ((options->trace || options->only != NULL) && options->seed == 0)
+        return edl_error_set(error, -EINVAL, "%s needs --seed N",
+                             options->trace ? "--trace" : "--only");
     if (options->nodes > 100000)
         return edl_error_set(error, -EINVAL, "--nodes is too large");
     if (options->policy != NULL && (*ret_policy = policy_find(options->policy)) == NULL)
@@ -352,8 +405,12 @@ int simulate_faults(const struct simulate_options *options)
     struct edl_error error = { 0 };
     int r = check(&series, &policy, &error);
 
-    if (r < 0)
+    if (r == 0 && options->only != NULL)
+        r = parse_only(&series, &error);
+    if (r < 0) {
+        free(series.only);
         return report_error(&error);
+    }
     catch_signals();
     /* who reads that the night began may end it before its first seed */
     remember_seed(&series, options->seed != 0 ? options->seed : MAX_OF(options->first_seed, 1));
@@ -367,6 +424,7 @@ int simulate_faults(const struct simulate_options *options)
     if (r == 0)
         print_summary(&series);
     json_decref(series.found);
+    free(series.only);
     if (r < 0)
         return report_error(&error);
     /* seeds that were asked for and did not run prove nothing */

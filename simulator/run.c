@@ -2,6 +2,7 @@
 /* run.c - one seed: run it, and when it fails find the shortest schedule that still does */
 #include "simulator/faults.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "shared/cleanup.h"
@@ -198,7 +199,7 @@ static void shrink(const struct schedule *schedule, bool *left_out, const char *
         }
 }
 
-static char *describe(const struct schedule *schedule, const bool *left_out, uint32_t *ret_left)
+static char *describe(const struct schedule *schedule, const bool *left_out, struct sim_result *ret)
 {
     char *text = NULL;
     size_t size = 0;
@@ -206,15 +207,15 @@ static char *describe(const struct schedule *schedule, const bool *left_out, uin
 
     if (file == NULL)
         abort();
-    *ret_left = 0;
-    for (size_t i = 0; i < schedule->n_entries; i++) {
+    ret->left = xcalloc(schedule->n_entries, sizeof *ret->left);
+    for (uint32_t i = 0; i < schedule->n_entries; i++) {
         char line[200];
 
         if (left_out[i])
             continue;
         schedule_describe(schedule, &schedule->entries[i], line, sizeof line);
-        (void)fprintf(file, "%s\n", line);
-        ++*ret_left;
+        (void)fprintf(file, "%4" PRIu32 " %s\n", i + 1, line);
+        ret->left[ret->schedule_left++] = i + 1;
     }
     (void)fclose(file);
     return text;
@@ -240,37 +241,62 @@ static char *history(const struct schedule *schedule, const bool *left_out, stru
     return text;
 }
 
+static int leave_out(const struct schedule *schedule, const struct sim_run_options *options,
+                     bool *left_out, struct edl_error *error)
+{
+    for (size_t i = 0; options->only != NULL && i < schedule->n_entries; i++)
+        left_out[i] = true;
+    for (size_t i = 0; options->only != NULL && i < options->n_only; i++) {
+        uint32_t number = options->only[i];
+
+        if (number == 0 || number > schedule->n_entries)
+            return edl_error_set(error, -EINVAL,
+                                 "there is no entry %" PRIu32 ", the schedule has %zu", number,
+                                 schedule->n_entries);
+        left_out[number - 1] = false;
+    }
+    return 0;
+}
+
+static void run_and_shrink(const struct schedule *schedule, const struct sim_run_options *options,
+                           bool *left_out, struct sim_result *ret)
+{
+    run(schedule, left_out, options->trace, ret);
+    ret->schedule_full = (uint32_t)schedule->n_entries;
+    if (ret->failed && !options->no_shrink) {
+        struct sim_result shorter = { 0 };
+
+        shrink(schedule, left_out, ret->violation);
+        ret->history = history(schedule, left_out, &shorter);
+        ret->shorter_us = shorter.violated_us;
+        (void)snprintf(ret->shorter, sizeof ret->shorter, "%s", shorter.violation);
+    }
+    if (ret->failed)
+        ret->schedule = describe(schedule, left_out, ret);
+}
+
 int sim_run_seed(const struct sim_run_options *options, uint64_t seed, struct sim_result *ret,
                  struct edl_error *error)
 {
     struct schedule schedule;
-    bool *left_out;
+    _cleanup_free_ bool *left_out = NULL;
     int r = schedule_make(options, seed, &schedule, error);
 
     if (r < 0)
         return r;
     *ret = (struct sim_result){ 0 };
     left_out = xcalloc(schedule.n_entries, sizeof *left_out);
-    run(&schedule, left_out, options->trace, ret);
-    ret->schedule_full = (uint32_t)schedule.n_entries;
-    if (ret->failed && !options->no_shrink) {
-        struct sim_result shorter = { 0 };
-
-        shrink(&schedule, left_out, ret->violation);
-        ret->history = history(&schedule, left_out, &shorter);
-        ret->shorter_us = shorter.violated_us;
-        (void)snprintf(ret->shorter, sizeof ret->shorter, "%s", shorter.violation);
-    }
-    if (ret->failed)
-        ret->schedule = describe(&schedule, left_out, &ret->schedule_left);
-    free(left_out);
+    r = leave_out(&schedule, options, left_out, error);
+    if (r == 0)
+        run_and_shrink(&schedule, options, left_out, ret);
     schedule_done(&schedule);
-    return 0;
+    return r;
 }
 
 void sim_result_done(struct sim_result *result)
 {
     free(result->history);
     free(result->schedule);
+    free(result->left);
     *result = (struct sim_result){ 0 };
 }

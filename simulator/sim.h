@@ -227,7 +227,10 @@ struct sim_run_options {
     const struct policy *policy; /* NULL: fulfilment */
     enum sim_mutant mutant;
     bool no_shrink; /* on a violation: do not look for a shorter history */
-    FILE *trace;    /* borrowed; NULL: none */
+    /* entries of the schedule, by their numbers from 1 on; borrowed; NULL: all of it */
+    const uint32_t *only;
+    size_t n_only;
+    FILE *trace; /* borrowed; NULL: none */
 };
 
 struct sim_result {
@@ -244,9 +247,11 @@ struct sim_result {
     char *schedule;         /* owned: what was to happen, shrunk; NULL when !failed */
     uint32_t schedule_full; /* entries before shrinking */
     uint32_t schedule_left; /* entries after */
+    uint32_t *left;         /* owned: their numbers, as sim_run_options.only takes them */
 };
 
-/* sim_run_seed - 0: it ran (ret->failed tells how it went); -EINVAL with error: no such profile */
+/* sim_run_seed - 0: it ran (ret->failed tells how it went); -EINVAL with error: no such profile or
+ * entry */
 int sim_run_seed(const struct sim_run_options *options, uint64_t seed, struct sim_result *ret,
                  struct edl_error *error);
 void sim_result_done(struct sim_result *result);

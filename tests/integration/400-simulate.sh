@@ -23,6 +23,17 @@ edl simulate --faults mixed --seed 7 --trace | grep -v '^mixed:' >"$work/two"
 cmp -s "$work/one" "$work/two" || fail 'seed 7 has two histories'
 edl simulate --faults mixed --seed 8 --trace | grep -v '^mixed:' >"$work/two"
 ! cmp -s "$work/one" "$work/two" || fail 'seeds 7 and 8 have one history'
+
+# some entries of its schedule only; all of them are the seed
+status_of 2 edl simulate --seed 7 --only 1000000
+says 'there is no entry 1000000'
+n=$(sed -n 's/.*the schedule has \([0-9]*\)$/\1/p' "$work/out")
+edl simulate --faults mixed --seed 7 --only "$(seq -s, 1 "$n")" --trace | grep -v '^mixed:' >"$work/two"
+cmp -s "$work/one" "$work/two" || fail 'every entry of seed 7 is another history'
+edl simulate --faults mixed --seed 7 --only 1,2,3 --trace | grep -v '^mixed:' >"$work/two"
+[ "$(wc -l <"$work/two")" -lt "$(wc -l <"$work/one")" ] || fail 'three entries of seed 7 are as long as all of it'
+status_of 0 edl simulate --faults mixed --seed 7 --only none
+says ' 0 starts,'
 edl simulate --faults none --seeds 2 --json >"$work/json"
 jq -e '.seeds == 2 and .violations == 0 and .node_hours > 0 and .events > 0' "$work/json" >/dev/null ||
     fail "json: $(cat "$work/json")"
@@ -86,6 +97,11 @@ status_of 2 edl simulate --experiment case9
 says 'one of case1'
 status_of 2 edl simulate "$scenario" --faults mixed
 status_of 2 edl simulate --seed 3 --seeds 4
+status_of 2 edl simulate --only 1,2
+says '--only needs --seed'
+status_of 2 edl simulate --seed 1 --only 1,,2
+says 'numbers such as 3,7,12'
+status_of 2 edl simulate "$scenario" --only 1
 status_of 2 edl simulate --seed 9223372036854775808
 says 'larger than 9223372036854775807'
 status_of 2 edl simulate "$scenario" --seed 9223372036854775808

@@ -357,6 +357,41 @@ static void test_failing_schedule_is_shrunk(void **state)
     sim_result_done(&result);
 }
 
+/* What shrinking left is a history of its own, whose violation can be traced. */
+static void test_shortened_schedule_can_be_run_alone(void **state)
+{
+    struct sim_run_options options = { .profile = "storm",
+                                       .mutant = SIM_MUTANT_ANSWER_BEFORE_COMMIT };
+    struct sim_result result;
+    struct sim_result again;
+
+    (void)state;
+    assert_int_equal(sim_run_seed(&options, 3, &result, NULL), 0);
+    options.only = result.left;
+    options.n_only = result.schedule_left;
+    options.no_shrink = true;
+    assert_int_equal(sim_run_seed(&options, 3, &again, NULL), 0);
+    assert_string_equal(again.violation, result.shorter);
+    assert_true(again.violated_us == result.shorter_us);
+    assert_string_equal(again.schedule, result.schedule);
+    sim_result_done(&again);
+    sim_result_done(&result);
+}
+
+static void test_entry_that_does_not_exist_is_refused(void **state)
+{
+    struct edl_error error = { 0 };
+    struct sim_result result;
+
+    (void)state;
+    assert_int_equal(sim_run_seed(&(struct sim_run_options){ .only =
+                                                                 (const uint32_t[]){ 1, 1000000 },
+                                                             .n_only = 2 },
+                                  1, &result, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "1000000"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +408,8 @@ int main(void)
         cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),
         cmocka_unit_test(test_mixed_histories_contain_everything),
         cmocka_unit_test(test_failing_schedule_is_shrunk),
+        cmocka_unit_test(test_shortened_schedule_can_be_run_alone),
+        cmocka_unit_test(test_entry_that_does_not_exist_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
