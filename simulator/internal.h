@@ -431,8 +431,9 @@ struct truth_process {
     bool began; /* it really ran */
     uint32_t boot;
     enum real_end end;
-    bool finished;        /* by itself, with 0 */
-    uint64_t stop_commit; /* that asked it to end, 0 none */
+    bool finished;         /* by itself, with 0 */
+    uint64_t first_commit; /* that it is in */
+    uint64_t stop_commit;  /* that asked it to end, 0 none */
 };
 
 struct truth_task {

@@ -294,6 +294,7 @@ static void commit_process(struct sim *sim, const struct process *process)
     known = truth_process(truth, process->incarnation);
     if (!known->exists) {
         known->exists = true;
+        known->first_commit = sim->server.commits;
         known->role = process->role;
         known->index = process->index;
         known->node = process->node != NULL ? sim_node_number(process->node) : NOBODY;

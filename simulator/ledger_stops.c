@@ -72,6 +72,7 @@ void ledger_unit_killed(struct sim *sim, const struct unit *unit)
 
 struct standing {
     uint32_t staying; /* on record and not asked to end */
+    uint32_t added;   /* of those: by this commit */
     uint32_t stopped; /* by this commit, and nothing outside made it so */
 };
 
@@ -91,11 +92,13 @@ static bool count_standing(const struct sim *sim, const struct truth_job *truth,
             return false;
         if (!known->exists || process_state_is_final(known->state))
             continue;
-        if (known->state != PROCESS_STOPPING)
+        if (known->state != PROCESS_STOPPING) {
             ret[known->role].staying++;
-        else if (known->stop_commit == sim->server.commits && known->end == END_NONE &&
-                 !is_drained(sim, known))
+            ret[known->role].added += known->first_commit == sim->server.commits;
+        } else if (known->stop_commit == sim->server.commits && known->end == END_NONE &&
+                   !is_drained(sim, known)) {
             ret[known->role].stopped++;
+        }
     }
     return true;
 }
@@ -109,7 +112,7 @@ void ledger_stops_committed(struct sim *sim, const struct truth_job *truth)
         job_state_is_final(truth->state) || !count_standing(sim, truth, standing))
         return;
     for (uint32_t r = 0; r < truth->n_roles; r++)
-        if (standing[r].staying + standing[r].stopped < truth->roles[r].min)
+        if (standing[r].staying - standing[r].added + standing[r].stopped < truth->roles[r].min)
             return; /* it lacked one before: to move another may help */
     for (uint32_t r = 0; r < truth->n_roles; r++)
         if (standing[r].staying < truth->roles[r].min)
