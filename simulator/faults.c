@@ -114,9 +114,15 @@ static void make_work(struct sim_work *work, uint64_t *random)
 static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
 {
     uint64_t random = stream_of(seed, "start-failures", number);
+    uint64_t task_random = stream_of(seed, "task-failures", number);
 
     if (random_below(&random, 12) == 0)
         work->start_failure_ppm = (uint32_t)between(&random, 100000, 600000);
+    if (random_below(&task_random, 8) == 0)
+        work->task_failure_ppm = (uint32_t)between(&task_random, 20000, 500000);
+    if (random_below(&task_random, 12) == 0)
+        work->bad_task_ppm = (uint32_t)between(&task_random, 10000, 300000);
+    work->bad_tasks_crash = random_below(&task_random, 2) == 0;
 }
 
 static void label(struct labels *labels, const char *name, const char *prefix, uint64_t number)

@@ -193,6 +193,7 @@ enum step {
     STEP_LEASE,
     STEP_WORK,
     STEP_FINISH,
+    STEP_FAIL,
     STEP_SAVE,
     STEP_SAVED,
     STEP_LIVE, /* until lifetime is over */
@@ -436,20 +437,35 @@ struct truth_process {
     uint64_t stop_commit;  /* that asked it to end, 0 none */
 };
 
+/* One task of one pass. */
 struct truth_task {
     uint32_t lease; /* last one given out, as answered */
     uint64_t holder;
-    uint32_t accepted; /* lease whose finish was committed, 0 none */
+    uint64_t leased_us; /* asked for; a later answer to the same question counts */
+    bool held;          /* by its holder, as far as was heard of it */
+    uint32_t accepted;  /* lease whose finish was committed, 0 none */
+    uint32_t failures;  /* at most */
 };
 
 /* What the core took and is not on disk yet. */
-enum pending_kind { PENDING_LEASE, PENDING_FINISH, PENDING_SCALE, PENDING_NODE, PENDING_KILL };
+enum pending_kind {
+    PENDING_SCALE,
+    PENDING_NODE,
+    PENDING_KILL,
+    PENDING_LEASE, /* this and the following are looked at by ledger_tasks.c */
+    PENDING_FINISH,
+    PENDING_FAIL,
+    PENDING_RETURN,
+    PENDING_SAVER,
+    PENDING_SAVED,
+};
 struct pending {
     enum pending_kind kind;
     struct truth_job *job; /* NULL: NODE */
     struct task_ref ref;
     uint64_t holder;
-    uint32_t op; /* SCALE, NODE */
+    uint64_t at_us; /* LEASE: when it was asked for */
+    uint32_t op;    /* SCALE, NODE */
 };
 
 struct truth_job {
@@ -468,7 +484,10 @@ struct truth_job {
     uint32_t n_tasks, passes;
     uint64_t records_per_task;
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
-    uint64_t records_accepted;
+    uint64_t records_accepted, records_discarded;
+    uint32_t passes_ended; /* looked at: every task of them was trained or failed too often */
+    uint64_t saver;        /* incarnation that was told to save the model, 0 none */
+    bool saved;            /* it said so */
     bool kill_acknowledged;
     bool killed;        /* committed: and it was not ending in another way already */
     uint64_t killed_us; /* when that was committed */
@@ -506,8 +525,14 @@ void ledger_unit_told(struct sim *sim, struct unit *unit);         /* SIGTERM */
 void ledger_unit_killed(struct sim *sim, const struct unit *unit); /* SIGKILL */
 void ledger_task_leased(struct sim *sim, const struct job *job, const struct task *task,
                         uint64_t holder);
-void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,
-                          uint64_t holder);
+/* ledger_task_ended - its holder said so; kind: FINISH, FAIL, RETURN */
+void ledger_task_ended(struct sim *sim, enum pending_kind kind, const struct job *job,
+                       const struct task_ref *ref, uint64_t holder);
+/* ledger_saver - kind: SAVER, told to save the model, or SAVED, said that it did */
+void ledger_saver(struct sim *sim, enum pending_kind kind, const struct job *job, uint64_t holder);
+/* ledger_tasks.c: what was committed of a job's data */
+void ledger_apply_task(struct sim *sim, const struct pending *pending);
+void ledger_check_records(struct sim *sim, struct truth_job *truth, const struct job *job);
 /* ledger_killed - the core took it for a job that was not ending already */
 void ledger_killed(struct sim *sim, const struct job *job);
 void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op);

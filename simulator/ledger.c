@@ -106,15 +106,21 @@ void ledger_task_leased(struct sim *sim, const struct job *job, const struct tas
 
     pending->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease };
     pending->holder = holder;
+    pending->at_us = sim->now_us;
 }
 
-void ledger_task_finished(struct sim *sim, const struct job *job, const struct task_ref *ref,
-                          uint64_t holder)
+void ledger_task_ended(struct sim *sim, enum pending_kind kind, const struct job *job,
+                       const struct task_ref *ref, uint64_t holder)
 {
-    struct pending *pending = pend(sim, PENDING_FINISH, job);
+    struct pending *pending = pend(sim, kind, job);
 
     pending->ref = *ref;
     pending->holder = holder;
+}
+
+void ledger_saver(struct sim *sim, enum pending_kind kind, const struct job *job, uint64_t holder)
+{
+    pend(sim, kind, job)->holder = holder;
 }
 
 void ledger_killed(struct sim *sim, const struct job *job)
@@ -130,39 +136,6 @@ void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op)
 void ledger_node_told(struct sim *sim, uint32_t op)
 {
     pend(sim, PENDING_NODE, NULL)->op = op;
-}
-
-static void apply_task(struct sim *sim, const struct pending *pending)
-{
-    struct truth_job *truth = pending->job;
-    struct truth_task *task;
-
-    if (pending->ref.task >= truth->n_tasks || pending->ref.pass >= truth->passes) {
-        violate(sim, "tasks", "job %s: task %u of pass %u does not exist", truth->name,
-                pending->ref.task, pending->ref.pass);
-        return;
-    }
-    task = &truth->tasks[(size_t)pending->ref.pass * truth->n_tasks + pending->ref.task];
-    if (pending->kind == PENDING_LEASE) {
-        task->lease = pending->ref.lease;
-        task->holder = pending->holder;
-        return;
-    }
-    if (task->lease != pending->ref.lease || task->holder != pending->holder) {
-        violate(sim, "tasks",
-                "job %s: a stale finish was accepted: task %u of pass %u, lease %u of %" PRIu64
-                ", is leased as %u to %" PRIu64,
-                truth->name, pending->ref.task, pending->ref.pass, pending->ref.lease,
-                pending->holder, task->lease, task->holder);
-        return;
-    }
-    if (task->accepted == 0) {
-        task->accepted = pending->ref.lease;
-        truth->records_accepted += truth->records_per_task;
-    } else if (task->accepted != pending->ref.lease) {
-        violate(sim, "tasks", "job %s: task %u of pass %u is counted twice", truth->name,
-                pending->ref.task, pending->ref.pass);
-    }
 }
 
 static void apply_scale(struct sim *sim, const struct pending *pending)
@@ -203,17 +176,24 @@ static void apply_node(struct sim *sim, const struct pending *pending)
     sim->seen[SIM_SEEN_CORDONS] += sim->nodes[op->node]->wanted != NODE_READY;
 }
 
-static void apply_pending(struct sim *sim)
+/* What processes say of tasks is looked at when it is known which of them have ended. */
+static void apply_pending(struct sim *sim, bool of_tasks)
 {
     static void (*const apply[])(struct sim *, const struct pending *) = {
-        [PENDING_LEASE] = apply_task, [PENDING_FINISH] = apply_task, [PENDING_SCALE] = apply_scale,
-        [PENDING_NODE] = apply_node,  [PENDING_KILL] = apply_kill,
+        [PENDING_SCALE] = apply_scale,
+        [PENDING_NODE] = apply_node,
+        [PENDING_KILL] = apply_kill,
     };
-    struct ledger *ledger = &sim->ledger;
+    const struct ledger *ledger = &sim->ledger;
 
-    for (size_t i = 0; i < ledger->n_pending; i++)
-        apply[ledger->pending[i].kind](sim, &ledger->pending[i]);
-    ledger->n_pending = 0;
+    for (size_t i = 0; i < ledger->n_pending; i++) {
+        const struct pending *pending = &ledger->pending[i];
+
+        if (of_tasks && pending->kind >= PENDING_LEASE)
+            ledger_apply_task(sim, pending);
+        else if (!of_tasks && pending->kind < PENDING_LEASE)
+            apply[pending->kind](sim, pending);
+    }
 }
 
 /* --- what was committed --- */
@@ -329,22 +309,6 @@ static void look_at_gang(struct truth_job *truth)
     truth->gang_complete = true;
 }
 
-static void check_records(struct sim *sim, const struct truth_job *truth, const struct job *job)
-{
-    struct task_queue_counts counts;
-
-    if (job->queue == NULL)
-        return;
-    counts = task_queue_counts(job->queue);
-    if (counts.records_total != truth->records_accepted)
-        violate(sim, "tasks", "job %s: %" PRIu64 " records are counted, %" PRIu64 " were trained",
-                truth->name, counts.records_total, truth->records_accepted);
-    if (job->state == JOB_SUCCEEDED && counts.records_total + counts.records_discarded_total !=
-                                           truth->records_per_task * truth->n_tasks * truth->passes)
-        violate(sim, "tasks", "job %s succeeded with %" PRIu64 " records and %" PRIu64 " discarded",
-                truth->name, counts.records_total, counts.records_discarded_total);
-}
-
 static void commit_job(struct sim *sim, const struct job *job)
 {
     struct truth_job *truth = ledger_job(sim, job->id);
@@ -368,7 +332,7 @@ static void commit_job(struct sim *sim, const struct job *job)
         violate(sim, "reason", "job %s is %s without a reason", truth->name,
                 job_state_to_string(job->state));
     if (job->state == JOB_SUCCEEDED)
-        check_records(sim, truth, job);
+        ledger_check_records(sim, truth, job);
 }
 
 void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
@@ -376,16 +340,18 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind == EFFECT_EVENT)
             commit_event(sim, &effects[i]);
-    apply_pending(sim);
+    apply_pending(sim, false);
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind == EFFECT_SAVE_PROCESS)
             commit_process(sim, effects[i].process);
+    apply_pending(sim, true);
+    sim->ledger.n_pending = 0;
     for (size_t i = 0; i < n; i++) {
         if (effects[i].kind == EFFECT_SAVE_JOB) {
             commit_job(sim, effects[i].job);
             look_at_gang(ledger_job(sim, effects[i].job->id));
         } else if (effects[i].kind == EFFECT_SAVE_TASKS) {
-            check_records(sim, ledger_job(sim, effects[i].job->id), effects[i].job);
+            ledger_check_records(sim, ledger_job(sim, effects[i].job->id), effects[i].job);
         }
     }
     for (size_t i = 0; i < n; i++) {

@@ -140,6 +140,9 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
     case STEP_FINISH:
         call(sim, unit, CALL_FINISH);
         break;
+    case STEP_FAIL:
+        call(sim, unit, CALL_FAIL);
+        break;
     case STEP_SAVE:
         wait_until(sim, unit, sim->now_us + work->save_us);
         break;
@@ -186,13 +189,25 @@ void program_terminate(struct sim *sim, struct unit *unit)
     wait_until(sim, unit, sim->now_us + draw(&unit->random, work_of(sim, unit)->stop));
 }
 
+/* A record in it, say, that cannot be read: for each who tries, in every pass. */
+static bool is_bad(const struct sim *sim, const struct unit *unit)
+{
+    uint64_t random = stream(sim, "bad-task", unit->job->submission, unit->ref.task);
+
+    return chance(&random, work_of(sim, unit)->bad_task_ppm);
+}
+
 static void worked(struct sim *sim, struct unit *unit)
 {
-    if (chance(&unit->random, work_of(sim, unit)->crash_ppm)) {
+    const struct sim_work *work = work_of(sim, unit);
+    bool bad = is_bad(sim, unit);
+
+    if (chance(&unit->random, work->crash_ppm) || (bad && work->bad_tasks_crash))
         unit_exit(sim, unit, EXIT_CRASHED, 0, NULL);
-        return;
-    }
-    step(sim, unit, STEP_FINISH);
+    else if (bad || chance(&unit->random, work->task_failure_ppm))
+        step(sim, unit, STEP_FAIL);
+    else
+        step(sim, unit, STEP_FINISH);
 }
 
 /* Its lifetime is over. */
@@ -240,6 +255,9 @@ void program_on_event(struct sim *sim, struct unit *unit)
     case STEP_FINISH:
         call(sim, unit, CALL_FINISH);
         break;
+    case STEP_FAIL:
+        call(sim, unit, CALL_FAIL);
+        break;
     case STEP_SAVED:
         call(sim, unit, CALL_SAVED);
         break;
@@ -277,13 +295,15 @@ void program_answer(struct sim *sim, struct unit *unit, const struct message *an
     if (unit->life != LIFE_RUNNING)
         return;
     unit->call = 0;
-    if (!taken && !(stale && (unit->step == STEP_FINISH || unit->step == STEP_SAVED))) {
+    if (!taken && !(stale && (unit->step == STEP_FINISH || unit->step == STEP_FAIL ||
+                              unit->step == STEP_SAVED))) {
         retry_later(sim, unit);
         return;
     }
     switch (unit->step) {
     case STEP_DATASET:
     case STEP_FINISH:
+    case STEP_FAIL:
         step(sim, unit, STEP_LEASE);
         break;
     case STEP_LEASE:

@@ -233,11 +233,17 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
 
 /* --- tasks --- */
 
-static struct task_queue *make_queue(const struct job *job, const struct sim_work *work)
+static struct task_queue *make_queue(const struct sim *sim, const struct job *job,
+                                     const struct sim_work *work)
 {
     struct task_queue_config config = queue_rules(job->spec);
-    struct task_queue *queue = task_queue_new(&config);
+    struct task_queue *queue;
 
+    if (sim->config.mutant == SIM_MUTANT_TASKS_DISCARDED_EARLY)
+        config.failures_max = 0;
+    if (sim->config.mutant == SIM_MUTANT_TASKS_TAKEN_EARLY)
+        config.lease_timeout_us = 3 * USEC_PER_SEC;
+    queue = task_queue_new(&config);
     for (uint32_t i = 0; i < work->tasks; i++) {
         struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
 
@@ -258,7 +264,7 @@ static void on_dataset(struct sim *sim, struct message *request)
 
     if (process == NULL)
         return;
-    queue = make_queue(process->job, &sim->submissions[truth->submission].work);
+    queue = make_queue(sim, process->job, &sim->submissions[truth->submission].work);
     r = cluster_set_dataset(sim->server.cluster, process->job, queue, "d", server_instant(sim),
                             NULL);
     if (r < 0) {
@@ -291,7 +297,13 @@ static bool poll_lease(struct sim *sim, const struct message *request, bool last
     }
     answer->finished = r == 0 && result == TASK_LEASE_FINISHED;
     answer->wait = r == 0 && result == TASK_LEASE_WAIT;
-    answer->save_model = save_model;
+    answer->save_model =
+        save_model || (answer->finished && sim->config.mutant == SIM_MUTANT_SAVERS_MANY);
+    if (save_model && sim->config.mutant == SIM_MUTANT_SAVE_ASSUMED)
+        answer->save_model =
+            cluster_model_saved(sim->server.cluster, holder, server_instant(sim), NULL) < 0;
+    if (answer->save_model)
+        ledger_saver(sim, PENDING_SAVER, job, holder->incarnation);
     if (r < 0 || answer->wait)
         send_answer(sim, answer);
     else
@@ -360,7 +372,8 @@ static void on_finish(struct sim *sim, struct message *request)
         r = finish_as_holder(sim, process->job, &request->ref);
     sim->seen[SIM_SEEN_STALE_FINISHES] += r == EDL_ESTALE;
     if (r == 0)
-        ledger_task_finished(sim, process->job, &request->ref, request->who.incarnation);
+        ledger_task_ended(sim, PENDING_FINISH, process->job, &request->ref,
+                          request->who.incarnation);
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
@@ -376,6 +389,9 @@ static void on_fail(struct sim *sim, struct message *request)
         return;
     r = cluster_fail_task(sim->server.cluster, process, request->ref.task, request->ref.pass,
                           request->ref.lease, request->returned, server_instant(sim), NULL);
+    if (r == 0)
+        ledger_task_ended(sim, request->returned ? PENDING_RETURN : PENDING_FAIL, process->job,
+                          &request->ref, request->who.incarnation);
     if (r < 0)
         refuse(sim, request, status_of(r));
     else
@@ -390,6 +406,8 @@ static void on_saved(struct sim *sim, struct message *request)
     if (process == NULL)
         return;
     r = cluster_model_saved(sim->server.cluster, process, server_instant(sim), NULL);
+    if (r == 0)
+        ledger_saver(sim, PENDING_SAVED, process->job, process->incarnation);
     if (r < 0)
         refuse(sim, request, status_of(r));
     else

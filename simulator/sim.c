@@ -41,6 +41,10 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_FENCE_TOO_EARLY] = "fence-too-early",
     [SIM_MUTANT_KILL_FAILS] = "kill-fails",
     [SIM_MUTANT_TIMER_SPINS] = "timer-spins",
+    [SIM_MUTANT_TASKS_DISCARDED_EARLY] = "tasks-discarded-early",
+    [SIM_MUTANT_TASKS_TAKEN_EARLY] = "tasks-taken-early",
+    [SIM_MUTANT_SAVERS_MANY] = "savers-many",
+    [SIM_MUTANT_SAVE_ASSUMED] = "save-assumed",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -83,6 +87,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_COMMITS_TORN] = "commits-torn",
     [SIM_SEEN_ANSWERS_LOST] = "answers-lost",
     [SIM_SEEN_STALE_FINISHES] = "stale-finishes",
+    [SIM_SEEN_TASKS_FAILED] = "tasks-failed",
+    [SIM_SEEN_TASKS_DISCARDED] = "tasks-discarded",
 };
 
 const char *sim_seen_to_string(enum sim_seen seen)

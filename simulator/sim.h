@@ -56,6 +56,10 @@ enum sim_mutant {
     SIM_MUTANT_FENCE_TOO_EARLY, /* supervisors take the lease for twice as long as it is */
     SIM_MUTANT_TIMER_SPINS,     /* an agent's timer is due again at once */
     SIM_MUTANT_KILL_FAILS,      /* a kill stops the job as if it had failed */
+    SIM_MUTANT_TASKS_DISCARDED_EARLY, /* queues are made to discard at the first failure */
+    SIM_MUTANT_TASKS_TAKEN_EARLY,     /* queues are made to take tasks back after 3 s */
+    SIM_MUTANT_SAVERS_MANY,           /* everybody is told to save the model */
+    SIM_MUTANT_SAVE_ASSUMED,          /* the core is told that the model is saved, nobody else */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -101,6 +105,8 @@ enum sim_seen {
     SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
     SIM_SEEN_ANSWERS_LOST,   /* it ended after the commit, before anybody was told */
     SIM_SEEN_STALE_FINISHES, /* refused: of a task that another holds */
+    SIM_SEEN_TASKS_FAILED,   /* their trainer said so */
+    SIM_SEEN_TASKS_DISCARDED,
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
@@ -144,6 +150,9 @@ struct sim_work {
     struct sim_range start, stop; /* from order to running; from SIGTERM to gone */
     uint32_t start_failure_ppm;   /* of starts that fail */
     uint32_t crash_ppm;           /* of tasks (TASKS) or lives (LIFETIME) that end non-zero */
+    uint32_t task_failure_ppm;    /* TASKS: of tries that the trainer gives up and says so */
+    uint32_t bad_task_ppm;        /* TASKS: of tasks that nobody can work off */
+    bool bad_tasks_crash;         /* they end their trainer; else it says so */
     uint32_t ignores_sigterm_ppm; /* of processes: SIGKILL after the grace */
 };
 

@@ -52,6 +52,10 @@ static const struct mutant_case {
     { SIM_MUTANT_STOP_IGNORED, "none", "killed", "still", 20 },
     { SIM_MUTANT_KILL_FAILS, "none", "killed", NULL, 20 },
     { SIM_MUTANT_TIMER_SPINS, "none", "endless", NULL, 1 },
+    { SIM_MUTANT_TASKS_DISCARDED_EARLY, "none", "tasks", "was not trained and failed", 40 },
+    { SIM_MUTANT_TASKS_TAKEN_EARLY, "none", "tasks", "is taken from", 20 },
+    { SIM_MUTANT_SAVERS_MANY, "none", "tasks", "is to save the model", 20 },
+    { SIM_MUTANT_SAVE_ASSUMED, "none", "tasks", "nobody saved", 20 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,
