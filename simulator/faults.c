@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "scheduler/core/queue_rules.h"
+
 #define GIB (UINT64_C(1) << 30)
 #define LABEL_DISK "disk"
 #define DISKS 3                        /* kinds of them */
@@ -115,6 +117,8 @@ static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
 {
     uint64_t random = stream_of(seed, "start-failures", number);
     uint64_t task_random = stream_of(seed, "task-failures", number);
+    uint64_t hang_random = stream_of(seed, "hangs", number);
+    uint64_t data_random = stream_of(seed, "late-data", number);
 
     if (random_below(&random, 12) == 0)
         work->start_failure_ppm = (uint32_t)between(&random, 100000, 600000);
@@ -123,6 +127,12 @@ static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
     if (random_below(&task_random, 12) == 0)
         work->bad_task_ppm = (uint32_t)between(&task_random, 10000, 300000);
     work->bad_tasks_crash = random_below(&task_random, 2) == 0;
+    if (random_below(&hang_random, 24) == 0)
+        work->hang_ppm = (uint32_t)between(&hang_random, 20000, 300000);
+    if (random_below(&data_random, 12) == 0) {
+        work->prepare.min_us = between(&data_random, 30, 180) * USEC_PER_SEC;
+        work->prepare.max_us = work->prepare.min_us + between(&data_random, 0, 120) * USEC_PER_SEC;
+    }
 }
 
 static void label(struct labels *labels, const char *name, const char *prefix, uint64_t number)
@@ -358,7 +368,8 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
         };
         schedule_job(schedule->seed, i, &spec, &work);
         work_us += 2 * spec->passes * work.tasks * work.task_us + 4 * work.lifetime.max_us +
-                   spec->restart_max * 60 * USEC_PER_SEC;
+                   spec->restart_max * 60 * USEC_PER_SEC + 2 * work.prepare.max_us +
+                   (work.hang_ppm > 0 ? TASK_LEASE_TIMEOUT_US : 0);
         (void)job_spec_free(spec);
     }
     for (uint32_t i = 0; i < n_actions; i++)

@@ -189,6 +189,7 @@ enum unit_life {
 
 enum step {
     STEP_NONE,
+    STEP_PREPARE, /* the data, which takes a while */
     STEP_DATASET,
     STEP_LEASE,
     STEP_WORK,
@@ -197,6 +198,7 @@ enum step {
     STEP_SAVE,
     STEP_SAVED,
     STEP_LIVE, /* until lifetime is over */
+    STEP_HANG, /* for ever */
     STEP_LEAVE
 };
 
@@ -326,6 +328,8 @@ void program_terminate(struct sim *sim, struct unit *unit); /* SIGTERM */
 void program_on_event(struct sim *sim, struct unit *unit);
 void program_answer(struct sim *sim, struct unit *unit, const struct message *answer);
 void program_call_failed(struct sim *sim, struct unit *unit);
+/* program_works_on_data - false: it serves those that do */
+bool program_works_on_data(const struct unit *unit);
 
 /* --- client.c -----------------------------------------------------------------------------------
  */
@@ -333,6 +337,7 @@ struct submission {
     char name[JOB_NAME_MAX + 1];
     struct job_spec *spec; /* owned */
     struct sim_work work;
+    bool hung;       /* one of its trainers does, or did */
     uint64_t job_id; /* 0: not answered */
     uint64_t submitted_us, acknowledged_us;
 };
@@ -482,6 +487,7 @@ struct truth_job {
     uint64_t n_processes;
     uint32_t n_live; /* units that are there */
     uint32_t n_tasks, passes;
+    bool has_data; /* committed */
     uint64_t records_per_task;
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
     uint64_t records_accepted, records_discarded;

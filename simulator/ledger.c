@@ -11,6 +11,7 @@
 #include "simulator/internal.h"
 
 #define OLD_BOUNDS_US (90 * USEC_PER_SEC) /* beside the lease: for orders and graces under way */
+#define DATA_LATE_US (60 * USEC_PER_SEC)
 
 struct truth_job *ledger_job(const struct sim *sim, uint64_t id)
 {
@@ -335,6 +336,13 @@ static void commit_job(struct sim *sim, const struct job *job)
         ledger_check_records(sim, truth, job);
 }
 
+static void note_data(struct sim *sim, struct truth_job *truth)
+{
+    truth->has_data = true;
+    sim->seen[SIM_SEEN_DATA_LATE] +=
+        truth->started_us != NEVER_US && sim->now_us - truth->started_us >= DATA_LATE_US;
+}
+
 void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -350,6 +358,8 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
         if (effects[i].kind == EFFECT_SAVE_JOB) {
             commit_job(sim, effects[i].job);
             look_at_gang(ledger_job(sim, effects[i].job->id));
+        } else if (effects[i].kind == EFFECT_SAVE_DATASET) {
+            note_data(sim, ledger_job(sim, effects[i].job->id));
         } else if (effects[i].kind == EFFECT_SAVE_TASKS) {
             ledger_check_records(sim, ledger_job(sim, effects[i].job->id), effects[i].job);
         }

@@ -24,6 +24,12 @@ static bool has_failed(const struct truth_process *known)
            known->stop_commit == 0;
 }
 
+static void time_out(struct sim *sim, struct truth_task *task)
+{
+    task->failures++;
+    sim->seen[SIM_SEEN_TASKS_TIMED_OUT]++;
+}
+
 /* Nobody holds it any more. */
 static void release(struct sim *sim, const struct truth_job *truth, uint32_t pass,
                     struct truth_task *task)
@@ -36,7 +42,7 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
     if (has_ended(truth, task->holder))
         task->failures += has_failed(&truth->processes[task->holder]);
     else if (timed_out)
-        task->failures++;
+        time_out(sim, task);
     else
         violate(sim, "tasks",
                 "job %s: task %zu of pass %" PRIu32 " is taken from incarnation %" PRIu64

@@ -17,7 +17,7 @@ static const struct sim_work *work_of(const struct sim *sim, const struct unit *
     return &sim->submissions[unit->job->submission].work;
 }
 
-static bool works(const struct unit *unit)
+bool program_works_on_data(const struct unit *unit)
 {
     return unit->job->n_roles == 1 || !streq(unit->id.role, "pserver");
 }
@@ -127,6 +127,10 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
     unit->failures = 0;
     unit->call = 0;
     switch (next) {
+    case STEP_PREPARE:
+        wait_until(sim, unit,
+                   sim->now_us + (unit->job->has_data ? 0 : draw(&unit->random, work->prepare)));
+        break;
     case STEP_DATASET:
         call(sim, unit, CALL_DATASET);
         break;
@@ -150,6 +154,7 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
         call(sim, unit, CALL_SAVED);
         break;
     case STEP_LIVE:
+    case STEP_HANG:
     case STEP_LEAVE:
     case STEP_NONE:
         break;
@@ -162,13 +167,13 @@ void program_begin(struct sim *sim, struct unit *unit)
 
     if (unit->told)
         return;
-    if (!works(unit) || work->kind == SIM_WORK_FOREVER) {
+    if (!program_works_on_data(unit) || work->kind == SIM_WORK_FOREVER) {
         step(sim, unit, STEP_LIVE);
     } else if (work->kind == SIM_WORK_LIFETIME) {
         step(sim, unit, STEP_LIVE);
         wait_until(sim, unit, sim->now_us + draw(&unit->random, work->lifetime));
     } else {
-        step(sim, unit, STEP_DATASET);
+        step(sim, unit, STEP_PREPARE);
     }
 }
 
@@ -234,6 +239,9 @@ void program_on_event(struct sim *sim, struct unit *unit)
         return;
     }
     switch (unit->step) {
+    case STEP_PREPARE:
+        step(sim, unit, STEP_DATASET);
+        break;
     case STEP_WORK:
         worked(sim, unit);
         break;
@@ -261,6 +269,7 @@ void program_on_event(struct sim *sim, struct unit *unit)
     case STEP_SAVED:
         call(sim, unit, CALL_SAVED);
         break;
+    case STEP_HANG:
     case STEP_NONE:
         break;
     }
@@ -272,10 +281,25 @@ void program_call_failed(struct sim *sim, struct unit *unit)
         retry_later(sim, unit);
 }
 
+/* In a read that never returns, say; half of them do not hear SIGTERM any more. One of a job. */
+static bool hangs(struct sim *sim, struct unit *unit)
+{
+    struct submission *submission = &sim->submissions[unit->job->submission];
+
+    if (submission->hung || !chance(&unit->random, submission->work.hang_ppm))
+        return false;
+    TRACE(sim, "%s: %s-%u.%llu of job %llu hangs", unit->node->name, unit->id.role, unit->id.index,
+          (unsigned long long)unit->id.incarnation, (unsigned long long)unit->id.job_id);
+    sim->seen[SIM_SEEN_TRAINERS_HUNG]++;
+    submission->hung = true;
+    unit->ignores = unit->ignores || random_below(&unit->random, 2) == 0;
+    return true;
+}
+
 static void on_lease(struct sim *sim, struct unit *unit, const struct message *answer)
 {
     if (answer->finished && answer->save_model) {
-        step(sim, unit, STEP_SAVE);
+        step(sim, unit, hangs(sim, unit) ? STEP_HANG : STEP_SAVE);
     } else if (answer->finished) {
         unit_exit(sim, unit, 0, 0, NULL);
     } else if (answer->wait) {
@@ -283,7 +307,7 @@ static void on_lease(struct sim *sim, struct unit *unit, const struct message *a
     } else {
         unit->ref = answer->ref;
         unit->has_task = true;
-        step(sim, unit, STEP_WORK);
+        step(sim, unit, hangs(sim, unit) ? STEP_HANG : STEP_WORK);
     }
 }
 

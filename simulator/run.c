@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include <utlist.h>
+
 #include "shared/cleanup.h"
 
 #define HISTORY_BYTES (16 * 1024) /* of the trace's end */
@@ -113,6 +115,38 @@ static void end_quarantines(struct sim *sim)
     }
 }
 
+/* Of a job with one that hangs: nobody else is there, or the others have nothing left to do. */
+static bool is_stuck(const struct sim *sim, const struct truth_job *truth)
+{
+    bool hangs = false;
+    bool works = false;
+
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        const struct unit *unit;
+
+        DL_FOREACH(sim->nodes[i]->units, unit)
+        if (unit->job == truth && unit->life != LIFE_GONE && unit->life != LIFE_LOST &&
+            program_works_on_data(unit)) {
+            hangs = hangs || unit->step == STEP_HANG;
+            works = works || unit->step != STEP_HANG;
+        }
+    }
+    return hangs && (!works || truth->passes_ended == truth->passes);
+}
+
+/* One that hangs keeps its job from ending, but not the others from working: people kill it then.
+ */
+static void end_stuck(struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->n_submissions; i++) {
+        const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
+
+        if (truth != NULL && sim->submissions[i].hung && !truth->killed &&
+            !job_state_is_final(truth->state) && is_stuck(sim, truth))
+            sim_kill_at(sim, sim->now_us, i);
+    }
+}
+
 static void run_to_end(struct sim *sim, const struct schedule *schedule)
 {
     if (any_serves(sim)) {
@@ -123,6 +157,7 @@ static void run_to_end(struct sim *sim, const struct schedule *schedule)
     sim_run_until(sim, schedule->calm_us + 2 * LATEST_US);
     while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim)) {
         end_quarantines(sim);
+        end_stuck(sim);
         sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);
         check_kills(sim, schedule->calm_us);
     }

@@ -243,6 +243,8 @@ static struct task_queue *make_queue(const struct sim *sim, const struct job *jo
         config.failures_max = 0;
     if (sim->config.mutant == SIM_MUTANT_TASKS_TAKEN_EARLY)
         config.lease_timeout_us = 3 * USEC_PER_SEC;
+    if (sim->config.mutant == SIM_MUTANT_TASKS_NEVER_TAKEN)
+        config.lease_timeout_us = NEVER_US / 2;
     queue = task_queue_new(&config);
     for (uint32_t i = 0; i < work->tasks; i++) {
         struct task_chunk *chunk = xcalloc(1, sizeof *chunk);

@@ -43,6 +43,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_TIMER_SPINS] = "timer-spins",
     [SIM_MUTANT_TASKS_DISCARDED_EARLY] = "tasks-discarded-early",
     [SIM_MUTANT_TASKS_TAKEN_EARLY] = "tasks-taken-early",
+    [SIM_MUTANT_TASKS_NEVER_TAKEN] = "tasks-never-taken",
     [SIM_MUTANT_SAVERS_MANY] = "savers-many",
     [SIM_MUTANT_SAVE_ASSUMED] = "save-assumed",
 };
@@ -89,6 +90,9 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_STALE_FINISHES] = "stale-finishes",
     [SIM_SEEN_TASKS_FAILED] = "tasks-failed",
     [SIM_SEEN_TASKS_DISCARDED] = "tasks-discarded",
+    [SIM_SEEN_TASKS_TIMED_OUT] = "tasks-timed-out",
+    [SIM_SEEN_TRAINERS_HUNG] = "trainers-hung",
+    [SIM_SEEN_DATA_LATE] = "data-late",
 };
 
 const char *sim_seen_to_string(enum sim_seen seen)

@@ -58,6 +58,7 @@ enum sim_mutant {
     SIM_MUTANT_KILL_FAILS,      /* a kill stops the job as if it had failed */
     SIM_MUTANT_TASKS_DISCARDED_EARLY, /* queues are made to discard at the first failure */
     SIM_MUTANT_TASKS_TAKEN_EARLY,     /* queues are made to take tasks back after 3 s */
+    SIM_MUTANT_TASKS_NEVER_TAKEN,     /* queues are made to wait for whoever has a task */
     SIM_MUTANT_SAVERS_MANY,           /* everybody is told to save the model */
     SIM_MUTANT_SAVE_ASSUMED,          /* the core is told that the model is saved, nobody else */
     _SIM_MUTANT_MAX,
@@ -107,6 +108,9 @@ enum sim_seen {
     SIM_SEEN_STALE_FINISHES, /* refused: of a task that another holds */
     SIM_SEEN_TASKS_FAILED,   /* their trainer said so */
     SIM_SEEN_TASKS_DISCARDED,
+    SIM_SEEN_TASKS_TIMED_OUT, /* their trainer hung; others got them */
+    SIM_SEEN_TRAINERS_HUNG,
+    SIM_SEEN_DATA_LATE, /* registered a minute or more after its job's minimum ran */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
@@ -153,6 +157,8 @@ struct sim_work {
     uint32_t task_failure_ppm;    /* TASKS: of tries that the trainer gives up and says so */
     uint32_t bad_task_ppm;        /* TASKS: of tasks that nobody can work off */
     bool bad_tasks_crash;         /* they end their trainer; else it says so */
+    uint32_t hang_ppm;            /* TASKS: of tries, and savings, whose trainer hangs for ever */
+    struct sim_range prepare;     /* TASKS: from running to the data, for who finds none */
     uint32_t ignores_sigterm_ppm; /* of processes: SIGKILL after the grace */
 };
 

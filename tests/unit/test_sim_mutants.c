@@ -54,6 +54,7 @@ static const struct mutant_case {
     { SIM_MUTANT_TIMER_SPINS, "none", "endless", NULL, 1 },
     { SIM_MUTANT_TASKS_DISCARDED_EARLY, "none", "tasks", "was not trained and failed", 40 },
     { SIM_MUTANT_TASKS_TAKEN_EARLY, "none", "tasks", "is taken from", 20 },
+    { SIM_MUTANT_TASKS_NEVER_TAKEN, "none", "convergence", NULL, 60 },
     { SIM_MUTANT_SAVERS_MANY, "none", "tasks", "is to save the model", 20 },
     { SIM_MUTANT_SAVE_ASSUMED, "none", "tasks", "nobody saved", 20 },
 };
