@@ -18,7 +18,7 @@
 #include "scheduler/core/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "tests/unit/cluster_world.h"
+#include "tests/unit/world_storm.h"
 
 #define ROUNDS 1500
 #define PATIENCE 40 /* seconds that the world is watched */
@@ -36,13 +36,6 @@ static uint64_t round_seed;
         }                                                                                          \
     } while (0)
 
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static struct job_spec *random_spec(struct world *w, unsigned number)
 {
     uint32_t min = 1 + (uint32_t)world_random(w, 4);
@@ -58,50 +51,18 @@ static struct job_spec *random_spec(struct world *w, unsigned number)
     return spec;
 }
 
-static struct job *random_active(struct world *w)
+static void do_nothing(struct world *w)
 {
-    struct job *job;
-    int n = 0;
-    int chosen;
-
-    DL_COUNT2(w->cluster->active, job, n, active_next);
-    if (n == 0)
-        return NULL;
-    chosen = (int)world_random(w, (uint64_t)n);
-    for (job = w->cluster->active; chosen > 0; chosen--)
-        job = job->active_next;
-    return job;
+    (void)w;
 }
 
 static void disturb(struct world *w)
 {
-    struct job *job = random_active(w);
-    struct fake_agent *agent = &w->agents[world_random(w, w->n_agents)];
+    static const struct storm_event events[] = { { 1, storm_kill },    { 1, storm_node_state },
+                                                 { 1, storm_foreign }, { 1, storm_scale },
+                                                 { 1, storm_exit },    { 1, do_nothing } };
 
-    switch (world_random(w, 6)) {
-    case 0:
-        if (job != NULL)
-            (void)cluster_kill_job(w->cluster, job, NULL, w->now, NULL);
-        break;
-    case 1:
-        (void)cluster_set_node_state(w->cluster, cluster_node(w->cluster, agent->name),
-                                     NODE_READY + world_random(w, 3), w->now, NULL);
-        break;
-    case 2:
-        agent->foreign_cpu_millicores = world_random(w, 2000);
-        break;
-    case 3:
-        if (job != NULL)
-            (void)cluster_scale_job(w->cluster, job, NULL, 1, 1 + (uint32_t)world_random(w, 6),
-                                    w->now, NULL);
-        break;
-    case 4:
-        if (job != NULL && job->processes != NULL)
-            world_exit(w, job->processes->job_prev, 1, 0);
-        break;
-    default:
-        break;
-    }
+    storm_happen(w, events, ELEMENTS(events));
 }
 
 /* Jobs come and the cluster is in the middle of what follows from it. */
@@ -278,7 +239,7 @@ struct change {
 
 static struct change random_change(struct world *w)
 {
-    struct change change = { .job = random_active(w) };
+    struct change change = { .job = storm_job(w) };
 
     switch (world_random(w, 4)) {
     case 0:
@@ -371,7 +332,7 @@ static void live(struct world *w, const struct history *history, const struct fo
 
 static enum forecast_verdict ask_and_compare(struct world *w)
 {
-    struct job *stopped = random_active(w);
+    struct job *stopped = storm_job(w);
     struct forecast forecast = { 0 };
     struct edl_error error = { 0 };
     enum forecast_verdict verdict;
@@ -405,8 +366,8 @@ static enum forecast_verdict ask_and_compare(struct world *w)
 
 static void test_forecasts_come_true(void **state)
 {
-    uint64_t seed = from_environment("EDL_SEED", 20181103);
-    uint64_t rounds = from_environment("EDL_ROUNDS", ROUNDS);
+    uint64_t seed = storm_number("EDL_SEED", 20181103);
+    uint64_t rounds = storm_number("EDL_ROUNDS", ROUNDS);
     unsigned n[FORECAST_NEVER + 1] = { 0 };
 
     (void)state;
