@@ -444,6 +444,32 @@ static void test_copy_decides_nothing(void **state)
     world_free(w);
 }
 
+/* Whoever gives way does so on the node that owed first, and leaves the one that drained first. */
+static void test_copy_takes_nodes_in_the_order_of_the_original(void **state)
+{
+    struct world *w = world_new(2, 2000, GIB, 1000);
+    struct job *job;
+    struct cluster *copy;
+
+    (void)state;
+    job = world_submit(w, world_spec("one", 4, 4, 900, 0, 0));
+    world_run(w, 3);
+    for (size_t i = w->n_agents; i-- > 0;) {
+        w->agents[i].foreign_cpu_millicores = 1000;
+        world_turn(w, i);
+    }
+    copy = cluster_clone(w->cluster, w->now);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 3, 4, w->now, NULL), 0);
+    assert_int_equal(cluster_scale_job(copy, cluster_job(copy, job->id), NULL, 3, 4, w->now, NULL),
+                     0);
+    world_plan(w);
+    cluster_plan(copy, w->now);
+    assert_int_equal(job_count(job, 0, false), 3);
+    assert_same(w->cluster, copy);
+    (void)cluster_free(copy);
+    world_free(w);
+}
+
 /* --- the history of a job that restarts processes for months --- */
 
 static void test_history_is_bounded(void **state)
@@ -557,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_forgotten_job_is_not_loaded),
         cmocka_unit_test(test_copy_plans_as_the_original),
         cmocka_unit_test(test_copy_decides_nothing),
+        cmocka_unit_test(test_copy_takes_nodes_in_the_order_of_the_original),
         cmocka_unit_test(test_history_is_bounded),
         cmocka_unit_test(test_node_that_never_reported_gets_nothing_after_a_restart),
         cmocka_unit_test(test_records_that_do_not_belong_together_are_refused),
