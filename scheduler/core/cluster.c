@@ -159,6 +159,8 @@ static void expire_tasks(struct cluster *cluster, struct job *job, struct instan
     if (n > 0) {
         effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
         tasks_changed(cluster, job, pass, now);
+        if (task_queue_is_finished(job->queue))
+            job_settle(cluster, job, now);
     }
     job_tasks_changed(cluster, job);
 }

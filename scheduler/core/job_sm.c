@@ -242,6 +242,25 @@ static bool describe_repair(struct cluster *cluster, struct job *job)
     return false;
 }
 
+/* Nothing is left to work off. Who still runs may save the model, or do what only its program knows
+ * of: it is waited for however long that takes, so people have to be told. */
+static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t running)
+{
+    if (job->queue == NULL || !task_queue_is_finished(job->queue) || running == 0)
+        return false;
+    if (!task_queue_is_model_saved(job->queue))
+        job_set_reason(cluster, job, "finishing",
+                       "all passes over the data ended; the model is not saved yet by the one of"
+                       " its %u processes that is elected to",
+                       running);
+    else
+        job_set_reason(cluster, job, "finishing",
+                       "all passes over the data ended and the model is saved; %u processes run"
+                       " on, and it ends when its trainers have",
+                       running);
+    return true;
+}
+
 static void describe(struct cluster *cluster, struct job *job, enum job_state state)
 {
     uint32_t running = 0;
@@ -253,6 +272,8 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
         stopping += job_count(job, r, true) - job_count(job, r, false);
         wanted += job->target[r];
     }
+    if (describe_closing(cluster, job, running))
+        return;
     if (state == JOB_RUNNING) {
         if (running == 1)
             job_set_reason(cluster, job, "running", "its process runs");

@@ -102,6 +102,8 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
     cluster->figures.task_records += records;
     cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
     tasks_changed(cluster, job, before, now);
+    if (task_queue_is_finished(job->queue)) /* what it waits for is another thing now */
+        job_settle(cluster, job, now);
     return 0;
 }
 
@@ -121,6 +123,8 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
     if (!returned)
         effect_event(cluster, now, job, holder->node_name, "task-failed", "task %u failed", task);
     tasks_changed(cluster, job, before, now);
+    if (task_queue_is_finished(job->queue)) /* what it waits for is another thing now */
+        job_settle(cluster, job, now);
     return 0;
 }
 

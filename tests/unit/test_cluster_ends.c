@@ -514,6 +514,7 @@ static void test_pass_ends_with_an_event_when_its_last_task_is_discarded(void **
         struct job *job;
 
         spec->restart_backoff_us = 0;
+        spec->passes = 2;
         w->disk.commit = commit_and_count;
         n_passes_ended = 0;
         job = world_submit(w, spec);
@@ -529,6 +530,43 @@ static void test_pass_ends_with_an_event_when_its_last_task_is_discarded(void **
         assert_int_equal(n_passes_ended, 1);
         world_free(w);
     }
+}
+
+/* Who still runs behind the data's end is waited for however long that takes; so it is told. */
+static void test_what_a_finished_job_waits_for_is_told(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 2, 200, 0, 0));
+    enum task_lease_result result;
+    struct process *saver;
+    struct task *task;
+    bool save;
+
+    (void)state;
+    world_run(w, 4);
+    saver = world_live(job, "trainer", 0);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 1), "aa", w->now, NULL),
+                     0);
+    assert_int_equal(cluster_lease_task(w->cluster, saver, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(cluster_finish_task(w->cluster, saver, task->id, 0, task->lease, w->now, NULL),
+                     0);
+    world_run(w, 1);
+    assert_string_equal(job->reason_code, "finishing");
+    assert_non_null(strstr(job->reason, "not saved yet by the one of its 2 processes"));
+    assert_int_equal(cluster_lease_task(w->cluster, saver, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_true(save);
+    assert_int_equal(cluster_model_saved(w->cluster, saver, w->now, NULL), 0);
+    world_exit(w, saver, 0, 0);
+    world_run(w, 1);
+    assert_non_null(strstr(job->reason, "the model is saved; 1 processes run on"));
+    world_exit(w, world_live(job, "trainer", 1), 0, 0);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    world_free(w);
 }
 
 int main(void)
@@ -551,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_requeued_job_can_be_killed_and_restored),
         cmocka_unit_test(test_lost_before_it_ran_is_placed_anew),
         cmocka_unit_test(test_pass_ends_with_an_event_when_its_last_task_is_discarded),
+        cmocka_unit_test(test_what_a_finished_job_waits_for_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
