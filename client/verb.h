@@ -57,6 +57,7 @@ extern const struct verb verb_simulate;
 extern const struct verb verb_submit;
 extern const struct verb verb_token;
 extern const struct verb verb_top;
+extern const struct verb verb_usage;
 extern const struct verb verb_user;
 extern const struct verb verb_version;
 extern const struct verb verb_wait;

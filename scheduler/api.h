@@ -44,6 +44,7 @@ void api_user_remove(struct http_request *request, void *userdata);
 void api_tokens_list(struct http_request *request, void *userdata);
 void api_token_add(struct http_request *request, void *userdata);
 void api_token_remove(struct http_request *request, void *userdata);
+void api_usage(struct http_request *request, void *userdata);
 void api_audit(struct http_request *request, void *userdata);
 
 /* api_metrics.c */

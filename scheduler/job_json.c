@@ -3,6 +3,7 @@
 #include "scheduler/job_json.h"
 
 #include "scheduler/core/cluster.h"
+#include "shared/clock.h"
 #include "shared/job_document.h"
 
 static void set_u64(json_t *object, const char *key, uint64_t value)
@@ -16,6 +17,22 @@ static void set_text(json_t *object, const char *key, const char *value)
 
     /* A text that was cut within a character is not UTF-8 any more. */
     (void)json_object_set_new(object, key, text != NULL ? text : json_string("(not UTF-8)"));
+}
+
+json_t *usage_to_json(const struct usage *usage)
+{
+    json_t *object = json_object();
+
+    for (int kind = 0; kind < USAGE_KINDS; kind++) {
+        const struct resource_time *time = &usage->kinds[kind];
+
+        (void)json_object_set_new(object, usage_kind_to_string((enum usage_kind)kind),
+                                  json_pack("{s:f,s:f,s:f}", "cpu_core_seconds",
+                                            (double)time->cpu_millicore_ms / 1e6, "gpu_seconds",
+                                            (double)time->gpu_ms / 1e3, "memory_gib_seconds",
+                                            (double)time->memory_mib_ms / 1024e3));
+    }
+    return object;
 }
 
 static json_t *roles_to_json(const struct job *job)
@@ -76,6 +93,7 @@ json_t *job_tasks_to_json(const struct job *job)
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
 {
     json_t *object = json_object();
+    struct usage usage;
     json_t *metrics = job->metrics != NULL ? json_loads(job->metrics, 0, NULL) : NULL;
 
     set_u64(object, "id", job->id);
@@ -89,6 +107,8 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     set_u64(object, "started_us", job->started_wall_us);
     set_u64(object, "ended_us", job->ended_wall_us);
     set_u64(object, "resizes", job->resizes);
+    usage_of_job(job, clock_instant().wall_us, &usage);
+    (void)json_object_set_new(object, "usage", usage_to_json(&usage));
     (void)json_object_set_new(object, "roles", roles_to_json(job));
     add_queue(object, job, false);
     (void)json_object_set_new(object, "dataset", json_boolean(job->queue != NULL));

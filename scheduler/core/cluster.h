@@ -21,6 +21,7 @@
 #include "scheduler/core/policy.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
+#include "scheduler/core/usage.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
 #include "shared/label.h"
@@ -165,6 +166,9 @@ struct process {
     char reason[160]; /* why it was stopped, or how it ended */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
+    /* for its usage; a restart forgets them: when it was asked to stop, and until when its work is
+     * safe */
+    uint64_t stopping_wall_us, credited_wall_us;
     uint64_t
         since_us;  /* when it was assigned, then when it was asked to stop; 0: before a restart */
     bool reported; /* the core's own: its agent has spoken of it */
@@ -248,6 +252,7 @@ struct job {
     uint32_t n_slots[JOB_ROLES_MAX];
     struct role_counts counts[JOB_ROLES_MAX];
     uint32_t resizes; /* grown or shrunk after the start */
+    struct usage usage; /* of the processes that ended; usage_of_job has the rest */
     bool finishing;   /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t submitted_us;

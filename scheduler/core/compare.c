@@ -177,7 +177,8 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
     if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
         a->finishing != b->finishing || memcmp(a->target, b->target, sizeof a->target) != 0 ||
         a->submitted_wall_us != b->submitted_wall_us || a->started_wall_us != b->started_wall_us ||
-        a->ended_wall_us != b->ended_wall_us || !streq(a->user, b->user) ||
+        a->ended_wall_us != b->ended_wall_us ||
+        memcmp(&a->usage, &b->usage, sizeof a->usage) != 0 || !streq(a->user, b->user) ||
         !streq(a->dataset_digest, b->dataset_digest) ||
         (a->active_prev == NULL) != (b->active_prev == NULL))
         return DIFFERS("job %s: its plain facts differ (next incarnation %llu and %llu, resizes %u "

@@ -150,6 +150,17 @@ static void count_move(struct cluster_figures *figures, struct process *process,
     count_resize(figures, process, to, now);
 }
 
+/* Its tasks are still its own: what it had not finished is known. */
+static void account(struct cluster *cluster, struct process *process, struct instant now)
+{
+    struct usage usage;
+
+    process->ended_wall_us = now.wall_us;
+    usage_of_process(process, now.wall_us, &usage);
+    usage_add(&process->job->usage, &usage);
+    effect_save_job(cluster, process->job);
+}
+
 bool process_set_state(struct cluster *cluster, struct process *process, enum process_state to,
                        struct instant now)
 {
@@ -175,8 +186,10 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
         process->started_wall_us = now.wall_us;
     if (to == PROCESS_RUNNING)
         node_started(process->node);
+    if (to == PROCESS_STOPPING)
+        process->stopping_wall_us = now.wall_us;
     if (process_state_is_final(to))
-        process->ended_wall_us = now.wall_us;
+        account(cluster, process, now);
     effect_save_process(cluster, process);
     effect_event(cluster, now, process->job, process->node_name, event_names[to], "%s%s%s", name,
                  *process->reason != '\0' ? ": " : "", process->reason);

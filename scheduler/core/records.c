@@ -62,6 +62,7 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
         .state = job->state,
         .next_incarnation = job->next_incarnation,
         .resizes = job->resizes,
+        .usage = job->usage,
         .finishing = job->finishing,
         .submitted_wall_us = job->submitted_wall_us,
         .started_wall_us = job->started_wall_us,
@@ -200,6 +201,7 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     job = cluster_restore_job(cluster, record->id, take_spec, record->state);
     job->next_incarnation = record->next_incarnation;
     job->resizes = record->resizes;
+    job->usage = record->usage;
     job->finishing = record->finishing;
     job->submitted_wall_us = record->submitted_wall_us;
     job->started_wall_us = record->started_wall_us;

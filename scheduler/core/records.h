@@ -33,6 +33,7 @@ struct job_record {
     uint64_t next_incarnation;
     uint32_t target[JOB_ROLES_MAX];
     uint32_t resizes;
+    struct usage usage;
     bool finishing;
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     char dataset_digest[65];

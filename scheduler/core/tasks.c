@@ -99,6 +99,7 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
     if (r < 0)
         return r;
     records = task_queue_counts(job->queue).records_total - records;
+    holder->credited_wall_us = now.wall_us;
     cluster->figures.task_records += records;
     cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
     tasks_changed(cluster, job, before, now);

@@ -49,6 +49,7 @@ static const struct {
     { "role", NULL, "string", NULL, "of this role" },
     { "state", "listJobs", "string", "active all", "all: also those that are over" },
     { "state", "listProcesses", "string", "live all", "all: also those that ended" },
+    { "user", NULL, "string", NULL, "only this one's" },
     { "wait", NULL, "integer", NULL, "seconds to wait for news, at most 60" },
 };
 

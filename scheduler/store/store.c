@@ -27,12 +27,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOB_PUT] =
         "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
         " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
-        " dataset_digest, metrics)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"
+        " dataset_digest, metrics, usage)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)"
         " ON CONFLICT (id) DO UPDATE SET name=?2, state=?3, reason_code=?4, reason=?5, user=?6,"
         " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
         " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
-        " metrics=?17",
+        " metrics=?17, usage=?18",
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
@@ -99,7 +99,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOB_ALL] =
         "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
         " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
-        " metrics FROM job ORDER BY id",
+        " metrics, usage FROM job ORDER BY id",
     [ST_PROCESS_ALL] =
         "SELECT job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"
         " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"

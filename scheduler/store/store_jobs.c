@@ -48,17 +48,33 @@ static char *slots_to_text(const struct job_record *job)
     return dump_and_free(array);
 }
 
+/* [[cpu, gpu, memory] of each kind] */
+static char *usage_to_text(const struct usage *usage)
+{
+    json_t *array = json_array();
+
+    for (int kind = 0; kind < USAGE_KINDS; kind++) {
+        const struct resource_time *time = &usage->kinds[kind];
+
+        (void)json_array_append_new(array, json_pack("[III]", (json_int_t)time->cpu_millicore_ms,
+                                                     (json_int_t)time->gpu_ms,
+                                                     (json_int_t)time->memory_mib_ms));
+    }
+    return dump_and_free(array);
+}
+
 static int put_job(struct store *store, const struct job *live, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_JOB_PUT];
     _cleanup_free_ struct slot_record *history = xcalloc(record_max_slots(live), sizeof *history);
     _cleanup_free_ char *spec = dump_and_free(job_spec_to_document(live->spec));
-    _cleanup_free_ char *targets = NULL, *slots = NULL;
+    _cleanup_free_ char *targets = NULL, *slots = NULL, *usage = NULL;
     struct job_record job;
 
     record_of_job(live, history, &job);
     targets = targets_to_text(&job);
     slots = slots_to_text(&job);
+    usage = usage_to_text(&job.usage);
     store_bind_u64(statement, 1, job.id);
     store_bind_text(statement, 2, job.spec->name);
     store_bind_text(statement, 3, job_state_to_string(job.state));
@@ -76,6 +92,7 @@ static int put_job(struct store *store, const struct job *live, struct edl_error
     store_bind_u64(statement, 15, job.ended_wall_us);
     store_bind_text(statement, 16, job.dataset_digest);
     store_bind_text(statement, 17, job.metrics);
+    store_bind_text(statement, 18, usage);
     return store_step_done(store, ST_JOB_PUT, error);
 }
 

@@ -166,6 +166,24 @@ static struct job_spec *read_spec(struct row *row, int column)
     return spec;
 }
 
+/* An earlier schema knew of none. */
+static void read_usage(struct row *row, int column, struct usage *ret)
+{
+    json_t *array = row_array(row, column, USAGE_KINDS);
+    json_t *value;
+    size_t kind;
+
+    json_array_foreach(array, kind, value)
+    {
+        struct resource_time *time = &ret->kinds[kind];
+
+        time->cpu_millicore_ms = row_element(row, column, json_array_get(value, 0), INT64_MAX);
+        time->gpu_ms = row_element(row, column, json_array_get(value, 1), INT64_MAX);
+        time->memory_mib_ms = row_element(row, column, json_array_get(value, 2), INT64_MAX);
+    }
+    json_decref(array);
+}
+
 static int load_job(struct loader *loader, sqlite3_stmt *statement)
 {
     struct job_record job = { 0 };
@@ -191,6 +209,7 @@ static int load_job(struct loader *loader, sqlite3_stmt *statement)
     row_text(&row, 14, job.dataset_digest, sizeof job.dataset_digest);
     if (sqlite3_column_type(statement, 15) != SQLITE_NULL)
         job.metrics = store_column_text(statement, 15);
+    read_usage(&row, 16, &job.usage);
     spec = read_spec(&row, 5);
     r = row.r < 0 ? row.r
                   : prefixed(loader, cluster_restore_job_record(loader->cluster, &job, spec,

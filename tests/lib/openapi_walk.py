@@ -285,6 +285,7 @@ GOOD = {
     "listTokens": lambda w: [{}],
     "removeToken": lambda w: [{"names": {"token": str(w.made_token)}}],
     "removeUser": lambda w: [{}],
+    "listUsage": lambda w: [{}, {"query": "?user=admin"}],
     "listAudit": lambda w: [{"query": "?after=0&limit=10"}],
     "listNodes": lambda w: [{}],
     "getNode": lambda w: [{}],
