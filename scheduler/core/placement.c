@@ -4,7 +4,7 @@
  * By the side of its job: on a node that runs some of it already, else in the same rack, else where
  * it fits best (capacity.h: the tightest hole, GPUs spared). A gang goes to one node as a whole if
  * one holds it; else instance by instance, pservers first, so that trainers settle around them; and
- * where that fails once more packed tightly: the largest first, each where it fits best.
+ * where that fails once more packed tightly: the hardest to place first, each where it fits best.
  * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
@@ -157,20 +157,32 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
     return capacity_best_fit(capacity, &all, now);
 }
 
-size_t demands_largest_first(const struct demand *demands, size_t n,
-                             struct demand ret[JOB_ROLES_MAX])
+static bool is_larger(const struct resources *a, const struct resources *b)
 {
-    size_t n_moved = 0;
+    if (a->gpus != b->gpus)
+        return a->gpus > b->gpus;
+    if (a->cpu_millicores != b->cpu_millicores)
+        return a->cpu_millicores > b->cpu_millicores;
+    return a->memory_bytes > b->memory_bytes;
+}
 
+bool is_harder(const struct want *a, const struct want *b)
+{
+    size_t a_labels = a->selector != NULL ? a->selector->n : 0;
+    size_t b_labels = b->selector != NULL ? b->selector->n : 0;
+
+    return a_labels != b_labels ? a_labels > b_labels : is_larger(&a->need, &b->need);
+}
+
+void demands_hardest_first(const struct demand *demands, size_t n, struct demand ret[JOB_ROLES_MAX])
+{
     for (size_t d = 0; d < n; d++) {
         size_t i = d;
 
-        for (; i > 0 && is_larger(&demands[d].want.need, &ret[i - 1].want.need); i--)
+        for (; i > 0 && is_harder(&demands[d].want, &ret[i - 1].want); i--)
             ret[i] = ret[i - 1];
         ret[i] = demands[d];
-        n_moved += i != d;
     }
-    return n_moved;
 }
 
 static bool place_all(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
@@ -216,6 +228,6 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
         return true;
     if (n < 2) /* of one size any order is the best */
         return false;
-    (void)demands_largest_first(demands, n, packed);
+    demands_hardest_first(demands, n, packed);
     return place_all(capacity, packed, n, now, true, placed);
 }

@@ -71,7 +71,7 @@ static void give(struct capacity *rooms, const struct job *job)
 static bool place_lack(struct capacity *rooms, const struct job *job)
 {
     uint32_t roles[JOB_ROLES_MAX];
-    size_t n = roles_by_size(job, roles);
+    size_t n = roles_hardest_first(job, roles);
     bool complete = true;
 
     for (size_t k = 0; k < n; k++) {

@@ -113,9 +113,12 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now);
 /* gang_demands - the minimum of every role in placing order: pservers first, larger first */
 size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX]);
-/* demands_largest_first - the same by GPUs, CPU, memory; returns how many moved up */
-size_t demands_largest_first(const struct demand *demands, size_t n,
-                             struct demand ret[JOB_ROLES_MAX]);
+/* is_harder - to find a place for: what wants more labels, then what is larger by GPUs, CPU,
+ * memory: the order of repairs and of tight packing */
+bool is_harder(const struct want *a, const struct want *b);
+/* demands_hardest_first - the same demands in that order */
+void demands_hardest_first(const struct demand *demands, size_t n,
+                           struct demand ret[JOB_ROLES_MAX]);
 size_t gang_size(const struct demand *demands, size_t n);
 struct resources gang_total(const struct demand *demands, size_t n);
 /* place_gang - takes room for every instance and tells where (placed: gang_size entries, or NULL);
@@ -152,8 +155,6 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
 /* plan_move - stops one of the job's own processes that fits elsewhere, so that want fits later in
  * its place, which is reserved; false: there is none such */
 bool plan_move(struct plan *plan, struct job *job, const struct want *want);
-/* the order of repairs: GPUs, CPU, memory */
-bool is_larger(const struct resources *a, const struct resources *b);
 
 /* --- plan_half_gangs.c
  * -------------------------------------------------------------------------------------------- */
@@ -168,8 +169,8 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);
 /* fill_role - brings a role up to wanted as far as there is room now; returns how many could not
  * be placed */
 uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted);
-/* the larger first; returns how many */
-size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX]);
+/* the hardest to place first; returns how many */
+size_t roles_hardest_first(const struct job *job, uint32_t ret[JOB_ROLES_MAX]);
 /* the slot to fill next, or -1 */
 int next_slot(struct job *job, uint32_t role, struct instant now);
 uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now);

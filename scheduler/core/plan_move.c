@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_move.c - a job that stands in its own way
  *
- * After nodes were drained or lost a job's small processes may have come to sit where its large one
- * would be needed, although they would fit elsewhere. Nobody else would have to give anything, and
- * without help it would wait until some job ends. So one that is smaller in the order in which
- * repairs are made is stopped, to be started again elsewhere, and its place is reserved. The larger
- * one is served first from then on, so nothing is moved back and forth. Costs a look at each
- * process of that job, and one search for each. */
+ * After nodes were drained or lost a job's processes may have come to sit where another of it would
+ * be needed, although they would fit elsewhere: small ones where only a large one fits, or any of
+ * them on the only node that carries the labels which another wants. Nobody else would have to give
+ * anything, and without help it would wait until some job ends, or for ever. So one that comes
+ * later in the order in which repairs are made is stopped, to be started again elsewhere, and its
+ * place is reserved. The other is served first from then on, so nothing is moved back and forth.
+ * Costs a look at each process of that job, and one search for each. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
-
-bool is_larger(const struct resources *a, const struct resources *b)
-{
-    if (a->gpus != b->gpus)
-        return a->gpus > b->gpus;
-    if (a->cpu_millicores != b->cpu_millicores)
-        return a->cpu_millicores > b->cpu_millicores;
-    return a->memory_bytes > b->memory_bytes;
-}
 
 /* It could live elsewhere, and then want fits where it is. */
 static bool stands_in_the_way(struct capacity *rooms, const struct process *process,
@@ -30,8 +22,7 @@ static bool stands_in_the_way(struct capacity *rooms, const struct process *proc
     struct resources all;
     bool elsewhere;
 
-    if (process->state == PROCESS_STOPPING || !room_is_listed(room) ||
-        !is_larger(&want->need, &own.need))
+    if (process->state == PROCESS_STOPPING || !room_is_listed(room) || !is_harder(want, &own))
         return false;
     all = room->later;
     resources_add(&all, &own.need, 1);
@@ -58,7 +49,7 @@ bool plan_move(struct plan *plan, struct job *job, const struct want *want)
                 continue;
             room = process->node->room;
             (void)snprintf(reason, sizeof reason,
-                           "moved: it fits elsewhere, and a larger process of its job only on %s",
+                           "moved: it fits elsewhere, and another process of its job only on %s",
                            process->node->name);
             process_stop(plan->cluster, process, true, reason, plan->now);
             capacity_take(rooms, room, &want->need, false);

@@ -218,20 +218,20 @@ static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
     return plan_make_room(plan, job, &demand, 1) || move_out_of_the_way(plan, job, &demand);
 }
 
-/* The larger first: what is moved away from a place that it left to something larger does not come
- * back before that is there (plan_move.c). */
-size_t roles_by_size(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
+/* What is moved away from a place that it left to what is harder to place does not come back before
+ * that is there (plan_move.c). */
+size_t roles_hardest_first(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
 {
     size_t n = 0;
 
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        const struct resources need = resources_of_role(&job->spec->roles[r]);
+        const struct want want = want_of_role(&job->spec->roles[r]);
         size_t i = n++;
 
         for (; i > 0; i--) {
-            const struct resources other = resources_of_role(&job->spec->roles[ret[i - 1]]);
+            const struct want other = want_of_role(&job->spec->roles[ret[i - 1]]);
 
-            if (!is_larger(&need, &other))
+            if (!is_harder(&want, &other))
                 break;
             ret[i] = ret[i - 1];
         }
@@ -245,7 +245,7 @@ static void repair(struct plan *plan, struct job *job)
     bool waited = job->waits_for_room;
     bool stuck = false;
     uint32_t roles[JOB_ROLES_MAX];
-    size_t n = roles_by_size(job, roles);
+    size_t n = roles_hardest_first(job, roles);
 
     job->waits_for_room = false;
     for (size_t i = 0; i < n; i++) {

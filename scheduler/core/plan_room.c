@@ -221,7 +221,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
         struct demand packed[JOB_ROLES_MAX];
 
         unmark_down_to(&victims, 0);
-        (void)demands_largest_first(demands, n, packed);
+        demands_hardest_first(demands, n, packed);
         fits = find_room(plan, job, packed, n, true, &victims, placed);
         capacity_roll_back(rooms, mark);
     }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_repair.c - a job that would stand in its own way: the order of placing, and moves */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static struct world *world_of(size_t n_nodes, uint64_t cpu_millicores)
+{
+    struct world *w = world_new(n_nodes, cpu_millicores, GIB, 1000);
+
+    for (size_t i = 0; i < n_nodes; i++)
+        (void)labels_set(&w->agents[i].offer.labels, "disk", i == 0 ? "ssd" : "hdd", NULL);
+    world_run(w, 1);
+    return w;
+}
+
+/* Its trainers want the disk of node-0, its pserver nothing. */
+static struct job_spec *picky_spec(uint64_t cpu, uint64_t pserver_cpu)
+{
+    struct job_spec *spec = world_spec("a", 1, 1, cpu, 1, pserver_cpu);
+
+    (void)labels_set(&spec->roles[1].selector, "disk", "ssd", NULL);
+    return spec;
+}
+
+static const char *node_of(const struct job *job, const char *role, uint32_t index)
+{
+    const struct process *process = world_live(job, role, index);
+
+    return process != NULL ? process->node_name : "nowhere";
+}
+
+static void seconds(struct world *w, unsigned n)
+{
+    for (; n > 0; n--) {
+        world_advance(w, USEC_PER_SEC); /* who is silent stops at the end of its lease */
+        world_run(w, 1);
+    }
+}
+
+/* Both nodes are as good for the pserver, only one for the trainer, and it holds one of them. */
+static void test_gang_leaves_the_only_node_to_who_wants_its_labels(void **state)
+{
+    struct world *w = world_of(2, 1000);
+    struct job *job = world_submit(w, picky_spec(600, 800));
+
+    (void)state;
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_string_equal(node_of(job, "trainer", 0), "node-0");
+    assert_string_equal(node_of(job, "pserver", 0), "node-1");
+    world_free(w);
+}
+
+/* All of it is lost; what comes back first must not be what comes in the other's way. */
+static void test_repair_serves_first_who_has_the_fewest_nodes(void **state)
+{
+    struct world *w = world_of(2, 1000);
+    struct job *job = world_submit(w, picky_spec(600, 800));
+
+    (void)state;
+    world_run(w, 2);
+    w->agents[0].silent = w->agents[1].silent = true;
+    seconds(w, 40);
+    assert_string_equal(node_of(job, "pserver", 0), "nowhere");
+    w->agents[0].silent = w->agents[1].silent = false;
+    seconds(w, 10);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_string_equal(node_of(job, "trainer", 0), "node-0");
+    world_replan(w);
+    world_free(w);
+}
+
+/* It was alone there when it came. */
+static void test_larger_one_moves_from_the_only_node_with_the_labels(void **state)
+{
+    struct world *w = world_of(2, 1400);
+    struct job *job;
+
+    (void)state;
+    w->agents[1].silent = true;
+    seconds(w, 40);
+    job = world_submit(w, picky_spec(600, 800));
+    seconds(w, 3);
+    assert_string_equal(node_of(job, "pserver", 0), "node-0");
+    w->agents[1].silent = false;
+    seconds(w, 3);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, NULL), 0);
+    world_plan(w);
+    assert_string_equal(world_live(job, "pserver", 0)->reason,
+                        "moved: it fits elsewhere, and another process of its job only on node-0");
+    seconds(w, 5);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_string_equal(node_of(job, "trainer", 1), "node-0");
+    assert_string_equal(node_of(job, "pserver", 0), "node-1");
+    world_replan(w);
+    world_free(w);
+}
+
+/* The small trainers came to sit where alone the large pserver fits. */
+static void test_smaller_one_moves_from_where_the_larger_one_fits(void **state)
+{
+    struct world *w = world_of(3, 1200);
+    struct job *job;
+
+    (void)state;
+    w->agents[2].offer.cpu_millicores = 600;
+    seconds(w, 1);
+    w->agents[2].silent = true;
+    seconds(w, 40);
+    job = world_submit(w, world_spec("a", 1, 1, 300, 1, 900));
+    seconds(w, 3);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 3, 3, w->now, NULL), 0);
+    seconds(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    for (size_t i = 0; i < 2; i++)
+        w->agents[i].silent = streq(w->agents[i].name, node_of(job, "pserver", 0));
+    w->agents[2].silent = false;
+    seconds(w, 50);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job->slots[role_of(job, "trainer")][1].live->incarnation > 4 ||
+                         job->slots[role_of(job, "trainer")][2].live->incarnation > 4,
+                     1);
+    world_replan(w);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gang_leaves_the_only_node_to_who_wants_its_labels),
+        cmocka_unit_test(test_repair_serves_first_who_has_the_fewest_nodes),
+        cmocka_unit_test(test_larger_one_moves_from_the_only_node_with_the_labels),
+        cmocka_unit_test(test_smaller_one_moves_from_where_the_larger_one_fits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
