@@ -96,7 +96,7 @@ static void report(struct sim *sim, struct sim_node *node, uint64_t call)
         make_report(sim, agent);
     message->report = agent->report;
     message->report->refs++;
-    message->offer = &node->told;
+    message->offer = &node->told->offer;
     memcpy(message->boot_id, node->boot_id, sizeof message->boot_id);
     message->sent_us = node_boot_us(sim, node);
     message->session = agent->link.session;
@@ -110,7 +110,7 @@ static void join(struct sim *sim, struct sim_node *node, uint64_t call)
 {
     struct message *message = request_new(sim, node, CALL_JOIN, call);
 
-    message->offer = &node->told;
+    message->offer = &node->told->offer;
     node->agent->main_limit_us = node_boot_us(sim, node) + LINK_CALL_TIMEOUT_US;
     send_request(sim, message);
 }

@@ -24,8 +24,9 @@ struct profile {
     [SCRIPT_CUT] = 6, [SCRIPT_SLOW] = 2, [SCRIPT_LOSS] = 2, [SCRIPT_CUT_CLIENTS] = 2
 #define CRASH_WEIGHTS                                                                              \
     [SCRIPT_AGENT_CRASH] = 4, [SCRIPT_REBOOT] = 3, [SCRIPT_KILL_UNIT] = 3,                         \
-    [SCRIPT_STARTS_FAIL] = 4, [SCRIPT_AGENT_STOP] = 3, [SCRIPT_SERVER_CRASH] = 2,                  \
-    [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2, [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 2
+    [SCRIPT_STARTS_FAIL] = 4, [SCRIPT_AGENT_STOP] = 3, [SCRIPT_REBOOT_CHANGED] = 3,                \
+    [SCRIPT_SERVER_CRASH] = 2, [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2,                                \
+    [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 2
 #define CLOCK_WEIGHTS                                                                              \
     [SCRIPT_FREEZE] = 4, [SCRIPT_FREEZE_AGENT] = 4, [SCRIPT_SERVER_FREEZE] = 2,                    \
     [SCRIPT_WALL_JUMP] = 3, [SCRIPT_SERVER_REBOOT] = 2
@@ -291,6 +292,10 @@ static void fill_fault(const struct schedule *schedule, struct script *fault, ui
                        ? 0
                        : random_below(random, schedule->offers[fault->node].cpu_millicores);
         fault->b = foreign_memory(schedule, fault->node, number);
+        break;
+    case SCRIPT_REBOOT_CHANGED:
+        fault->a = between(random, 300, 1500);
+        fault->b = between(random, 300, 1500);
         break;
     case SCRIPT_STARTS_FAIL: /* until people look */
         fault->for_us = schedule->calm_us;

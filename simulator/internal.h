@@ -251,11 +251,18 @@ struct agent_shell {
     bool leaves; /* its core wants it to end */
 };
 
+/* Messages under way keep what was said of an earlier boot. */
+struct offer_told {
+    struct node_offer offer;
+    struct offer_told *next;
+};
+
 struct sim_node {
     uint32_t number;
     char name[NODE_NAME_MAX + 1];
     struct node_offer offer; /* what there is */
-    struct node_offer told;  /* what the agent says there is */
+    struct node_offer most;  /* of each kind that there ever was */
+    struct offer_told *told; /* owned list: what the agent says there is, newest first */
     bool up;                 /* the machine runs */
     bool frozen;             /* all of it */
     bool agent_frozen;
@@ -286,6 +293,10 @@ struct sim_node {
 
 static inline uint64_t node_boot_us(const struct sim *sim, const struct sim_node *node);
 
+/* machine_tell_offer - what its agent says from now on is what there is */
+void machine_tell_offer(const struct sim *sim, struct sim_node *node);
+/* machine_offers_less - than at some time before */
+bool machine_offers_less(const struct sim_node *node);
 void machine_boot(struct sim *sim, struct sim_node *node);
 void machine_lose_power(struct sim *sim, struct sim_node *node);
 void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only);
@@ -438,8 +449,9 @@ struct truth_process {
     uint32_t boot;
     enum real_end end;
     bool finished;         /* by itself, with 0 */
-    uint64_t first_commit; /* that it is in */
+    uint64_t first_commit; /* that assigned it */
     uint64_t stop_commit;  /* that asked it to end, 0 none */
+    bool unheard_of;       /* when it was asked to end, its agent had not told of it */
 };
 
 /* One task of one pass. */
@@ -572,13 +584,14 @@ enum script_kind {
     SCRIPT_SERVER_CRASH_AFTER_COMMIT,
     SCRIPT_SERVER_REBOOT,
     SCRIPT_SERVER_FREEZE,
-    SCRIPT_WALL_JUMP,   /* a: by so much, two's complement */
-    SCRIPT_DISK_SLOW,   /* for us; a: each commit by so much */
-    SCRIPT_FOREIGN,     /* a: cpu, b: memory */
-    SCRIPT_CUT_CLIENTS, /* for us; a: as SCRIPT_CUT */
-    SCRIPT_AGENT_STOP,  /* graceful; comes back after us */
-    SCRIPT_STARTS_FAIL, /* node for us: a program that is not installed there */
-    SCRIPT_CALM,        /* the end of everything of this kind */
+    SCRIPT_WALL_JUMP,      /* a: by so much, two's complement */
+    SCRIPT_DISK_SLOW,      /* for us; a: each commit by so much */
+    SCRIPT_FOREIGN,        /* a: cpu, b: memory */
+    SCRIPT_CUT_CLIENTS,    /* for us; a: as SCRIPT_CUT */
+    SCRIPT_AGENT_STOP,     /* graceful; comes back after us */
+    SCRIPT_REBOOT_CHANGED, /* as REBOOT; a: cores and GPUs, b: memory when it is back, permille */
+    SCRIPT_STARTS_FAIL,    /* node for us: a program that is not installed there */
+    SCRIPT_CALM,           /* the end of everything of this kind */
     _SCRIPT_MAX,
 };
 

@@ -290,8 +290,10 @@ static void commit_process(struct sim *sim, const struct process *process)
     }
     if (process->state == PROCESS_LOST && known->state != PROCESS_LOST)
         check_lost(sim, truth, known, process);
-    if (process->state == PROCESS_STOPPING && known->state != PROCESS_STOPPING)
+    if (process->state == PROCESS_STOPPING && known->state != PROCESS_STOPPING) {
         known->stop_commit = truth->stop_commit = sim->server.commits;
+        known->unheard_of = known->state == PROCESS_ASSIGNED;
+    }
     known->state = process->state;
 }
 

@@ -3,8 +3,8 @@
  *
  * A stop needs a record of it, or a lease that ran out: looked at when SIGTERM and SIGKILL come,
  * with the lease file and the job's own document, not with what an order says. And a stop that is
- * committed leaves its job the minimum, unless the job is over, lacks something anyhow, or people
- * drain the node. */
+ * committed leaves its job the minimum, unless the job is over, lacked something before, or its
+ * node is drained or came back with less. */
 #include <inttypes.h>
 
 #include "simulator/internal.h"
@@ -72,13 +72,15 @@ void ledger_unit_killed(struct sim *sim, const struct unit *unit)
 
 struct standing {
     uint32_t staying; /* on record and not asked to end */
-    uint32_t added;   /* of those: by this commit */
+    uint32_t new;     /* of those: assigned by this commit */
     uint32_t stopped; /* by this commit, and nothing outside made it so */
 };
 
-static bool is_drained(const struct sim *sim, const struct truth_process *known)
+/* Its node is drained, or came back with less and what was ordered there is taken back. */
+static bool had_to_leave(const struct sim *sim, const struct truth_process *known)
 {
-    return known->node >= sim->n_nodes || sim->nodes[known->node]->wanted == NODE_DRAINING;
+    return known->node >= sim->n_nodes || sim->nodes[known->node]->wanted == NODE_DRAINING ||
+           (known->unheard_of && machine_offers_less(sim->nodes[known->node]));
 }
 
 /* false: somebody finished, so that the job needs fewer from now on */
@@ -94,9 +96,9 @@ static bool count_standing(const struct sim *sim, const struct truth_job *truth,
             continue;
         if (known->state != PROCESS_STOPPING) {
             ret[known->role].staying++;
-            ret[known->role].added += known->first_commit == sim->server.commits;
+            ret[known->role].new += known->first_commit == sim->server.commits;
         } else if (known->stop_commit == sim->server.commits && known->end == END_NONE &&
-                   !is_drained(sim, known)) {
+                   !had_to_leave(sim, known)) {
             ret[known->role].stopped++;
         }
     }
@@ -112,7 +114,7 @@ void ledger_stops_committed(struct sim *sim, const struct truth_job *truth)
         job_state_is_final(truth->state) || !count_standing(sim, truth, standing))
         return;
     for (uint32_t r = 0; r < truth->n_roles; r++)
-        if (standing[r].staying - standing[r].added + standing[r].stopped < truth->roles[r].min)
+        if (standing[r].staying - standing[r].new + standing[r].stopped < truth->roles[r].min)
             return; /* it lacked one before: to move another may help */
     for (uint32_t r = 0; r < truth->n_roles; r++)
         if (standing[r].staying < truth->roles[r].min)

@@ -215,6 +215,26 @@ void machine_lose_power(struct sim *sim, struct sim_node *node)
     node->up = false;
 }
 
+void machine_tell_offer(const struct sim *sim, struct sim_node *node)
+{
+    struct offer_told *told = xcalloc(1, sizeof *told);
+    struct node_offer *most = &node->most;
+
+    told->offer = node->offer;
+    if (sim->config.mutant == SIM_MUTANT_CAPACITY_DOUBLED)
+        told->offer.cpu_millicores *= 2;
+    LL_PREPEND(node->told, told);
+    most->cpu_millicores = MAX_OF(most->cpu_millicores, node->offer.cpu_millicores);
+    most->memory_bytes = MAX_OF(most->memory_bytes, node->offer.memory_bytes);
+    most->gpus = MAX_OF(most->gpus, node->offer.gpus);
+}
+
+bool machine_offers_less(const struct sim_node *node)
+{
+    return node->offer.cpu_millicores < node->most.cpu_millicores ||
+           node->offer.memory_bytes < node->most.memory_bytes || node->offer.gpus < node->most.gpus;
+}
+
 void machine_boot(struct sim *sim, struct sim_node *node)
 {
     if (node->up)
@@ -339,10 +359,17 @@ bool machine_defers(struct sim *sim, const struct event *event)
 
 void machine_done(struct sim_node *node)
 {
+    struct offer_told *told;
+    struct offer_told *told_next;
     struct unit *unit;
     struct unit *next;
 
     agent_free_shell(node);
+    LL_FOREACH_SAFE(node->told, told, told_next)
+    {
+        LL_DELETE(node->told, told);
+        free(told);
+    }
     DL_FOREACH_SAFE(node->units, unit, next)
     {
         DL_DELETE(node->units, unit);

@@ -179,9 +179,36 @@ static void stop_agent(struct sim *sim, const struct script *script)
     agent_stop(sim, target(sim, script), script->for_us);
 }
 
+/* It comes back with other cores, memory and GPUs. */
+static void reboot_changed(struct sim *sim, const struct script *script)
+{
+    struct sim_node *node = target(sim, script);
+
+    reboot(sim, script);
+    if (node->up)
+        return;
+    node->offer.cpu_millicores =
+        MAX_OF(node->offer.cpu_millicores * script->a / 1000, UINT64_C(1000));
+    node->offer.memory_bytes = node->offer.memory_bytes * script->b / 1000;
+    node->offer.gpus = MIN_OF(node->offer.gpus * (uint32_t)script->a / 1000, NODE_GPUS_MAX);
+    sim->seen[script->a < 1000 ? SIM_SEEN_OFFERS_SMALLER : SIM_SEEN_OFFERS_LARGER]++;
+    machine_tell_offer(sim, node);
+}
+
 static void fail_starts(struct sim *sim, const struct script *script)
 {
     last_until(sim, script, &target(sim, script)->starts_fail_until_us);
+}
+
+/* What was taken out is put in again, and what was put in stays: who ran with it would wait for it
+ * without end. */
+static void restore_offer(struct sim *sim, struct sim_node *node)
+{
+    if (!machine_offers_less(node))
+        return;
+    machine_lose_power(sim, node);
+    node->offer = node->most;
+    machine_tell_offer(sim, node);
 }
 
 static void calm(struct sim *sim, const struct script *script)
@@ -202,9 +229,11 @@ static void calm(struct sim *sim, const struct script *script)
         node->starts_fail_until_us = 0;
         node->slow_us = node->foreign_cpu = node->foreign_memory = 0;
         machine_thaw(sim, node);
-        if (node->boots > 0)
+        restore_offer(sim, node);
+        if (node->up)
+            sim_after(sim, 0, EVENT_AGENT_START, i, 0);
+        else if (node->boots > 0)
             machine_boot(sim, node);
-        sim_after(sim, 0, EVENT_AGENT_START, i, 0);
     }
 }
 
@@ -230,6 +259,7 @@ static const struct {
     [SCRIPT_FOREIGN] = { "foreign", foreign },
     [SCRIPT_CUT_CLIENTS] = { "cut-clients", cut_clients },
     [SCRIPT_AGENT_STOP] = { "agent-stop", stop_agent },
+    [SCRIPT_REBOOT_CHANGED] = { "reboot-changed", reboot_changed },
     [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
     [SCRIPT_CALM] = { "calm", calm },
 };
@@ -313,10 +343,15 @@ static void heal_disk(struct sim *sim, struct sim_node *node)
 void script_heal(struct sim *sim, const struct script *script)
 {
     static void (*const heals[_SCRIPT_MAX])(struct sim *, struct sim_node *) = {
-        [SCRIPT_CUT] = heal_cut,        [SCRIPT_SLOW] = heal_slow,
-        [SCRIPT_LOSS] = heal_loss,      [SCRIPT_CUT_CLIENTS] = heal_clients,
-        [SCRIPT_FREEZE] = heal_freeze,  [SCRIPT_FREEZE_AGENT] = heal_freeze,
-        [SCRIPT_REBOOT] = heal_reboot,  [SCRIPT_SERVER_FREEZE] = heal_server_freeze,
+        [SCRIPT_CUT] = heal_cut,
+        [SCRIPT_SLOW] = heal_slow,
+        [SCRIPT_LOSS] = heal_loss,
+        [SCRIPT_CUT_CLIENTS] = heal_clients,
+        [SCRIPT_FREEZE] = heal_freeze,
+        [SCRIPT_FREEZE_AGENT] = heal_freeze,
+        [SCRIPT_REBOOT] = heal_reboot,
+        [SCRIPT_REBOOT_CHANGED] = heal_reboot,
+        [SCRIPT_SERVER_FREEZE] = heal_server_freeze,
         [SCRIPT_DISK_SLOW] = heal_disk,
     };
 

@@ -78,6 +78,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_MACHINES_FROZEN] = "machines-frozen",
     [SIM_SEEN_AGENTS_FROZEN] = "agents-frozen",
     [SIM_SEEN_AGENT_CRASHES] = "agent-crashes",
+    [SIM_SEEN_OFFERS_SMALLER] = "offers-smaller",
+    [SIM_SEEN_OFFERS_LARGER] = "offers-larger",
     [SIM_SEEN_AGENT_STOPS] = "agent-stops",
     [SIM_SEEN_AGENTS_LEFT] = "agents-left",
     [SIM_SEEN_CREDENTIALS_REFUSED] = "credentials-refused",
@@ -191,9 +193,8 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     node->offer = *offer;
     /* the core shows it to nobody here; it tells which node of ours a node of the core is */
     (void)snprintf(node->offer.address, sizeof node->offer.address, "%u", node->number);
-    node->told = node->offer;
-    if (sim->config.mutant == SIM_MUTANT_CAPACITY_DOUBLED)
-        node->told.cpu_millicores *= 2;
+    node->most = node->offer;
+    machine_tell_offer(sim, node);
     node->network_random = stream(sim, "network", node->number, 0);
     node->agent_random = stream(sim, "agent", node->number, 0);
     sim->server.orders_waiters[sim->n_nodes] = NULL;

@@ -96,6 +96,8 @@ enum sim_seen {
     SIM_SEEN_MACHINES_FROZEN,
     SIM_SEEN_AGENTS_FROZEN,
     SIM_SEEN_AGENT_CRASHES,
+    SIM_SEEN_OFFERS_SMALLER, /* of a machine that was started again */
+    SIM_SEEN_OFFERS_LARGER,
     SIM_SEEN_AGENT_STOPS,         /* told to end its processes and leave */
     SIM_SEEN_AGENTS_LEFT,         /* and did */
     SIM_SEEN_CREDENTIALS_REFUSED, /* of a node that was removed: it joins anew */
