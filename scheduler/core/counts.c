@@ -260,6 +260,7 @@ static void note_pressed(struct planner *planner, struct node *node, bool presse
         return;
     if (pressed) {
         DL_APPEND2(planner->pressed, node, pressed_prev, pressed_next);
+        planner->nodes_came = true;
         return;
     }
     DL_DELETE2(planner->pressed, node, pressed_prev, pressed_next);
@@ -280,6 +281,7 @@ static void note_draining(struct planner *planner, struct node *node, bool drain
         return;
     if (draining) {
         DL_APPEND2(planner->draining, node, draining_prev, draining_next);
+        planner->nodes_came = true;
         return;
     }
     DL_DELETE2(planner->draining, node, draining_prev, draining_next);

@@ -86,6 +86,7 @@ struct planner {
     uint32_t n_unheard;
     struct job *touched, *lacking;   /* lists */
     struct node *pressed, *draining; /* lists */
+    bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
     struct queue queue;
     uint64_t n_assigned; /* processes, ever */

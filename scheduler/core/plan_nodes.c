@@ -187,11 +187,28 @@ static bool is_first_of_job(struct plan *plan, const struct process *process)
     return true;
 }
 
+static int compare_names(const struct node *a, const struct node *b)
+{
+    return strcmp(a->name, b->name);
+}
+
+/* By name, so that what comes of them does not depend on the order of the events, which neither a
+ * copy nor a restart knows. */
+static void sort_nodes(struct planner *planner)
+{
+    if (!planner->nodes_came)
+        return;
+    planner->nodes_came = false;
+    DL_SORT2(planner->pressed, compare_names, pressed_prev, pressed_next);
+    DL_SORT2(planner->draining, compare_names, draining_prev, draining_next);
+}
+
 void plan_drain(struct plan *plan)
 {
     struct node *node;
     struct process *process;
 
+    sort_nodes(plan->planner);
     plan->planner->drain_pass++;
     DL_FOREACH2(plan->planner->draining, node, draining_next)
     DL_FOREACH2(node->processes, process, node_next)
@@ -325,6 +342,7 @@ void plan_relieve(struct plan *plan)
     struct node *node;
     struct node *next;
 
+    sort_nodes(plan->planner);
     DL_FOREACH_SAFE2(plan->planner->pressed, node, next, pressed_next)
     while (node->pressed_prev != NULL && !resources_equal(&node->yield, &(struct resources){ 0 }) &&
            relieve(plan, node))

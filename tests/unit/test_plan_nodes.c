@@ -61,6 +61,41 @@ static void test_foreign_load_is_given_way_at_once_with_its_reason(void **state)
     world_free(w);
 }
 
+/* Each at its job's minimum, owed to in this order; then there is one to give. */
+static void check_who_gives(size_t first, size_t second)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 2, 2, 800, 0, 0));
+    struct cluster *copy;
+
+    world_run(w, 2);
+    w->agents[first].foreign_cpu_millicores = 500;
+    world_turn(w, first);
+    w->agents[second].foreign_cpu_millicores = 500;
+    world_turn(w, second);
+    assert_int_equal(trainers(job), 2);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 1, 2, w->now, NULL), 0);
+    copy = cluster_clone(w->cluster, w->now);
+    world_plan(w);
+    cluster_plan(copy, w->now);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct process *process = world_live(job, "trainer", i);
+
+        assert_int_equal(process->state == PROCESS_STOPPING, streq(process->node->name, "node-0"));
+        assert_int_equal(world_live(cluster_job(copy, job->id), "trainer", i)->state,
+                         process->state);
+    }
+    (void)cluster_free(copy);
+    world_free(w);
+}
+
+static void test_which_node_is_relieved_is_no_matter_of_history(void **state)
+{
+    (void)state;
+    check_who_gives(0, 1);
+    check_who_gives(1, 0);
+}
+
 static void test_nobody_gives_way_below_its_minimum(void **state)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
@@ -563,6 +598,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_foreign_load_is_given_way_at_once_with_its_reason),
+        cmocka_unit_test(test_which_node_is_relieved_is_no_matter_of_history),
         cmocka_unit_test(test_nobody_gives_way_below_its_minimum),
         cmocka_unit_test(test_foreign_load_that_falls_is_believed_after_a_while),
         cmocka_unit_test(test_cordoned_node_is_not_shrunk_for_the_load),
