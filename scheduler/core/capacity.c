@@ -306,6 +306,14 @@ struct resources capacity_most(const struct capacity *capacity, const struct lab
     return ret;
 }
 
+struct resources capacity_bound(const struct capacity *capacity)
+{
+    const struct room *root = (const struct room *)capacity->tree.root;
+
+    return root != NULL ? resources_lesser(&root->max_now, &root->max_later)
+                        : (struct resources){ 0 };
+}
+
 int64_t capacity_largest_cpu(const struct capacity *capacity)
 {
     const struct room *root = (const struct room *)capacity->tree.root;

@@ -102,6 +102,8 @@ bool capacity_might_fit(const struct capacity *capacity, const struct want *want
 /* capacity_most - of each kind the most that is free now on one node that carries these labels
  * (NULL: any); zeros when there is none */
 struct resources capacity_most(const struct capacity *capacity, const struct labels *selector);
+/* capacity_bound - of each kind no node has more free, now and later. O(1) */
+struct resources capacity_bound(const struct capacity *capacity);
 /* the most CPU that is free now on one node; 0 when nothing is */
 int64_t capacity_largest_cpu(const struct capacity *capacity);
 static inline uint32_t capacity_n_rooms(const struct capacity *capacity)

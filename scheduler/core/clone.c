@@ -164,6 +164,8 @@ static void copy_promises(struct cluster *copy, const struct cluster *cluster)
         job->plan.promised = true;
         to->promised[to->n_promised++] = job;
     }
+    to->deep_priority = from->deep_priority;
+    to->deep_id = from->deep_id;
 }
 
 /* Of the jobs that are over nothing matters to a plan. */

@@ -11,7 +11,8 @@
 #include "scheduler/core/core_internal.h"
 
 /* Classes of waiting jobs that are tried in vain in one plan, so that a long queue of different
- * jobs costs a bounded time (Slurm's bf_max_job_test). Those behind are tried when others left. */
+ * jobs costs a bounded time (Slurm's bf_max_job_test). Of those behind, as many are tried with what
+ * is free now, and only those that the largest holes and the sum of them may hold. */
 #define QUEUE_DEPTH 128
 /* Gangs that room is being made for at a time; the others get their turn when these started. */
 #define PROMISES_MAX 16
@@ -47,8 +48,15 @@ enum queue_fit {
     FIT_EVER,
 };
 
+/* What a gang needs at least: of one node (of each kind, by its largest instance), and in all. */
+struct least {
+    struct resources of_one, total;
+};
+
 struct queue_class {
     struct tree_node tree; /* first; in queue->order while somebody is to be tried */
+    struct least least;
+    struct least least_below; /* of the subtree, of each kind */
     uint64_t digest;
     int32_t priority;
     struct job *jobs; /* all of them, first come first */
@@ -72,6 +80,9 @@ struct queue {
     struct queue_class *fresh;          /* list: new since the last plan */
     struct job *promised[PROMISES_MAX]; /* borrowed */
     size_t n_promised;
+    int32_t
+        deep_priority; /* and deep_id: the last class behind the depth that was tried, when not */
+    uint64_t deep_id;  /* all were: the next time goes on there; 0: from the depth on */
     uint64_t offers_version; /* of the offers that `never` was found out with */
     bool wanted; /* something might fit that did not when the queue was last gone through */
 };
@@ -229,6 +240,11 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class, bool ne
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
 void queue_forget_fresh(struct queue *queue, struct queue_class *class);
+/* queue_fitting_after - the first class behind priority and id of which a gang may fit: most is the
+ * most that is free on one node, all the sum. NULL: there is none. O(log n) when one resource
+ * decides */
+struct queue_class *queue_fitting_after(const struct queue *queue, int32_t priority, uint64_t id,
+                                        const struct resources *most, const struct resources *all);
 void queue_init(struct queue *queue);
 void queue_done(struct queue *queue);
 

@@ -9,9 +9,9 @@
  * When something might fit that did not, the queue is gone through from its start: all promises
  * are off, lacking jobs are served first, then what is to leave a draining node, then class after
  * class. A class of which one job does not fit is passed by as a whole, and after QUEUE_DEPTH of
- * those the rest waits: the cost is bounded however many wait. A new class is tried once with what
- * is free now, however deep. When nothing came free, only new classes are tried, each behind all
- * promises that are not for those after it. */
+ * those the rest is promised nothing: the cost is bounded however many wait. What is free now is
+ * offered to those behind as well, and to a new class, however deep. When nothing came free, only
+ * new classes are tried, each behind all promises that are not for those after it. */
 #include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
@@ -140,6 +140,8 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     for (size_t d = 0; d < n; d++)
         if (capacity_best_fit(rooms, &demands[d].want, true) == NULL)
             return FAILED;
+    if (class->told_never && queue_fits_ever(plan->cluster, class) != FIT_NEVER)
+        queue_tell_hope(plan->cluster, class);
     if (try_now(plan, job, demands, n))
         return STARTED;
     return FAILED;
@@ -173,12 +175,46 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
     }
 }
 
+/* Those behind the depth: whatever blocks all before them, they start when they fit. Kept as
+ * numbers: a class is gone when its last job starts. */
+static void go_deep(struct plan *plan, int32_t priority, uint64_t id)
+{
+    struct queue *queue = &plan->planner->queue;
+    const struct capacity *rooms = &plan->planner->rooms;
+    struct queue_class from = { .priority = priority, .next_id = id };
+    struct queue_class last = { .priority = queue->deep_priority, .next_id = queue->deep_id };
+    bool goes_on = last.next_id != 0 && queue->order.compare(&last.tree, &from.tree) > 0;
+    unsigned failed = 0;
+
+    if (goes_on)
+        from = last;
+    queue->deep_id = 0;
+    while (failed < QUEUE_DEPTH) {
+        const struct resources most = capacity_bound(rooms);
+        struct queue_class *class =
+            queue_fitting_after(queue, from.priority, from.next_id, &most, &rooms->free);
+
+        if (class == NULL && !goes_on)
+            return;
+        if (class == NULL) { /* once round */
+            goes_on = false;
+            from = (struct queue_class){ .priority = priority, .next_id = id };
+            continue;
+        }
+        from = (struct queue_class){ .priority = class->priority, .next_id = class->next_id };
+        failed += try_deep(plan, class) == FAILED;
+    }
+    queue->deep_priority = from.priority;
+    queue->deep_id = from.next_id;
+}
+
 static void go_through(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
     uint64_t n_assigned = plan->planner->n_assigned;
     struct job *promised[PROMISES_MAX];
     size_t n_promised = queue->n_promised;
+    struct queue_class key = { 0 };
     struct tree_node *at;
     unsigned failed = 0;
 
@@ -191,11 +227,13 @@ static void go_through(struct plan *plan)
     at = tree_first(&queue->order);
     while (at != NULL && failed < QUEUE_DEPTH) {
         struct queue_class *class = (struct queue_class *)at;
-        struct queue_class key = { .priority = class->priority, .next_id = class->next_id };
 
+        key = (struct queue_class){ .priority = class->priority, .next_id = class->next_id };
         failed += try_next(plan, class) == FAILED;
         at = tree_after(&queue->order, &key.tree);
     }
+    if (at != NULL)
+        go_deep(plan, key.priority, key.next_id);
     tell_fresh(plan->cluster);
     tell_broken(plan, promised, n_promised);
     /* who came later was in nobody's way then but is now: once more, until it is stable */

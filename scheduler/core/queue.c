@@ -19,9 +19,26 @@ static int compare(const struct tree_node *a, const struct tree_node *b)
     return x->next_id < y->next_id ? -1 : x->next_id > y->next_id;
 }
 
+static void update(struct tree_node *node)
+{
+    const struct tree_node *below[] = { node->left, node->right };
+    struct queue_class *class = (struct queue_class *)node;
+    struct least *least = &class->least_below;
+
+    *least = class->least;
+    for (size_t i = 0; i < ELEMENTS(below); i++) {
+        const struct queue_class *other = (const struct queue_class *)below[i];
+
+        if (other == NULL)
+            continue;
+        least->of_one = resources_lesser(&least->of_one, &other->least_below.of_one);
+        least->total = resources_lesser(&least->total, &other->least_below.total);
+    }
+}
+
 void queue_init(struct queue *queue)
 {
-    *queue = (struct queue){ .order = { .compare = compare }, .wanted = true };
+    *queue = (struct queue){ .order = { .compare = compare, .update = update }, .wanted = true };
 }
 
 void queue_done(struct queue *queue)
@@ -90,6 +107,21 @@ static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
     return true;
 }
 
+static struct least least_of(const struct job_spec *spec)
+{
+    struct least least = { 0 };
+
+    for (size_t r = 0; r < spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&spec->roles[r]);
+
+        if (spec->roles[r].min == 0)
+            continue;
+        resources_raise(&least.of_one, &need);
+        resources_add(&least.total, &need, spec->roles[r].min);
+    }
+    return least;
+}
+
 /* The class of such jobs, new if there is none. Two digests that collide are told apart by the
  * next free number. */
 static struct queue_class *class_of(struct queue *queue, const struct job *job)
@@ -107,6 +139,7 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     class = xcalloc(1, sizeof *class);
     class->digest = digest;
     class->priority = job->spec->priority;
+    class->least = least_of(job->spec);
     HASH_ADD(hh, queue->classes, digest, sizeof class->digest, class);
     return class;
 }
@@ -120,6 +153,39 @@ void queue_forget_fresh(struct queue *queue, struct queue_class *class)
         return;
     class->fresh = false;
     DL_DELETE2(queue->fresh, class, fresh_prev, fresh_next);
+}
+
+static bool may_fit(const struct least *least, const struct resources *most,
+                    const struct resources *all)
+{
+    return resources_fit(most, &least->of_one) && resources_fit(all, &least->total);
+}
+
+/* As deep as the tree. */
+static struct queue_class *find_after(struct tree_node *at, const struct queue_class *key,
+                                      const struct resources *most, const struct resources *all)
+{
+    struct queue_class *class = (struct queue_class *)at;
+    struct queue_class *found;
+
+    if (at == NULL || !may_fit(&class->least_below, most, all))
+        return NULL;
+    if (compare(at, &key->tree) > 0) {
+        found = find_after(at->left, key, most, all);
+        if (found != NULL)
+            return found;
+        if (may_fit(&class->least, most, all))
+            return class;
+    }
+    return find_after(at->right, key, most, all);
+}
+
+struct queue_class *queue_fitting_after(const struct queue *queue, int32_t priority, uint64_t id,
+                                        const struct resources *most, const struct resources *all)
+{
+    const struct queue_class key = { .priority = priority, .next_id = id };
+
+    return find_after(queue->order.root, &key, most, all);
 }
 
 static void set_next(struct queue *queue, struct queue_class *class, struct job *next)

@@ -34,6 +34,14 @@ void resources_raise(struct resources *to, const struct resources *what)
     to->ports = MAX_OF(to->ports, what->ports);
 }
 
+struct resources resources_lesser(const struct resources *a, const struct resources *b)
+{
+    return (struct resources){ .cpu_millicores = MIN_OF(a->cpu_millicores, b->cpu_millicores),
+                               .memory_bytes = MIN_OF(a->memory_bytes, b->memory_bytes),
+                               .gpus = MIN_OF(a->gpus, b->gpus),
+                               .ports = MIN_OF(a->ports, b->ports) };
+}
+
 bool resources_equal(const struct resources *a, const struct resources *b)
 {
     return a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&

@@ -16,6 +16,8 @@ bool resources_fit(const struct resources *have, const struct resources *need);
 void resources_add(struct resources *to, const struct resources *what, int64_t times);
 /* each figure of `to` is at least that of `what` afterwards */
 void resources_raise(struct resources *to, const struct resources *what);
+/* each figure is the lesser one of both */
+struct resources resources_lesser(const struct resources *a, const struct resources *b);
 bool resources_equal(const struct resources *a, const struct resources *b);
 /* some figure of a is larger than that of b */
 bool resources_exceed(const struct resources *a, const struct resources *b);

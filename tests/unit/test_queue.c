@@ -135,6 +135,14 @@ static void test_idle_node_is_used_behind_many_that_are_blocked(void **state)
     world_run(w, 4);
     assert_int_equal(late[0]->state, JOB_RUNNING);
     assert_says(late[1], "queued", "behind more than 128 kinds");
+    /* and again when it comes free, though nothing before it moves */
+    late[2] = world_submit(w, world_spec("last", 1, 1, 45000, 0, 0));
+    assert_int_equal(late[2]->state, JOB_QUEUED);
+    assert_int_equal(cluster_kill_job(w->cluster, late[0], NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(late[1]->state, JOB_RUNNING);
+    assert_int_equal(late[2]->state, JOB_RUNNING);
+    world_replan(w);
     world_free(w);
 }
 
