@@ -86,33 +86,6 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     }
 }
 
-/* Who owes and who drains, in the order in which they came to it: a plan begins with the first. The
- * copy has looked at each node; one that the original has still to look at may be in no list. */
-static void order_nodes(struct cluster *copy, const struct cluster *cluster)
-{
-    struct planner *planner = copy->planner;
-    const struct node *node;
-
-    DL_FOREACH2(cluster->planner->pressed, node, pressed_next)
-    {
-        struct node *to = cluster_node(copy, node->name);
-
-        if (to->pressed_prev == NULL)
-            continue;
-        DL_DELETE2(planner->pressed, to, pressed_prev, pressed_next);
-        DL_APPEND2(planner->pressed, to, pressed_prev, pressed_next);
-    }
-    DL_FOREACH2(cluster->planner->draining, node, draining_next)
-    {
-        struct node *to = cluster_node(copy, node->name);
-
-        if (to->draining_prev == NULL)
-            continue;
-        DL_DELETE2(planner->draining, to, draining_prev, draining_next);
-        DL_APPEND2(planner->draining, to, draining_prev, draining_next);
-    }
-}
-
 /* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. */
 static void copy_places(struct cluster *copy, const struct job *job, struct job *to)
 {
@@ -192,7 +165,6 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
                  deadline_at(&cluster->planner->quiet));
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
-    order_nodes(copy, cluster);
     copy_leases(copy, cluster, now);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))
