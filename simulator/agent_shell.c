@@ -446,6 +446,19 @@ static void on_join(struct sim *sim, struct sim_node *node, const struct message
     act(sim, node, &actions);
 }
 
+static void hand_in_orders(struct sim *sim, struct sim_node *node, uint64_t asked_us)
+{
+    const struct orders_data *orders = node->agent->orders;
+    struct reconcile_order *list = xcalloc(orders->n, sizeof *list);
+
+    for (size_t i = 0; i < orders->n; i++)
+        list[i] = (struct reconcile_order){ .id = orders->items[i].id,
+                                            .run = orders->items[i].run,
+                                            .grace_us = orders->items[i].grace_us };
+    agent_core_orders(node->agent->core, list, orders->n, asked_us, node_boot_us(sim, node));
+    free(list);
+}
+
 static void on_report(struct sim *sim, struct sim_node *node, const struct message *answer)
 {
     struct agent_shell *agent = node->agent;
@@ -455,6 +468,7 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
                                        .has_version = true,
                                        .version = answer->version };
     bool taken = link_sm_awaits(&agent->link, answer->call) && said.result == LINK_TAKEN;
+    bool was_away = node_boot_us(sim, node) >= node->lease_deadline_us;
     uint64_t sent_us = agent->link.sent_us;
     struct link_actions actions;
 
@@ -465,6 +479,8 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
                             node_boot_us(sim, node));
         node->lease_deadline_us =
             MAX_OF(node->lease_deadline_us, agent_core_lease_deadline_us(agent->core));
+        if (was_away && agent->orders != NULL && sim->config.mutant == SIM_MUTANT_ORDERS_KEPT)
+            hand_in_orders(sim, node, node_boot_us(sim, node));
     }
     act(sim, node, &actions);
 }
@@ -477,18 +493,10 @@ static void on_orders(struct sim *sim, struct sim_node *node, struct message *an
     if (!link_sm_awaits(&agent->link, answer->call))
         return;
     if (answer->status == 200) {
-        struct reconcile_order *list = xcalloc(answer->orders->n, sizeof *list);
-
-        for (size_t i = 0; i < answer->orders->n; i++)
-            list[i] = (struct reconcile_order){ .id = answer->orders->items[i].id,
-                                                .run = answer->orders->items[i].run,
-                                                .grace_us = answer->orders->items[i].grace_us };
         (void)orders_data_unref(agent->orders);
         agent->orders = TAKE_PTR(answer->orders);
         agent->report = report_data_unref(agent->report);
-        agent_core_orders(agent->core, list, agent->orders->n, agent->link.asked_us,
-                          node_boot_us(sim, node));
-        free(list);
+        hand_in_orders(sim, node, agent->link.asked_us);
     }
     link_sm_orders_answered(&agent->link, answer->call,
                             answer->status == 200 ? LINK_TAKEN : LINK_FAILED, answer->version,

@@ -192,6 +192,8 @@ static void spoil(struct sim *sim)
 {
     struct job *job;
 
+    if (sim->config.mutant == SIM_MUTANT_SUM_SPOILED)
+        sim->server.cluster->figures.jobs[JOB_RUNNING]++;
     if (sim->config.mutant != SIM_MUTANT_REASON_EMPTIED)
         return;
     DL_FOREACH2(sim->server.cluster->active, job, active_next)

@@ -467,6 +467,8 @@ static void on_submit(struct sim *sim, struct message *request)
     spec = job_spec_copy(sim->submissions[op->submission].spec);
     job = cluster_find_job(sim->server.cluster, spec->name);
     spoil_spec(sim, spec);
+    if (sim->config.mutant == SIM_MUTANT_NUMBER_REUSED && sim->server.cluster->next_job_id > 1)
+        sim->server.cluster->next_job_id--;
     r = cluster_submit(sim->server.cluster, spec, "sim", server_instant(sim), &job, NULL);
     if (r < 0)
         (void)job_spec_free(spec);

@@ -46,6 +46,9 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_TASKS_NEVER_TAKEN] = "tasks-never-taken",
     [SIM_MUTANT_SAVERS_MANY] = "savers-many",
     [SIM_MUTANT_SAVE_ASSUMED] = "save-assumed",
+    [SIM_MUTANT_NUMBER_REUSED] = "number-reused",
+    [SIM_MUTANT_ORDERS_KEPT] = "orders-kept",
+    [SIM_MUTANT_SUM_SPOILED] = "sum-spoiled",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
