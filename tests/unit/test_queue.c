@@ -95,6 +95,26 @@ static void test_gang_that_fits_in_another_order_starts(void **state)
     world_free(w);
 }
 
+/* The only node that the trainer may go to is the best fit of a pserver, too. */
+static void test_role_that_wants_a_certain_node_has_its_place_there(void **state)
+{
+    struct world *w = world_new(2, 7000, GIB, 1000);
+    struct job_spec *spec = world_spec("gang", 1, 1, 600, 3, 800);
+    struct job *job;
+
+    (void)state;
+    w->agents[0].offer.cpu_millicores = 1000;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "ssd", NULL), 0);
+    for (size_t r = 0; r < spec->n_roles; r++)
+        if (strcmp(spec->roles[r].name, "trainer") == 0)
+            assert_int_equal(labels_set(&spec->roles[r].selector, "disk", "ssd", NULL), 0);
+    world_run(w, 2);
+    job = world_submit(w, spec);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
 /* 4 + 3 + 3 on each of two nodes of 10 is the only way, and both orders begin with 4 + 4. */
 static void test_what_no_order_packs_is_not_told_never(void **state)
 {
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_places_are_kept_only_while_promised),
         cmocka_unit_test(test_who_loses_its_promise_is_told),
         cmocka_unit_test(test_gang_that_fits_in_another_order_starts),
+        cmocka_unit_test(test_role_that_wants_a_certain_node_has_its_place_there),
         cmocka_unit_test(test_what_no_order_packs_is_not_told_never),
         cmocka_unit_test(test_idle_node_is_used_behind_many_that_are_blocked),
         cmocka_unit_test(test_stops_elsewhere_hold_no_gang_back),
