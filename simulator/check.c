@@ -98,8 +98,7 @@ static void check_ended(struct sim *sim, const struct submission *submission)
         return;
     }
     job = cluster_job(sim->server.cluster, truth->id);
-    if (!job_state_is_final(truth->state) && !streq(job->reason_code, "never-fits") &&
-        !streq(job->reason_code, "gang-not-packed"))
+    if (!job_state_is_final(truth->state) && !check_may_wait(sim, truth))
         violate(sim, "convergence", "job %s is %s long after the last fault: %s (%s)", truth->name,
                 job_state_to_string(truth->state), job->reason, job->reason_code);
     if (job_state_is_final(truth->state) && truth->n_live > 0)

@@ -425,6 +425,7 @@ void server_hold(struct sim *sim, struct message *take_answer); /* until the com
 struct truth_slot {
     struct unit *live; /* list: units of it that are there and not gone */
     bool used;         /* had one before */
+    uint32_t failures; /* ends of its processes that nobody had asked for */
 };
 
 struct truth_role {
@@ -561,6 +562,10 @@ void ledger_done(struct sim *sim);
 void check_turn(struct sim *sim, bool committed);
 void check_deep(struct sim *sim);
 void check_durable(struct sim *sim);
+/* check_end.c: may_wait - its minimum does not fit the machines, even empty ones */
+bool check_may_wait(const struct sim *sim, const struct truth_job *truth);
+/* check_failed - a job that failed had processes that did, more often than it bears */
+void check_failed(struct sim *sim, const struct truth_job *truth);
 /* check_rest - in the calm: what is on record as running for long really runs */
 void check_rest(struct sim *sim);
 /* check_kills - in the calm, from since_us on: what was killed ends soon */

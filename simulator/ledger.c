@@ -336,6 +336,7 @@ static void commit_job(struct sim *sim, const struct job *job)
                 job_state_to_string(job->state));
     if (job->state == JOB_SUCCEEDED)
         ledger_check_records(sim, truth, job);
+    check_failed(sim, truth);
 }
 
 static void note_data(struct sim *sim, struct truth_job *truth)

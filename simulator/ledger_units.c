@@ -230,6 +230,20 @@ void ledger_unit_runs(struct sim *sim, struct unit *unit)
     truth->started_us = sim->now_us;
 }
 
+/* With 0 a trainer that was not told to end did its work; a server never does. */
+static bool succeeded(const struct unit *unit, const struct truth_process *known)
+{
+    return known->finished && (unit->job->n_roles == 1 || !streq(unit->id.role, "pserver"));
+}
+
+static void count_failure(struct unit *unit, const struct truth_process *known)
+{
+    struct truth_slot *slot = &unit->job->roles[unit->role].slots[unit->id.index];
+
+    slot->failures += unit->node->up && !process_state_is_final(known->state) &&
+                      known->state != PROCESS_STOPPING && !succeeded(unit, known);
+}
+
 void ledger_unit_gone(struct sim *sim, struct unit *unit)
 {
     struct truth_job *truth = unit->job;
@@ -245,6 +259,7 @@ void ledger_unit_gone(struct sim *sim, struct unit *unit)
     if (known->end == END_NONE)
         known->end = unit->fence.cause != FENCE_NONE ? END_TOLD : END_ITSELF;
     known->finished = known->end == END_ITSELF && unit->node->up && unit->exit_code == 0;
+    count_failure(unit, known);
     unit->node->cpu_used -= unit->cpu_millicores;
     unit->node->memory_used -= unit->memory_bytes;
     account(sim, truth, -(int64_t)unit->cpu_millicores);

@@ -211,8 +211,8 @@ void machine_lose_power(struct sim *sim, struct sim_node *node)
     TRACE(sim, "%s: power is lost", node->name);
     machine_thaw(sim, node);
     agent_free_shell(node);
+    node->up = false; /* nothing of it ended by itself */
     all_gone(sim, node);
-    node->up = false;
 }
 
 void machine_tell_offer(const struct sim *sim, struct sim_node *node)

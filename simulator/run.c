@@ -85,13 +85,8 @@ static bool is_quiet(const struct sim *sim)
 
         if (truth == NULL || truth->n_live > 0)
             return false;
-        if (!job_state_is_final(truth->state)) {
-            const struct job *job = cluster_job(sim->server.cluster, truth->id);
-
-            if (!streq(job->reason_code, "never-fits") &&
-                !streq(job->reason_code, "gang-not-packed"))
-                return false;
-        }
+        if (!job_state_is_final(truth->state) && !check_may_wait(sim, truth))
+            return false;
     }
     return true;
 }

@@ -9,6 +9,7 @@
 #include "simulator/internal.h"
 
 #define LEASE_WAIT_MAX_US (20 * USEC_PER_SEC)
+#define INFLATION 1000 /* SIM_MUTANT_REQUEST_INFLATED */
 
 static int status_of(int r)
 {
@@ -116,6 +117,16 @@ static void hide_exits(const struct sim *sim, struct report_data *data)
         data->items[i].state = PROCESS_RUNNING;
 }
 
+/* SIM_MUTANT_SUCCESS_FAILS */
+static void blame(const struct sim *sim, struct report_data *data)
+{
+    if (sim->config.mutant != SIM_MUTANT_SUCCESS_FAILS)
+        return;
+    for (size_t i = 0; i < data->n; i++)
+        if (data->items[i].state == PROCESS_EXITED && data->items[i].exit_code == 0)
+            data->items[i].exit_code = 1;
+}
+
 static void on_report(struct sim *sim, struct message *request)
 {
     struct node *node = caller(sim, request);
@@ -133,6 +144,7 @@ static void on_report(struct sim *sim, struct message *request)
     if (node == NULL)
         return;
     hide_exits(sim, request->report);
+    blame(sim, request->report);
     report.offer = *request->offer;
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
     answer = answer_new(sim, request, status_of(r));
@@ -428,6 +440,8 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
             spec->roles[i].max += 3;
         if (sim->config.mutant == SIM_MUTANT_SELECTOR_IGNORED)
             spec->roles[i].selector.n = 0;
+        if (sim->config.mutant == SIM_MUTANT_REQUEST_INFLATED)
+            spec->roles[i].cpu_millicores *= INFLATION;
     }
 }
 

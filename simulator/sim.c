@@ -49,6 +49,8 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_NUMBER_REUSED] = "number-reused",
     [SIM_MUTANT_ORDERS_KEPT] = "orders-kept",
     [SIM_MUTANT_SUM_SPOILED] = "sum-spoiled",
+    [SIM_MUTANT_REQUEST_INFLATED] = "request-inflated",
+    [SIM_MUTANT_SUCCESS_FAILS] = "success-fails",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {

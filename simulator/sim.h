@@ -61,9 +61,11 @@ enum sim_mutant {
     SIM_MUTANT_TASKS_NEVER_TAKEN,     /* queues are made to wait for whoever has a task */
     SIM_MUTANT_SAVERS_MANY,           /* everybody is told to save the model */
     SIM_MUTANT_SAVE_ASSUMED,          /* the core is told that the model is saved, nobody else */
-    SIM_MUTANT_NUMBER_REUSED,   /* a submission is given the number of the last job */
-    SIM_MUTANT_ORDERS_KEPT,     /* an agent that was cut off goes on by the orders from before */
-    SIM_MUTANT_SUM_SPOILED,     /* a shell writes into a sum that the core keeps */
+    SIM_MUTANT_NUMBER_REUSED,         /* a submission is given the number of the last job */
+    SIM_MUTANT_ORDERS_KEPT,      /* an agent that was cut off goes on by the orders from before */
+    SIM_MUTANT_SUM_SPOILED,      /* a shell writes into a sum that the core keeps */
+    SIM_MUTANT_REQUEST_INFLATED, /* the core is told that processes ask for more than nodes have */
+    SIM_MUTANT_SUCCESS_FAILS,    /* reports call a success a failure */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);

@@ -60,6 +60,8 @@ static const struct mutant_case {
     { SIM_MUTANT_NUMBER_REUSED, "none", "incarnation", NULL, 10 },
     { SIM_MUTANT_ORDERS_KEPT, "network", "stale-start", NULL, 30 },
     { SIM_MUTANT_SUM_SPOILED, "none", "core", NULL, 5 },
+    { SIM_MUTANT_REQUEST_INFLATED, "none", "convergence", "never", 5 },
+    { SIM_MUTANT_SUCCESS_FAILS, "none", "failed", NULL, 10 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_end.c - whether the end of a job is what its document and the machines allow
+ *
+ * Computed from what people submitted, what the machines really are and how processes really
+ * ended; the scheduler's own reasons are believed only where nothing else is certain. */
+#include "simulator/internal.h"
+
+/* What is free of a machine that runs nothing. */
+struct bin {
+    uint64_t cpu_millicores, memory_bytes;
+    uint32_t gpus, ports;
+    const struct labels *labels;
+};
+
+static struct bin *make_bins(const struct sim *sim)
+{
+    struct bin *bins = xcalloc(sim->n_nodes, sizeof *bins);
+
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        const struct node_offer *offer = &sim->nodes[i]->offer;
+
+        bins[i] = (struct bin){ .cpu_millicores = offer->cpu_millicores,
+                                .memory_bytes = offer->memory_bytes,
+                                .gpus = offer->gpus,
+                                .ports = (uint32_t)offer->port_last - offer->port_first + 1,
+                                .labels = &offer->labels };
+    }
+    return bins;
+}
+
+/* First fit; false: there is room for fewer than n. */
+static bool pack(struct bin *bins, uint32_t n_bins, const struct role_spec *role, uint32_t n)
+{
+    for (uint32_t i = 0; n > 0 && i < n_bins; i++) {
+        struct bin *bin = &bins[i];
+
+        if (!labels_cover(bin->labels, &role->selector))
+            continue;
+        for (; n > 0 && bin->cpu_millicores >= role->cpu_millicores &&
+               bin->memory_bytes >= role->memory_bytes && bin->gpus >= role->gpus &&
+               bin->ports >= role->n_ports;
+             n--) {
+            bin->cpu_millicores -= role->cpu_millicores;
+            bin->memory_bytes -= role->memory_bytes;
+            bin->gpus -= role->gpus;
+            bin->ports -= role->n_ports;
+        }
+    }
+    return n == 0;
+}
+
+/* Roles of one size each: going through the machines one by one finds room for as many of one role
+ * as there can be, so that a role which does not fit alone never does. */
+static bool each_fits_alone(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+    bool fits = true;
+
+    for (uint32_t r = 0; fits && r < truth->n_roles; r++) {
+        struct bin *bins = make_bins(sim);
+
+        fits = pack(bins, sim->n_nodes, &spec->roles[r], truth->roles[r].min);
+        free(bins);
+    }
+    return fits;
+}
+
+static bool sum_fits(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+    struct bin all = { 0 };
+    struct bin need = { 0 };
+
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        const struct node_offer *offer = &sim->nodes[i]->offer;
+
+        all.cpu_millicores += offer->cpu_millicores;
+        all.memory_bytes += offer->memory_bytes;
+        all.gpus += offer->gpus;
+        all.ports += (uint32_t)offer->port_last - offer->port_first + 1;
+    }
+    for (uint32_t r = 0; r < truth->n_roles; r++) {
+        need.cpu_millicores += truth->roles[r].min * spec->roles[r].cpu_millicores;
+        need.memory_bytes += truth->roles[r].min * spec->roles[r].memory_bytes;
+        need.gpus += truth->roles[r].min * spec->roles[r].gpus;
+        need.ports += truth->roles[r].min * spec->roles[r].n_ports;
+    }
+    return need.cpu_millicores <= all.cpu_millicores && need.memory_bytes <= all.memory_bytes &&
+           need.gpus <= all.gpus && need.ports <= all.ports;
+}
+
+bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job *job;
+
+    if (truth->state != JOB_QUEUED)
+        return false;
+    if (!each_fits_alone(sim, truth) || !sum_fits(sim, truth))
+        return true;
+    if (truth->n_roles == 1)
+        return false; /* of one size first fit finds what there is */
+    /* Roles of several sizes are packed by rules of thumb: one that finds no place where another
+     * rule would is believed, one that says "never" is not. */
+    job = cluster_job(sim->server.cluster, truth->id);
+    return job != NULL && streq(job->reason_code, "gang-not-packed");
+}
+
+/* More failures of one process than its job bears; of one that bears none, a single one. */
+static bool may_have_failed(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+    bool finished = false;
+    bool lost = false; /* or ended by its agent, which leaves */
+
+    for (uint64_t i = 0; i < truth->n_processes; i++) {
+        const struct truth_process *known = &truth->processes[i];
+
+        finished = finished || known->finished;
+        lost = lost || known->end == END_TOLD || known->state == PROCESS_LOST;
+    }
+    /* what others did with success is not done again */
+    if (!spec->fault_tolerant && finished && lost)
+        return true;
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        for (uint32_t i = 0; i < truth->roles[r].n_slots; i++)
+            if (truth->roles[r].slots[i].failures > (spec->fault_tolerant ? spec->restart_max : 0))
+                return true;
+    return false;
+}
+
+void check_failed(struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+
+    if (truth->state == JOB_FAILED && !may_have_failed(sim, truth))
+        violate(sim, "failed",
+                "job %s failed, but no process of it failed more than %u times (%sfault tolerant)",
+                truth->name, spec->fault_tolerant ? spec->restart_max : 0,
+                spec->fault_tolerant ? "" : "not ");
+}
