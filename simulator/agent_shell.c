@@ -171,14 +171,14 @@ static void arm(struct sim *sim, struct sim_node *node)
                                agent->link.orders_call != 0 ? agent->orders_limit_us : NEVER_US);
 
     if (at_us != NEVER_US) {
-        at_us = MAX_OF(at_us + node->boot_base_us, sim->now_us);
+        at_us = MAX_OF(node_when_us(node, at_us), sim->now_us);
         if (at_us < agent->timer_at_us) {
             agent->timer_at_us = at_us;
             sim_at(sim, at_us, EVENT_AGENT_TIMER, node->number, agent->number, NULL);
         }
     }
     if (limit_us != NEVER_US) {
-        limit_us = MAX_OF(limit_us + node->boot_base_us, sim->now_us);
+        limit_us = MAX_OF(node_when_us(node, limit_us), sim->now_us);
         if (limit_us < agent->limit_at_us) {
             agent->limit_at_us = limit_us;
             sim_at(sim, limit_us, EVENT_AGENT_TIMER, node->number, agent->number, NULL);

@@ -20,6 +20,7 @@ struct truth_job;
 struct sim_node;
 
 #define NOBODY UINT32_MAX
+#define PPM 1000000
 #define WALL_BASE_US UINT64_C(1700000000000000)
 
 /* --- engine.c -----------------------------------------------------------------------------------
@@ -216,8 +217,8 @@ struct unit {
     uint32_t n_ports;
     uint64_t grace_us, commit;
     struct fence fence;
-    bool told; /* got SIGTERM */
-    uint64_t told_us;
+    bool told;                   /* got SIGTERM */
+    uint64_t told_us;            /* boot time */
     uint64_t fenced_deadline_us; /* of the lease when it was seen running out */
     bool ignores, starts_badly;
     int exit_code, exit_signal;
@@ -268,7 +269,8 @@ struct sim_node {
     bool agent_frozen;
     uint32_t boots;
     char boot_id[24];
-    uint64_t boot_base_us;      /* its boot clock = now - base */
+    uint64_t boot_base_us; /* its boot clock counts from there, faster or slower by */
+    int32_t drift_ppm;
     uint64_t lease_deadline_us; /* the shared file; boot time */
     uint64_t foreign_cpu, foreign_memory;
     /* link */
@@ -639,5 +641,13 @@ struct sim {
 
 static inline uint64_t node_boot_us(const struct sim *sim, const struct sim_node *node)
 {
-    return sim->now_us - node->boot_base_us;
+    return (sim->now_us - node->boot_base_us) * (uint64_t)(PPM + node->drift_ppm) / PPM;
+}
+
+/* node_when_us - when the node's boot clock shows that; boot_us is not NEVER_US */
+static inline uint64_t node_when_us(const struct sim_node *node, uint64_t boot_us)
+{
+    uint64_t rate = (uint64_t)(PPM + node->drift_ppm);
+
+    return node->boot_base_us + (boot_us * PPM + rate - 1) / rate;
 }

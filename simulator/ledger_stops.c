@@ -42,7 +42,7 @@ void ledger_unit_told(struct sim *sim, struct unit *unit)
 {
     struct truth_process *known = &unit->job->processes[unit->id.incarnation];
 
-    unit->told_us = sim->now_us;
+    unit->told_us = node_boot_us(sim, unit->node);
     unit->job->roles[unit->role].n_live--;
     known->end = END_TOLD;
     if (unit->fence.cause == FENCE_STOPPED && known->state != PROCESS_STOPPING &&
@@ -57,15 +57,16 @@ void ledger_unit_told(struct sim *sim, struct unit *unit)
 void ledger_unit_killed(struct sim *sim, const struct unit *unit)
 {
     uint64_t grace_us = sim->submissions[unit->job->submission].spec->grace_us;
+    uint64_t since_us = node_boot_us(sim, unit->node) - unit->told_us;
 
-    if (sim->now_us - unit->told_us >= grace_us || agent_leaves(unit->node) || /* told twice */
+    if (since_us >= grace_us || agent_leaves(unit->node) || /* told twice */
         (unit->fence.fenced &&
          lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, KILL_PART)))
         return;
     violate(sim, "stop",
             "job %s: %s-%u.%" PRIu64 " on %s is killed after %.3f s of %.3f s of grace",
             unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation, unit->node->name,
-            (double)(sim->now_us - unit->told_us) / 1e6, (double)grace_us / 1e6);
+            (double)(since_us) / 1e6, (double)grace_us / 1e6);
 }
 
 /* --- the minimum --- */

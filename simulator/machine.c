@@ -59,7 +59,7 @@ static void look(struct sim *sim, struct unit *unit)
         unit->supervisor_at_us = NEVER_US;
         return;
     }
-    at_us = MAX_OF(verdict.look_at_us + node->boot_base_us, sim->now_us);
+    at_us = MAX_OF(node_when_us(node, verdict.look_at_us), sim->now_us);
     if (at_us == unit->supervisor_at_us)
         return;
     unit->supervisor_at_us = at_us;
@@ -83,6 +83,8 @@ static uint64_t fence_lease_us(const struct sim *sim, uint64_t lease_us)
 {
     if (sim->config.mutant == SIM_MUTANT_FENCE_IGNORES_LEASE)
         return 0;
+    if (sim->config.mutant == SIM_MUTANT_MARGIN_NONE)
+        return MIN_OF(lease_us, 1U); /* nothing is done before the deadline */
     return sim->config.mutant == SIM_MUTANT_FENCE_TOO_EARLY ? 2 * lease_us : lease_us;
 }
 

@@ -18,6 +18,16 @@
 
 static const struct sim_range boots = { 0, USEC_PER_SEC };
 
+/* Quartz, a bad one, or one that nobody keeps: well within the margin of a lease. */
+static uint32_t drift_ppm(uint64_t seed)
+{
+    static const uint32_t drifts[] = { 0, 200, 10000 };
+    const struct sim sim = { .config = { .seed = seed } };
+    uint64_t random = stream(&sim, "drifts", 0, 0);
+
+    return drifts[random_below(&random, ELEMENTS(drifts))];
+}
+
 static void add_nodes(struct sim *sim, const struct schedule *schedule)
 {
     for (uint32_t i = 0; i < schedule->n_nodes; i++) {
@@ -167,6 +177,7 @@ static void run(const struct schedule *schedule, const bool *left_out, FILE *tra
     struct sim *sim;
 
     config.trace = trace;
+    config.drift_ppm = drift_ppm(schedule->seed);
     sim = sim_new(&config);
     add_nodes(sim, schedule);
     add_entries(sim, schedule, left_out);

@@ -379,6 +379,8 @@ static struct cluster_config cluster_config(const struct sim *sim)
         .foreign_hold_us = sim->config.foreign_hold_us,
     };
 
+    if (sim->config.mutant == SIM_MUTANT_MARGIN_NONE)
+        config.lease_margin_us = 0;
     if (sim->config.mutant == SIM_MUTANT_MARGIN_NEGATIVE) {
         config.lease_us /= 4;
         config.lease_margin_us = 0;

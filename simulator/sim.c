@@ -48,6 +48,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_SAVE_ASSUMED] = "save-assumed",
     [SIM_MUTANT_NUMBER_REUSED] = "number-reused",
     [SIM_MUTANT_ORDERS_KEPT] = "orders-kept",
+    [SIM_MUTANT_MARGIN_NONE] = "margin-none",
     [SIM_MUTANT_SUM_SPOILED] = "sum-spoiled",
     [SIM_MUTANT_REQUEST_INFLATED] = "request-inflated",
     [SIM_MUTANT_SUCCESS_FAILS] = "success-fails",
@@ -88,6 +89,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_AGENT_STOPS] = "agent-stops",
     [SIM_SEEN_AGENTS_LEFT] = "agents-left",
     [SIM_SEEN_CREDENTIALS_REFUSED] = "credentials-refused",
+    [SIM_SEEN_CLOCKS_DRIFTING] = "clocks-drifting",
     [SIM_SEEN_FAULTS_OVERLAPPING] = "faults-overlapping",
     [SIM_SEEN_SCHEDULER_CRASHES] = "scheduler-crashes",
     [SIM_SEEN_SCHEDULER_FREEZES] = "scheduler-freezes",
@@ -182,6 +184,15 @@ struct sim *sim_free(struct sim *sim)
 
 /* --- what is to happen --- */
 
+/* Of its clock against the scheduler's. */
+static int32_t drift(const struct sim *sim, uint32_t node)
+{
+    uint64_t random = stream(sim, "drift", node, 0);
+
+    return (int32_t)random_below(&random, 2 * (uint64_t)sim->config.drift_ppm + 1) -
+           (int32_t)sim->config.drift_ppm;
+}
+
 uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
                       const struct node_offer *offer)
 {
@@ -202,6 +213,8 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     machine_tell_offer(sim, node);
     node->network_random = stream(sim, "network", node->number, 0);
     node->agent_random = stream(sim, "agent", node->number, 0);
+    node->drift_ppm = drift(sim, node->number);
+    sim->seen[SIM_SEEN_CLOCKS_DRIFTING] += node->drift_ppm != 0;
     sim->server.orders_waiters[sim->n_nodes] = NULL;
     sim->nodes[sim->n_nodes++] = node;
     sim_at(sim, at_us, EVENT_NODE, node->number, 0, NULL);

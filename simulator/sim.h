@@ -63,6 +63,7 @@ enum sim_mutant {
     SIM_MUTANT_SAVE_ASSUMED,          /* the core is told that the model is saved, nobody else */
     SIM_MUTANT_NUMBER_REUSED,         /* a submission is given the number of the last job */
     SIM_MUTANT_ORDERS_KEPT,      /* an agent that was cut off goes on by the orders from before */
+    SIM_MUTANT_MARGIN_NONE,      /* neither supervisors nor the scheduler allow for other clocks */
     SIM_MUTANT_SUM_SPOILED,      /* a shell writes into a sum that the core keeps */
     SIM_MUTANT_REQUEST_INFLATED, /* the core is told that processes ask for more than nodes have */
     SIM_MUTANT_SUCCESS_FAILS,    /* reports call a success a failure */
@@ -106,6 +107,7 @@ enum sim_seen {
     SIM_SEEN_AGENT_STOPS,         /* told to end its processes and leave */
     SIM_SEEN_AGENTS_LEFT,         /* and did */
     SIM_SEEN_CREDENTIALS_REFUSED, /* of a node that was removed: it joins anew */
+    SIM_SEEN_CLOCKS_DRIFTING,     /* of nodes, against the scheduler's */
     SIM_SEEN_FAULTS_OVERLAPPING,  /* one more of a kind that had not healed */
     SIM_SEEN_SCHEDULER_CRASHES,
     SIM_SEEN_SCHEDULER_FREEZES,
@@ -132,6 +134,7 @@ struct sim_config {
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
     uint64_t heartbeat_us; /* 0: 1 s */
+    uint32_t drift_ppm;    /* a node's clock goes faster or slower by up to so much; < 1000000 */
     /* network, one way; every message draws its own */
     struct sim_range latency;
     uint32_t tail_ppm; /* so many take up to tail_us instead */

@@ -57,6 +57,7 @@ static const struct mutant_case {
     { SIM_MUTANT_TASKS_NEVER_TAKEN, "none", "convergence", NULL, 60 },
     { SIM_MUTANT_SAVERS_MANY, "none", "tasks", "is to save the model", 20 },
     { SIM_MUTANT_SAVE_ASSUMED, "none", "tasks", "nobody saved", 20 },
+    { SIM_MUTANT_MARGIN_NONE, "network", "one-incarnation", NULL, 60 },
     { SIM_MUTANT_NUMBER_REUSED, "none", "incarnation", NULL, 10 },
     { SIM_MUTANT_ORDERS_KEPT, "network", "stale-start", NULL, 30 },
     { SIM_MUTANT_SUM_SPOILED, "none", "core", NULL, 5 },
