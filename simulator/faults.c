@@ -9,8 +9,11 @@
 
 #define GIB (UINT64_C(1) << 30)
 #define LABEL_DISK "disk"
-#define DISKS 3                        /* kinds of them */
-#define SLACK_US (1200 * USEC_PER_SEC) /* leases, back-offs, timeouts after the last fault */
+#define DISKS 3 /* kinds of them */
+/* after the last fault: a lease with its margin (40 s), boots, calls made again, and the rest
+ * before what serves is killed (120 s), its grace (20 s) */
+#define SLACK_US (240 * USEC_PER_SEC)
+#define RESTART_US (30 * USEC_PER_SEC) /* back-off, start and what is done again, on average */
 
 /* How often each fault comes, relative to the others. */
 struct profile {
@@ -372,8 +375,8 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
             .kind = ENTRY_SUBMIT, .at_us = random_below(&own, schedule->calm_us), .job = i
         };
         schedule_job(schedule->seed, i, &spec, &work);
-        work_us += 2 * spec->passes * work.tasks * work.task_us + 4 * work.lifetime.max_us +
-                   spec->restart_max * 60 * USEC_PER_SEC + 2 * work.prepare.max_us +
+        work_us += spec->passes * work.tasks * work.task_us + 2 * work.lifetime.max_us +
+                   spec->restart_max * RESTART_US + work.prepare.max_us +
                    (work.hang_ppm > 0 ? TASK_LEASE_TIMEOUT_US : 0);
         (void)job_spec_free(spec);
     }
@@ -382,7 +385,8 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
     for (uint32_t i = 0; i < n_faults; i++)
         schedule->entries[schedule->n_entries++] = make_fault(schedule, profile, i);
     qsort(schedule->entries, schedule->n_entries, sizeof *schedule->entries, compare_entries);
-    schedule->end_us = schedule->calm_us + SLACK_US + 2 * work_us;
+    /* one job after the other, each with one process */
+    schedule->end_us = schedule->calm_us + SLACK_US + work_us;
 }
 
 int schedule_make(const struct sim_run_options *options, uint64_t seed, struct schedule *ret,
