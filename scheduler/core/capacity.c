@@ -27,6 +27,16 @@ static int compare(const struct tree_node *a, const struct tree_node *b)
     return room_compare((const struct room *)a, (const struct room *)b);
 }
 
+/* What is free later and open to who is tried now. */
+static struct resources open_later(const struct room *room, bool holding)
+{
+    struct resources open = room->later;
+
+    if (holding)
+        resources_add(&open, &room->held, -1);
+    return open;
+}
+
 static void update(struct tree_node *tree_node)
 {
     struct room *room = (struct room *)tree_node;
@@ -34,16 +44,20 @@ static void update(struct tree_node *tree_node)
                                    (const struct room *)tree_node->right };
 
     room->max_now = room->now;
-    room->max_later = room->later;
-    room->max_could = room->later;
-    resources_add(&room->max_could, &room->facts.yield, 1);
+    for (size_t held = 0; held < ELEMENTS(room->max_later); held++) {
+        room->max_later[held] = open_later(room, held != 0);
+        room->max_could[held] = room->max_later[held];
+        resources_add(&room->max_could[held], &room->facts.yield, 1);
+    }
     room->signatures = room->signature;
     for (size_t i = 0; i < ELEMENTS(below); i++) {
         if (below[i] == NULL)
             continue;
         resources_raise(&room->max_now, &below[i]->max_now);
-        resources_raise(&room->max_later, &below[i]->max_later);
-        resources_raise(&room->max_could, &below[i]->max_could);
+        for (size_t held = 0; held < ELEMENTS(room->max_later); held++) {
+            resources_raise(&room->max_later[held], &below[i]->max_later[held]);
+            resources_raise(&room->max_could[held], &below[i]->max_could[held]);
+        }
         room->signatures |= below[i]->signatures;
     }
 }
@@ -191,6 +205,17 @@ void capacity_roll_back(struct capacity *capacity, size_t mark)
         apply(capacity, &capacity->log[--capacity->n_log], -1);
 }
 
+void capacity_hold(struct capacity *capacity, struct room *room, const struct resources *what,
+                   int64_t times)
+{
+    bool listed = room_is_listed(room);
+
+    take_out(capacity, room);
+    resources_add(&room->held, what, times);
+    if (listed)
+        put_in(capacity, room);
+}
+
 /* --- searches
  * ---------------------------------------------------------------------------------------- */
 
@@ -206,36 +231,42 @@ static bool carries(const struct room *room, const struct want *want)
     return rack != NULL && streq(rack, want->rack);
 }
 
-bool room_fits(const struct room *room, const struct want *want, bool now)
+bool room_fits(const struct capacity *capacity, const struct room *room, const struct want *want,
+               bool now)
 {
-    return resources_fit(&room->later, &want->need) &&
-           (!now || resources_fit(&room->now, &want->need)) && carries(room, want);
+    struct resources later = open_later(room, capacity->holding);
+
+    return resources_fit(&later, &want->need) && (!now || resources_fit(&room->now, &want->need)) &&
+           carries(room, want);
 }
 
-static struct room *first_fit(struct tree_node *at, const struct want *want, uint64_t signature,
-                              bool now)
+static struct room *first_fit(const struct capacity *capacity, struct tree_node *at,
+                              const struct want *want, uint64_t signature, bool now)
 {
     struct room *room = (struct room *)at;
     struct room *found;
 
-    if (room == NULL || !resources_fit(&room->max_later, &want->need) ||
+    if (room == NULL || !resources_fit(&room->max_later[capacity->holding], &want->need) ||
         (now && !resources_fit(&room->max_now, &want->need)) ||
         (room->signatures & signature) != signature)
         return NULL;
-    found = first_fit(at->left, want, signature, now);
+    found = first_fit(capacity, at->left, want, signature, now);
     if (found != NULL)
         return found;
-    return room_fits(room, want, now) ? room : first_fit(at->right, want, signature, now);
+    if (room_fits(capacity, room, want, now))
+        return room;
+    return first_fit(capacity, at->right, want, signature, now);
 }
 
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now)
 {
-    return first_fit(capacity->tree.root, want, want_signature(want), now);
+    return first_fit(capacity, capacity->tree.root, want, want_signature(want), now);
 }
 
 struct visit {
     const struct want *want;
     uint64_t signature;
+    bool holding;
     bool (*fn)(struct room *room, void *userdata);
     void *userdata;
 };
@@ -246,12 +277,12 @@ static bool each_possible(struct tree_node *at, const struct visit *visit)
     struct room *room = (struct room *)at;
     struct resources most;
 
-    if (room == NULL || !resources_fit(&room->max_could, &visit->want->need) ||
+    if (room == NULL || !resources_fit(&room->max_could[visit->holding], &visit->want->need) ||
         (room->signatures & visit->signature) != visit->signature)
         return true;
     if (!each_possible(at->right, visit))
         return false;
-    most = room->later;
+    most = open_later(room, visit->holding);
     resources_add(&most, &room->facts.yield, 1);
     if (resources_fit(&most, &visit->want->need) && carries(room, visit->want) &&
         !visit->fn(room, visit->userdata))
@@ -263,7 +294,11 @@ void capacity_each_possible(const struct capacity *capacity, const struct want *
                             bool (*fn)(struct room *room, void *userdata), void *userdata)
 {
     struct visit visit = {
-        .want = want, .signature = want_signature(want), .fn = fn, .userdata = userdata
+        .want = want,
+        .signature = want_signature(want),
+        .holding = capacity->holding,
+        .fn = fn,
+        .userdata = userdata,
     };
 
     (void)each_possible(capacity->tree.root, &visit);
@@ -310,7 +345,7 @@ struct resources capacity_bound(const struct capacity *capacity)
 {
     const struct room *root = (const struct room *)capacity->tree.root;
 
-    return root != NULL ? resources_lesser(&root->max_now, &root->max_later)
+    return root != NULL ? resources_lesser(&root->max_now, &root->max_later[0])
                         : (struct resources){ 0 };
 }
 

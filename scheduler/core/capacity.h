@@ -37,9 +37,10 @@ struct room {
     struct room_facts facts;
     struct resources now, later; /* facts less what is taken */
     struct resources taken_now, taken_later;
+    struct resources held; /* of later: not open to searches while capacity.holding */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     /* of the subtree */
-    struct resources max_now, max_later, max_could; /* could: later + yield */
+    struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
     uint64_t signatures;
 };
 
@@ -55,6 +56,7 @@ struct capacity {
     size_t n_log, cap_log;
     int64_t free_cpu_millicores; /* sum of what is free now, debts left out */
     struct resources free;       /* the same of each kind */
+    bool holding;                /* what is held is open to nobody; may be set at any time */
 };
 
 /* What one instance needs of a node. */
@@ -87,8 +89,14 @@ static inline size_t capacity_mark(const struct capacity *capacity)
 /* capacity_roll_back - undoes every take since that mark, the last one first */
 void capacity_roll_back(struct capacity *capacity, size_t mark);
 
-/* room_fits - it does: later, and now as well if asked */
-bool room_fits(const struct room *room, const struct want *want, bool now);
+/* capacity_hold - holds so much of later, beside what is held already; times -1: not any more. In
+ * no log. O(log n) */
+void capacity_hold(struct capacity *capacity, struct room *room, const struct resources *what,
+                   int64_t times);
+
+/* room_fits - it does: later (beside what is held, while holding), and now as well if asked */
+bool room_fits(const struct capacity *capacity, const struct room *room, const struct want *want,
+               bool now);
 /* the order described above */
 int room_compare(const struct room *a, const struct room *b);
 /* capacity_best_fit - the first room that fits, or NULL */

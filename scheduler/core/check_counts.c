@@ -167,6 +167,26 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
     return 0;
 }
 
+/* What the index holds is what the queue says, and no search sees it between two plans. */
+static int check_held(const struct capacity *rooms, const struct queue *queue,
+                      struct edl_error *error)
+{
+    const struct tree_node *at;
+    struct resources held = { 0 };
+
+    for (at = tree_first(&rooms->tree); at != NULL; at = tree_after(&rooms->tree, at))
+        resources_add(&held, &((const struct room *)at)->held, 1);
+    for (size_t i = 0; i < queue->n_kept; i++)
+        if (room_is_listed(queue->kept[i].room))
+            resources_add(&held, &queue->kept[i].need, -1);
+    if (rooms->holding)
+        return BROKEN("job %s is held room for after the plan",
+                      queue->held != NULL ? queue->held->spec->name : "-");
+    if (!resources_equal(&held, &(struct resources){ 0 }))
+        return BROKEN("the index holds %lldm too much", (long long)held.cpu_millicores);
+    return 0;
+}
+
 static int check_queue(const struct queue *queue, struct edl_error *error)
 {
     const struct queue_class *class;
@@ -184,7 +204,7 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
             last = job->id;
             n++;
             promised += job->plan.promised;
-            if (job->plan.places != NULL && !job->plan.promised)
+            if (job->plan.places != NULL && !job->plan.promised && job != queue->held)
                 return BROKEN("job %s keeps places that it is not promised", job->spec->name);
         }
         if (n != class->n_jobs || n == 0)
@@ -256,5 +276,7 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
         r = check_index(&planner->rooms, error);
     if (r == 0)
         r = check_index(&planner->offered, error);
+    if (r == 0)
+        r = check_held(&planner->rooms, &planner->queue, error);
     return r < 0 ? r : check_queue(&planner->queue, error);
 }

@@ -139,6 +139,10 @@ static void copy_promises(struct cluster *copy, const struct cluster *cluster)
     }
     to->deep_priority = from->deep_priority;
     to->deep_id = from->deep_id;
+    if (from->held != NULL)
+        to->held = cluster_job(copy, from->held->id);
+    to->hold_check = from->hold_check;
+    to->hold_tried = from->hold_tried;
 }
 
 /* Of the jobs that are over nothing matters to a plan. */

@@ -208,6 +208,8 @@ enum queue_verdict {
     VERDICT_DEEP,      /* too many others wait before it */
     VERDICT_WAITS,     /* it does not fit now */
     VERDICT_PROMISED,  /* room is being made for it */
+    VERDICT_HELD,      /* nodes are kept for it until what runs there has ended */
+    VERDICT_YIELDS,    /* it finds room only on nodes that are kept for one before it */
     VERDICT_OVER_LOAD, /* the room is there but for the load of what is being stopped in it */
     VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
     VERDICT_NO_NODES,

@@ -44,12 +44,13 @@ void near_job(struct near *near, const struct job *job)
     }
 }
 
-static struct room *fit_near(const struct near *near, const struct want *want, bool now)
+static struct room *fit_near(const struct capacity *capacity, const struct near *near,
+                             const struct want *want, bool now)
 {
     struct room *best = NULL;
 
     for (size_t i = 0; i < near->n; i++)
-        if (room_fits(near->rooms[i], want, now) &&
+        if (room_fits(capacity, near->rooms[i], want, now) &&
             (best == NULL || room_compare(near->rooms[i], best) < 0))
             best = near->rooms[i];
     return best;
@@ -78,7 +79,7 @@ static struct room *near_or_tighter(const struct capacity *capacity, const struc
 struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now)
 {
-    struct room *room = fit_near(near, want, now);
+    struct room *room = fit_near(capacity, near, want, now);
     struct want here = *want;
 
     if (!near->whole)

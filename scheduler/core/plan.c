@@ -54,6 +54,9 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     queue_might_move(planner);
     for (size_t i = 0; i < planner->queue.n_promised; i++)
         queue_forget_places(planner->queue.promised[i]);
+    if (planner->queue.held != NULL)
+        queue_forget_places(planner->queue.held);
+    plan_hold_drop(planner);
     node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
     node_refresh(cluster, node);
     capacity_unlist(&planner->offered, node->empty_room);

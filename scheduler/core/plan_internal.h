@@ -83,6 +83,12 @@ struct queue {
     int32_t
         deep_priority; /* and deep_id: the last class behind the depth that was tried, when not */
     uint64_t deep_id;  /* all were: the next time goes on there; 0: from the depth on */
+    struct job *held; /* the first that waits for ends; its places are kept for it, once there are
+                       * some; borrowed; NULL: none */
+    struct placed *kept; /* owned: what the index holds, until it has to hold other places */
+    size_t n_kept;
+    bool hold_check; /* something started since it was looked at whether these can work */
+    bool hold_tried; /* places for it were looked for since the queue was last gone through */
     uint64_t offers_version; /* of the offers that `never` was found out with */
     bool wanted; /* something might fit that did not when the queue was last gone through */
 };
@@ -110,6 +116,7 @@ struct plan {
     struct planner *planner;
     struct instant now;
     unsigned searches; /* left, of SEARCHES_MAX */
+    bool check_hold;   /* who was started before it may be in the way of what nodes are kept for */
     bool searched;     /* single nodes were looked at for victims */
     char load[64];     /* for reasons: "load 61.2% of 97.0%" */
 };
@@ -207,6 +214,22 @@ void plan_drain_to_places(struct plan *plan);
 /* and for whom they wait */
 void plan_drain_tell(struct plan *plan);
 void plan_relieve(struct plan *plan);
+
+/* --- plan_hold.c: nodes are kept for who waits for ends
+ * ------------------------------------------------------------------------------------------- */
+/* plan_hold - before a gang is tried that is behind the held one: keeps it off the nodes of that
+ * one, which are chosen if there are none yet */
+void plan_hold(struct plan *plan, const struct job *job, const struct demand *demands, size_t n);
+/* plan_hold_works - the places are on nodes that take processes and offer enough; anew: when what
+ * never ends there is counted again */
+bool plan_hold_works(struct planner *planner, const struct job *job, bool anew);
+/* the index holds nothing any more: a room may go */
+void plan_hold_drop(struct planner *planner);
+/* after the last gang was tried: who is started already goes anywhere */
+void plan_hold_off(struct plan *plan);
+/* these find room only with what is kept for the held gang */
+bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,
+                         const struct demand *demands, size_t n);
 
 /* --- plan_queue.c
  * ------------------------------------------------------------------------------------------- */

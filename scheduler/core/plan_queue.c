@@ -4,7 +4,9 @@
  * A gang that does not fit now but will when what is stopping is gone, or when elastic jobs give
  * way down to their minima, is promised that room: it stays reserved, so later gangs and growth see
  * the nodes without it (backfill takes only the rest). A gang that would not fit even then is
- * promised nothing and nobody shrinks for it: it waits for a job's end.
+ * promised nothing and nobody shrinks for it: it waits for a job's end. For the first of those
+ * nodes are kept (plan_hold.c), else smaller gangs behind it that follow one another would keep it
+ * out.
  *
  * When something might fit that did not, the queue is gone through from its start: all promises
  * are off, lacking jobs are served first, then what is to leave a draining node, then class after
@@ -91,6 +93,26 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     return fits;
 }
 
+/* It neither fits nor can room be made for it. */
+static void waits_for_ends(struct plan *plan, struct job *job, const struct demand *demands,
+                           size_t n)
+{
+    struct queue *queue = &plan->planner->queue;
+    bool fits = queue_fits_ever(plan->cluster, job->plan.queue_class) == FIT_EVER;
+    enum queue_verdict verdict = fits ? VERDICT_WAITS : VERDICT_UNPACKED;
+
+    if (fits && queue->n_promised < PROMISES_MAX && (queue->held == NULL || queue->held == job)) {
+        queue->held = job;
+        if (job->plan.verdict == VERDICT_HELD && job->plan.places != NULL &&
+            plan_hold_works(plan->planner, job, plan->check_hold))
+            return; /* where is chosen once */
+    } else if (fits && plan_hold_keeps_out(plan, job, demands, n)) {
+        verdict = VERDICT_YIELDS;
+    }
+    queue_forget_places(job);
+    queue_tell(plan->cluster, job, verdict);
+}
+
 /* Tries the next job of a class. STARTED: the class may be gone. */
 static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
@@ -109,6 +131,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     }
     if (class->told_never && queue_fits_ever(plan->cluster, class) != FIT_NEVER)
         queue_tell_hope(plan->cluster, class);
+    plan_hold(plan, job, demands, n);
     if (try_now(plan, job, demands, n))
         return STARTED;
     if (queue_fits_ever(plan->cluster, class) == FIT_NEVER) {
@@ -121,10 +144,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
         queue_promise(plan->cluster, job);
         return PROMISED;
     }
-    queue_forget_places(job);
-    queue_tell(plan->cluster, job,
-               queue_fits_ever(plan->cluster, class) == FIT_EVER ? VERDICT_WAITS
-                                                                 : VERDICT_UNPACKED);
+    waits_for_ends(plan, job, demands, n);
     return FAILED;
 }
 
@@ -137,6 +157,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
 
+    plan_hold(plan, job, demands, n);
     for (size_t d = 0; d < n; d++)
         if (capacity_best_fit(rooms, &demands[d].want, true) == NULL)
             return FAILED;
@@ -167,10 +188,11 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
         struct job *job = promised[i];
         const struct queue_class *class = job->plan.queue_class;
 
-        if (class == NULL || job->plan.promised)
-            continue; /* it started, or is promised room again */
+        if (class == NULL || job->plan.promised || job == plan->planner->queue.held)
+            continue; /* it started, is promised room again, or its turn came */
         queue_forget_places(job);
-        if (job->plan.verdict == VERDICT_PROMISED || job->plan.verdict == VERDICT_OVER_LOAD)
+        if (job->plan.verdict == VERDICT_PROMISED || job->plan.verdict == VERDICT_OVER_LOAD ||
+            job->plan.verdict == VERDICT_HELD)
             queue_tell(plan->cluster, job, job == class->next ? VERDICT_DEEP : VERDICT_BEHIND);
     }
 }
@@ -215,11 +237,13 @@ static void go_through(struct plan *plan)
     struct job *promised[PROMISES_MAX];
     size_t n_promised = queue->n_promised;
     struct queue_class key = { 0 };
+    struct job *held = queue->held;
     struct tree_node *at;
     unsigned failed = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
     queue->wanted = false;
+    plan->check_hold = queue->hold_check;
     capacity_roll_back(&plan->planner->rooms, 0);
     queue_reset(plan->cluster);
     plan_repair(plan);
@@ -234,36 +258,46 @@ static void go_through(struct plan *plan)
     }
     if (at != NULL)
         go_deep(plan, key.priority, key.next_id);
+    plan_hold_off(plan);
     tell_fresh(plan->cluster);
     tell_broken(plan, promised, n_promised);
+    if (held != NULL)
+        tell_broken(plan, &held, 1);
     /* who came later was in nobody's way then but is now: once more, until it is stable */
-    if (n_assigned != plan->planner->n_assigned || n_promised != queue->n_promised ||
+    queue->hold_check = n_assigned != plan->planner->n_assigned;
+    if (queue->hold_check || n_promised != queue->n_promised ||
         memcmp(promised, queue->promised, n_promised * sizeof(*promised)) != 0)
         queue_might_move(plan->planner);
 }
 
-static bool promised_after(const struct queue *queue, const struct queue_class *class)
+static bool is_after(const struct job *job, const struct queue_class *class)
 {
-    for (size_t i = 0; i < queue->n_promised; i++) {
-        const struct job *job = queue->promised[i];
+    return job->spec->priority < class->priority ||
+           (job->spec->priority == class->priority && job->id > class->next_id);
+}
 
-        if (job->spec->priority < class->priority ||
-            (job->spec->priority == class->priority && job->id > class->next_id))
+/* Somebody behind it has a promise, or nodes are kept for somebody behind it. */
+static bool goes_before(const struct queue_class *class, const struct queue *queue)
+{
+    for (size_t i = 0; i < queue->n_promised; i++)
+        if (is_after(queue->promised[i], class))
             return true;
-    }
-    return false;
+    return queue->held != NULL && is_after(queue->held, class);
 }
 
 /* One new class; nothing came free, so nobody else would fit. */
 static void try_alone(struct plan *plan, struct queue_class *class)
 {
+    struct queue *queue = &plan->planner->queue;
     uint64_t n_assigned = plan->planner->n_assigned;
     bool last;
 
-    if (plan->planner->queue.order.n > QUEUE_DEPTH) {
+    if (queue->order.n > QUEUE_DEPTH) {
         bool started = try_deep(plan, class) == STARTED;
 
+        plan_hold_off(plan);
         tell_fresh(plan->cluster);
+        queue->hold_check = queue->hold_check || started;
         if (started) /* its like may fit as well */
             queue_might_move(plan->planner);
         return;
@@ -271,8 +305,11 @@ static void try_alone(struct plan *plan, struct queue_class *class)
     do {
         last = class->n_jobs == 1;
     } while (try_next(plan, class) != FAILED && !last && class->next != NULL);
-    if (n_assigned != plan->planner->n_assigned)
-        queue_might_move(plan->planner); /* the greedy search may go another way for others */
+    plan_hold_off(plan);
+    if (n_assigned == plan->planner->n_assigned)
+        return;
+    queue->hold_check = true;
+    queue_might_move(plan->planner); /* the greedy search may go another way for others */
 }
 
 void plan_queue_release(struct plan *plan)
@@ -293,9 +330,10 @@ void plan_queue(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
 
-    /* several at once, or one that goes before who has a promise: that is a matter of order */
+    /* several at once, or one that goes before who has a promise or nodes: that is a matter of
+     * order */
     if (queue->fresh != NULL &&
-        (queue->fresh->fresh_next != NULL || promised_after(queue, queue->fresh)))
+        (queue->fresh->fresh_next != NULL || goes_before(queue->fresh, queue)))
         queue->wanted = true;
     if (queue->wanted)
         go_through(plan);

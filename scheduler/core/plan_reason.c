@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#define NAMES_SAID 3
+
 /* One role alone: its instances are of one size, so going greedily from node to node finds room for
  * as many as there can be. */
 static bool role_fits_alone(struct capacity *offered, const struct demand *demand)
@@ -209,27 +211,123 @@ static void say_short(const struct cluster *cluster, const struct job_spec *spec
                    amount(kind, &largest, most_on_one, sizeof most_on_one));
 }
 
-static void say_waits(const struct cluster *cluster, const struct job *job,
-                      enum queue_verdict verdict, char *buffer, size_t size)
+/* How much of the buffer it took. */
+static size_t say_need(const struct job *job, char *buffer, size_t size)
 {
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
     struct resources total = gang_total(demands, n);
     char need[80];
-    char what[140];
     int used;
 
     resources_describe(&total, need, sizeof need);
     used = snprintf(buffer, size, "its minimum of %zu processes needs %s; ", gang_size(demands, n),
                     need);
-    if (used < 0 || (size_t)used >= size)
-        return;
+    return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
+}
+
+static void say_waits(const struct cluster *cluster, const struct job *job,
+                      enum queue_verdict verdict, char *buffer, size_t size)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(job->spec, demands);
+    size_t used = say_need(job, buffer, size);
+    char what[140];
+
     say_short(cluster, job->spec, demands, n, what, sizeof what);
     buffer += used;
-    size -= (size_t)used;
+    size -= used;
     (void)snprintf(buffer, size, "%s; %s", what,
                    verdict == VERDICT_PROMISED ? "room is being made for it"
                                                : "it waits until a job ends or a node comes");
+}
+
+/* Names, as many as a reason has room for. */
+struct name_list {
+    const char *names[NAMES_SAID];
+    size_t n, n_more;
+};
+
+static void list_add(struct name_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (streq(list->names[i], name))
+            return;
+    if (list->n < NAMES_SAID)
+        list->names[list->n++] = name;
+    else
+        list->n_more++;
+}
+
+static const char *list_say(const struct name_list *list, char *buffer, size_t size)
+{
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < list->n && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%.40s", i > 0 ? ", " : "",
+                                 list->names[i]);
+    if (list->n_more > 0 && used < size)
+        (void)snprintf(buffer + used, size - used, " and others");
+    return buffer;
+}
+
+static struct name_list nodes_held(const struct job *held)
+{
+    struct name_list nodes = { .n = 0 };
+
+    for (size_t i = 0; i < held->plan.n_places; i++)
+        list_add(&nodes, held->plan.places[i].room->name);
+    return nodes;
+}
+
+/* What could be shrunk away gives way before an end. */
+static void say_held(const struct job *job, char *buffer, size_t size)
+{
+    struct name_list nodes = nodes_held(job);
+    struct name_list jobs = { .n = 0 };
+    const struct process *process;
+    char node_names[96];
+    char job_names[96];
+    size_t used = say_need(job, buffer, size);
+
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        DL_FOREACH2(job->plan.places[i].room->node->processes, process, node_next)
+        {
+            if (process->job->plan.yield_role != process->role + 1)
+                list_add(&jobs, process->job->spec->name);
+        }
+    }
+    (void)snprintf(buffer + used, size - used,
+                   "nodes %s are kept for it: they are free when jobs %s have ended",
+                   list_say(&nodes, node_names, sizeof node_names),
+                   jobs.n > 0 ? list_say(&jobs, job_names, sizeof job_names) : "there");
+}
+
+static void say_yields(const struct cluster *cluster, const struct job *job, char *buffer,
+                       size_t size)
+{
+    const struct job *held = cluster->planner->queue.held;
+    struct name_list nodes = { .n = 0 };
+    struct resources total;
+    struct demand demands[JOB_ROLES_MAX];
+    char names[96];
+    char need[80];
+    size_t used = say_need(job, buffer, size);
+
+    if (held != NULL)
+        nodes = nodes_held(held);
+    if (nodes.n == 0) {
+        (void)snprintf(buffer + used, size - used,
+                       "it is tried again: nodes were kept for a job before it");
+        return;
+    }
+    total = gang_total(demands, gang_demands(held->spec, demands));
+    resources_describe(&total, need, sizeof need);
+    (void)snprintf(buffer + used, size - used,
+                   "nodes %s, where room may be, are kept until %.48s, before it, has started: "
+                   "that needs %s",
+                   list_say(&nodes, names, sizeof names), held->spec->name, need);
 }
 
 static const char *const codes[] = {
@@ -238,6 +336,8 @@ static const char *const codes[] = {
     [VERDICT_DEEP] = "queued",
     [VERDICT_WAITS] = "gang-does-not-fit",
     [VERDICT_PROMISED] = "gang-does-not-fit",
+    [VERDICT_HELD] = "gang-does-not-fit",
+    [VERDICT_YIELDS] = "gang-does-not-fit",
     [VERDICT_UNPACKED] = "gang-not-packed",
     [VERDICT_OVER_LOAD] = "over-load-limit",
     [VERDICT_NO_NODES] = "no-nodes",
@@ -294,6 +394,12 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     case VERDICT_WAITS:
     case VERDICT_PROMISED:
         say_waits(cluster, job, verdict, buffer, size);
+        break;
+    case VERDICT_HELD:
+        say_held(job, buffer, size);
+        break;
+    case VERDICT_YIELDS:
+        say_yields(cluster, job, buffer, size);
         break;
     case VERDICT_NO_NODES:
         (void)snprintf(buffer, size,

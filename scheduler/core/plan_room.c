@@ -78,10 +78,16 @@ static bool free_on(struct victims *victims, const struct room *room, const stru
 struct search {
     struct victims *victims;
     const struct want *want;
+    bool holding;
     struct room *best;
     size_t fewest;
     unsigned candidates, looked_at; /* left */
 };
+
+static bool is_held(const struct room *room)
+{
+    return !resources_equal(&room->held, &(struct resources){ 0 });
+}
 
 static bool look_at(struct room *room, void *userdata)
 {
@@ -89,7 +95,9 @@ static bool look_at(struct room *room, void *userdata)
     size_t before = search->victims->n;
 
     search->looked_at--;
-    if (free_on(search->victims, room, &search->want->need, search->fewest)) {
+    /* who gives way on nodes that are kept gives way to whom they are kept for */
+    if (!(search->holding && is_held(room)) &&
+        free_on(search->victims, room, &search->want->need, search->fewest)) {
         search->fewest = search->victims->n - before - 1; /* the next has to be better */
         search->best = room;
         search->candidates--;
@@ -104,6 +112,7 @@ static struct room *free_somewhere(struct plan *plan, struct victims *victims,
 {
     struct search search = { .victims = victims,
                              .want = want,
+                             .holding = plan->planner->rooms.holding,
                              .fewest = VICTIMS_PER_INSTANCE,
                              .candidates = CANDIDATES_MAX,
                              .looked_at = LOOKED_AT_MAX };
@@ -183,23 +192,28 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
 }
 
 /* What was promised once is promised again as long as it can be: the greedy search might find
- * another place each time, and shrink others for it. */
+ * another place each time, and shrink others for it. That goes before what is kept for who waits
+ * for ends: nodes are chosen for that one once, and only new promises are given beside it. */
 bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
 {
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
+    bool holding = rooms->holding;
+    bool fits = job->plan.n_places > 0;
 
-    for (size_t i = 0; i < job->plan.n_places; i++) {
+    rooms->holding = false;
+    for (size_t i = 0; fits && i < job->plan.n_places; i++) {
         const struct placed *place = &job->plan.places[i];
         struct want want = want_of_role(&job->spec->roles[place->role]);
 
-        if (!room_is_listed(place->room) || !room_fits(place->room, &want, now)) {
-            capacity_roll_back(rooms, mark);
-            return false;
-        }
-        capacity_take(rooms, place->room, &place->need, now);
+        fits = room_is_listed(place->room) && room_fits(rooms, place->room, &want, now);
+        if (fits)
+            capacity_take(rooms, place->room, &place->need, now);
     }
-    return job->plan.n_places > 0;
+    rooms->holding = holding;
+    if (!fits)
+        capacity_roll_back(rooms, mark);
+    return fits;
 }
 
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)

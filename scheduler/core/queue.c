@@ -46,6 +46,7 @@ void queue_done(struct queue *queue)
     struct queue_class *class;
     struct queue_class *next;
 
+    free(queue->kept);
     HASH_ITER(hh, queue->classes, class, next)
     {
         HASH_DEL(queue->classes, class);
@@ -276,6 +277,10 @@ void queue_leave(struct cluster *cluster, struct job *job)
     if (class == NULL)
         return;
     drop_promise(cluster, job);
+    if (queue->held == job) {
+        queue->held = NULL;
+        queue->wanted = true; /* others may start where it was to go */
+    }
     if (class->next == job)
         set_next(queue, class, job->plan.class_next);
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
@@ -347,6 +352,8 @@ void queue_reset(struct cluster *cluster)
             set_next(queue, class, class->jobs);
     }
     queue->n_promised = 0;
+    queue->held = NULL;
+    queue->hold_tried = false;
     if (queue->offers_version == cluster->offers_version)
         return;
     queue->offers_version = cluster->offers_version;

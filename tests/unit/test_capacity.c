@@ -166,11 +166,22 @@ static void random_set(struct model *m, struct room *room)
     (void)capacity_set(&m->capacity, room, &facts);
 }
 
-static bool fits_plainly(const struct room *room, const struct want *want, bool now)
+static struct resources open_plainly(const struct model *m, const struct room *room)
+{
+    struct resources later = room->later;
+
+    if (m->capacity.holding)
+        resources_add(&later, &room->held, -1);
+    return later;
+}
+
+static bool fits_plainly(const struct model *m, const struct room *room, const struct want *want,
+                         bool now)
 {
     const char *rack = labels_get(room->labels, LABEL_RACK);
+    struct resources later = open_plainly(m, room);
 
-    return room_is_listed(room) && resources_fit(&room->later, &want->need) &&
+    return room_is_listed(room) && resources_fit(&later, &want->need) &&
            (!now || resources_fit(&room->now, &want->need)) &&
            (want->selector == NULL || labels_cover(room->labels, want->selector)) &&
            (want->rack == NULL || (rack != NULL && streq(rack, want->rack)));
@@ -181,7 +192,7 @@ static void check_best_fit(struct model *m, const struct want *want, bool now)
     const struct room *best = NULL;
 
     for (size_t i = 0; i < ROOMS; i++)
-        if (fits_plainly(&m->rooms[i], want, now) &&
+        if (fits_plainly(m, &m->rooms[i], want, now) &&
             (best == NULL || room_compare(&m->rooms[i], best) < 0))
             best = &m->rooms[i];
     assert_ptr_equal(capacity_best_fit(&m->capacity, want, now), best);
@@ -209,7 +220,7 @@ static void check_possible(struct model *m, const struct want *want)
 
     for (size_t i = 0; i < ROOMS; i++) {
         const struct room *room = &m->rooms[i];
-        struct resources most = room->later;
+        struct resources most = open_plainly(m, room);
 
         resources_add(&most, &room->facts.yield, 1);
         n += room_is_listed(room) && resources_fit(&most, &want->need) &&
@@ -250,7 +261,8 @@ static void step(struct model *m)
     struct labels selector = { 0 };
     struct want want = { .need = random_resources(m, 0) };
 
-    switch (below(m, 6)) {
+    m->capacity.holding = below(m, 2) == 0;
+    switch (below(m, 7)) {
     case 0:
     case 1:
         random_set(m, room);
@@ -260,6 +272,12 @@ static void step(struct model *m)
         break;
     case 3:
         capacity_roll_back(&m->capacity, (size_t)below(m, m->capacity.n_log + 1));
+        break;
+    case 4: /* something else is held there */
+        what = room->held;
+        capacity_hold(&m->capacity, room, &what, -1);
+        what = random_resources(m, 0);
+        capacity_hold(&m->capacity, room, &what, 1);
         break;
     default:
         capacity_take(&m->capacity, room, &what, below(m, 2) == 0);

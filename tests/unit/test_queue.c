@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -220,6 +221,197 @@ static void test_reason_names_what_is_short(void **state)
     world_free(w);
 }
 
+/* Small jobs that follow one another never leave the whole node free. */
+static void test_nodes_are_kept_for_who_waits_for_ends(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 1000);
+    struct job_spec *spec;
+    struct job *small[40];
+    struct job *other;
+    struct job *big;
+    char name[16];
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
+    world_run(w, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        (void)snprintf(name, sizeof name, "small-%u", i);
+        small[i] = world_submit(w, on_node(world_spec(name, 1, 1, 5000, 0, 0), "x"));
+    }
+    world_run(w, 4);
+    spec = on_node(world_spec("big", 1, 1, 10000, 0, 0), "x");
+    spec->priority = 100;
+    big = world_submit(w, spec);
+    for (unsigned i = 2; i < ELEMENTS(small) && big->state == JOB_QUEUED; i++) {
+        (void)snprintf(name, sizeof name, "small-%u", i);
+        small[i] = world_submit(w, on_node(world_spec(name, 1, 1, 5000, 0, 0), "x"));
+        world_run(w, 2);
+        if (world_live(small[i - 2], "trainer", 0) != NULL)
+            world_exit(w, world_live(small[i - 2], "trainer", 0), 0, 0);
+        world_run(w, 4);
+        if (i > 2)
+            continue;
+        assert_says(big, "gang-does-not-fit",
+                    "nodes node-0 are kept for it: they are free when jobs small-1 have ended");
+        assert_says(
+            small[2], "gang-does-not-fit",
+            "its minimum of 1 processes needs 5000m CPU, 0.0 GiB memory; nodes node-0, where "
+            "room may be, are kept until big, before it, has started: that needs 10000m CPU");
+        other = world_submit(w, world_spec("other", 1, 1, 5000, 0, 0));
+        world_run(w, 4);
+        assert_int_equal(other->state, JOB_RUNNING); /* elsewhere */
+        world_replan(w);
+    }
+    assert_int_equal(big->state, JOB_RUNNING);
+    assert_int_equal(small[2]->state, JOB_QUEUED);
+    assert_int_equal(cluster_kill_job(w->cluster, big, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(small[2]->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* Kept are 6000m of each node of 10000m: what is beside them is open. */
+static void test_beside_what_is_kept_others_start(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 1000);
+    struct job *jobs[2];
+    struct job *big;
+    struct job *four;
+    struct job *five;
+
+    (void)state;
+    jobs[0] = world_submit(w, world_spec("one", 1, 1, 5000, 0, 0));
+    jobs[1] = world_submit(w, world_spec("two", 2, 2, 5000, 0, 0));
+    world_run(w, 4);
+    big = world_submit(w, world_spec("big", 2, 2, 6000, 0, 0));
+    world_run(w, 2);
+    five = world_submit(w, world_spec("five", 1, 1, 5000, 0, 0));
+    assert_int_equal(five->state, JOB_QUEUED);
+    assert_int_equal(big->plan.n_places, 2);
+    world_exit(w, world_live(jobs[0], "trainer", 0), 0, 0);
+    world_run(w, 4);
+    assert_int_equal(five->state, JOB_QUEUED);
+    four = world_submit(w, world_spec("four", 1, 1, 4000, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(four->state, JOB_RUNNING);
+    assert_int_equal(cluster_kill_job(w->cluster, jobs[1], NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(big->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* The hold goes with who waits, moves when its node goes, and grows back after a restart; what a
+ * service holds does not end: nothing is kept in its place. */
+static void test_hold_goes_where_it_can_work(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 1000);
+    struct job_spec *spec;
+    struct job *small;
+    struct job *big;
+
+    (void)state;
+    (void)world_submit(w, world_spec("first", 1, 1, 6000, 0, 0));
+    (void)world_submit(w, world_spec("second", 1, 1, 7000, 0, 0));
+    world_run(w, 4);
+    big = world_submit(w, world_spec("big", 1, 1, 9000, 0, 0));
+    world_run(w, 2);
+    small = world_submit(w, world_spec("small", 1, 1, 4000, 0, 0));
+    world_run(w, 2);
+    assert_int_equal(small->state, JOB_QUEUED);
+    assert_says(big, "gang-does-not-fit", "when jobs first have ended");
+    cluster_free(cluster_clone(w->cluster, w->now));
+    world_restart(w);
+    world_run(w, 4);
+    small = cluster_find_job(w->cluster, "small");
+    big = cluster_find_job(w->cluster, "big");
+    assert_int_equal(small->state, JOB_QUEUED);
+    assert_non_null(big->plan.places);
+    world_replan(w);
+    assert_int_equal(cluster_set_node_state(w->cluster, big->plan.places[0].room->node,
+                                            NODE_CORDONED, w->now, NULL),
+                     0);
+    world_run(w, 2);
+    (void)world_submit(w, world_spec("three", 1, 1, 3000, 0, 0));
+    world_run(w, 2);
+    assert_says(big, "gang-does-not-fit", "when jobs second have ended");
+    assert_int_equal(cluster_find_job(w->cluster, "three")->state, JOB_QUEUED);
+    world_replan(w);
+    assert_int_equal(cluster_kill_job(w->cluster, small, NULL, w->now, NULL), 0);
+    assert_int_equal(cluster_kill_job(w->cluster, big, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(cluster_find_job(w->cluster, "three")->state, JOB_RUNNING);
+    world_free(w);
+
+    w = world_new(1, 10000, GIB, 1000);
+    spec = world_spec("web", 1, 1, 2000, 0, 0);
+    spec->mode = JOB_MODE_SERVICE;
+    (void)world_submit(w, spec);
+    world_run(w, 3);
+    big = world_submit(w, world_spec("big", 1, 1, 9000, 0, 0));
+    small = world_submit(w, world_spec("small", 1, 1, 3000, 0, 0));
+    world_run(w, 3);
+    assert_int_equal(small->state, JOB_RUNNING);
+    assert_says(big, "gang-does-not-fit", "until a job ends");
+    world_free(w);
+}
+
+/* On the second node the held gang's part is there as soon as elastic gives way: it gives way to
+ * nobody behind it. */
+static void test_who_gives_way_where_room_is_kept_waits_for_that(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 1000);
+    struct job *elastic;
+    struct job *fixed;
+    struct job *small;
+    struct job *big;
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
+    assert_int_equal(labels_set(&w->agents[1].offer.labels, "where", "y", NULL), 0);
+    world_run(w, 1);
+    fixed = world_submit(w, on_node(world_spec("fixed", 1, 1, 8000, 0, 0), "x"));
+    elastic = world_submit(w, on_node(world_spec("elastic", 1, 10, 1000, 0, 0), "y"));
+    world_run(w, 14);
+    assert_int_equal(job_count_running(elastic, 0), 10);
+    big = world_submit(w, world_spec("big", 2, 2, 5500, 0, 0));
+    world_run(w, 2);
+    small = world_submit(w, on_node(world_spec("small", 6, 6, 1000, 0, 0), "y"));
+    world_run(w, 6);
+    assert_int_equal(small->state, JOB_QUEUED);
+    assert_int_equal(job_count_running(elastic, 0), 10);
+    world_exit(w, world_live(fixed, "trainer", 0), 0, 0);
+    world_run(w, 8);
+    assert_int_equal(big->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* Growth goes where room is kept, and gives way when it is enough. */
+static void test_growth_uses_what_is_kept(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *elastic = world_submit(w, world_spec("elastic", 1, 10, 1000, 0, 0));
+    struct job *fixed = world_submit(w, world_spec("fixed", 1, 1, 5000, 0, 0));
+    struct job *small;
+    struct job *big;
+
+    (void)state;
+    world_run(w, 12);
+    assert_int_equal(fixed->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(elastic, 0), 5);
+    big = world_submit(w, world_spec("big", 1, 1, 9000, 0, 0));
+    world_run(w, 3);
+    small = world_submit(w, world_spec("small", 1, 1, 2000, 0, 0));
+    world_run(w, 6);
+    assert_int_equal(small->state, JOB_QUEUED);
+    assert_int_equal(job_count_running(elastic, 0), 5);
+    world_replan(w);
+    world_exit(w, world_live(fixed, "trainer", 0), 0, 0);
+    world_run(w, 6);
+    assert_int_equal(big->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(elastic, 0), 1);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +422,11 @@ int main(void)
         cmocka_unit_test(test_what_no_order_packs_is_not_told_never),
         cmocka_unit_test(test_idle_node_is_used_behind_many_that_are_blocked),
         cmocka_unit_test(test_stops_elsewhere_hold_no_gang_back),
+        cmocka_unit_test(test_nodes_are_kept_for_who_waits_for_ends),
+        cmocka_unit_test(test_beside_what_is_kept_others_start),
+        cmocka_unit_test(test_hold_goes_where_it_can_work),
+        cmocka_unit_test(test_who_gives_way_where_room_is_kept_waits_for_that),
+        cmocka_unit_test(test_growth_uses_what_is_kept),
         cmocka_unit_test(test_reason_names_what_is_short),
     };
 

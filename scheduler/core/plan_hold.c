@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_hold.c - keeps nodes for the first gang that waits for jobs to end
+ *
+ * Small gangs that follow one another would take each part that comes free before the whole is. So
+ * places are kept for one gang, the first in the order of the queue that fits neither now nor by
+ * shrinking: gangs behind it start there only beside what it needs. All other nodes are as open as
+ * ever, replacements go anywhere, and so does growth: it gives way when the gang's room is made.
+ *
+ * Places are chosen when a gang behind might start for the first time, those first on which the
+ * least is missing, and stay until they cannot work any more: their node is gone or closed, offers
+ * less, or a service has come there (what it holds never ends). What is kept is off the rooms only
+ * while gangs behind are tried. Nothing of it is stored: after a restart places are chosen anew.
+ *
+ * Cost: nothing while no gang waits for ends. A look at up to LOOKS nodes for each process of the
+ * gang when places are chosen, and one change of the index for each place. What is held stays in
+ * the index between plans: a switch (capacity.holding) says whether searches see it. */
+#include "scheduler/core/plan_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define LOOKS 4096
+#define SIZE_MAX_HELD 512
+
+/* A node on which some of it might go. */
+struct candidate {
+    struct room *room;
+    struct resources have; /* once elastic jobs gave way, less what goes there already */
+    struct resources most; /* once all has ended, less the same */
+    bool counted;          /* services are taken off it */
+    int64_t missing;       /* for one more; -1: that is not possible */
+};
+
+struct search {
+    struct candidate *items;
+    size_t n, max;
+};
+
+/* What a service holds there and does not give way. */
+static struct resources services_on(const struct node *node)
+{
+    struct resources sum = { 0 };
+    const struct process *process;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
+
+        if (process->job->spec->mode == JOB_MODE_SERVICE && process->state != PROCESS_STOPPING &&
+            process->job->plan.yield_role != process->role + 1)
+            resources_add(&sum, &held, 1);
+    }
+    return sum;
+}
+
+static struct resources without_foreign(const struct node *node)
+{
+    struct resources most = resources_of_offer(&node->offer);
+
+    most.cpu_millicores -= (int64_t)node->foreign_planned_cpu;
+    most.memory_bytes -= (int64_t)node->foreign_planned_memory;
+    return most;
+}
+
+static int64_t part(int64_t need, int64_t have)
+{
+    return need > 0 && need > have ? (need - MAX_OF(have, 0)) * 1000 / need : 0;
+}
+
+/* In thousandths of what is asked for, over the kinds of resources. */
+static void count_missing(struct candidate *candidate, const struct want *want)
+{
+    const struct resources *need = &want->need;
+    const struct resources *have = &candidate->have;
+
+    candidate->missing = -1;
+    if (!resources_fit(&candidate->most, need) ||
+        (want->selector != NULL && !labels_cover(candidate->room->labels, want->selector)))
+        return;
+    candidate->missing = part(need->cpu_millicores, have->cpu_millicores) +
+                         part(need->memory_bytes / 1024, have->memory_bytes / 1024) +
+                         part(need->gpus, have->gpus) + part(need->ports, have->ports);
+}
+
+static bool add_candidate(struct room *room, void *userdata)
+{
+    struct search *search = userdata;
+    struct candidate *candidate = &search->items[search->n++];
+
+    *candidate = (struct candidate){ .room = room, .have = room->later };
+    resources_add(&candidate->have, &room->facts.yield, 1);
+    candidate->most = without_foreign(room->node);
+    return search->n < search->max;
+}
+
+/* Services are looked at on the best only: that costs its processes. */
+static struct candidate *best_of(struct search *search, const struct want *want)
+{
+    for (;;) {
+        struct candidate *best = NULL;
+        struct resources services;
+
+        for (size_t i = 0; i < search->n; i++)
+            if (search->items[i].missing >= 0 &&
+                (best == NULL || search->items[i].missing < best->missing))
+                best = &search->items[i];
+        if (best == NULL)
+            return NULL;
+        if (!best->counted) {
+            services = services_on(best->room->node);
+            resources_add(&best->most, &services, -1);
+            best->counted = true;
+        }
+        if (resources_fit(&best->most, &want->need))
+            return best;
+        best->missing = -1;
+    }
+}
+
+static bool choose_among(struct search *search, const struct demand *demands, size_t n,
+                         struct placed *placed)
+{
+    for (size_t d = 0; d < n; d++) {
+        const struct want *want = &demands[d].want;
+
+        for (size_t i = 0; i < search->n; i++)
+            count_missing(&search->items[i], want);
+        for (uint32_t i = 0; i < demands[d].count; i++) {
+            struct candidate *best = best_of(search, want);
+
+            if (best == NULL)
+                return false;
+            *placed++ =
+                (struct placed){ .room = best->room, .role = demands[d].role, .need = want->need };
+            resources_add(&best->have, &want->need, -1);
+            resources_add(&best->most, &want->need, -1);
+            count_missing(best, want);
+        }
+    }
+    return true;
+}
+
+/* false: there are none, and it has no places */
+static bool choose(const struct plan *plan, struct job *job)
+{
+    const struct capacity *rooms = &plan->planner->rooms;
+    const struct want any = { .need = { 0 } };
+    struct demand demands[JOB_ROLES_MAX];
+    struct demand packed[JOB_ROLES_MAX];
+    size_t n = gang_demands(job->spec, demands);
+    size_t size = gang_size(demands, n);
+    struct search search = { .max = MIN_OF((size_t)capacity_n_rooms(rooms), (size_t)LOOKS) };
+
+    if (size == 0 || size > SIZE_MAX_HELD || search.max == 0)
+        return false;
+    search.items = xcalloc(search.max, sizeof *search.items);
+    capacity_each_possible(rooms, &any, add_candidate, &search);
+    demands_hardest_first(demands, n, packed);
+    job->plan.places = xcalloc(size, sizeof *job->plan.places);
+    job->plan.n_places = size;
+    if (!choose_among(&search, packed, n, job->plan.places))
+        queue_forget_places(job);
+    free(search.items);
+    return job->plan.places != NULL;
+}
+
+static bool is_kept_for(const struct queue *queue, const struct job *job)
+{
+    bool same = queue->n_kept == job->plan.n_places;
+
+    for (size_t i = 0; same && i < queue->n_kept; i++)
+        same = queue->kept[i].room == job->plan.places[i].room &&
+               resources_equal(&queue->kept[i].need, &job->plan.places[i].need);
+    return same;
+}
+
+void plan_hold_drop(struct planner *planner)
+{
+    struct queue *queue = &planner->queue;
+
+    for (size_t i = 0; i < queue->n_kept; i++)
+        capacity_hold(&planner->rooms, queue->kept[i].room, &queue->kept[i].need, -1);
+    free(queue->kept);
+    queue->kept = NULL;
+    queue->n_kept = 0;
+}
+
+/* The index holds the places of this job, and nothing else. */
+static void keep(struct planner *planner, const struct job *job)
+{
+    struct queue *queue = &planner->queue;
+    size_t n = job->plan.n_places;
+
+    if (is_kept_for(queue, job))
+        return;
+    plan_hold_drop(planner);
+    queue->kept = xcalloc(n, sizeof *queue->kept);
+    queue->n_kept = n;
+    memcpy(queue->kept, job->plan.places, n * sizeof *queue->kept);
+    for (size_t i = 0; i < n; i++)
+        capacity_hold(&planner->rooms, queue->kept[i].room, &queue->kept[i].need, 1);
+}
+
+static bool holds(const struct room *room, bool anew)
+{
+    struct resources most = resources_of_offer(&room->node->offer);
+    struct resources services;
+
+    if (anew) {
+        most = without_foreign(room->node);
+        services = services_on(room->node);
+        resources_add(&most, &services, -1);
+    }
+    return room_is_listed(room) && resources_fit(&most, &room->held);
+}
+
+bool plan_hold_works(struct planner *planner, const struct job *job, bool anew)
+{
+    const struct placed *places = job->plan.places;
+    bool works = true;
+
+    keep(planner, job);
+    for (size_t i = 0; works && i < job->plan.n_places; i++)
+        works = holds(places[i].room, anew);
+    return works;
+}
+
+static bool might_start(const struct plan *plan, const struct demand *demands, size_t n)
+{
+    for (size_t d = 0; d < n; d++)
+        if (!capacity_might_fit(&plan->planner->rooms, &demands[d].want))
+            return false;
+    return true;
+}
+
+void plan_hold(struct plan *plan, const struct job *job, const struct demand *demands, size_t n)
+{
+    struct queue *queue = &plan->planner->queue;
+    struct job *held = queue->held;
+
+    if (held == NULL || held == job || plan->planner->rooms.holding)
+        return;
+    if (held->plan.places == NULL && !queue->hold_tried && might_start(plan, demands, n)) {
+        queue->hold_tried = true;
+        if (choose(plan, held))
+            queue_tell(plan->cluster, held, VERDICT_HELD);
+    }
+    if (held->plan.places == NULL)
+        return;
+    keep(plan->planner, held);
+    plan->planner->rooms.holding = true;
+}
+
+void plan_hold_off(struct plan *plan)
+{
+    plan->planner->rooms.holding = false;
+}
+
+/* Some instance of it finds room where it is kept, elastic jobs there given way. */
+static bool is_kept(const struct job *held, const struct want *want)
+{
+    for (size_t i = 0; i < held->plan.n_places; i++) {
+        const struct room *room = held->plan.places[i].room;
+        struct resources have = room->later;
+
+        resources_add(&have, &room->facts.yield, 1);
+        if (resources_fit(&have, &want->need) &&
+            (want->selector == NULL || labels_cover(room->labels, want->selector)))
+            return true;
+    }
+    return false;
+}
+
+bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,
+                         const struct demand *demands, size_t n)
+{
+    const struct job *held = plan->planner->queue.held;
+    bool kept[JOB_ROLES_MAX];
+    bool any = false;
+
+    if (held == NULL || held->plan.places == NULL)
+        return false;
+    /* what was kept from it may be less by now: it was told, and that is no news */
+    if (job->plan.verdict == VERDICT_YIELDS)
+        return true;
+    for (size_t d = 0; d < n; d++) {
+        kept[d] = is_kept(held, &demands[d].want);
+        any = any || kept[d];
+    }
+    for (size_t d = 0; any && d < n; d++)
+        if (!kept[d] && !capacity_might_fit(&plan->planner->rooms, &demands[d].want))
+            return false;
+    return any;
+}
