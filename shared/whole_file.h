@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* whole_file.h - small files that are there whole or not at all: keys, certificates, credentials
+ *
+ * Used by: scheduler, agent. Tests: tests/unit/test_certificate.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct edl_error;
+
+#define WHOLE_FILE_MAX_BYTES (64 * 1024)
+
+/* whole_file_read - the file as text; *ret is the caller's
+ * secret: refused with -EPERM when others can read it. Follows no link. Errors: -ENOENT and what
+ * else opening it gives, -E2BIG, -EINVAL (a NUL in it) */
+int whole_file_read(const char *path, bool secret, char **ret, struct edl_error *error);
+
+/* whole_file_write - replaces it; file and name are on disk when this returns */
+int whole_file_write(const char *path, const char *text, unsigned mode, struct edl_error *error);
