@@ -21,6 +21,8 @@ const struct option_spec server_option_specs[] = {
     { "token-file", 0, OPTION_TEXT, "FILE",
       "file with the token (default: $EDL_TOKEN_FILE, $EDL_TOKEN)",
       offsetof(struct common_options, token_file) },
+    { "ca", 0, OPTION_TEXT, "FILE", "certificate of an https server's authority (default: $EDL_CA)",
+      offsetof(struct common_options, ca) },
     { .name = NULL },
 };
 

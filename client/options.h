@@ -46,6 +46,7 @@ struct option_spec {
 struct common_options {
     const char *server;
     const char *token_file;
+    const char *ca;
     bool json;
     bool help;
 };

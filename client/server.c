@@ -93,7 +93,7 @@ static int explicit_token(const struct common_options *options, char **ret, stru
     return 0;
 }
 
-static int locate(const char *given, const json_t *dev, struct server *server,
+static int locate(const char *given, const char *ca, const json_t *dev, struct server *server,
                   struct edl_error *error)
 {
     const char *dev_base = json_string_value(json_object_get(dev, "server"));
@@ -106,6 +106,8 @@ static int locate(const char *given, const json_t *dev, struct server *server,
                                 "or export EDL_SERVER=URL");
     }
     server->base = base_from(given != NULL ? given : dev_base);
+    if (ca != NULL)
+        server->ca = xstrdup(ca);
     if (server->token == NULL && dev_base != NULL && dev_token != NULL &&
         streq(server->base, dev_base))
         return token_read(dev_token, &server->token, error);
@@ -118,6 +120,7 @@ int server_locate(const struct common_options *options, struct server *ret, stru
     json_t *dev = NULL;
     struct edl_error dev_error = { 0 };
     const char *given = options->server != NULL ? options->server : environment("EDL_SERVER");
+    const char *ca = options->ca != NULL ? options->ca : environment("EDL_CA");
     int r = explicit_token(options, &server.token, error);
 
     if (r < 0)
@@ -130,7 +133,7 @@ int server_locate(const struct common_options *options, struct server *ret, stru
             *error = dev_error;
         return dev_r;
     }
-    r = locate(given, dev, &server, error);
+    r = locate(given, ca, dev, &server, error);
     json_decref(dev);
     if (r < 0)
         server_clear(&server);
@@ -155,6 +158,8 @@ int server_open(const struct common_options *options, struct server *ret)
         server_clear(&server);
         return report_error(&error);
     }
+    if (server.ca != NULL)
+        http_client_trust(server.http, server.ca);
     *ret = server;
     return STATUS_OK;
 }
@@ -165,6 +170,7 @@ void server_clear(struct server *server)
         (void)http_client_free(server->http);
     free(server->base);
     free(server->token);
+    free(server->ca);
     *server = (struct server){ 0 };
 }
 

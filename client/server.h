@@ -13,10 +13,11 @@ struct edl_error;
 struct server {
     char *base;  /* "http://host:port" or "unix:/path", owned */
     char *token; /* NULL: none found, owned */
+    char *ca;    /* file with the authority of an https server; NULL: the system's, owned */
     struct http_client *http;
 };
 
-/* server_locate - fills base and token from the options, the environment and dev.json, in this
+/* server_locate - fills base, token and ca from the options, the environment and dev.json, in this
  * order A token found in dev.json goes only to the server named in dev.json. Errors: -ENOENT no
  * server known, -EINVAL, and what reading the token file gives. */
 int server_locate(const struct common_options *options, struct server *ret,

@@ -373,18 +373,13 @@ static int check_process(struct scheduler *scheduler, struct http_request *reque
     return check_node(scheduler, token, process->node_name, error);
 }
 
-int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
-               struct edl_error *error)
+static int check(struct scheduler *scheduler, struct http_request *request,
+                 const struct http_route *route, struct edl_error *error)
 {
-    struct scheduler *scheduler = userdata;
     const char *token = bearer(request);
     const char *node = http_request_param(request, "node");
     struct caller caller;
 
-    if (scheduler->failed)
-        return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
-    if ((route->flags & ROUTE_PUBLIC) != 0)
-        return 0;
     if (auth_caller(scheduler, request, &caller) == 1)
         return check_role(&caller, route, error);
     if (token == NULL)
@@ -396,4 +391,20 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     if ((route->flags & ROUTE_PROCESS) != 0)
         return check_process(scheduler, request, token, error);
     return unauthenticated(error);
+}
+
+int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
+               struct edl_error *error)
+{
+    struct scheduler *scheduler = userdata;
+    int r;
+
+    if (scheduler->failed)
+        return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
+    if ((route->flags & ROUTE_PUBLIC) != 0)
+        return 0;
+    r = check(scheduler, request, route, error);
+    if (r == 0)
+        http_request_proven(request); /* this connection is not cut off for others */
+    return r;
 }

@@ -27,7 +27,7 @@ struct view {
     uint64_t gpus[3]; /* granted, free, withheld */
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille;
-    uint64_t connections, waiting;
+    uint64_t connections, waiting, cut_off;
     uint64_t file_bytes[2]; /* database, wal */
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
@@ -159,7 +159,7 @@ static void write_requests(FILE *out, const char *name, const struct view *view)
             };
 
             exposition_sample(out, name, labels, ELEMENTS(labels),
-                              http_server_answers(view->scheduler->http, route, c), SCALE_ONE);
+                              listeners_answers(&view->scheduler->listeners, route, c), SCALE_ONE);
         }
 }
 
@@ -274,6 +274,8 @@ static const struct row table[] = {
     OWN("edl_http_requests_total", EXPOSE_COUNTER, write_requests,
         "Answers by route and class of status; route none: it matched no route."),
     VIEW("edl_http_connections", EXPOSE_GAUGE, connections, SCALE_ONE, "Open connections."),
+    VIEW("edl_http_cut_off_total", EXPOSE_COUNTER, cut_off, SCALE_ONE,
+         "Connections without a credential that were ended for their number or their age."),
     VIEW("edl_http_waiting", EXPOSE_GAUGE, waiting, SCALE_ONE,
          "Requests that wait for their answer: long polls, and changes before their commit."),
 
@@ -333,8 +335,9 @@ static struct view look(const struct scheduler *scheduler)
         .oldest_report_us = figures_oldest_report_us(cluster, now),
         .utilisation_ppm = cluster_utilisation_ppm(cluster),
         .max_load_permille = cluster->config.max_load_permille,
-        .connections = http_server_connections(scheduler->http),
-        .waiting = http_server_waiting(scheduler->http),
+        .connections = listeners_connections(&scheduler->listeners),
+        .waiting = listeners_waiting(&scheduler->listeners),
+        .cut_off = listeners_cut_off(&scheduler->listeners),
         .cpu_us = cpu_us(),
         .resident_bytes = resident_bytes(),
         .scheduler_started_us = scheduler->metrics.started_wall_us,

@@ -2,7 +2,6 @@
 /* options.c - edl-scheduler's command line */
 #include "scheduler/options.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -21,8 +20,11 @@ static const char usage[] =
     "The cluster's scheduler: HTTP API, state, elastic allocation.\n"
     "\n"
     "  --state-dir DIR          database and tokens (made with mode 0700)\n"
-    "  --listen ADDRESS:PORT    loopback only; port 0 takes any (default 127.0.0.1:7010)\n"
-    "  --port-file FILE         where to write host:port (default DIR/address)\n"
+    "  --listen ADDRESS:PORT    with TLS unless it is loopback; port 0 takes any\n"
+    "  --listen unix:/PATH[,mode=0660]\n"
+    "                           may be given more than once (default 127.0.0.1:7010)\n"
+    "  --name NAME              host name or address that nodes use; may be given more than once\n"
+    "  --port-file FILE         where to write the address of the first (default DIR/address)\n"
     "  --policy NAME            allocation policy (default fulfilment)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 20s)\n"
@@ -30,47 +32,32 @@ static const char usage[] =
     "\n"
     "See edl-scheduler(8).\n";
 
-static bool is_loopback(const char *address)
+static int add_listen(const char *text, struct scheduler_options *options, struct edl_error *error)
 {
-    struct in_addr v4;
-    struct in6_addr v6;
+    int r;
 
-    if (inet_pton(AF_INET, address, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+    if (options->n_listen == LISTEN_MAX)
+        return edl_error_set(error, -EINVAL, "--listen can be given %d times", LISTEN_MAX);
+    r = listen_spec_parse(text, &options->listen[options->n_listen], error);
+    if (r == 0)
+        options->n_listen++;
+    return r;
 }
 
-int options_listen(const char *text, struct scheduler_options *options, struct edl_error *error)
+/* A name of the DNS or a numeric address: it ends up in a certificate and in URLs. */
+static int add_server_name(const char *text, struct scheduler_options *options,
+                           struct edl_error *error)
 {
-    const char *colon = strrchr(text, ':');
-    char address[sizeof options->listen_address] = "";
-    uint64_t port;
-    size_t length;
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789-.:");
 
-    if (colon == NULL || parse_u64(colon + 1, &port) < 0 || port > UINT16_MAX) {
-        (void)edl_error_set(error, -EINVAL, "--listen %s is not ADDRESS:PORT", text);
-        return edl_error_remedy(error, "for example --listen 127.0.0.1:7010");
+    if (length == 0 || length > 253 || text[length] != '\0') {
+        (void)edl_error_set(error, -EINVAL, "--name %.100s is not a host name or an address", text);
+        return edl_error_remedy(error, "for example --name cluster.example.org");
     }
-    length = (size_t)(colon - text);
-    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
-        text++;
-        length -= 2;
-    }
-    if (length < sizeof address)
-        (void)snprintf(address, sizeof address, "%.*s", (int)length, text);
-    if (streq(address, "localhost"))
-        (void)snprintf(address, sizeof address, "127.0.0.1");
-    if (!is_loopback(address)) {
-        (void)
-            edl_error_set(error, -EINVAL,
-                          "--listen %.*s is not a loopback address; this version speaks plain HTTP"
-                          " and so listens on loopback only",
-                          (int)MIN_OF(length, (size_t)64), text);
-        return edl_error_remedy(
-            error, "use 127.0.0.1 or [::1]; from another machine, come through a tunnel: ssh -L");
-    }
-    (void)snprintf(options->listen_address, sizeof options->listen_address, "%s", address);
-    options->listen_port = (uint16_t)port;
+    if (options->n_names == SERVER_NAMES_MAX)
+        return edl_error_set(error, -EINVAL, "--name can be given %d times", SERVER_NAMES_MAX);
+    options->names[options->n_names++] = text;
     return 0;
 }
 
@@ -135,8 +122,9 @@ static const struct {
     const char *name;
     int (*set)(const char *text, struct scheduler_options *options, struct edl_error *error);
 } settings[] = {
-    { "state-dir", set_state_dir }, { "listen", options_listen }, { "port-file", set_port_file },
-    { "policy", set_policy },       { "max-load", set_max_load }, { "lease", set_lease },
+    { "state-dir", set_state_dir }, { "listen", add_listen }, { "name", add_server_name },
+    { "port-file", set_port_file }, { "policy", set_policy }, { "max-load", set_max_load },
+    { "lease", set_lease },
 };
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
@@ -145,6 +133,9 @@ static int finish(struct scheduler_options *options, struct edl_error *error)
         (void)edl_error_set(error, -EINVAL, "--state-dir is missing");
         return edl_error_remedy(error, "for example --state-dir /var/lib/edl/scheduler");
     }
+    if (options->n_listen == 0)
+        options->listen[options->n_listen++] =
+            (struct listen_spec){ .address = "127.0.0.1", .port = 7010 };
     if (options->port_file[0] == '\0')
         (void)snprintf(options->port_file, sizeof options->port_file, "%s/address",
                        options->state_dir);
@@ -156,8 +147,6 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
 {
     struct option longs[ELEMENTS(settings) + 3] = { 0 };
     struct scheduler_options options = {
-        .listen_address = "127.0.0.1",
-        .listen_port = 7010,
         .policy = &policy_fulfilment,
         .max_load_permille = 970,
         .lease_us = 20 * USEC_PER_SEC,

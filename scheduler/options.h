@@ -3,16 +3,23 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "scheduler/listen_spec.h"
 
 struct edl_error;
 struct policy;
 
+#define SERVER_NAMES_MAX 16
+
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
     char port_file[4096];
-    char listen_address[64]; /* numeric, loopback */
-    uint16_t listen_port;    /* 0: any */
+    struct listen_spec listen[LISTEN_MAX];
+    size_t n_listen;
+    const char *names[SERVER_NAMES_MAX]; /* borrowed from argv; what nodes reach this machine by */
+    size_t n_names;
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
@@ -22,7 +29,3 @@ struct scheduler_options {
  * *ret_done: --help or --version was asked for and printed. Errors: -EINVAL with remedy. */
 int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
                   struct edl_error *error);
-
-/* options_listen - "127.0.0.1:7010", "[::1]:0", "localhost:7010"; refuses whatever is not loopback
- */
-int options_listen(const char *text, struct scheduler_options *options, struct edl_error *error);

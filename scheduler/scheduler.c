@@ -28,8 +28,6 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-/* Every agent keeps one long poll and one report open, every waiting process one call. */
-#define MAX_CONNECTIONS 4096
 #define LEASE_MARGIN_MIN_US USEC_PER_SEC
 #define LEASE_MARGIN_MAX_US (10 * USEC_PER_SEC)
 
@@ -139,42 +137,25 @@ static int restore(struct scheduler *scheduler, struct edl_error *error)
 
 /* --- listening --- */
 
+/* "127.0.0.1:7010" as ever, or a whole URL where that would not do. */
 static int write_port_file(const struct scheduler *scheduler, struct edl_error *error)
 {
     const char *path = scheduler->options.port_file;
-    const char *address = scheduler->options.listen_address;
-    bool v6 = strchr(address, ':') != NULL;
+    const struct listen_spec *first = &scheduler->listeners.specs[0];
+    char url[LISTEN_URL_MAX];
     char temporary[4200];
     _cleanup_fclose_ FILE *file = NULL;
 
+    listen_spec_url(first, NULL, url, sizeof url);
     (void)snprintf(temporary, sizeof temporary, "%s.new", path);
     file = fopen(temporary, "we");
     if (file == NULL)
         return edl_error_errno(error, -errno, "writing %s", temporary);
     errno = EIO; /* for a short write */
-    if (fprintf(file, v6 ? "[%s]:%u\n" : "%s:%u\n", address, scheduler->port) < 0 ||
+    if (fprintf(file, "%s\n", first->is_unix || first->tls ? url : url + strlen("http://")) < 0 ||
         fflush(file) != 0 || rename(temporary, path) == -1)
         return edl_error_errno(error, -errno, "writing %s", path);
     return 0;
-}
-
-static int listen_http(struct scheduler *scheduler, struct edl_error *error)
-{
-    struct http_server_config config = {
-        .userdata = scheduler,
-        .authorise = auth_check,
-        .dispatch = dispatch,
-        .max_connections = MAX_CONNECTIONS,
-    };
-    int r;
-
-    config.listen_fd = http_listen_tcp(scheduler->options.listen_address,
-                                       scheduler->options.listen_port, &scheduler->port, error);
-    if (config.listen_fd < 0)
-        return config.listen_fd;
-    config.routes = routes(&config.n_routes);
-    r = http_server_new(scheduler->event, &config, &scheduler->http, error);
-    return r < 0 ? r : write_port_file(scheduler, error);
 }
 
 /* --- life --- */
@@ -228,7 +209,9 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = metrics_init(scheduler, error);
     if (r == 0)
-        r = listen_http(scheduler, error);
+        r = listeners_open(scheduler, error);
+    if (r == 0)
+        r = write_port_file(scheduler, error);
     if (r == 0)
         scheduler_touch(
             scheduler); /* what the restart brought about is stored, and the timer armed */
@@ -256,7 +239,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)
         return NULL;
-    (void)http_server_free(scheduler->http); /* answers 503 to what still waits */
+    listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
     turn_done(scheduler);
     dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);
@@ -280,10 +263,9 @@ int scheduler_run(struct scheduler *scheduler)
 {
     int r;
 
-    log_info("listening on %s port %u; %u nodes, %u jobs known; policy %s",
-             scheduler->options.listen_address, scheduler->port,
-             HASH_COUNT(scheduler->cluster->nodes), HASH_COUNT(scheduler->cluster->jobs),
-             scheduler->options.policy->name);
+    listeners_log(&scheduler->listeners);
+    log_info("%u nodes, %u jobs known; policy %s", HASH_COUNT(scheduler->cluster->nodes),
+             HASH_COUNT(scheduler->cluster->jobs), scheduler->options.policy->name);
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(scheduler->event);
     (void)sd_notify(0, "STOPPING=1");

@@ -14,12 +14,12 @@
 
 #include "scheduler/core/cluster.h"
 #include "scheduler/metrics.h"
+#include "scheduler/listeners.h"
 #include "scheduler/options.h"
 #include "scheduler/waiters.h"
 
 struct edl_error;
 struct http_request;
-struct http_server;
 struct keyed;
 struct later;
 struct log_hub;
@@ -33,13 +33,13 @@ struct users;
 
 struct scheduler {
     struct scheduler_options options;
-    sd_event *event;          /* owned */
-    struct store *store;      /* owned */
-    struct cluster *cluster;  /* owned */
-    struct http_server *http; /* owned */
-    struct log_hub *logs;     /* owned */
-    struct users *users;      /* owned */
-    struct peers *peers;      /* owned; accounts that called over the Unix socket */
+    sd_event *event;         /* owned */
+    struct store *store;     /* owned */
+    struct cluster *cluster; /* owned */
+    struct listeners listeners;
+    struct log_hub *logs; /* owned */
+    struct users *users;  /* owned */
+    struct peers *peers;  /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
     struct held *answers;       /* owned list: requests to answer after the commit */
@@ -53,8 +53,7 @@ struct scheduler {
     bool turn_wanted;           /* the core is ahead of the database */
     bool committed;             /* a turn of this run is on disk */
     bool failed; /* a commit failed: memory and disk differ, nothing is answered any more */
-    uint16_t port;
-    int lock_fd;          /* owned; the state directory is ours while it is open */
+    int lock_fd; /* owned; the state directory is ours while it is open */
     uint64_t orders_base; /* random; versions of another run cannot be taken for this run's */
     uint64_t n_joins;
     char admin_token[TOKEN_HEX + 1];

@@ -248,6 +248,11 @@ struct http_async *http_async_free(struct http_async *async)
     return NULL;
 }
 
+void http_async_trust(struct http_async *async, const char *ca_path)
+{
+    http_base_trust(&async->base, ca_path);
+}
+
 int http_async_start(struct http_async *async, const struct http_call *call,
                      http_answer_fn on_answer, void *userdata, struct http_async_call **ret_call,
                      struct edl_error *error)

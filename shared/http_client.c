@@ -47,8 +47,12 @@ int http_answer_error(const struct http_answer *answer, struct edl_error *error)
     const char *remedy;
     int code;
 
-    if (answer->failure != 0)
-        return edl_error_set(error, answer->failure, "%s", answer->text);
+    if (answer->failure != 0) {
+        (void)edl_error_set(error, answer->failure, "%s", answer->text);
+        if (answer->remedy[0] != '\0')
+            (void)edl_error_remedy(error, "%s", answer->remedy);
+        return answer->failure;
+    }
     if (answer->status < 300)
         return 0;
     code = status_code(answer->status);
@@ -93,6 +97,11 @@ struct http_client *http_client_free(struct http_client *client)
     http_base_clear(&client->base);
     free(client);
     return NULL;
+}
+
+void http_client_trust(struct http_client *client, const char *ca_path)
+{
+    http_base_trust(&client->base, ca_path);
 }
 
 int http_client_call(struct http_client *client, const struct http_call *call,

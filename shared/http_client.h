@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_client.h - HTTP calls: blocking for commands and trainers, on the event loop for daemons
  *
- * libcurl, named in shared/http_*.c only. Base is "http://host:port" or "unix:/path/to/socket". */
+ * libcurl, named in shared/http_*.c only. Base is "https://host:port", "http://host:port" or
+ * "unix:/path/to/socket". Of an https server the certificate is checked, always. */
 #pragma once
 
 #include <jansson.h>
@@ -22,7 +23,8 @@ struct http_answer {
     json_t *json;
     char *body;
     size_t body_size;
-    char text[256]; /* transport failure in words */
+    char text[256];   /* transport failure in words */
+    char remedy[160]; /* what to do about it, "" when nothing can be said */
 };
 
 struct http_call {
@@ -49,6 +51,10 @@ struct http_client;
 int http_client_new(const char *base, struct http_client **ret, struct edl_error *error);
 struct http_client *http_client_free(struct http_client *client);
 
+/* http_client_trust - believe https servers of this authority (a PEM file) and of no other; without
+ * it the authorities of the system are believed */
+void http_client_trust(struct http_client *client, const char *ca_path);
+
 /* http_client_call - blocks; ret_answer is always valid (clear it). Returns ret_answer->failure. */
 int http_client_call(struct http_client *client, const struct http_call *call,
                      struct http_answer *ret_answer);
@@ -60,9 +66,15 @@ typedef void (*http_answer_fn)(const struct http_answer *answer, void *userdata)
 int http_async_new(sd_event *event, const char *base, struct http_async **ret,
                    struct edl_error *error);
 struct http_async *http_async_free(struct http_async *async); /* cancels all, no callbacks */
+void http_async_trust(struct http_async *async, const char *ca_path); /* as http_client_trust */
 
 /* http_async_start - arguments are copied; on_answer is called exactly once unless cancelled */
 int http_async_start(struct http_async *async, const struct http_call *call,
                      http_answer_fn on_answer, void *userdata, struct http_async_call **ret_call,
                      struct edl_error *error);
 void http_async_cancel(struct http_async_call *call); /* NULL is accepted */
+
+/* http_peer_chain - the certificates that an https server shows, as PEM text, the caller's
+ * Nothing is checked, and nothing is sent: for whoever knows what to look for in them
+ * (certificate_pick). Blocks for 10 s at most. EDL_EUNREACHABLE */
+int http_peer_chain(const char *base, char **ret, struct edl_error *error);

@@ -4,6 +4,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/http_trust.h"
 #include "shared/macro.h"
 
 #include <sys/socket.h>
@@ -17,6 +18,9 @@
 
 int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error)
 {
+    size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+                    : strncmp(text, "https://", 8) == 0 ? 8
+                                                        : 0;
     size_t length;
 
     if (strncmp(text, "unix:/", 6) == 0) {
@@ -26,14 +30,13 @@ int http_base_parse(const char *text, struct http_base *ret, struct edl_error *e
                                    .socket_path = xstrdup(text + 5) };
         return 0;
     }
-    if (strncmp(text, "http://", 7) != 0 || text[7] == '\0' ||
-        strpbrk(text, " \t\r\n?#@") != NULL) {
+    if (scheme == 0 || text[scheme] == '\0' || strpbrk(text, " \t\r\n?#@") != NULL) {
         (void)edl_error_set(error, -EINVAL, "\"%s\" is not the address of a server", text);
-        (void)edl_error_remedy(error, "give http://HOST:PORT or unix:/PATH");
+        (void)edl_error_remedy(error, "give https://HOST:PORT, http://HOST:PORT or unix:/PATH");
         return -EINVAL;
     }
     length = strlen(text);
-    while (length > 8 && text[length - 1] == '/')
+    while (length > scheme + 1 && text[length - 1] == '/')
         length--;
     *ret = (struct http_base){ .url = strndup(text, length) };
     if (ret->url == NULL)
@@ -41,10 +44,17 @@ int http_base_parse(const char *text, struct http_base *ret, struct edl_error *e
     return 0;
 }
 
+void http_base_trust(struct http_base *base, const char *ca_path)
+{
+    free(base->ca_path);
+    base->ca_path = xstrdup(ca_path);
+}
+
 void http_base_clear(struct http_base *base)
 {
     free(base->url);
     free(base->socket_path);
+    free(base->ca_path);
     *base = (struct http_base){ 0 };
 }
 
@@ -167,7 +177,7 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
 
     (void)curl_easy_setopt(easy, CURLOPT_URL, exchange->url);
     (void)curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, exchange->base->socket_path);
-    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+    http_trust_set(easy, exchange->base);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_PROXY, "");
@@ -259,6 +269,8 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
     if (result != CURLE_OK) {
         ret_answer->failure = failure_code(exchange, result);
         ret_answer->sent = was_connected(exchange);
+        http_trust_explain(exchange->easy, base, result, exchange->text, sizeof exchange->text,
+                           ret_answer->remedy, sizeof ret_answer->remedy);
         (void)snprintf(ret_answer->text, sizeof ret_answer->text, "%s%.100s: %.140s",
                        base->socket_path != NULL ? "unix:" : "",
                        base->socket_path != NULL ? base->socket_path : base->url,

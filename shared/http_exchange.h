@@ -11,8 +11,9 @@
 #include <stdbool.h>
 
 struct http_base {
-    char *url;         /* owned: "http://host:port", no '/' at the end */
+    char *url;         /* owned: "https://host:port", no '/' at the end */
     char *socket_path; /* owned; NULL for TCP */
+    char *ca_path;     /* owned; the one authority that is believed; NULL: the system's */
 };
 
 struct http_exchange {
@@ -30,6 +31,7 @@ struct http_exchange {
 };
 
 int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error);
+void http_base_trust(struct http_base *base, const char *ca_path);
 void http_base_clear(struct http_base *base);
 
 /* http_exchange_init - prepares easy for the call; exchange must not move until it is cleared */

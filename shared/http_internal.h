@@ -26,7 +26,10 @@ struct http_pair {
     const char *value;
 };
 
+struct http_guard;
+
 struct http_server {
+    struct http_guard *guard;   /* owned; NULL: no limits */
     sd_event_source *io_source; /* owned */
     sd_event_source *timer;     /* owned */
     struct MHD_Daemon *daemon;  /* owned */

@@ -186,14 +186,6 @@ const char *http_request_body(const struct http_request *request, size_t *ret_si
     return request->body != NULL ? request->body : "";
 }
 
-int http_request_peer_fd(const struct http_request *request)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-    return info != NULL ? info->connect_fd : -EBADF;
-}
-
 const struct http_route *http_request_route(const struct http_request *request)
 {
     return request->route;

@@ -13,6 +13,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/http_guard.h"
 #include "shared/macro.h"
 
 #include <assert.h>
@@ -27,7 +28,13 @@ enum {
     CONNECTION_MEMORY_BYTES = 64 * 1024,
     CLOSING_TURNS = 32,
     TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
+    FRESH_SHARE = 4,          /* of the connections, for those without a credential */
+    FRESH_ADDRESS_SHARE = 16,
+    FRESH_LEAST = 8,
 };
+
+/* TLS 1.2 and 1.3 with forward secrecy; nothing below 128 bits. */
+#define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:%SERVER_PRECEDENCE"
 
 static void run_daemon(struct http_server *server)
 {
@@ -89,6 +96,25 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
     if (*state != NULL)
         http_request_done(*state);
     *state = NULL;
+}
+
+static void on_connection(void *userdata, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http_server *server = userdata;
+    const union MHD_ConnectionInfo *fd, *address;
+
+    if (server->guard == NULL)
+        return;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        http_guard_close(server->guard, *context);
+        *context = NULL;
+        return;
+    }
+    fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *context = http_guard_open(server->guard, fd->connect_fd,
+                               address != NULL ? address->client_addr : NULL);
 }
 
 static enum MHD_Result queue_answer(struct http_request *request)
@@ -172,19 +198,43 @@ void http_request_detach(struct http_request *request)
 static int start_daemon(struct http_server *server, struct edl_error *error)
 {
     const struct http_server_config *config = &server->config;
+    bool tls = config->tls_certificates != NULL;
+    struct MHD_OptionItem tls_items[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_certificates },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES },
+        { MHD_OPTION_END, 0, NULL },
+    };
 
     server->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
-                         server, MHD_OPTION_LISTEN_SOCKET, config->listen_fd,
-                         MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0,
+                         NULL, NULL, on_request, server, MHD_OPTION_ARRAY,
+                         tls ? tls_items : &tls_items[ELEMENTS(tls_items) - 1],
+                         MHD_OPTION_LISTEN_SOCKET, config->listen_fd, MHD_OPTION_URI_LOG_CALLBACK,
+                         on_target, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
                          MHD_OPTION_CONNECTION_LIMIT, config->max_connections + SPARE_CONNECTIONS,
                          MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES,
                          MHD_OPTION_END);
     if (server->daemon == NULL)
-        return edl_error_set(error, -EIO, "cannot start the HTTP server");
+        return edl_error_set(error, -EIO, "cannot start the HTTP server%s",
+                             tls ? ": its certificate or key is not taken" : "");
     return 0;
+}
+
+static int add_guard(struct http_server *server, sd_event *event, struct edl_error *error)
+{
+    unsigned most = server->config.max_connections;
+    struct http_guard_limits limits = {
+        .fresh = MAX_OF(most / FRESH_SHARE, (unsigned)FRESH_LEAST),
+        .fresh_per_address = MAX_OF(most / FRESH_ADDRESS_SHARE, (unsigned)FRESH_LEAST),
+        .fresh_us = server->config.fresh_timeout_s * USEC_PER_SEC,
+    };
+
+    if (limits.fresh_us == 0)
+        return 0;
+    return http_guard_new(event, &limits, &server->guard, error);
 }
 
 static int add_sources(struct http_server *server, sd_event *event, struct edl_error *error)
@@ -222,8 +272,11 @@ int http_server_new(sd_event *event, const struct http_server_config *config,
     if (server->config.idle_timeout_s == 0)
         server->config.idle_timeout_s = DEFAULT_IDLE_S;
     server->answers = xcalloc((config->n_routes + 1) * HTTP_STATUS_CLASSES, sizeof(uint64_t));
-    if (getrandom(&server->id_prefix, sizeof server->id_prefix, 0) == -1) {
+    if (getrandom(&server->id_prefix, sizeof server->id_prefix, 0) == -1)
         r = edl_error_errno(error, -errno, "cannot get random bytes");
+    else
+        r = add_guard(server, event, error);
+    if (r < 0) {
         (void)safe_close(config->listen_fd);
         (void)http_server_free(server);
         return r;
@@ -269,6 +322,7 @@ struct http_server *http_server_free(struct http_server *server)
             run_daemon(server); /* never blocks; gives the last answers their chance */
         MHD_stop_daemon(server->daemon);
     }
+    (void)http_guard_free(server->guard);
     free(server->answers);
     free(server);
     return NULL;
@@ -292,4 +346,9 @@ uint64_t http_server_answers(const struct http_server *server, size_t route, uns
     if (route > server->config.n_routes || status_class < 1 || status_class > HTTP_STATUS_CLASSES)
         return 0;
     return server->answers[route * HTTP_STATUS_CLASSES + status_class - 1];
+}
+
+uint64_t http_server_cut_off(const struct http_server *server)
+{
+    return server->guard != NULL ? http_guard_cut_off(server->guard) : 0;
 }

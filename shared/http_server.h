@@ -55,6 +55,12 @@ struct http_server_config {
     void (*dispatch)(struct http_request *request, const struct http_route *route, void *userdata);
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
+    /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at
+     * most, one address a sixteenth, each for so long. 0: no such limits. */
+    unsigned fresh_timeout_s;
+    /* PEM; both or none: TLS or plain HTTP. Borrowed. The server's own certificate first. */
+    const char *tls_certificates;
+    const char *tls_key;
 };
 
 int http_server_new(sd_event *event, const struct http_server_config *config,
@@ -71,6 +77,7 @@ unsigned http_server_waiting(const struct http_server *server); /* deferred requ
 /* http_server_answers - of a route, by its place in config.routes; n_routes: of what matched none.
  * status_class: 1 for 1xx .. 5 for 5xx */
 uint64_t http_server_answers(const struct http_server *server, size_t route, unsigned status_class);
+uint64_t http_server_cut_off(const struct http_server *server); /* connections, for those limits */
 
 /* What came in. All borrowed until the answer. */
 const char *http_request_method(const struct http_request *request);
@@ -85,6 +92,15 @@ const char *http_request_header(const struct http_request *request, const char *
 const char *http_request_body(const struct http_request *request, size_t *ret_size);
 int http_request_peer_fd(const struct http_request *request); /* SO_PEERCRED on a Unix socket */
 const struct http_route *http_request_route(const struct http_request *request); /* that matched */
+/* http_request_repeats - whether a header is there more than once: readers of it may differ */
+bool http_request_repeats(const struct http_request *request, const char *name);
+/* http_request_peer - who is at the other end, for people: "10.0.0.7", "uid 1000" on a Unix socket
+ */
+#define HTTP_PEER_MAX 64
+const char *http_request_peer(const struct http_request *request, char ret[HTTP_PEER_MAX]);
+bool http_request_is_local(const struct http_request *request); /* Unix socket or loopback */
+/* http_request_proven - the peer has shown a credential: see http_server_config.fresh_timeout_s */
+void http_request_proven(struct http_request *request);
 void http_request_set_data(struct http_request *request, void *data);
 void *http_request_data(const struct http_request *request);
 

@@ -19,7 +19,8 @@
 
 static void start(struct live *live)
 {
-    struct scheduler_options options = { .listen_address = "127.0.0.1",
+    struct scheduler_options options = { .listen = { { .address = "127.0.0.1" } },
+                                         .n_listen = 1,
                                          .policy = &policy_fulfilment,
                                          .max_load_permille = 1000,
                                          .lease_us = 20 * USEC_PER_SEC };
@@ -30,7 +31,8 @@ static void start(struct live *live)
     (void)snprintf(options.port_file, sizeof options.port_file, "%s/address", live->folder);
     if (scheduler_new(&options, &live->scheduler, &error) < 0)
         fail_msg("%s", error.text);
-    (void)snprintf(base, sizeof base, "http://127.0.0.1:%u", live->scheduler->port);
+    (void)snprintf(base, sizeof base, "http://127.0.0.1:%u",
+                   live->scheduler->listeners.specs[0].port);
     if (http_async_new(live->scheduler->event, base, &live->async, &error) < 0)
         fail_msg("%s", error.text);
 }

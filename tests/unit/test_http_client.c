@@ -96,7 +96,7 @@ static void test_bad_calls(void **state)
         { .method = "GET", .path = "/hello", .bearer_token = "a\r\nX: y" },
         { .method = "GET", .path = "/hello", .headers = { "A: b\nC: d" } },
     };
-    static const char *const bases[] = { "",        "localhost:1", "https://x:1",
+    static const char *const bases[] = { "",        "localhost:1", "https://",
                                          "http://", "unix:x",      "http://a b" };
     struct fixture *f = *state;
     struct edl_error error = { 0 };

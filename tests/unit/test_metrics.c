@@ -142,7 +142,8 @@ struct fixture {
 static int set_up(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof *f);
-    struct scheduler_options options = { .listen_address = "127.0.0.1",
+    struct scheduler_options options = { .listen = { { .address = "127.0.0.1" } },
+                                         .n_listen = 1,
                                          .policy = &policy_fulfilment,
                                          .max_load_permille = 970,
                                          .lease_us = 20 * USEC_PER_SEC };

@@ -79,7 +79,7 @@ static void test_reads_know_nothing_of_a_commit_that_fails(void **state)
 static int raw_connect(const struct live *live)
 {
     struct sockaddr_in to = { .sin_family = AF_INET,
-                              .sin_port = htons(live->scheduler->port),
+                              .sin_port = htons(live->scheduler->listeners.specs[0].port),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listeners.h - the servers of a scheduler: one for each --listen, all with the same routes */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/listen_spec.h"
+#include "scheduler/tls_files.h"
+
+struct edl_error;
+struct http_server;
+struct scheduler;
+
+#define LISTEN_URL_MAX 160
+
+struct listeners {
+    struct http_server *servers[LISTEN_MAX]; /* owned */
+    struct listen_spec specs[LISTEN_MAX];    /* with the ports that were taken */
+    size_t n;
+    struct tls_files tls;     /* owned; empty when none of them speaks TLS */
+    char url[LISTEN_URL_MAX]; /* how nodes reach this scheduler; "" when only by a Unix socket */
+};
+
+/* listeners_open - listens at every place of the options, or at none
+ * The certificate is on disk before anybody sees it. The files that this process may have open are
+ * raised to what the system allows, and the servers take no more connections than fit. */
+int listeners_open(struct scheduler *scheduler, struct edl_error *error);
+
+/* listeners_log - tells where, and of which authority */
+void listeners_log(const struct listeners *listeners);
+
+/* listeners_close - answers 503 to what still waits */
+void listeners_close(struct listeners *listeners);
+
+/* What operators watch, in sum. route and status_class as in http_server_answers. */
+uint64_t listeners_connections(const struct listeners *listeners);
+uint64_t listeners_waiting(const struct listeners *listeners);
+uint64_t listeners_cut_off(const struct listeners *listeners);
+uint64_t listeners_answers(const struct listeners *listeners, size_t route, unsigned status_class);

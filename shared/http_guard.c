@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_guard.c - connections that have not shown a credential: few, and not for long */
+#include "shared/http_guard.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define TIMER_ACCURACY_US (50 * USEC_PER_MSEC)
+
+/* An IPv4 address as it is mapped into IPv6; of IPv6 the half that one site has to itself. */
+struct origin_key {
+    uint8_t bytes[16];
+};
+
+struct origin {
+    struct origin_key key;
+    unsigned fresh;
+    UT_hash_handle hh;
+};
+
+struct http_guarded {
+    int fd; /* borrowed */
+    bool fresh;
+    uint64_t since_us;     /* CLOCK_MONOTONIC */
+    struct origin *origin; /* NULL: not counted by address */
+    struct http_guarded *prev, *next;
+};
+
+struct http_guard {
+    struct http_guard_limits limits;
+    sd_event *event;           /* owned reference */
+    sd_event_source *timer;    /* owned; the oldest one's end */
+    struct http_guarded *list; /* the fresh ones, oldest first */
+    struct origin *origins;    /* uthash */
+    unsigned fresh;
+    uint64_t cut_off;
+};
+
+/* --- addresses --- */
+
+/* false: not to be counted by address */
+static bool key_of(const struct sockaddr *address, struct origin_key *ret)
+{
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+
+    *ret = (struct origin_key){ 0 };
+    if (address != NULL && address->sa_family == AF_INET) {
+        ret->bytes[10] = ret->bytes[11] = 0xff;
+        memcpy(ret->bytes + 12, &v4->sin_addr, 4);
+        return ntohl(v4->sin_addr.s_addr) >> 24 != 127;
+    }
+    if (address != NULL && address->sa_family == AF_INET6) {
+        memcpy(ret->bytes, &v6->sin6_addr, 8);
+        return !IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    }
+    return false;
+}
+
+static struct origin *origin_of(struct http_guard *guard, const struct sockaddr *address)
+{
+    struct origin *origin;
+    struct origin_key key;
+
+    if (!key_of(address, &key))
+        return NULL;
+    HASH_FIND(hh, guard->origins, &key, sizeof key, origin);
+    if (origin != NULL)
+        return origin;
+    origin = xcalloc(1, sizeof *origin);
+    origin->key = key;
+    HASH_ADD(hh, guard->origins, key, sizeof origin->key, origin);
+    return origin;
+}
+
+/* --- who is fresh --- */
+
+static void arm(struct http_guard *guard)
+{
+    if (guard->list == NULL) {
+        (void)sd_event_source_set_enabled(guard->timer, SD_EVENT_OFF);
+        return;
+    }
+    (void)sd_event_source_set_time(guard->timer, guard->list->since_us + guard->limits.fresh_us);
+    (void)sd_event_source_set_enabled(guard->timer, SD_EVENT_ONESHOT);
+}
+
+static void forget(struct http_guard *guard, struct http_guarded *connection)
+{
+    struct origin *origin = TAKE_PTR(connection->origin);
+
+    if (!connection->fresh)
+        return;
+    connection->fresh = false;
+    DL_DELETE(guard->list, connection);
+    guard->fresh--;
+    if (origin != NULL && --origin->fresh == 0) {
+        HASH_DEL(guard->origins, origin);
+        free(origin);
+    }
+}
+
+/* Its owner finds it at its end, and closes it as it would if the peer had left. */
+static void cut_off(struct http_guard *guard, struct http_guarded *connection)
+{
+    forget(guard, connection);
+    guard->cut_off++;
+    (void)shutdown(connection->fd, SHUT_RDWR);
+}
+
+static struct http_guarded *oldest_of(const struct http_guard *guard, const struct origin *origin)
+{
+    struct http_guarded *connection;
+
+    DL_FOREACH(guard->list, connection)
+    {
+        if (connection->origin == origin)
+            return connection;
+    }
+    return NULL;
+}
+
+static int on_timer(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    struct http_guard *guard = userdata;
+    uint64_t now_us;
+
+    (void)source;
+    (void)time_us;
+    if (sd_event_now(guard->event, CLOCK_MONOTONIC, &now_us) < 0)
+        return 0;
+    while (guard->list != NULL && guard->list->since_us + guard->limits.fresh_us <= now_us)
+        cut_off(guard, guard->list);
+    arm(guard);
+    return 0;
+}
+
+int http_guard_new(sd_event *event, const struct http_guard_limits *limits, struct http_guard **ret,
+                   struct edl_error *error)
+{
+    struct http_guard *guard = xcalloc(1, sizeof *guard);
+    int r;
+
+    guard->limits = *limits;
+    guard->event = sd_event_ref(event);
+    r = sd_event_add_time(event, &guard->timer, CLOCK_MONOTONIC, 0, TIMER_ACCURACY_US, on_timer,
+                          guard);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(guard->timer, SD_EVENT_OFF);
+    if (r < 0) {
+        (void)http_guard_free(guard);
+        return edl_error_errno(error, r, "cannot put the limits on the event loop");
+    }
+    (void)sd_event_source_set_description(guard->timer, "http-guard");
+    *ret = guard;
+    return 0;
+}
+
+struct http_guard *http_guard_free(struct http_guard *guard)
+{
+    if (guard == NULL)
+        return NULL;
+    (void)sd_event_source_disable_unref(guard->timer);
+    (void)sd_event_unref(guard->event);
+    free(guard);
+    return NULL;
+}
+
+struct http_guarded *http_guard_open(struct http_guard *guard, int fd,
+                                     const struct sockaddr *address)
+{
+    struct http_guarded *connection = xcalloc(1, sizeof *connection);
+    struct origin *origin = origin_of(guard, address);
+
+    connection->fd = fd;
+    connection->fresh = true;
+    connection->origin = origin;
+    (void)sd_event_now(guard->event, CLOCK_MONOTONIC, &connection->since_us);
+    if (origin != NULL)
+        origin->fresh++; /* before any is cut off: an origin without connections is freed */
+    DL_APPEND(guard->list, connection);
+    guard->fresh++;
+    if (origin != NULL && origin->fresh > guard->limits.fresh_per_address)
+        cut_off(guard, oldest_of(guard, origin));
+    else if (guard->fresh > guard->limits.fresh)
+        cut_off(guard, guard->list);
+    arm(guard);
+    return connection;
+}
+
+void http_guard_prove(struct http_guard *guard, struct http_guarded *connection)
+{
+    forget(guard, connection);
+    arm(guard);
+}
+
+void http_guard_close(struct http_guard *guard, struct http_guarded *connection)
+{
+    forget(guard, connection);
+    arm(guard);
+    free(connection);
+}
+
+unsigned http_guard_fresh(const struct http_guard *guard)
+{
+    return guard->fresh;
+}
+
+uint64_t http_guard_cut_off(const struct http_guard *guard)
+{
+    return guard->cut_off;
+}
