@@ -78,6 +78,14 @@ void api_job_events(struct http_request *request, void *userdata);
 void api_job_logs(struct http_request *request, void *userdata);
 void api_node_logs(struct http_request *request, void *userdata);
 
+/* api_check_node_name - -EINVAL */
+int api_check_node_name(const char *name, struct edl_error *error);
+
+/* api_join_tokens.c */
+void api_join_token_make(struct http_request *request, void *userdata);
+void api_join_tokens_list(struct http_request *request, void *userdata);
+void api_join_token_revoke(struct http_request *request, void *userdata);
+
 /* api_nodes.c */
 void api_node_join(struct http_request *request, void *userdata);
 void api_node_report(struct http_request *request, void *userdata);

@@ -10,6 +10,7 @@
 #include "scheduler/api_forecast.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
+#include "scheduler/join_tokens.h"
 #include "scheduler/node_json.h"
 #include "scheduler/orders.h"
 #include "scheduler/precondition.h"
@@ -22,7 +23,7 @@
 
 /* --- what an agent says of its node --- */
 
-static int check_node_name(const char *name, struct edl_error *error)
+int api_check_node_name(const char *name, struct edl_error *error)
 {
     bool good = isalnum((unsigned char)name[0]) != 0;
 
@@ -35,50 +36,108 @@ static int check_node_name(const char *name, struct edl_error *error)
     return edl_error_remedy(error, "letters, digits, '-', '.' and '_', a letter or digit first");
 }
 
-static int join(struct scheduler *scheduler, const json_t *body, char *ret_credential,
-                struct node **ret_node, struct edl_error *error)
-{
-    struct body_field must = { .object = body, .at = "", .required = true };
-    struct node_offer offer = { 0 };
-    const char *name;
-    char hash[65];
-    bool known;
-    int r = body_string(&must, "node", NODE_NAME_MAX, &name, error);
+/* What joins, and with what. */
+struct join {
+    const char *name; /* borrowed from the body */
+    struct node_offer offer;
+    char credential[TOKEN_HEX + 1], hash[65];
+    bool made_here;                   /* the credential: it goes out with the answer */
+    const struct stored_token *token; /* one-time; NULL: another credential of the caller */
+    bool again;                       /* the answer to the same join was lost */
+    struct node *node;
+};
 
-    if (r == 0)
-        r = check_node_name(name, error);
-    if (r == 0)
-        r = node_offer_from_json(body, &offer, error);
-    if (r == 0)
-        r = auth_make_token(ret_credential, error);
-    if (r == 0)
-        r = auth_hash(ret_credential, hash, error);
+/* An agent makes its credential itself and keeps it before it asks: then it can ask again. */
+static int read_credential(const json_t *body, struct join *join, struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+    const char *given = NULL;
+    int r = body_string(&may, "credential", TOKEN_HEX, &given, error);
+
     if (r < 0)
         return r;
-    known = cluster_node(scheduler->cluster, name) != NULL;
-    r = cluster_join_node(scheduler->cluster, name, hash, &offer, clock_instant(), ret_node, error);
-    if (r == 0 && !known) /* never a version that an earlier node of this name had */
-        (*ret_node)->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
-    return r;
+    join->made_here = given == NULL;
+    if (given == NULL)
+        return auth_make_token(join->credential, error);
+    if (strlen(given) != TOKEN_HEX || strspn(given, "0123456789abcdef") != TOKEN_HEX)
+        return edl_error_at(error, -EINVAL, "/credential",
+                            "a credential is %d hex digits, 32 random bytes", TOKEN_HEX);
+    (void)snprintf(join->credential, sizeof join->credential, "%s", given);
+    return 0;
+}
+
+static int read_join(const json_t *body, struct join *join, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    int r = body_string(&must, "node", NODE_NAME_MAX, &join->name, error);
+
+    if (r == 0)
+        r = api_check_node_name(join->name, error);
+    if (r == 0)
+        r = node_offer_from_json(body, &join->offer, error);
+    if (r == 0)
+        r = read_credential(body, join, error);
+    return r == 0 ? auth_hash(join->credential, join->hash, error) : r;
+}
+
+static int check_token(struct scheduler *scheduler, const struct http_request *request,
+                       struct join *join, struct edl_error *error)
+{
+    int r = join_tokens_check(scheduler, join->token, join->name, join->hash,
+                              clock_read_us(CLOCK_REALTIME), error);
+
+    join->node = cluster_node(scheduler->cluster, join->name);
+    join->again = r == 1;
+    if (r == 1 && (join->node == NULL || !streq(join->node->credential_hash, join->hash)))
+        r = edl_error_set(error, EDL_EUNAUTHENTICATED,
+                          "the join token was used already, and node %s removed since", join->name);
+    if (r < 0)
+        denials_note(&scheduler->denials, request, error);
+    return r < 0 ? r : 0;
+}
+
+static int take_node(struct scheduler *scheduler, struct join *join, struct edl_error *error)
+{
+    bool known = cluster_node(scheduler->cluster, join->name) != NULL;
+    int r = cluster_join_node(scheduler->cluster, join->name, join->hash, &join->offer,
+                              clock_instant(), &join->node, error);
+
+    if (r < 0)
+        return r;
+    if (!known) /* never a version that an earlier node of this name had */
+        join->node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
+    if (join->token != NULL)
+        join_tokens_use(scheduler, join->token, join->name, join->hash,
+                        clock_read_us(CLOCK_REALTIME));
+    return 0;
 }
 
 void api_node_join(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
+    struct join join = { .token = auth_join_token(scheduler, request) };
     struct edl_error error = { 0 };
-    char credential[TOKEN_HEX + 1];
-    struct node *node;
-    json_t *body = NULL;
+    json_t *body = NULL, *answer;
     int r = body_object(request, &body, &error);
 
     if (r == 0)
-        r = join(scheduler, body, credential, &node, &error);
-    if (r < 0)
+        r = read_join(body, &join, &error);
+    if (r == 0 && join.token != NULL)
+        r = check_token(scheduler, request, &join, &error);
+    if (r == 0 && !join.again)
+        r = take_node(scheduler, &join, &error);
+    if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
-    else
-        held_after_commit(scheduler, held_new(request), 201,
-                          json_pack("{s:s,s:s,s:I}", "node", node->name, "credential", credential,
-                                    "lease_us", (json_int_t)scheduler->options.lease_us));
+    } else {
+        answer = json_pack("{s:s,s:I}", "node", join.node->name, "lease_us",
+                           (json_int_t)scheduler->options.lease_us);
+        if (join.made_here)
+            (void)json_object_set_new(answer, "credential", json_string(join.credential));
+        if (join.again)
+            tell_after_commit(scheduler, request, 201, answer);
+        else
+            held_after_commit(scheduler, held_new(request), 201, answer);
+    }
     json_decref(body);
 }
 

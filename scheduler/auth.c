@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "scheduler/join_tokens.h"
 #include "scheduler/peer.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
@@ -373,6 +374,46 @@ static int check_process(struct scheduler *scheduler, struct http_request *reque
     return check_node(scheduler, token, process->node_name, error);
 }
 
+const struct stored_token *auth_join_token(const struct scheduler *scheduler,
+                                           const struct http_request *request)
+{
+    const char *token = bearer(request);
+
+    return token != NULL ? join_tokens_find(scheduler, token) : NULL;
+}
+
+/* Whether a one-time token is good for this very node shows when the body is there. */
+static int check_join(struct scheduler *scheduler, const struct http_request *request,
+                      const char *token, struct edl_error *error)
+{
+    const struct stored_token *stored = join_tokens_find(scheduler, token);
+
+    if (stored != NULL)
+        return join_tokens_alive(stored, clock_read_us(CLOCK_REALTIME), error);
+    if (!same_secret(token, scheduler->join_token)) {
+        (void)edl_error_set(error, EDL_EUNAUTHENTICATED, "there is no such join token");
+        return edl_error_remedy(error, "make one on the scheduler's host: edl node add");
+    }
+    if (http_request_is_local(request))
+        return 0;
+    (void)edl_error_set(error, -EACCES,
+                        "the join token of the state directory is good on the scheduler's own host "
+                        "only");
+    return edl_error_remedy(error, "make one for this node there: edl node add");
+}
+
+/* Two of a header that says who calls: what stands in between may have looked at the other. */
+static int check_once(const struct http_request *request, struct edl_error *error)
+{
+    static const char *const headers[] = { "Authorization", "X-EDL-Process" };
+
+    for (size_t i = 0; i < ELEMENTS(headers); i++)
+        if (http_request_repeats(request, headers[i]))
+            return edl_error_set(error, EDL_EUNAUTHENTICATED,
+                                 "the header %s is there more than once", headers[i]);
+    return 0;
+}
+
 static int check(struct scheduler *scheduler, struct http_request *request,
                  const struct http_route *route, struct edl_error *error)
 {
@@ -380,12 +421,14 @@ static int check(struct scheduler *scheduler, struct http_request *request,
     const char *node = http_request_param(request, "node");
     struct caller caller;
 
+    if (check_once(request, error) < 0)
+        return error->code;
     if (auth_caller(scheduler, request, &caller) == 1)
         return check_role(&caller, route, error);
     if (token == NULL)
         return unauthenticated(error);
-    if ((route->flags & ROUTE_JOIN) != 0 && same_secret(token, scheduler->join_token))
-        return 0;
+    if ((route->flags & ROUTE_JOIN) != 0)
+        return check_join(scheduler, request, token, error);
     if ((route->flags & ROUTE_NODE) != 0 && node != NULL)
         return check_node(scheduler, token, node, error);
     if ((route->flags & ROUTE_PROCESS) != 0)
@@ -406,5 +449,7 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     r = check(scheduler, request, route, error);
     if (r == 0)
         http_request_proven(request); /* this connection is not cut off for others */
+    else
+        denials_note(&scheduler->denials, request, error);
     return r;
 }

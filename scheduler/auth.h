@@ -3,9 +3,10 @@
  *
  * People come with the admin token of the state directory, with a token of their own (users.h), or
  * over the Unix socket, whose other end the kernel names. Each has a role, and a route says the
- * least one. Machines come with the join token (joining only) or a node's credential (its own
- * node's calls, and calls that its agent forwards for a process that lives on it). Compared in
- * constant time or by hash; kept as SHA-256 only. gnutls is named in auth.c only. */
+ * least one. Machines come with a join token (joining only): one-time ones, and the state
+ * directory's own for agents of the scheduler's host; or with a node's credential (its own node's
+ * calls, and calls that its agent forwards for a process that lives on it). Compared in constant
+ * time or by hash; kept as SHA-256 only. Every refusal is logged (denials.h). */
 #pragma once
 
 #include <stddef.h>
@@ -18,6 +19,7 @@ struct http_request;
 struct http_route;
 struct process;
 struct scheduler;
+struct stored_token;
 
 enum route_flags {
     ROUTE_PUBLIC = 1 << 0, /* nobody is asked */
@@ -60,6 +62,10 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
  * -EACCES, -ENOENT */
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error);
+
+/* auth_join_token - the one-time token with which the request came; NULL: another credential */
+const struct stored_token *auth_join_token(const struct scheduler *scheduler,
+                                           const struct http_request *request);
 
 /* auth_process - the live process that X-EDL-Process names; EDL_ESTALE when it is not live any more
  */

@@ -27,7 +27,7 @@ struct view {
     uint64_t gpus[3]; /* granted, free, withheld */
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille;
-    uint64_t connections, waiting, cut_off;
+    uint64_t connections, waiting, cut_off, denials;
     uint64_t file_bytes[2]; /* database, wal */
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
@@ -276,6 +276,8 @@ static const struct row table[] = {
     VIEW("edl_http_connections", EXPOSE_GAUGE, connections, SCALE_ONE, "Open connections."),
     VIEW("edl_http_cut_off_total", EXPOSE_COUNTER, cut_off, SCALE_ONE,
          "Connections without a credential that were ended for their number or their age."),
+    VIEW("edl_http_denials_total", EXPOSE_COUNTER, denials, SCALE_ONE,
+         "Calls that were refused for who made them."),
     VIEW("edl_http_waiting", EXPOSE_GAUGE, waiting, SCALE_ONE,
          "Requests that wait for their answer: long polls, and changes before their commit."),
 
@@ -338,6 +340,7 @@ static struct view look(const struct scheduler *scheduler)
         .connections = listeners_connections(&scheduler->listeners),
         .waiting = listeners_waiting(&scheduler->listeners),
         .cut_off = listeners_cut_off(&scheduler->listeners),
+        .denials = scheduler->denials.total,
         .cpu_us = cpu_us(),
         .resident_bytes = resident_bytes(),
         .scheduler_started_us = scheduler->metrics.started_wall_us,

@@ -118,6 +118,8 @@ static int restore(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = users_load(scheduler->store, &scheduler->users, error);
     if (r == 0)
+        r = join_tokens_load(scheduler, error);
+    if (r == 0)
         r = auth_random_u64(&random, error);
     if (r < 0)
         return r;
@@ -209,6 +211,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = metrics_init(scheduler, error);
     if (r == 0)
+        r = denials_init(&scheduler->denials, scheduler->event, error);
+    if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
         r = write_port_file(scheduler, error);
@@ -243,6 +247,8 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     turn_done(scheduler);
     dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);
+    join_tokens_done(&scheduler->join_tokens);
+    denials_done(&scheduler->denials);
     metrics_done(&scheduler->metrics);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);

@@ -14,6 +14,8 @@
 
 #include "scheduler/core/cluster.h"
 #include "scheduler/metrics.h"
+#include "scheduler/denials.h"
+#include "scheduler/join_tokens.h"
 #include "scheduler/listeners.h"
 #include "scheduler/options.h"
 #include "scheduler/waiters.h"
@@ -37,6 +39,8 @@ struct scheduler {
     struct store *store;     /* owned */
     struct cluster *cluster; /* owned */
     struct listeners listeners;
+    struct join_tokens join_tokens;
+    struct denials denials;
     struct log_hub *logs; /* owned */
     struct users *users;  /* owned */
     struct peers *peers;  /* owned; accounts that called over the Unix socket */

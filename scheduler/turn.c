@@ -332,6 +332,7 @@ int scheduler_turn(struct scheduler *scheduler)
     struct notice *notices;
     struct turn_records records = { 0 };
     struct stored_answer *answers;
+    struct stored_token *tokens;
     size_t n_notices;
     int r;
 
@@ -345,8 +346,10 @@ int scheduler_turn(struct scheduler *scheduler)
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
     records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
     records.accounts = users_pending(scheduler->users, &records.n_accounts);
+    records.tokens = tokens = join_tokens_seal(scheduler, &records.n_tokens);
     r = store_commit(scheduler->store, &records, &error);
     free(answers);
+    free(tokens);
     if (r < 0) {
         fail(scheduler, &error);
         return r;

@@ -96,6 +96,15 @@ static const char *const statement_texts[ST_N] = {
                       " AND id <= ?1",
     [ST_AUDIT_AFTER] = "SELECT id, wall_us, user, via, method, target, status, request_id FROM"
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [ST_JOIN_TOKEN_PUT] =
+        "INSERT INTO join_token (token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
+        " used_wall_us, used_by, credential_hash) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+        " ON CONFLICT (token_hash) DO UPDATE SET expires_wall_us=?6, used_wall_us=?7, used_by=?8,"
+        " credential_hash=?9",
+    [ST_JOIN_TOKEN_TRIM] = "DELETE FROM join_token WHERE expires_wall_us < ?1",
+    [ST_JOIN_TOKEN_ALL] =
+        "SELECT token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
+        " used_wall_us, used_by, credential_hash FROM join_token ORDER BY made_wall_us",
     [ST_JOB_ALL] =
         "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
         " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
@@ -317,6 +326,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = store_put_answer(store, &records->answers[i], error);
     for (size_t i = 0; r == 0 && i < records->n_accounts; i++)
         r = store_put_account(store, &records->accounts[i], error);
+    for (size_t i = 0; r == 0 && i < records->n_tokens; i++)
+        r = store_put_token(store, &records->tokens[i], error);
     if (r == 0)
         r = store_step_done(store, ST_COMMIT, error);
     if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
@@ -327,7 +338,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
-    size_t n_records = records->n_tails + records->n_answers + records->n_accounts;
+    size_t n_records =
+        records->n_tails + records->n_answers + records->n_accounts + records->n_tokens;
     int r;
 
     for (size_t i = 0; i < records->n_effects; i++)

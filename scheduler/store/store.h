@@ -71,6 +71,22 @@ struct account_change {
 };
 
 #define STORED_AUDIT_MAX 100000
+/* What lets one node join, once. The token itself is not kept. */
+struct stored_token {
+    char hash[65]; /* SHA-256 of the token, in hex */
+    char id[17];   /* what people call it */
+    char node[64]; /* the only name that it is good for; "": any that no node has */
+    char made_by[64];
+    uint64_t made_wall_us, expires_wall_us;
+    uint64_t used_wall_us; /* 0: not yet */
+    char used_by[64];
+    char credential_hash[65]; /* of that node */
+};
+
+#define STORED_TOKEN_US (24 * 3600 * USEC_PER_SEC) /* kept for so long after its end */
+
+/* stored_token_oldest_us - what ended before that is forgotten as new ones come */
+uint64_t stored_token_oldest_us(uint64_t now_wall_us);
 
 /* What a turn leaves behind; all borrowed during store_commit. */
 struct turn_records {
@@ -82,6 +98,8 @@ struct turn_records {
     size_t n_answers;
     const struct account_change *accounts;
     size_t n_accounts;
+    const struct stored_token *tokens;
+    size_t n_tokens;
 };
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing
@@ -133,6 +151,10 @@ int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit
 int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,
                       struct stored_answer *ret, struct edl_error *error);
 void stored_answer_clear(struct stored_answer *answer);
+
+/* store_tokens - every join token, in the order in which they were made */
+typedef void (*store_token_fn)(const struct stored_token *token, void *userdata);
+int store_tokens(struct store *store, store_token_fn fn, void *userdata, struct edl_error *error);
 
 /* What operators watch of the database; the counts are of this run. */
 struct store_figures {

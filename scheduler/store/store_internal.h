@@ -12,6 +12,7 @@ struct edl_error;
 struct effect;
 struct job;
 struct stored_answer;
+struct stored_token;
 
 enum statement {
     ST_BEGIN,
@@ -30,6 +31,9 @@ enum statement {
     ST_ANSWER_PUT,
     ST_ANSWER_TRIM,
     ST_ANSWER_FIND,
+    ST_JOIN_TOKEN_PUT,
+    ST_JOIN_TOKEN_TRIM,
+    ST_JOIN_TOKEN_ALL,
     ST_JOB_ALL,
     ST_PROCESS_ALL,
     ST_NODE_ALL,
@@ -90,3 +94,5 @@ int store_put_answer(struct store *store, const struct stored_answer *answer,
 /* store_put_account - one change, inside the caller's transaction */
 int store_put_account(struct store *store, const struct account_change *change,
                       struct edl_error *error);
+/* store_put_token - one join token, inside the caller's transaction; forgotten ones go */
+int store_put_token(struct store *store, const struct stored_token *token, struct edl_error *error);

@@ -31,6 +31,7 @@ class Walk:
         self.failures = 0
         self.lease = {}
         self.running = None
+        self.made_token = None
         self.document = json.loads(self.call("GET", "/openapi.json")[2])
         self.begin()
 
@@ -297,6 +298,9 @@ GOOD = {
                              {"body": {"state": "ready"}}],
     "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],
     "killJob": lambda w: [{"body": {"reason": "the walk is over"}}],
+    "makeJoinToken": lambda w: [{}, {"body": {"node": "coming", "ttl_us": 1000000}, "after": keep_token}],
+    "listJoinTokens": lambda w: [{}],
+    "revokeJoinToken": lambda w: [{"names": {"token": w.made_token}}],
     "removeNode": lambda w: [{"names": {"node": "n2"}}],
 }
 

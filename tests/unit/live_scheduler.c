@@ -104,11 +104,17 @@ static void on_answer(const struct http_answer *answer, void *userdata)
 void live_send(struct live *live, const char *method, const char *path, const char *key,
                const char *body, struct reply *reply)
 {
+    live_send_as(live, live->token != NULL ? live->token : live->scheduler->admin_token, method,
+                 path, key, body, reply);
+}
+
+void live_send_as(struct live *live, const char *token, const char *method, const char *path,
+                  const char *key, const char *body, struct reply *reply)
+{
     char header[400];
     struct http_call call = { .method = method,
                               .path = path,
-                              .bearer_token =
-                                  live->token != NULL ? live->token : live->scheduler->admin_token,
+                              .bearer_token = token,
                               .body = body,
                               .body_size = body != NULL ? strlen(body) : 0 };
     struct edl_error error = { 0 };

@@ -44,6 +44,10 @@ void live_restart(struct live *live);
 void live_send(struct live *live, const char *method, const char *path, const char *key,
                const char *body, struct reply *reply);
 
+/* live_send_as - the same with another bearer */
+void live_send_as(struct live *live, const char *token, const char *method, const char *path,
+                  const char *key, const char *body, struct reply *reply);
+
 /* live_ask - live_send and live_wait; returns the status */
 unsigned live_ask(struct live *live, const char *method, const char *path, const char *key,
                   const char *body, struct reply *reply);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join_tokens.h - one-time tokens with which nodes join
+ *
+ * Made for an operator, good for one node, once, and for a limited time. Only hashes are kept. Used
+ * up in the transaction of the join itself. Tests: tests/unit/test_join_tokens.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/store/store.h"
+
+struct edl_error;
+struct scheduler;
+
+#define JOIN_TOKENS_MAX 1024 /* at once, used and unused */
+#define JOIN_TOKEN_US (3600 * USEC_PER_SEC)
+#define JOIN_TOKEN_MAX_US (7 * 24 * 3600 * USEC_PER_SEC)
+
+struct join_token; /* in join_tokens.c */
+
+struct join_tokens {
+    struct join_token *by_hash; /* owned; uthash */
+    size_t n;
+    size_t n_changed; /* since the last commit */
+};
+
+/* join_tokens_load - those that are stored */
+int join_tokens_load(struct scheduler *scheduler, struct edl_error *error);
+void join_tokens_done(struct join_tokens *tokens);
+
+/* join_tokens_make - a new one for the next commit
+ * node "": for any name that no node has. ret_token holds TOKEN_HEX + 1 bytes and is kept nowhere.
+ * *ret: until the next call. -ENOSPC when there are too many. */
+int join_tokens_make(struct scheduler *scheduler, const char *node, const char *made_by,
+                     uint64_t now_wall_us, uint64_t ttl_us, char *ret_token,
+                     const struct stored_token **ret, struct edl_error *error);
+
+/* join_tokens_find - by the token; NULL: none */
+const struct stored_token *join_tokens_find(const struct scheduler *scheduler, const char *token);
+
+/* join_tokens_alive - 0 when it has not expired, or was used in time; EDL_EUNAUTHENTICATED */
+int join_tokens_alive(const struct stored_token *token, uint64_t now_wall_us,
+                      struct edl_error *error);
+
+/* join_tokens_check - whether it is good for a node now
+ * credential_hash: of the node that wants to join. 0: good; 1: it is used up, and by this very node
+ * with this very credential, which asks again; EDL_EUNAUTHENTICATED, -EACCES with error. */
+int join_tokens_check(const struct scheduler *scheduler, const struct stored_token *token,
+                      const char *node, const char *credential_hash, uint64_t now_wall_us,
+                      struct edl_error *error);
+
+/* join_tokens_use - for the next commit, together with the join */
+void join_tokens_use(struct scheduler *scheduler, const struct stored_token *token,
+                     const char *node, const char *credential_hash, uint64_t now_wall_us);
+
+/* join_tokens_revoke - by its id: it expires now; -ENOENT */
+int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now_wall_us,
+                       const struct stored_token **ret, struct edl_error *error);
+
+/* join_tokens_each - all of them, in the order in which they were made */
+void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata);
+
+/* join_tokens_seal - copies of what changed, for the commit; the caller frees the array */
+struct stored_token *join_tokens_seal(struct scheduler *scheduler, size_t *ret_n);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_join_tokens.c - one-time join tokens in a whole scheduler: what uses one up, what does not,
+ * what is left after a restart; and how much a flood of refusals writes */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "scheduler/join_tokens.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
+
+#define OFFER                                                                                      \
+    "\"address\":\"127.0.0.1\",\"cpu_millicores\":1000,\"memory_bytes\":1073741824,\"gpus\":0,"    \
+    "\"port_first\":30000,\"port_last\":30100"
+#define CREDENTIAL "\"credential\":\"%064d\""
+
+static char *make(struct live *live, const char *body)
+{
+    struct reply reply = { 0 };
+    char *token;
+
+    assert_int_equal(live_ask(live, "POST", "/tokens/join", NULL, body, &reply), 201);
+    token = xstrdup(json_string_value(json_object_get(reply.json, "token")));
+    assert_int_equal(strlen(token), TOKEN_HEX);
+    reply_clear(&reply);
+    return token;
+}
+
+/* join - the status; with a credential of that number */
+static unsigned join(struct live *live, const char *token, const char *node, int credential)
+{
+    struct reply reply = { 0 };
+    char body[512];
+    unsigned status;
+
+    (void)snprintf(body, sizeof body, "{\"node\":\"%s\"," OFFER "," CREDENTIAL "}", node,
+                   credential);
+    live_send_as(live, token, "POST", "/nodes/join", NULL, body, &reply);
+    live_wait(live, &reply);
+    status = reply.status;
+    if (status == 201) /* it has its own, so none goes over the wire */
+        assert_null(json_object_get(reply.json, "credential"));
+    reply_clear(&reply);
+    return status;
+}
+
+static const struct stored_token *find(const struct live *live, const char *token)
+{
+    const struct stored_token *found = join_tokens_find(live->scheduler, token);
+
+    assert_non_null(found);
+    return found;
+}
+
+static void expire(const struct live *live, const char *token)
+{
+    ((struct stored_token *)(uintptr_t)find(live, token))->expires_wall_us = 1;
+}
+
+static void test_a_token_joins_one_node_once(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *named = make(live, "{\"node\":\"n1\"}");
+    _cleanup_free_ char *open = make(live, NULL);
+
+    assert_int_equal(join(live, named, "n2", 1), 403);
+    assert_int_equal(find(live, named)->used_wall_us, 0); /* a refusal uses nothing up */
+    assert_int_equal(join(live, named, "n1", 1), 201);
+    assert_string_equal(find(live, named)->used_by, "n1");
+    /* the answer was lost: the same again, and nothing else */
+    assert_int_equal(join(live, named, "n1", 1), 201);
+    assert_int_equal(join(live, named, "n1", 2), 401);
+    assert_int_equal(join(live, named, "n2", 1), 401);
+    /* one without a name takes no name that is there */
+    assert_int_equal(join(live, open, "n1", 3), 403);
+    assert_int_equal(join(live, open, "n2", 3), 201);
+    assert_int_equal(join(live, open, "n3", 3), 401);
+}
+
+static void test_tokens_survive_a_restart_as_hashes(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *used = make(live, "{\"node\":\"n1\"}");
+    _cleanup_free_ char *unused = make(live, "{\"node\":\"n2\"}");
+
+    assert_int_equal(join(live, used, "n1", 1), 201);
+    live_restart(live);
+    assert_int_equal(live->scheduler->join_tokens.n, 2);
+    assert_int_equal(join(live, used, "n1", 1), 201);
+    assert_int_equal(join(live, used, "n1", 2), 401);
+    assert_int_equal(join(live, unused, "n2", 2), 201);
+}
+
+static void test_expired_and_revoked_tokens(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *expired = make(live, NULL);
+    _cleanup_free_ char *revoked = make(live, NULL);
+    _cleanup_free_ char *used = make(live, NULL);
+    struct reply reply = { 0 };
+    char path[64];
+
+    expire(live, expired);
+    assert_int_equal(join(live, expired, "n1", 1), 401);
+    (void)snprintf(path, sizeof path, "/tokens/join/%s", find(live, revoked)->id);
+    assert_int_equal(live_ask(live, "DELETE", path, NULL, NULL, &reply), 200);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "state")), "expired");
+    assert_int_equal(join(live, revoked, "n1", 1), 401);
+    assert_int_equal(live_ask(live, "DELETE", "/tokens/join/nosuch", NULL, NULL, &reply), 404);
+    /* used in time: the same node may still ask for its answer */
+    assert_int_equal(join(live, used, "n1", 1), 201);
+    expire(live, used);
+    assert_int_equal(join(live, used, "n1", 1), 201);
+    /* but not once the node was removed */
+    assert_int_equal(live_ask(live, "DELETE", "/nodes/n1", NULL, NULL, &reply), 200);
+    assert_int_equal(join(live, used, "n1", 1), 401);
+    reply_clear(&reply);
+}
+
+static void test_wishes_that_are_refused(void **state)
+{
+    static const char *const bodies[] = {
+        "{\"ttl_us\":0}",
+        "{\"ttl_us\":-1}",
+        "{\"ttl_us\":604800000001}",
+        "{\"ttl_us\":\"1h\"}",
+        "{\"node\":\"..\"}",
+        "{\"node\":\"a/b\"}",
+        "{\"node\":\"join\"}",
+        "{\"nodes\":\"n1\"}",
+        "{\"node\":7}",
+        "{\"node\":\"\\u0000n\"}",
+        "[]",
+    };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(bodies); i++) {
+        assert_int_equal(live_ask(live, "POST", "/tokens/join", NULL, bodies[i], &reply), 400);
+    }
+    assert_int_equal(live->scheduler->join_tokens.n, 0);
+    reply_clear(&reply);
+}
+
+/* Tokens that nobody used go by themselves, and there is a most of those that are there. */
+static void test_tokens_are_bounded(void **state)
+{
+    struct live *live = *state;
+    const struct stored_token *made;
+    struct edl_error error = { 0 };
+    char token[TOKEN_HEX + 1];
+    uint64_t then_us = 1000 * STORED_TOKEN_US;
+    struct reply reply = { 0 };
+
+    for (int i = 0; i < JOIN_TOKENS_MAX; i++)
+        assert_int_equal(join_tokens_make(live->scheduler, "", "me", then_us, 1, token, &made,
+                                          &error),
+                         0);
+    assert_true(join_tokens_make(live->scheduler, "", "me", then_us, 1, token, &made, &error) < 0);
+    assert_true(error.remedy[0] != '\0');
+    scheduler_touch(live->scheduler);
+    assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &reply), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "tokens")), JOIN_TOKENS_MAX);
+    assert_int_equal(join_tokens_make(live->scheduler, "", "me", then_us + STORED_TOKEN_US + 2, 1,
+                                      token, &made, &error),
+                     0);
+    assert_int_equal(live->scheduler->join_tokens.n, 1);
+    scheduler_touch(live->scheduler);
+    assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &reply), 200);
+    live_restart(live); /* the disk forgot them as well */
+    assert_int_equal(live->scheduler->join_tokens.n, 1);
+    reply_clear(&reply);
+}
+
+static void test_a_flood_of_refusals_is_counted_not_written(void **state)
+{
+    struct live *live = *state;
+    struct denials *denials = &live->scheduler->denials;
+    char peer[32];
+
+    for (int i = 0; i < 1000; i++)
+        denials_note_text(denials, "10.0.0.1", "GET /nodes", "test");
+    assert_int_equal(denials->n_lines, 5);
+    denials_note_text(denials, "10.0.0.2", "GET /nodes", "test"); /* others are still told */
+    assert_int_equal(denials->n_lines, 6);
+    for (int i = 0; i < 5000; i++) {
+        (void)snprintf(peer, sizeof peer, "10.1.%d.%d", i / 250, i % 250);
+        denials_note_text(denials, peer, "GET /nodes", "test");
+    }
+    assert_int_equal(denials->n_lines, 100);
+    assert_true(denials->n_peers <= 1024);
+    assert_int_equal(denials->total, 6001);
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_a_token_joins_one_node_once), T(test_tokens_survive_a_restart_as_hashes),
+        T(test_expired_and_revoked_tokens),  T(test_wishes_that_are_refused),
+        T(test_tokens_are_bounded),          T(test_a_flood_of_refusals_is_counted_not_written),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
