@@ -24,6 +24,7 @@
 #include "agent/lease.h"
 #include "agent/link.h"
 #include "agent/logs.h"
+#include "agent/membership.h"
 #include "agent/options.h"
 #include "agent/orders.h"
 #include "agent/process.h"
@@ -47,6 +48,8 @@ struct agent {
     const struct agent_options *options; /* borrowed */
     sd_event *event;
     struct layout layout;
+    struct membership member;
+    struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
     char boot_id[BOOT_ID_SIZE];
     int lock_fd; /* flock on the state folder */
     struct lease_map lease;
@@ -302,7 +305,7 @@ static json_t *offer(struct agent *a)
         (void)json_array_append_new(gpu_numa, json_integer(o->gpu_numa[i]));
         numa_nodes = (uint8_t)MAX_OF(numa_nodes, o->gpu_numa[i] + 1);
     }
-    return json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:o, s:o}", "address", o->address,
+    return json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:o, s:o}", "address", a->member.address,
                      "cpu_millicores", (json_int_t)a->inventory.cpu_millicores, "memory_bytes",
                      (json_int_t)a->inventory.memory_bytes, "gpus", (json_int_t)o->gpus,
                      "port_first", (int)o->port_first, "port_last", (int)o->port_last, "numa_nodes",
@@ -434,11 +437,23 @@ static int open_event(struct agent *a, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "cannot make an event loop") : 0;
 }
 
+/* Whoever typed the join line is still there, and processes there are none yet. */
+static void on_rejected(const struct edl_error *error, void *userdata)
+{
+    struct agent *a = userdata;
+
+    a->rejection = *error;
+    edl_error_prefix(&a->rejection, "the cluster does not take this node: ");
+    (void)sd_event_exit(a->event, 0);
+}
+
 static int open_link(struct agent *a, struct edl_error *error)
 {
     const struct link_config link_config = {
-        .scheduler = a->options->scheduler,
+        .scheduler = a->member.server,
         .node = a->layout.node,
+        .ca_path = a->member.ca_path,
+        .join_token = a->options->token[0] != '\0' ? a->options->token : NULL,
         .join_token_file = a->options->join_token_file,
         .state_dir = a->layout.state_dir,
         .heartbeat_us = a->options->heartbeat_us,
@@ -447,6 +462,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .on_reported = on_reported,
         .on_orders = on_orders,
         .on_refused = on_refused,
+        .on_rejected = on_rejected,
         .userdata = a,
     };
     int r = link_new(a->event, &link_config, &a->link, error);
@@ -490,6 +506,10 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     r = layout_init(options, &a->layout, error);
     if (r == 0)
         r = lock_state(a, error);
+    if (r == 0)
+        r = membership_open(options, a->layout.state_dir, &a->member, error);
+    if (r == 0)
+        a->layout.node = xstrdup(a->member.node);
     if (r == 0 && procfs_boot_id(a->boot_id) < 0)
         r = edl_error_set(error, -ENOENT, "cannot read the boot id");
     if (r == 0)
@@ -522,6 +542,10 @@ int agent_run(struct agent *agent, struct edl_error *error)
     (void)sd_notify(0, "READY=1");
     log_info("node %s, %zu processes adopted", agent->layout.node, agent->table.n);
     r = sd_event_loop(agent->event);
+    if (agent->rejection.code != 0) {
+        *error = agent->rejection;
+        return error->code;
+    }
     return r < 0 ? edl_error_errno(error, r, "the event loop failed") : 0;
 }
 
@@ -541,6 +565,7 @@ struct agent *agent_free(struct agent *a)
     (void)agent_core_free(a->core);
     sd_event_unref(a->event);
     lease_map_close(&a->lease);
+    membership_done(&a->member);
     layout_done(&a->layout);
     (void)safe_close(a->lock_fd);
     free(a);

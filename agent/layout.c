@@ -89,7 +89,7 @@ static int protect(const char *path, struct edl_error *error)
 
 int layout_init(const struct agent_options *options, struct layout *ret, struct edl_error *error)
 {
-    struct layout l = { .node = xstrdup(options->node) };
+    struct layout l = { 0 };
     int r = absolute(options->state_dir, 0700, &l.state_dir, error);
 
     if (r == 0)

@@ -11,7 +11,7 @@ struct agent_options;
 struct edl_error;
 
 struct layout { /* all owned, absolute */
-    char *node;
+    char *node; /* set by the agent, once it knows */
     char *state_dir;
     char *processes_dir;
     char *logs_dir;

@@ -15,24 +15,27 @@
 
 #include "agent/core/link_sm.h"
 #include "agent/layout.h"
-#include "agent/process_dir.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 #define SECRET_SIZE 256
+#define CREDENTIAL_BYTES 32
 #define TIMER_ACCURACY_US 1000
 
 struct link {
     struct link_config config; /* text owned below */
     char *node;
-    char *join_token_file;
+    char *join_token;      /* NULL: none */
+    char *join_token_file; /* NULL: none */
     char *state_dir;
     sd_event *event;
     struct http_async *async;
     char *credential; /* owned; NULL: has to join */
+    char *joining;    /* owned; the one that it asks to join with */
     struct link_sm sm;
     struct http_async_call *main_call; /* join or report */
     struct http_async_call *orders_call;
@@ -78,15 +81,37 @@ static char *read_secret(const char *folder, const char *name)
     return text[0] != '\0' ? xstrdup(text) : NULL;
 }
 
-static void keep_credential(struct link *l, const char *credential)
+/* Made here and kept before it is first sent: a join whose answer was lost is asked for again with
+ * the same one, also by the next agent, and the scheduler knows it again. */
+static int make_credential(struct link *l, struct edl_error *error)
 {
-    _cleanup_close_ int dir_fd = open(l->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct edl_error error = { 0 };
+    _cleanup_free_ char *path = text_format("%s/credential.joining", l->state_dir);
+    unsigned char random[CREDENTIAL_BYTES];
+    char text[2 * CREDENTIAL_BYTES + 1];
+
+    if (l->joining == NULL)
+        l->joining = read_secret(l->state_dir, "credential.joining");
+    if (l->joining != NULL)
+        return 0;
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return edl_error_errno(error, -errno, "cannot get random bytes");
+    for (size_t i = 0; i < sizeof random; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", random[i]);
+    if (whole_file_write(path, text, 0600, error) < 0)
+        return error->code;
+    l->joining = xstrdup(text);
+    return 0;
+}
+
+static void keep_credential(struct link *l)
+{
+    _cleanup_free_ char *from = text_format("%s/credential.joining", l->state_dir);
+    _cleanup_free_ char *to = text_format("%s/credential", l->state_dir);
 
     free(l->credential);
-    l->credential = xstrdup(credential);
-    if (file_write_atomic(dir_fd, "credential", credential, strlen(credential), 0600, &error) < 0)
-        (void)log_failure(&error, "the node will have to join again after a restart");
+    l->credential = TAKE_PTR(l->joining);
+    if (rename(from, to) == -1)
+        log_error("%s: %s; the node will have to join again after a restart", to, strerror(errno));
 }
 
 /* complain - only the first of a row; link_sm tries again */
@@ -118,48 +143,83 @@ static void joined(struct link *l, enum link_result result, const struct edl_err
     carry_out(l, &actions);
 }
 
+static bool has_credential(const struct link *l)
+{
+    _cleanup_free_ char *kept = read_secret(l->state_dir, "credential");
+
+    return kept != NULL;
+}
+
 static void on_joined(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
     struct edl_error error = { 0 };
-    const char *credential = json_string_value(json_object_get(answer->json, "credential"));
     enum link_result result = result_of(answer, &error);
 
     l->main_call = NULL;
-    if (result == LINK_TAKEN && (credential == NULL || strlen(credential) >= SECRET_SIZE)) {
-        (void)edl_error_set(&error, -EPROTO, "the answer has no credential");
-        result = LINK_UNREADABLE;
-    }
     if (result == LINK_TAKEN) {
-        keep_credential(l, credential);
+        keep_credential(l);
         log_info("joined as %s", l->node);
+    }
+    if (result == LINK_REFUSED && l->join_token != NULL && has_credential(l)) {
+        free(TAKE_PTR(l->join_token)); /* it did its work long ago; see take_old_credential */
+    } else if (result == LINK_REFUSED && l->join_token != NULL) {
+        l->config.on_rejected(&error, l->config.userdata);
+        return;
     }
     joined(l, result, &error);
 }
 
-static void join(struct link *l)
+/* What there is to join with; NULL when the one-time token did its work long ago. */
+static char *join_token(const struct link *l)
 {
-    _cleanup_free_ char *token = read_secret(NULL, l->join_token_file);
-    struct edl_error error = { 0 };
-    json_t *body;
-    int r;
+    if (l->join_token != NULL)
+        return xstrdup(l->join_token);
+    return l->join_token_file != NULL ? read_secret(NULL, l->join_token_file) : NULL;
+}
 
-    if (token == NULL) {
-        (void)edl_error_set(&error, -ENOENT, "cannot read the join token in %s",
-                            l->join_token_file);
-        joined(l, LINK_FAILED, &error);
-        return;
-    }
+/* Without a token: what was refused may be taken again, when the scheduler was only set back. */
+static bool take_old_credential(struct link *l)
+{
+    if (l->join_token_file != NULL)
+        return false;
+    l->credential = read_secret(l->state_dir, "credential");
+    return l->credential != NULL;
+}
+
+static int start_join(struct link *l, const char *token, struct edl_error *error)
+{
+    json_t *body;
+    int r = make_credential(l, error);
+
+    if (r < 0)
+        return r;
     body = l->config.join_body(l->config.userdata);
+    (void)json_object_set_new(body, "credential", json_string(l->joining));
     r = http_async_start(l->async,
                          &(struct http_call){ .method = "POST",
                                               .path = "/nodes/join",
                                               .bearer_token = token,
                                               .json = body,
                                               .timeout_us = LINK_CALL_TIMEOUT_US },
-                         on_joined, l, &l->main_call, &error);
+                         on_joined, l, &l->main_call, error);
     json_decref(body);
-    if (r < 0)
+    return r;
+}
+
+static void join(struct link *l)
+{
+    _cleanup_free_ char *token = join_token(l);
+    struct edl_error error = { 0 };
+
+    if (token == NULL && take_old_credential(l)) {
+        joined(l, LINK_TAKEN, NULL);
+        return;
+    }
+    if (token == NULL)
+        (void)edl_error_set(&error, -ENOENT, "cannot read the join token in %s",
+                            l->join_token_file != NULL ? l->join_token_file : "--join-token-file");
+    if (token == NULL || start_join(l, token, &error) < 0)
         joined(l, LINK_FAILED, &error);
 }
 
@@ -339,7 +399,10 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     l->config = *config;
     l->event = sd_event_ref(event);
     l->node = xstrdup(config->node);
-    l->join_token_file = xstrdup(config->join_token_file);
+    l->join_token = config->join_token != NULL ? xstrdup(config->join_token) : NULL;
+    l->join_token_file = config->join_token_file != NULL ? xstrdup(config->join_token_file) : NULL;
+    if (config->ca_path != NULL)
+        http_async_trust(l->async, config->ca_path);
     l->state_dir = xstrdup(config->state_dir);
     l->credential = read_secret(config->state_dir, "credential");
     r = sd_event_add_time_relative(event, &l->main_timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_US,
@@ -367,7 +430,9 @@ struct link *link_free(struct link *l)
     (void)http_async_free(l->async);
     sd_event_unref(l->event);
     free(l->credential);
+    free(l->joining);
     free(l->node);
+    free(l->join_token);
     free(l->join_token_file);
     free(l->state_dir);
     free(l);

@@ -17,8 +17,10 @@ struct link;
 struct link_config { /* text is copied */
     const char *scheduler;
     const char *node;
-    const char *join_token_file;
-    const char *state_dir; /* holds the credential */
+    const char *ca_path;         /* the authority of an https scheduler; NULL: no https */
+    const char *join_token;      /* good once; NULL: join_token_file */
+    const char *join_token_file; /* NULL: none */
+    const char *state_dir;       /* holds the credential */
     uint64_t heartbeat_us;
     json_t *(*join_body)(void *userdata);                                       /* new reference */
     json_t *(*report_body)(uint64_t sent_us, uint64_t session, void *userdata); /* new reference */
@@ -29,6 +31,8 @@ struct link_config { /* text is copied */
     bool (*on_orders)(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata);
     /* the scheduler does not know this node any more; it will join anew */
     void (*on_refused)(void *userdata);
+    /* the scheduler refused join_token: there is nothing to try again with */
+    void (*on_rejected)(const struct edl_error *error, void *userdata);
     void *userdata;
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -17,6 +18,10 @@ enum option_key {
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_NODE,
+    OPTION_JOIN,
+    OPTION_TOKEN,
+    OPTION_CA_PIN,
+    OPTION_CA,
     OPTION_SCHEDULER,
     OPTION_JOIN_TOKEN_FILE,
     OPTION_STATE_DIR,
@@ -35,15 +40,21 @@ enum option_key {
 };
 
 static const char help[] =
-    "Usage: edl-agent --node NAME --scheduler URL --join-token-file FILE --state-dir DIR "
-    "[OPTION...]\n"
+    "Usage: edl-agent --join URL --token TOKEN --ca-pin PIN [OPTION...]   (see: edl node add)\n"
+    "       edl-agent [OPTION...]                                         once it has joined\n"
     "Runs the processes that the scheduler orders on this node.\n\n"
-    "  --node NAME               name of this node, unique in the cluster\n"
-    "  --scheduler URL           http://host:port or unix:/path\n"
-    "  --join-token-file FILE    shared secret for joining\n"
-    "  --state-dir DIR           credential, socket, process folders, logs\n"
+    "  --join URL                join the cluster of this scheduler: https://host:port\n"
+    "  --token TOKEN             good for one join\n"
+    "  --ca-pin PIN              sha256:...: how the scheduler is known for the true one\n"
+    "  --ca FILE                 the same by the certificate of its authority\n"
+    "  --node NAME               name of this node, unique in the cluster (default: host name)\n"
+    "  --scheduler URL           where the scheduler is, if not where it was joined\n"
+    "  --join-token-file FILE    file with the token, read each time the node has to join\n"
+    "  --state-dir DIR           credential, socket, process folders, logs (default: as root\n"
+    "                            /var/lib/edl/agent, else ~/.local/state/edl/agent)\n"
     "  --output-dir DIR          where jobs write results (default: output in the state folder)\n"
-    "  --address ADDRESS         where processes of this node are reached (default 127.0.0.1)\n"
+    "  --address ADDRESS         where processes of this node are reached (default: the one\n"
+    "                            from which it reached the scheduler when it joined)\n"
     "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all)\n"
     "  --memory QUANTITY         offered: 8Gi (default: all)\n"
     "  --gpus N                  devices offered, at most 64 (default 0)\n"
@@ -61,6 +72,10 @@ static const struct option long_options[] = {
     { "help", no_argument, NULL, OPTION_HELP },
     { "version", no_argument, NULL, OPTION_VERSION },
     { "node", required_argument, NULL, OPTION_NODE },
+    { "join", required_argument, NULL, OPTION_JOIN },
+    { "token", required_argument, NULL, OPTION_TOKEN },
+    { "ca-pin", required_argument, NULL, OPTION_CA_PIN },
+    { "ca", required_argument, NULL, OPTION_CA },
     { "scheduler", required_argument, NULL, OPTION_SCHEDULER },
     { "join-token-file", required_argument, NULL, OPTION_JOIN_TOKEN_FILE },
     { "state-dir", required_argument, NULL, OPTION_STATE_DIR },
@@ -124,6 +139,16 @@ static int parse_gpu_numa(const char *text, struct agent_options *options)
     return -EINVAL;
 }
 
+/* Whoever lists processes must not see it there: it is good until this node has joined. */
+static int take_token(const char *text, struct agent_options *options, struct edl_error *error)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof options->token)
+        return edl_error_set(error, -EINVAL, "this is not a join token");
+    (void)snprintf(options->token, sizeof options->token, "%s", text);
+    explicit_bzero((char *)(uintptr_t)text, strlen(text)); /* why: argv is ours to write to */
+    return 0;
+}
+
 /* set_option - an error only where the value alone does not show what is wrong with it */
 static int set_option(struct agent_options *o, enum option_key key, const char *value,
                       struct edl_error *error)
@@ -131,6 +156,17 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
     switch (key) {
     case OPTION_NODE:
         o->node = value;
+        return 0;
+    case OPTION_JOIN:
+        o->join = value;
+        return 0;
+    case OPTION_TOKEN:
+        return take_token(value, o, error);
+    case OPTION_CA_PIN:
+        o->ca_pin = value;
+        return 0;
+    case OPTION_CA:
+        o->ca = value;
         return 0;
     case OPTION_SCHEDULER:
         o->scheduler = value;
@@ -212,28 +248,38 @@ static int add_environment(struct agent_options *o, struct edl_error *error)
     return 0;
 }
 
-/* node_valid - the name is part of paths in URLs */
-static bool node_valid(const char *name)
+/* The name is part of paths in URLs. */
+bool agent_node_valid(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
 
     return n > 0 && n < 64 && name[n] == '\0' && name[0] != '.' && name[0] != '-';
 }
 
+/* Where it is looked for without --state-dir; NULL: there is no such place. */
+static const char *default_state_dir(struct agent_options *o)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    int n = -1;
+
+    if (geteuid() == 0)
+        return "/var/lib/edl/agent";
+    if (state != NULL && state[0] == '/')
+        n = snprintf(o->default_state_dir, sizeof o->default_state_dir, "%s/edl/agent", state);
+    else if (home != NULL && home[0] == '/')
+        n = snprintf(o->default_state_dir, sizeof o->default_state_dir, "%s/.local/state/edl/agent",
+                     home);
+    return n > 0 && (size_t)n < sizeof o->default_state_dir ? o->default_state_dir : NULL;
+}
+
 static int check(const struct agent_options *o, struct edl_error *error)
 {
-    const struct {
-        const char *name;
-        const char *value;
-    } required[] = { { "--node", o->node },
-                     { "--scheduler", o->scheduler },
-                     { "--join-token-file", o->join_token_file },
-                     { "--state-dir", o->state_dir } };
-
-    for (size_t i = 0; i < ELEMENTS(required); i++)
-        if (required[i].value == NULL || required[i].value[0] == '\0')
-            return edl_error_set(error, -EINVAL, "%s is missing", required[i].name);
-    if (!node_valid(o->node))
+    if (o->state_dir == NULL || o->state_dir[0] == '\0')
+        return edl_error_set(error, -EINVAL, "--state-dir is missing");
+    if (o->join != NULL && o->scheduler != NULL)
+        return edl_error_set(error, -EINVAL, "--join and --scheduler both say where it is");
+    if (o->node != NULL && !agent_node_valid(o->node))
         return edl_error_set(error, -EINVAL, "'%s' cannot be a node name (letters, digits, - _ .)",
                              o->node);
     if (o->n_gpu_numa > 0 && o->n_gpu_numa != o->gpus)
@@ -246,8 +292,7 @@ static int check(const struct agent_options *o, struct edl_error *error)
 
 int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error)
 {
-    struct agent_options o = { .address = "127.0.0.1",
-                               .port_first = 20000,
+    struct agent_options o = { .port_first = 20000,
                                .port_last = 20999,
                                .heartbeat_us = 2 * USEC_PER_SEC };
     int key, which, r;
@@ -271,9 +316,14 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
     if (optind < argc)
         return edl_error_set(error, -EINVAL, "unexpected argument '%s'", argv[optind]);
     r = add_environment(&o, error);
+    if (o.state_dir == NULL)
+        o.state_dir = default_state_dir(&o);
     if (r == 0)
         r = check(&o, error);
-    if (r == 0)
-        *ret = o;
-    return r;
+    if (r < 0)
+        return r;
+    *ret = o;
+    if (o.state_dir == o.default_state_dir)
+        ret->state_dir = ret->default_state_dir;
+    return 0;
 }

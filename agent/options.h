@@ -11,13 +11,16 @@
 
 struct edl_error;
 
-struct agent_options { /* text is borrowed from argv */
-    const char *node;
-    const char *scheduler;
-    const char *join_token_file;
+struct agent_options {           /* text is borrowed from argv */
+    const char *node;            /* NULL: as it joined; else the host's name */
+    const char *join;            /* NULL, or the server to join */
+    const char *scheduler;       /* NULL: join, or the one that was joined */
+    const char *ca_pin, *ca;     /* NULL: as it joined */
+    const char *join_token_file; /* NULL: token, or none */
+    char token[72];              /* "": none; copied, and wiped from argv */
     const char *state_dir;
-    const char *output_dir; /* NULL: in the state folder */
-    const char *address;
+    const char *output_dir;  /* NULL: in the state folder */
+    const char *address;     /* NULL: as it joined, else loopback */
     uint64_t cpu_millicores; /* 0: all of the machine */
     uint64_t memory_bytes;   /* 0: all of the machine */
     uint64_t gpus;
@@ -30,7 +33,11 @@ struct agent_options { /* text is borrowed from argv */
     bool allow_root;
     bool stop_processes_on_exit;
     bool no_foreign; /* other load of the machine is not reported */
+    char default_state_dir[512];
 };
+
+/* agent_node_valid - whether a name can be a node's */
+bool agent_node_valid(const char *name);
 
 /* options_parse - the command line, and EDL_LABELS for labels that it does not give
  * 0: run; 1: help or version was printed; -EINVAL with error */

@@ -117,6 +117,8 @@ int http_client_call(struct http_client *client, const struct http_call *call,
         ret_answer->failure = r;
         (void)snprintf(ret_answer->text, sizeof ret_answer->text, "%.*s",
                        (int)sizeof ret_answer->text - 1, error.text);
+        (void)snprintf(ret_answer->remedy, sizeof ret_answer->remedy, "%.*s",
+                       (int)sizeof ret_answer->remedy - 1, error.remedy);
         return r;
     }
     http_exchange_finish(&exchange, curl_easy_perform(client->easy), ret_answer);

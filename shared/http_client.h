@@ -76,5 +76,8 @@ void http_async_cancel(struct http_async_call *call); /* NULL is accepted */
 
 /* http_peer_chain - the certificates that an https server shows, as PEM text, the caller's
  * Nothing is checked, and nothing is sent: for whoever knows what to look for in them
- * (certificate_pick). Blocks for 10 s at most. EDL_EUNREACHABLE */
-int http_peer_chain(const char *base, char **ret, struct edl_error *error);
+ * (certificate_pick). address: this machine's, at which that server answers. Blocks for 10 s at
+ * most. EDL_EUNREACHABLE */
+#define HTTP_ADDRESS_MAX 64
+int http_peer_chain(const char *base, char **ret, char address[HTTP_ADDRESS_MAX],
+                    struct edl_error *error);

@@ -7,6 +7,7 @@
 #include "shared/http_trust.h"
 #include "shared/macro.h"
 
+#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -15,6 +16,34 @@
 #define ANSWER_MAX_BYTES ((size_t)64 * 1024 * 1024)
 /* The server closes idle connections after 60 s; an old one is not worth the race. */
 #define CONNECTION_AGE_S 30L
+
+/* By its spelling: nobody is asked what a name means. */
+static bool is_this_machine(const char *host)
+{
+    static const char *const names[] = { "localhost", "[::1]" };
+    size_t size = strcspn(host, "/");
+    unsigned char address[4];
+    char text[INET_ADDRSTRLEN] = "";
+
+    if (host[0] != '[')
+        size = MIN_OF(size, strcspn(host, ":"));
+    else if (strchr(host, ']') != NULL)
+        size = (size_t)(strchr(host, ']') - host) + 1;
+    for (size_t i = 0; i < ELEMENTS(names); i++)
+        if (strlen(names[i]) == size && strncmp(host, names[i], size) == 0)
+            return true;
+    if (size < sizeof text)
+        memcpy(text, host, size);
+    return inet_pton(AF_INET, text, address) == 1 && address[0] == 127;
+}
+
+static int refuse_in_clear(const struct http_base *base, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EINVAL,
+                        "%.100s is another machine: a token would be readable on the way there",
+                        base->url);
+    return edl_error_remedy(error, "give https:// instead of http://");
+}
 
 int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error)
 {
@@ -38,7 +67,8 @@ int http_base_parse(const char *text, struct http_base *ret, struct edl_error *e
     length = strlen(text);
     while (length > scheme + 1 && text[length - 1] == '/')
         length--;
-    *ret = (struct http_base){ .url = strndup(text, length) };
+    *ret = (struct http_base){ .url = strndup(text, length),
+                               .in_clear = scheme == 7 && !is_this_machine(text + scheme) };
     if (ret->url == NULL)
         abort();
     return 0;
@@ -119,6 +149,8 @@ static int set_headers(struct http_exchange *exchange, const struct http_call *c
 {
     int r = 0;
 
+    if (call->bearer_token != NULL && exchange->base->in_clear)
+        return refuse_in_clear(exchange->base, error);
     if (call->bearer_token != NULL)
         r = add_header(exchange, "Authorization: Bearer ", call->bearer_token, error);
     if (r >= 0 && exchange->request_body != NULL)

@@ -13,6 +13,7 @@
 struct http_base {
     char *url;         /* owned: "https://host:port", no '/' at the end */
     char *socket_path; /* owned; NULL for TCP */
+    bool in_clear;     /* plain HTTP to another machine */
     char *ca_path;     /* owned; the one authority that is believed; NULL: the system's */
 };
 

@@ -114,8 +114,10 @@ static char *collect_chain(CURL *easy)
     return chain;
 }
 
-int http_peer_chain(const char *base_text, char **ret, struct edl_error *error)
+int http_peer_chain(const char *base_text, char **ret, char address[HTTP_ADDRESS_MAX],
+                    struct edl_error *error)
 {
+    char *local = NULL;
     char text[CURL_ERROR_SIZE] = "";
     struct http_base base;
     CURLcode result;
@@ -142,6 +144,8 @@ int http_peer_chain(const char *base_text, char **ret, struct edl_error *error)
     result = curl_easy_perform(easy);
     if (result == CURLE_OK) {
         *ret = collect_chain(easy);
+        (void)curl_easy_getinfo(easy, CURLINFO_LOCAL_IP, &local);
+        (void)snprintf(address, HTTP_ADDRESS_MAX, "%s", local != NULL ? local : "");
     } else {
         r = edl_error_set(error, EDL_EUNREACHABLE, "%s: %s", base_text,
                           text[0] != '\0' ? text : curl_easy_strerror(result));

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* membership.h - which cluster this node belongs to, and how it knows it
+ *
+ * A join line says it once: `--join URL --token T --ca-pin P`. The authority that the pin names
+ * goes to ca.pem of the state folder, server and name to member.json, and from then on the state
+ * folder alone is enough. Tests: tests/unit/test_membership.c, tests/integration/150-trust.sh. */
+#pragma once
+
+#include <stdbool.h>
+
+struct agent_options;
+struct edl_error;
+
+struct membership { /* owned */
+    char *server;
+    char *node;
+    char *address; /* where processes of this node are reached */
+    char *ca_path; /* NULL: no https, so none is needed */
+};
+
+/* membership_open - from the options, and from what an earlier join left in the state folder
+ * At the first join over https it asks the server for its certificates, which blocks for 10 s at
+ * most; nothing is sent to a server that is not the one that the pin names. Errors: -EINVAL,
+ * -EEXIST (the folder belongs to another cluster or node), -EACCES (another server),
+ * EDL_EUNREACHABLE. */
+int membership_open(const struct agent_options *options, const char *state_dir,
+                    struct membership *ret, struct edl_error *error);
+
+void membership_done(struct membership *membership);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_node.c - `edl node`: how machines come into the cluster: the line that joins one, and the
+ * tokens behind such lines */
+#include <errno.h>
+#include <stdio.h>
+
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+struct node_options {
+    struct common_options common;
+    uint64_t ttl_us; /* 0: not given */
+};
+
+static const struct option_spec node_options[] = {
+    { "ttl", 0, OPTION_SECONDS, "TIME", "add: how long the line is good (default 1h, at most 7d)",
+      offsetof(struct node_options, ttl_us) },
+    { .name = NULL },
+};
+
+/* Where it is printed decides nothing: what is not for a person's eyes goes to stderr. */
+static void print_line(const json_t *made)
+{
+    const char *server = json_text(made, "server");
+    const char *pin = json_text(made, "ca_pin");
+    const char *node = json_text(made, "node");
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
+    uint64_t end_us = json_u64(made, "expires_us");
+    char left[32];
+
+    (void)printf("edl-agent --join %s --token %s%s%s%s%s\n", server, json_text(made, "token"),
+                 *pin != '\0' ? " --ca-pin " : "", pin, *node != '\0' ? " --node " : "", node);
+    (void)fflush(stdout);
+    report_note("run this on the machine that is to join; it is good once, for %s (%s)",
+                text_duration(end_us > now_us ? end_us - now_us : 0, left, sizeof left),
+                json_text(made, "id"));
+    if (*pin == '\0')
+        report_note("the scheduler listens on its own machine only: start it with --listen "
+                    "0.0.0.0:7010 for others");
+}
+
+static int add_node(struct server *server, const struct invocation *invocation)
+{
+    const struct node_options *options = invocation->options;
+    const struct arguments *given = &invocation->arguments;
+    _cleanup_json_ json_t *body = json_object();
+    _cleanup_json_ json_t *made = NULL;
+    struct edl_error error = { 0 };
+    int status;
+
+    if (given->n_args > 1)
+        (void)json_object_set_new(body, "node", json_string(given->args[1]));
+    if (options->ttl_us > 0)
+        (void)json_object_set_new(body, "ttl_us", json_integer((json_int_t)options->ttl_us));
+    status = server_request(server, "POST", "/tokens/join", body, &made);
+    if (status != STATUS_OK)
+        return status;
+    if (options->common.json) {
+        json_print(made);
+        return STATUS_OK;
+    }
+    if (*json_text(made, "server") != '\0') {
+        print_line(made);
+        return STATUS_OK;
+    }
+    (void)edl_error_set(&error, -ENOTCONN, "the scheduler listens on a Unix socket only");
+    (void)edl_error_remedy(&error, "start it with --listen 0.0.0.0:7010 as well");
+    return report_error(&error);
+}
+
+static void add_row(struct table *table, const json_t *token)
+{
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
+    uint64_t end_us = json_u64(token, "expires_us");
+    const char *node = json_text(token, "node");
+    const char *used_by = json_text(token, "used_by");
+    char left[32];
+
+    table_add(table, "%s", json_text(token, "id"));
+    table_add(table, "%s", json_text(token, "state"));
+    table_add(table, "%s", *node != '\0' ? node : "-");
+    table_add(table, "%s", json_text(token, "made_by"));
+    table_add(table, "%s",
+              end_us > now_us ? text_duration(end_us - now_us, left, sizeof left) : "-");
+    table_add(table, "%s", *used_by != '\0' ? used_by : "-");
+}
+
+static int list_tokens(struct server *server, const struct invocation *invocation)
+{
+    static const char *const headers[] = { "TOKEN", "STATE",   "FOR", "MADE-BY",
+                                           "LEFT",  "USED-BY", NULL };
+    _cleanup_json_ json_t *answer = NULL;
+    int status = server_get(server, &answer, "/tokens/join");
+
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0);
+    size_t i;
+    json_t *token;
+
+    json_array_foreach(json_object_get(answer, "tokens"), i, token) add_row(table, token);
+    table_print(table, stdout);
+    return STATUS_OK;
+}
+
+static int revoke_token(struct server *server, const struct invocation *invocation)
+{
+    _cleanup_free_ char *id = text_url_segment(invocation->arguments.args[1]);
+    _cleanup_free_ char *path = text_format("/tokens/join/%s", id);
+    _cleanup_json_ json_t *answer = NULL;
+    int status = server_request(server, "DELETE", path, NULL, &answer);
+
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json)
+        json_print(answer);
+    else
+        (void)printf("%s: %s\n", json_text(answer, "id"), json_text(answer, "state"));
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *name;
+    size_t min_args, max_args; /* with the name */
+    int (*run)(struct server *server, const struct invocation *invocation);
+} actions[] = {
+    { "add", 1, 2, add_node },
+    { "tokens", 1, 1, list_tokens },
+    { "revoke", 2, 2, revoke_token },
+};
+
+static int run(const struct invocation *invocation)
+{
+    const struct arguments *given = &invocation->arguments;
+    struct edl_error error = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(actions); i++) {
+        struct server server;
+        int status;
+
+        if (!streq(given->args[0], actions[i].name) || given->n_args < actions[i].min_args ||
+            given->n_args > actions[i].max_args)
+            continue;
+        status = server_open(invocation->common, &server);
+        if (status != STATUS_OK)
+            return status;
+        status = actions[i].run(&server, invocation);
+        server_clear(&server);
+        return status;
+    }
+    (void)edl_error_set(&error, -EINVAL, "edl node %s: this is not how it is said", given->args[0]);
+    (void)edl_error_remedy(&error, "edl node %s", invocation->verb->usage);
+    return report_error(&error);
+}
+
+const struct verb verb_node = {
+    .name = "node",
+    .usage = "add [NAME] [--ttl TIME] | tokens | revoke TOKEN",
+    .summary = "Print the line that joins a machine; list and revoke such lines",
+    .details =
+        "`edl node add` prints one line to run on the machine that is to join. It has a token "
+        "that is good once\nand for a limited time, and the pin by which that machine knows "
+        "the scheduler. With NAME only\na node of that name joins with it, also one that was "
+        "there before; without, one of a new name.",
+    .options = node_options,
+    .options_size = sizeof(struct node_options),
+    .min_args = 1,
+    .max_args = 2,
+    .run = run,
+};
