@@ -253,9 +253,9 @@ struct job {
     struct slot *slots[JOB_ROLES_MAX]; /* n_slots[r] of each, at least spec->roles[r].max; owned */
     uint32_t n_slots[JOB_ROLES_MAX];
     struct role_counts counts[JOB_ROLES_MAX];
-    uint32_t resizes; /* grown or shrunk after the start */
+    uint32_t resizes;   /* grown or shrunk after the start */
     struct usage usage; /* of the processes that ended; usage_of_job has the rest */
-    bool finishing;   /* some process finished: no more growth */
+    bool finishing;     /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t submitted_us;
     struct task_queue *queue; /* NULL without a dataset; owned */

@@ -83,8 +83,8 @@ struct queue {
     int32_t
         deep_priority; /* and deep_id: the last class behind the depth that was tried, when not */
     uint64_t deep_id;  /* all were: the next time goes on there; 0: from the depth on */
-    struct job *held; /* the first that waits for ends; its places are kept for it, once there are
-                       * some; borrowed; NULL: none */
+    struct job *held;  /* the first that waits for ends; its places are kept for it, once there are
+                        * some; borrowed; NULL: none */
     struct placed *kept; /* owned: what the index holds, until it has to hold other places */
     size_t n_kept;
     bool hold_check; /* something started since it was looked at whether these can work */
