@@ -87,6 +87,8 @@ static void test_tokens_survive_a_restart_as_hashes(void **state)
     assert_int_equal(join(live, used, "n1", 1), 201);
     live_restart(live);
     assert_int_equal(live->scheduler->join_tokens.n, 2);
+    assert_string_equal(find(live, used)->used_by, "n1");
+    assert_string_equal(find(live, unused)->used_by, "");
     assert_int_equal(join(live, used, "n1", 1), 201);
     assert_int_equal(join(live, used, "n1", 2), 401);
     assert_int_equal(join(live, unused, "n2", 2), 201);
