@@ -142,8 +142,7 @@ int process_start(struct process_table *table, const struct process_id *id, cons
         record_failure(p, reason);
         return r;
     }
-    process_refresh(p); /* its supervisor's number: the program may call at once */
-    return 0;
+    return 0; /* its supervisor's number follows before its program can call */
 }
 
 void process_stop(struct process *p, uint64_t grace_us)

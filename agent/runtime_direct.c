@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_direct.c - processes under edl-supervisor
  *
- * Start: posix_spawn of the supervisor in a session of its own, a pidfd on it (safe: it is our
- * unreaped child), and a watch on the folder, where supervisor.json appears once the program may
- * run. End: the pidfd becomes readable; exit.json says how it was. Adopt: the folder's lock tells
- * whether a supervisor lives (process_dir.h). If so, supervisor.json is verified (boot id, start
- * time, pidfd) and watched. If not, and there is no exit.json, we write one while we hold the lock:
- * nobody saw the end, and no number in the record is signalled. */
+ * Start: the spawn server is asked for a supervisor (spawner.h), which comes with a pidfd, and the
+ * folder is watched, where supervisor.json appears once the program may run. End: the pidfd becomes
+ * readable; exit.json says how it was. Adopt: the folder's lock tells whether a supervisor lives
+ * (process_dir.h). If so, supervisor.json is verified (boot id, start time, pidfd) and watched. If
+ * not, and there is no exit.json, we write one while we hold the lock: nobody saw the end, and no
+ * number in the record is signalled. */
 #include "agent/runtime_direct.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
-#include <sys/wait.h>
 
 #include "agent/process_dir.h"
 #include "agent/runtime.h"
+#include "agent/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -34,14 +33,15 @@
 struct runtime_direct {
     struct runtime base; /* first */
     sd_event *event;     /* ref */
-    char *supervisor_path;
+    struct spawner *spawner;
     char boot_id[BOOT_ID_SIZE];
 };
 
 struct runtime_process {
     struct runtime_direct *runtime; /* borrowed */
     int dir_fd;
-    int pidfd; /* of the supervisor; -1 while it is not verified or when it is gone */
+    struct spawn *spawn; /* its supervisor is ordered; NULL once that is answered */
+    int pidfd;           /* of the supervisor; -1 while it is not verified or when it is gone */
     pid_t supervisor_pid;
     bool exited;
     bool stop_wanted; /* before the supervisor was known */
@@ -56,6 +56,7 @@ static struct runtime_process *direct_release(struct runtime_process *p)
 {
     if (p == NULL)
         return NULL;
+    (void)spawn_cancel(p->spawn);
     sd_event_source_disable_unref(p->gone_source);
     sd_event_source_disable_unref(p->folder_source);
     (void)safe_close(p->pidfd);
@@ -69,14 +70,22 @@ static void releasep(struct runtime_process **p)
     (void)direct_release(*p);
 }
 
-/* settle - the supervisor is gone; makes sure that exit.json exists
- * Returns false when somebody still holds the lock. */
-static bool settle(struct runtime_process *p)
+/* reason_unseen - why nobody saw the end: a folder of another boot, or else */
+static const char *reason_unseen(const struct runtime_process *p, const json_t *order)
+{
+    const char *boot_id = json_string_value(json_object_get(order, "boot_id"));
+
+    return boot_id != NULL && !streq(boot_id, p->runtime->boot_id) ? REASON_RESTARTED
+                                                                   : REASON_VANISHED;
+}
+
+/* settle - there is no supervisor (any more); makes sure that exit.json exists
+ * reason: NULL when not known. Returns false when somebody holds the lock: there is one. */
+static bool settle(struct runtime_process *p, const char *reason)
 {
     _cleanup_close_ int lock_fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct exit_record record = { .exit_code = -1, .ended_wall_us = clock_read_us(CLOCK_REALTIME) };
     json_t *order = NULL;
-    const char *boot_id;
 
     /* why: a descriptor of its own, so that the lock is dropped when it is closed */
     if (lock_fd == -1 || process_dir_lock(lock_fd) < 0)
@@ -84,10 +93,8 @@ static bool settle(struct runtime_process *p)
     if (faccessat(p->dir_fd, "exit.json", F_OK, 0) == 0)
         return true;
     (void)process_dir_read_order(p->dir_fd, &order, NULL);
-    boot_id = json_string_value(json_object_get(order, "boot_id"));
     (void)snprintf(record.reason, sizeof record.reason, "%s",
-                   boot_id != NULL && !streq(boot_id, p->runtime->boot_id) ? REASON_RESTARTED
-                                                                           : REASON_VANISHED);
+                   reason != NULL ? reason : reason_unseen(p, order));
     (void)process_dir_write_exit(p->dir_fd, &record, NULL); /* failing: poll says the same */
     json_decref(order);
     return true;
@@ -96,38 +103,16 @@ static bool settle(struct runtime_process *p)
 static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct runtime_process *p = userdata;
-    siginfo_t info;
 
     (void)source;
+    (void)fd;
     (void)revents;
-    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG); /* ECHILD: adopted, not our child */
     p->gone_source = sd_event_source_disable_unref(p->gone_source);
     p->pidfd = safe_close(p->pidfd);
     p->supervisor_pid = 0;
-    if (settle(p))
-        p->exited = true;
+    p->exited = settle(p, NULL);
     p->changed(p->userdata);
     return 0;
-}
-
-static int watch_pidfd(struct runtime_process *p)
-{
-    return sd_event_add_io(p->runtime->event, &p->gone_source, p->pidfd, EPOLLIN, on_gone, p);
-}
-
-/* verify - finds the living supervisor through its record; -ENOENT while there is none */
-static int verify(struct runtime_process *p, const struct supervisor_record *record)
-{
-    int fd;
-
-    if (!streq(record->boot_id, p->runtime->boot_id))
-        return -ESRCH;
-    fd = procfs_open_verified(record->pid, record->start_ticks);
-    if (fd < 0)
-        return fd;
-    p->pidfd = fd;
-    p->supervisor_pid = record->pid;
-    return watch_pidfd(p);
 }
 
 static int direct_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error *error)
@@ -140,12 +125,39 @@ static int direct_stop(struct runtime_process *p, uint64_t grace_us, struct edl_
     p->stop_wanted = true;
     p->stop_grace_us = grace_us;
     if (p->pidfd < 0)
-        return 0; /* given once it is known, see direct_poll */
+        return 0; /* given once it is known, see found */
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_int = (int)grace_ms;
     if (pidfd_send_signal(p->pidfd, SIGTERM, &info, 0) == -1 && errno != ESRCH)
         return edl_error_errno(error, -errno, "cannot signal the supervisor");
+    return 0;
+}
+
+/* found - the supervisor is known, and told what came before that
+ * Without a watch on it, it has to be found through its record, like one of an earlier agent. */
+static void found(struct runtime_process *p, pid_t pid, int take_pidfd)
+{
+    p->supervisor_pid = pid;
+    p->pidfd = take_pidfd;
+    if (take_pidfd >= 0 &&
+        sd_event_add_io(p->runtime->event, &p->gone_source, take_pidfd, EPOLLIN, on_gone, p) < 0)
+        p->pidfd = safe_close(take_pidfd);
+    if (p->pidfd >= 0 && p->stop_wanted)
+        (void)direct_stop(p, p->stop_grace_us, NULL);
+}
+
+/* verify - finds the living supervisor through its record; -ENOENT while there is none */
+static int verify(struct runtime_process *p, const struct supervisor_record *record)
+{
+    int fd;
+
+    if (!streq(record->boot_id, p->runtime->boot_id))
+        return -ESRCH;
+    fd = procfs_open_verified(record->pid, record->start_ticks);
+    if (fd < 0)
+        return fd;
+    found(p, record->pid, fd);
     return 0;
 }
 
@@ -173,8 +185,10 @@ static void direct_poll(struct runtime_process *p, struct runtime_state *ret)
     struct supervisor_record record;
 
     (void)memset(ret, 0, sizeof *ret);
-    if (!p->exited && p->pidfd < 0 && settle(p))
-        p->exited = true;
+    if (p->spawn != NULL)
+        return; /* starting */
+    if (!p->exited && p->pidfd < 0)
+        p->exited = settle(p, NULL);
     if (p->exited) {
         poll_exited(p, ret);
         return;
@@ -182,8 +196,8 @@ static void direct_poll(struct runtime_process *p, struct runtime_state *ret)
     if (process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0) {
         ret->phase = RUNTIME_RUNNING;
         ret->pid = record.child_pid;
-        if (p->pidfd < 0 && verify(p, &record) == 0 && p->stop_wanted)
-            (void)direct_stop(p, p->stop_grace_us, NULL);
+        if (p->pidfd < 0)
+            (void)verify(p, &record);
     }
     ret->supervisor_pid = p->supervisor_pid;
 }
@@ -218,31 +232,20 @@ static int process_new(struct runtime *runtime, const char *dir, runtime_changed
     return 0;
 }
 
-/* spawn - SIGTERM stays blocked until the supervisor reads it from its signalfd, so that an early
- * stop is not lost and does not kill it before it can write its record */
-static int spawn(const struct runtime_direct *runtime, const char *dir, pid_t *ret)
+/* on_spawned - a folder that nobody locks after a failure has no supervisor, and gets none */
+static void on_spawned(pid_t pid, int take_pidfd, const struct edl_error *why, void *userdata)
 {
-    char *argv[] = { runtime->supervisor_path, (char *)dir, NULL };
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t blocked, reset;
-    int r;
+    struct runtime_process *p = userdata;
+    char reason[RUNTIME_REASON_SIZE];
 
-    (void)sigemptyset(&blocked);
-    (void)sigaddset(&blocked, SIGTERM);
-    (void)sigemptyset(&reset);
-    (void)sigaddset(&reset, SIGPIPE);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &blocked);
-    (void)posix_spawnattr_setsigdefault(&attributes, &reset);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    r = posix_spawn(ret, runtime->supervisor_path, &actions, &attributes, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return -r;
+    p->spawn = NULL;
+    if (pid > 0) {
+        found(p, pid, take_pidfd);
+    } else {
+        (void)snprintf(reason, sizeof reason, "cannot start: %.240s", why->text);
+        p->exited = settle(p, reason);
+    }
+    p->changed(p->userdata);
 }
 
 static int direct_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
@@ -251,18 +254,11 @@ static int direct_start(struct runtime *runtime, const char *dir, runtime_change
     _cleanup_(releasep) struct runtime_process *p = NULL;
     int r = process_new(runtime, dir, changed, userdata, &p, error);
 
-    if (r < 0)
-        return r;
-    r = spawn(p->runtime, dir, &p->supervisor_pid);
-    if (r < 0)
-        return edl_error_errno(error, r, "cannot start %s", p->runtime->supervisor_path);
-    p->pidfd = pidfd_open(p->supervisor_pid, 0);
-    /* without a pidfd it is found again through its record, as after a restart of the agent */
-    r = p->pidfd == -1 ? 0 : watch_pidfd(p);
-    if (r < 0)
-        p->pidfd = safe_close(p->pidfd);
-    *ret = TAKE_PTR(p);
-    return 0;
+    if (r == 0)
+        r = spawner_start(p->runtime->spawner, dir, on_spawned, p, &p->spawn, error);
+    if (r == 0)
+        *ret = TAKE_PTR(p);
+    return r;
 }
 
 static int direct_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
@@ -277,8 +273,8 @@ static struct runtime *direct_free(struct runtime *runtime)
 
     if (direct == NULL)
         return NULL;
+    (void)spawner_free(direct->spawner);
     sd_event_unref(direct->event);
-    free(direct->supervisor_path);
     free(direct);
     return NULL;
 }
@@ -303,7 +299,7 @@ int runtime_direct_new(sd_event *event, const char *supervisor_path, struct runt
     }
     direct->base.ops = &ops;
     direct->event = sd_event_ref(event);
-    direct->supervisor_path = xstrdup(supervisor_path);
+    direct->spawner = spawner_new(event, supervisor_path);
     *ret = &direct->base;
     return 0;
 }

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner.c - the agent's end of the spawn server
+ *
+ * Answers come before other events of the loop (priority): a supervisor announces itself before its
+ * program runs, so that a call of the program finds it known. */
+#include "agent/spawner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "agent/spawn_server.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define TRIES 2 /* servers that a spawn may outlive */
+
+struct spawn {
+    struct spawner *spawner; /* borrowed */
+    uint64_t number;
+    char *path; /* owned */
+    bool sent;
+    unsigned tries;
+    spawned_fn spawned;
+    void *userdata;
+    struct spawn *prev, *next; /* utlist */
+};
+
+struct spawner {
+    sd_event *event; /* ref */
+    char *program;   /* owned */
+    int fd;          /* -1: no server */
+    int pidfd;       /* of the server */
+    sd_event_source *answers;
+    sd_event_source *gone;
+    struct spawn *spawns; /* owned; in the order they came, those not sent yet at the end */
+    uint64_t numbers;
+};
+
+static struct spawn *spawn_free(struct spawn *spawn)
+{
+    DL_DELETE(spawn->spawner->spawns, spawn);
+    free(spawn->path);
+    free(spawn);
+    return NULL;
+}
+
+struct spawn *spawn_cancel(struct spawn *spawn)
+{
+    return spawn != NULL ? spawn_free(spawn) : NULL;
+}
+
+static void finish(struct spawn *spawn, pid_t pid, int take_pidfd, const struct edl_error *why)
+{
+    spawned_fn spawned = spawn->spawned;
+    void *userdata = spawn->userdata;
+
+    (void)spawn_free(spawn);
+    spawned(pid, take_pidfd, why, userdata);
+}
+
+/* ---- talking to the server ---- */
+
+/* take_pidfd_of - what came along with an answer; -1: nothing */
+static int take_pidfd_of(struct msghdr *message)
+{
+    const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    int fd = -1;
+
+    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof fd))
+        (void)memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    return fd;
+}
+
+static void answered(struct spawner *s, const struct spawn_reply *reply, int take_pidfd)
+{
+    struct edl_error why = { 0 };
+    struct spawn *spawn;
+
+    DL_FOREACH(s->spawns, spawn)
+    if (spawn->number == reply->number)
+        break;
+    if (spawn == NULL || !spawn->sent) { /* cancelled, or another server was asked as well */
+        (void)safe_close(take_pidfd);
+        return;
+    }
+    if (reply->pid <= 0)
+        (void)edl_error_errno(&why, -reply->error_number, "cannot make a supervisor");
+    finish(spawn, MAX_OF(reply->pid, 0), take_pidfd, &why);
+}
+
+/* take_answers - false when the server has closed its end */
+static bool take_answers(struct spawner *s)
+{
+    for (;;) {
+        struct spawn_reply reply;
+        struct iovec data = { .iov_base = &reply, .iov_len = sizeof reply };
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(sizeof(int))];
+        } control;
+        struct msghdr message = { .msg_iov = &data,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = sizeof control };
+        ssize_t n = recvmsg(s->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == -1 && errno == EAGAIN;
+        if (n == (ssize_t)sizeof reply)
+            answered(s, &reply, take_pidfd_of(&message));
+        else
+            (void)safe_close(take_pidfd_of(&message));
+    }
+}
+
+/* send_some - what the socket takes; the rest when there is room again. A server that is gone is
+ * noticed by its pidfd. */
+static void send_some(struct spawner *s)
+{
+    struct spawn_request request;
+    struct spawn *spawn;
+
+    DL_FOREACH(s->spawns, spawn)
+    {
+        size_t size = offsetof(struct spawn_request, path) + strlen(spawn->path) + 1;
+
+        if (spawn->sent)
+            continue;
+        request.number = spawn->number;
+        (void)memcpy(request.path, spawn->path, strlen(spawn->path) + 1);
+        if (send(s->fd, &request, size, MSG_DONTWAIT | MSG_NOSIGNAL) == -1)
+            break;
+        spawn->sent = true;
+    }
+    (void)sd_event_source_set_io_events(s->answers, spawn != NULL ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+/* ---- the server itself ---- */
+
+static void drop_server(struct spawner *s)
+{
+    s->answers = sd_event_source_disable_unref(s->answers);
+    s->gone = sd_event_source_disable_unref(s->gone);
+    s->fd = safe_close(s->fd);
+    s->pidfd = safe_close(s->pidfd);
+}
+
+static int start_server(struct spawner *s, struct edl_error *error);
+
+/* server_lost - its last answers count; the rest is asked of the next server */
+static void server_lost(struct spawner *s)
+{
+    struct edl_error why = { 0 };
+    struct spawn *spawn, *next;
+    siginfo_t info;
+
+    (void)waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG);
+    (void)take_answers(s);
+    drop_server(s);
+    log_warning("the spawn server is gone; processes are not touched by that");
+    if (s->spawns == NULL)
+        return; /* the next start brings the next one */
+    (void)edl_error_set(&why, -EPIPE, "edl-supervisor --serve ended %d times", TRIES);
+    if (start_server(s, &why) < 0)
+        s->fd = -1;
+    DL_FOREACH_SAFE(s->spawns, spawn, next)
+    {
+        spawn->sent = false;
+        if (s->fd == -1 || ++spawn->tries >= TRIES)
+            finish(spawn, 0, -1, &why);
+    }
+    if (s->fd >= 0)
+        send_some(s);
+}
+
+static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    (void)source;
+    (void)fd;
+    (void)revents;
+    server_lost(userdata);
+    return 0;
+}
+
+static int on_answers(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct spawner *s = userdata;
+
+    (void)fd;
+    if (!take_answers(s))
+        (void)sd_event_source_set_enabled(source, SD_EVENT_OFF); /* its pidfd says the rest */
+    else if ((revents & EPOLLOUT) != 0)
+        send_some(s);
+    return 0;
+}
+
+static int watch(struct spawner *s)
+{
+    int r = sd_event_add_io(s->event, &s->answers, s->fd, EPOLLIN, on_answers, s);
+
+    if (r >= 0)
+        r = sd_event_source_set_priority(s->answers, SD_EVENT_PRIORITY_IMPORTANT);
+    if (r >= 0)
+        r = sd_event_add_io(s->event, &s->gone, s->pidfd, EPOLLIN, on_gone, s);
+    return r;
+}
+
+/* execute - in a session of its own: what a terminal sends to the agent is not for it */
+static int execute(const char *program, int fd, pid_t *ret)
+{
+    char *argv[] = { (char *)program, (char *)"--serve", NULL };
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    sigset_t none, reset;
+    int r;
+
+    (void)sigemptyset(&none);
+    (void)sigemptyset(&reset);
+    (void)sigaddset(&reset, SIGPIPE);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &reset);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&actions, fd, SPAWN_SERVER_FD);
+    r = posix_spawn(ret, program, &actions, &attributes, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return -r;
+}
+
+static int start_server(struct spawner *s, struct edl_error *error)
+{
+    int ends[2];
+    pid_t pid;
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+        return edl_error_errno(error, -errno, "cannot make a socket for %s", s->program);
+    r = execute(s->program, ends[1], &pid);
+    (void)safe_close(ends[1]);
+    s->fd = ends[0];
+    if (r == 0) {
+        s->pidfd = pidfd_open(pid, 0); /* our unreaped child: the number is still its own */
+        r = s->pidfd >= 0 ? watch(s) : -errno;
+    }
+    if (r < 0) { /* one that runs ends when our end of the socket is closed */
+        drop_server(s);
+        return edl_error_errno(error, r, "cannot start %s", s->program);
+    }
+    return 0;
+}
+
+/* ---- what the runtime calls ---- */
+
+struct spawner *spawner_new(sd_event *event, const char *program)
+{
+    struct spawner *s = xcalloc(1, sizeof *s);
+
+    s->event = sd_event_ref(event);
+    s->program = xstrdup(program);
+    s->fd = -1;
+    s->pidfd = -1;
+    return s;
+}
+
+struct spawner *spawner_free(struct spawner *s)
+{
+    if (s == NULL)
+        return NULL;
+    drop_server(s);
+    while (s->spawns != NULL)
+        (void)spawn_free(s->spawns);
+    sd_event_unref(s->event);
+    free(s->program);
+    free(s);
+    return NULL;
+}
+
+int spawner_start(struct spawner *s, const char *path, spawned_fn spawned, void *userdata,
+                  struct spawn **ret, struct edl_error *error)
+{
+    struct spawn *spawn;
+    int r = s->fd >= 0 ? 0 : start_server(s, error);
+
+    if (r < 0)
+        return r;
+    if (path[0] != '/' || strlen(path) >= PATH_MAX)
+        return edl_error_set(error, -ENAMETOOLONG, "the process folder %s cannot be passed on",
+                             path);
+    spawn = xcalloc(1, sizeof *spawn);
+    spawn->spawner = s;
+    spawn->number = ++s->numbers;
+    spawn->path = xstrdup(path);
+    spawn->spawned = spawned;
+    spawn->userdata = userdata;
+    DL_APPEND(s->spawns, spawn);
+    send_some(s);
+    *ret = spawn;
+    return 0;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervise.c - one process, from its order to its exit record
+ *
+ * Independent of the agent and of the spawn server from the fork on. Happy path: lock the folder,
+ * read order.json, open the log, fork the program, write supervisor.json, let the program run,
+ * wait, kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
+ * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
+ * SIGTERM to the program's process group, SIGKILL to everything below us later; when, is decided in
+ * core/fence.h. What it does not do: restart anything, talk to anybody, look at other folders. If
+ * it is killed itself, the program dies with it and the agent finds a free lock without exit.json.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/child.h"
+#include "agent/core/fence.h"
+#include "agent/killtree.h"
+#include "agent/lease.h"
+#include "agent/process_dir.h"
+#include "agent/supervise.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+/* pidfd_send_signal(2): to the whole process group; Linux 6.9 */
+#define SEND_TO_PROCESS_GROUP (1U << 2)
+
+struct supervisor {
+    int dir_fd;
+    json_t *order; /* owned; argv and environment point into it */
+    struct child_spec spec;
+    char **environment; /* owned, with its strings */
+    struct lease_map lease;
+    struct fence fence;
+    struct child child;
+    struct killtree_main main_child;
+    int signal_fd;
+    int timer_fd;
+    bool rest_told; /* what the program left behind got its SIGTERM */
+};
+
+static const char *text_of(const json_t *order, const char *key)
+{
+    const char *text = json_string_value(json_object_get(order, key));
+
+    return text != NULL ? text : "";
+}
+
+static uint64_t number_of(const json_t *order, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(order, key));
+
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static int load_argv(struct supervisor *s, struct edl_error *error)
+{
+    const json_t *argv = json_object_get(s->order, "argv");
+    size_t n = json_array_size(argv);
+
+    if (n == 0)
+        return edl_error_set(error, -EINVAL, "the order has no command");
+    s->spec.argv = xcalloc(n + 1, sizeof *s->spec.argv);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = json_string_value(json_array_get(argv, i));
+
+        if (word == NULL)
+            return edl_error_set(error, -EINVAL, "argv[%zu] of the order is not text", i);
+        s->spec.argv[i] = (char *)word; /* why: execvp's type; nothing writes to it */
+    }
+    return 0;
+}
+
+static void load_environment(struct supervisor *s)
+{
+    json_t *env = json_object_get(s->order, "env");
+    const char *name;
+    json_t *value;
+    size_t n = 0;
+
+    s->environment = xcalloc(json_object_size(env) + 1, sizeof *s->environment);
+    json_object_foreach(env, name, value)
+    {
+        if (json_is_string(value) &&
+            asprintf(&s->environment[n], "%s=%s", name, json_string_value(value)) != -1)
+            n++;
+    }
+    s->environment[n] = NULL;
+    s->spec.environment = s->environment;
+}
+
+/* claim - this folder is ours, and nothing was ever started from it */
+static int claim(struct supervisor *s, const char *path, struct edl_error *error)
+{
+    s->dir_fd = process_dir_open(path, error);
+    if (s->dir_fd < 0)
+        return s->dir_fd;
+    if (process_dir_lock(s->dir_fd) < 0)
+        return edl_error_set(error, -EBUSY, "%s has a supervisor already", path);
+    if (faccessat(s->dir_fd, "exit.json", F_OK, 0) == 0 ||
+        faccessat(s->dir_fd, "supervisor.json", F_OK, 0) == 0)
+        return edl_error_set(error, -EEXIST, "%s was started before; nothing is started twice",
+                             path);
+    return process_dir_read_order(s->dir_fd, &s->order, error);
+}
+
+static int prepare(struct supervisor *s, struct edl_error *error)
+{
+    const char *log_path = text_of(s->order, "log_path");
+    int r = load_argv(s, error);
+
+    if (r < 0)
+        return r;
+    load_environment(s);
+    s->spec.workspace = text_of(s->order, "workspace");
+    fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
+    if (s->fence.lease_us > 0) {
+        r = lease_map_open(text_of(s->order, "lease_path"), false, false, &s->lease, error);
+        if (r < 0)
+            return r;
+    }
+    s->spec.log_fd =
+        open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0640);
+    if (s->spec.log_fd == -1)
+        return edl_error_errno(error, -errno, "cannot open the log %s", log_path);
+    return 0;
+}
+
+static int start(struct supervisor *s, struct edl_error *error)
+{
+    struct supervisor_record record = { .pid = getpid() };
+    struct procfs_stat self;
+    int r = procfs_stat(getpid(), &self);
+
+    if (r == 0)
+        r = procfs_boot_id(record.boot_id);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read /proc");
+    r = child_fork(&s->spec, &s->child, error);
+    if (r < 0)
+        return r;
+    s->main_child.pid = s->child.pid;
+    record.start_ticks = self.start_ticks;
+    record.child_pid = s->child.pid;
+    r = process_dir_write_supervisor(s->dir_fd, &record, error);
+    if (r == 0)
+        child_release(&s->child);
+    return r;
+}
+
+static void arm(const struct supervisor *s, uint64_t at_us)
+{
+    struct itimerspec when = { 0 };
+
+    if (at_us != NEVER_US) {
+        at_us = MAX_OF(at_us, 1); /* all zero would disarm */
+        when.it_value.tv_sec = (time_t)(at_us / USEC_PER_SEC);
+        when.it_value.tv_nsec = (long)(at_us % USEC_PER_SEC) * 1000;
+    }
+    (void)timerfd_settime(s->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* terminate - SIGTERM to the program's process group
+ * The group has the child's number, which stays taken until we reap the child. */
+static void terminate(const struct supervisor *s)
+{
+    if (s->main_child.reaped)
+        return;
+    if (pidfd_send_signal(s->child.pidfd, SIGTERM, NULL, SEND_TO_PROCESS_GROUP) == 0)
+        return;
+    if (kill(-s->main_child.pid, SIGTERM) == -1) /* no group yet: it has not executed */
+        (void)pidfd_send_signal(s->child.pidfd, SIGTERM, NULL, 0);
+}
+
+/* look - true when everything is to be killed now */
+static bool look(struct supervisor *s)
+{
+    struct fence_verdict verdict =
+        fence_look(&s->fence, lease_map_read(&s->lease), clock_read_us(CLOCK_BOOTTIME));
+
+    if (verdict.term)
+        terminate(s);
+    arm(s, verdict.look_at_us);
+    return verdict.kill;
+}
+
+static void on_timer(const struct supervisor *s)
+{
+    uint64_t count;
+
+    (void)!read(s->timer_fd, &count, sizeof count); /* run looks again */
+}
+
+static void on_signal(struct supervisor *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        uint64_t grace_us = s->fence.grace_us;
+
+        if (info.ssi_signo != SIGTERM)
+            continue; /* SIGCHLD: run reaps */
+        if (info.ssi_code == SI_QUEUE && info.ssi_int >= 0)
+            grace_us = (uint64_t)info.ssi_int * USEC_PER_MSEC;
+        fence_stop(&s->fence, grace_us, clock_read_us(CLOCK_BOOTTIME));
+    }
+}
+
+/* run - until the program is over and nothing is left of it
+ * A program that ends by itself takes everything with it at once. One that was asked to stop may
+ * leave others behind, who were born after the SIGTERM or live in other sessions: they get one of
+ * their own and have the rest of the grace. */
+static void run(struct supervisor *s, int epoll_fd)
+{
+    for (;;) {
+        struct epoll_event events[2];
+        int left = killtree_reap(&s->main_child);
+        int n;
+
+        if (left == 0 || (s->main_child.reaped && s->fence.cause == FENCE_NONE))
+            break;
+        if (look(s))
+            break;
+        if (s->main_child.reaped && !s->rest_told) {
+            s->rest_told = true;
+            killtree_signal_children(SIGTERM);
+        }
+        n = epoll_wait(epoll_fd, events, ELEMENTS(events), -1);
+        for (int i = 0; i < n; i++) {
+            if (events[i].data.fd == s->signal_fd)
+                on_signal(s);
+            else
+                on_timer(s);
+        }
+    }
+    killtree_kill_all(&s->main_child);
+}
+
+static int watch(struct supervisor *s, struct edl_error *error)
+{
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = { .events = EPOLLIN };
+    sigset_t set;
+    int r = epoll_fd == -1 ? -1 : 0;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGCHLD);
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    s->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    event.data.fd = s->signal_fd;
+    if (r == 0)
+        r = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->signal_fd, &event);
+    event.data.fd = s->timer_fd;
+    if (r == 0)
+        r = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->timer_fd, &event);
+    if (r == -1) {
+        r = edl_error_errno(error, -errno, "cannot watch for events");
+        (void)safe_close(epoll_fd);
+        return r;
+    }
+    return epoll_fd;
+}
+
+void supervise_block_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < 4; i++)
+        (void)sigaddset(&set, (const int[]){ SIGTERM, SIGCHLD, SIGINT, SIGHUP }[i]);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+}
+
+/* describe - how it ended, in the words that users read */
+static void describe(struct supervisor *s, struct exit_record *ret)
+{
+    static const char *const causes[] = {
+        [FENCE_STOPPED] = "stopped", [FENCE_LEASE] = "lease ended: the node was cut off"
+    };
+    struct edl_error failure = { 0 };
+    int status = s->main_child.status;
+    struct rusage usage;
+
+    if (WIFSIGNALED(status)) {
+        ret->exit_signal = WTERMSIG(status);
+        ret->exit_code = 128 + ret->exit_signal;
+        (void)snprintf(ret->reason, sizeof ret->reason, "killed by signal %d (SIG%s)",
+                       ret->exit_signal, sigabbrev_np(ret->exit_signal) ?: "?");
+    } else {
+        ret->exit_code = WEXITSTATUS(status);
+        if (ret->exit_code != 0)
+            (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
+                           ret->exit_code);
+    }
+    if (child_failure(&s->child, &s->spec, &failure) < 0) {
+        (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
+        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
+    } else if (s->fence.cause != FENCE_NONE) {
+        (void)snprintf(ret->reason, sizeof ret->reason, "%s", causes[s->fence.cause]);
+    }
+    if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
+        ret->cpu_used_us =
+            (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * USEC_PER_SEC +
+            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static int supervise(struct supervisor *s, struct edl_error *error)
+{
+    struct exit_record record = { 0 };
+    _cleanup_close_ int epoll_fd = watch(s, error);
+    int r = epoll_fd < 0 ? epoll_fd : prepare(s, error);
+
+    if (r == 0)
+        r = start(s, error);
+    if (r == 0) {
+        run(s, epoll_fd);
+        describe(s, &record);
+    } else {
+        child_close(&s->child); /* a child that waits to be released ends by this */
+        killtree_kill_all(&s->main_child);
+        record.exit_code = 127;
+        (void)snprintf(record.reason, sizeof record.reason, "%.255s", error->text);
+    }
+    record.ended_wall_us = clock_read_us(CLOCK_REALTIME);
+    return process_dir_write_exit(s->dir_fd, &record, error);
+}
+
+static void supervisor_done(struct supervisor *s)
+{
+    child_close(&s->child);
+    lease_map_close(&s->lease);
+    for (size_t i = 0; s->environment != NULL && s->environment[i] != NULL; i++)
+        free(s->environment[i]);
+    free(s->environment);
+    free(s->spec.argv);
+    json_decref(s->order);
+    (void)safe_close(s->spec.log_fd);
+    (void)safe_close(s->signal_fd);
+    (void)safe_close(s->timer_fd);
+    (void)safe_close(s->dir_fd);
+}
+
+int supervise_folder(const char *path)
+{
+    struct supervisor s = { .dir_fd = -1,
+                            .spec.log_fd = -1,
+                            .child = { .pidfd = -1, .go_fd = -1, .status_fd = -1 },
+                            .signal_fd = -1,
+                            .timer_fd = -1 };
+    struct edl_error error = { 0 };
+    int r;
+
+    supervise_block_signals();
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored by the spawn server: we want to be told */
+    (void)setsid();
+    (void)umask(0027);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
+        r = edl_error_errno(&error, -errno, "cannot become a subreaper");
+    else
+        r = claim(&s, path, &error);
+    if (r == 0)
+        r = supervise(&s, &error);
+    supervisor_done(&s);
+    if (r < 0)
+        (void)log_failure(&error, "%s", path);
+    return r;
+}
