@@ -51,7 +51,8 @@ struct agent {
     struct membership member;
     struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
     char boot_id[BOOT_ID_SIZE];
-    int lock_fd; /* flock on the state folder */
+    int lock_fd;    /* flock on the state folder */
+    int runtime_fd; /* the same on the runtime folder */
     struct lease_map lease;
     struct inventory inventory;
     uint64_t sampled_us;
@@ -390,27 +391,37 @@ static json_t *report_body(uint64_t sent_us, uint64_t session, void *userdata)
 
 /* ---- start ---- */
 
-static int lock_state(struct agent *a, struct edl_error *error)
+static int lock_folder(const char *path, int *ret, struct edl_error *error)
 {
-    a->lock_fd = open(a->layout.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (a->lock_fd == -1)
-        return edl_error_errno(error, -errno, "cannot open %s", a->layout.state_dir);
-    if (flock(a->lock_fd, LOCK_EX | LOCK_NB) == -1)
-        return edl_error_set(error, -EBUSY, "another agent uses %s", a->layout.state_dir);
+    *ret = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret == -1)
+        return edl_error_errno(error, -errno, "cannot open %s", path);
+    if (flock(*ret, LOCK_EX | LOCK_NB) == -1)
+        return edl_error_set(error, -EBUSY, "another agent uses %s", path);
     return 0;
+}
+
+static int lock_folders(struct agent *a, struct edl_error *error)
+{
+    int r = lock_folder(a->layout.state_dir, &a->lock_fd, error);
+
+    if (r < 0 || !streq(a->layout.state_dir, a->layout.runtime_dir))
+        return r < 0 ? r : lock_folder(a->layout.runtime_dir, &a->runtime_fd, error);
+    a->runtime_fd = fcntl(a->lock_fd, F_DUPFD_CLOEXEC, 0); /* shares the lock */
+    return a->runtime_fd >= 0 ? 0 : edl_error_errno(error, -errno, "cannot keep a folder open");
 }
 
 /* open_lease - a deadline of an earlier boot is on another clock and worth nothing */
 static int open_lease(struct agent *a, struct edl_error *error)
 {
-    _cleanup_close_ int fd = openat(a->lock_fd, "boot", O_RDONLY | O_CLOEXEC);
+    _cleanup_close_ int fd = openat(a->runtime_fd, "boot", O_RDONLY | O_CLOEXEC);
     char seen[BOOT_ID_SIZE] = "";
     bool same = fd != -1 && read(fd, seen, sizeof seen - 1) > 0 && streq(seen, a->boot_id);
     int r = lease_map_open(a->layout.lease_path, true, !same, &a->lease, error);
 
     if (r < 0 || same)
         return r;
-    return file_write_atomic(a->lock_fd, "boot", a->boot_id, strlen(a->boot_id), 0600, error);
+    return file_write_atomic(a->runtime_fd, "boot", a->boot_id, strlen(a->boot_id), 0600, error);
 }
 
 static int open_event(struct agent *a, struct edl_error *error)
@@ -503,9 +514,10 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
 
     a->options = options;
     a->lock_fd = -1;
+    a->runtime_fd = -1;
     r = layout_init(options, &a->layout, error);
     if (r == 0)
-        r = lock_state(a, error);
+        r = lock_folders(a, error);
     if (r == 0)
         r = membership_open(options, a->layout.state_dir, &a->member, error);
     if (r == 0)
@@ -567,6 +579,7 @@ struct agent *agent_free(struct agent *a)
     lease_map_close(&a->lease);
     membership_done(&a->member);
     layout_done(&a->layout);
+    (void)safe_close(a->runtime_fd);
     (void)safe_close(a->lock_fd);
     free(a);
     return NULL;

@@ -97,7 +97,7 @@ static int make_folders(const struct layout *layout, const struct process_id *id
     int r;
 
     ret[0] = given[0] != '\0' ? xstrdup(given)
-                              : text_format("%s/%llu/%s-%lu", layout->work_dir, job_id, id->role,
+                              : text_format("%s/%llu-%s-%lu", layout->work_dir, job_id, id->role,
                                             (unsigned long)id->index);
     ret[1] = text_format("%s/%llu", layout->logs_dir, job_id);
     ret[2] = text_format("%s/%s-%llu", layout->output_dir, text_of(order, "job"), job_id);

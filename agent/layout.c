@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.c - paths below the state folder */
+/* layout.c - paths below the state folder and the runtime folder */
 #include "agent/layout.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/options.h"
+#include "agent/runtime_dir.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -50,7 +51,7 @@ int folder_make(const char *path, unsigned mode, struct edl_error *error)
     return 0;
 }
 
-static int absolute(const char *path, unsigned mode, char **ret, struct edl_error *error)
+int folder_absolute(const char *path, unsigned mode, char **ret, struct edl_error *error)
 {
     int r = folder_make(path, mode, error);
 
@@ -73,8 +74,7 @@ static int find_program_dir(char **ret, struct edl_error *error)
     return 0;
 }
 
-/* protect - the state folder holds a credential and a socket: it must be ours, and only ours */
-static int protect(const char *path, struct edl_error *error)
+int folder_protected(const char *path, struct edl_error *error)
 {
     struct stat st;
 
@@ -90,24 +90,26 @@ static int protect(const char *path, struct edl_error *error)
 int layout_init(const struct agent_options *options, struct layout *ret, struct edl_error *error)
 {
     struct layout l = { 0 };
-    int r = absolute(options->state_dir, 0700, &l.state_dir, error);
+    int r = folder_absolute(options->state_dir, 0700, &l.state_dir, error);
 
     if (r == 0)
-        r = protect(l.state_dir, error);
+        r = folder_protected(l.state_dir, error); /* it holds a credential and a socket */
+    if (r == 0)
+        r = runtime_dir_choose(l.state_dir, options->runtime_dir, &l.runtime_dir, error);
     if (r == 0)
         r = find_program_dir(&l.program_dir, error);
     if (r == 0) {
         _cleanup_free_ char *own = text_format("%s/output", l.state_dir);
 
-        r = absolute(options->output_dir != NULL ? options->output_dir : own, 0755, &l.output_dir,
-                     error);
+        r = folder_absolute(options->output_dir != NULL ? options->output_dir : own, 0755,
+                            &l.output_dir, error);
     }
     if (r == 0) {
-        l.processes_dir = text_format("%s/processes", l.state_dir);
+        l.processes_dir = text_format("%s/processes", l.runtime_dir);
         l.logs_dir = text_format("%s/logs", l.state_dir);
         l.work_dir = text_format("%s/work", l.state_dir);
         l.socket_path = text_format("%s/socket", l.state_dir);
-        l.lease_path = text_format("%s/lease", l.state_dir);
+        l.lease_path = text_format("%s/lease", l.runtime_dir);
         r = folder_make(l.processes_dir, 0700, error);
     }
     if (r < 0) {
@@ -122,6 +124,7 @@ void layout_done(struct layout *l)
 {
     free(l->node);
     free(l->state_dir);
+    free(l->runtime_dir);
     free(l->processes_dir);
     free(l->logs_dir);
     free(l->work_dir);

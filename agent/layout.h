@@ -13,6 +13,7 @@ struct edl_error;
 struct layout { /* all owned, absolute */
     char *node; /* set by the agent, once it knows */
     char *state_dir;
+    char *runtime_dir; /* of process folders and lease; may be the state folder */
     char *processes_dir;
     char *logs_dir;
     char *work_dir;
@@ -33,6 +34,12 @@ char *layout_log_path(const struct layout *layout, const struct process_id *id);
 
 /* folder_make - path and missing parents, mode for those that are made */
 int folder_make(const char *path, unsigned mode, struct edl_error *error);
+
+/* folder_absolute - makes it like folder_make; *ret: its resolved path, to be freed */
+int folder_absolute(const char *path, unsigned mode, char **ret, struct edl_error *error);
+
+/* folder_protected - -EPERM unless the folder is ours and nobody else may write to it */
+int folder_protected(const char *path, struct edl_error *error);
 
 /* text_format - asprintf that aborts when memory is out */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

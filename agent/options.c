@@ -25,6 +25,7 @@ enum option_key {
     OPTION_SCHEDULER,
     OPTION_JOIN_TOKEN_FILE,
     OPTION_STATE_DIR,
+    OPTION_RUNTIME_DIR,
     OPTION_OUTPUT_DIR,
     OPTION_ADDRESS,
     OPTION_CPU,
@@ -52,6 +53,7 @@ static const char help[] =
     "  --join-token-file FILE    file with the token, read each time the node has to join\n"
     "  --state-dir DIR           credential, socket, process folders, logs (default: as root\n"
     "                            /var/lib/edl/agent, else ~/.local/state/edl/agent)\n"
+    "  --runtime-dir DIR         process folders, on a tmpfs (default: the state folder)\n"
     "  --output-dir DIR          where jobs write results (default: output in the state folder)\n"
     "  --address ADDRESS         where processes of this node are reached (default: the one\n"
     "                            from which it reached the scheduler when it joined)\n"
@@ -79,6 +81,7 @@ static const struct option long_options[] = {
     { "scheduler", required_argument, NULL, OPTION_SCHEDULER },
     { "join-token-file", required_argument, NULL, OPTION_JOIN_TOKEN_FILE },
     { "state-dir", required_argument, NULL, OPTION_STATE_DIR },
+    { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
     { "output-dir", required_argument, NULL, OPTION_OUTPUT_DIR },
     { "address", required_argument, NULL, OPTION_ADDRESS },
     { "cpu", required_argument, NULL, OPTION_CPU },
@@ -176,6 +179,9 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return 0;
     case OPTION_STATE_DIR:
         o->state_dir = value;
+        return 0;
+    case OPTION_RUNTIME_DIR:
+        o->runtime_dir = value;
         return 0;
     case OPTION_OUTPUT_DIR:
         o->output_dir = value;

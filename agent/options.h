@@ -19,6 +19,7 @@ struct agent_options {           /* text is borrowed from argv */
     const char *join_token_file; /* NULL: token, or none */
     char token[72];              /* "": none; copied, and wiped from argv */
     const char *state_dir;
+    const char *runtime_dir; /* NULL: the state folder */
     const char *output_dir;  /* NULL: in the state folder */
     const char *address;     /* NULL: as it joined, else loopback */
     uint64_t cpu_millicores; /* 0: all of the machine */
