@@ -98,6 +98,15 @@ static void tell(struct agent *a, const struct process_id *id)
     logs_kick(a->logs);
 }
 
+/* send_tail - the report of its end says as well that there is none, unless it is out already */
+static void send_tail(struct agent *a, const struct process_id *id)
+{
+    const struct agent_unit *unit = agent_core_unit(a->core, id);
+
+    if (unit != NULL)
+        logs_send_tail(a->logs, id, unit->exit_public);
+}
+
 static void leave(struct agent *a)
 {
     if (!agent_core_is_all_told(a->core))
@@ -123,7 +132,7 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
             process_forget(p);
         break;
     case AGENT_SEND_TAIL:
-        logs_send_tail(a->logs, &action->id);
+        send_tail(a, &action->id);
         break;
     case AGENT_REFRESH:
         if (p != NULL)
@@ -221,11 +230,14 @@ static void on_observed(const struct process *p, const struct agent_facts *facts
     decided(a);
 }
 
-static void on_tail(const struct process_id *id, bool sent, void *userdata)
+static void on_tail(const struct process_id *id, enum logs_tail tail, void *userdata)
 {
     struct agent *a = userdata;
+    struct process *p = process_find(&a->table, id);
 
-    agent_core_tail_offered(a->core, id, sent, clock_read_us(CLOCK_BOOTTIME));
+    if (p != NULL)
+        p->silent = tail == LOGS_TAIL_NONE;
+    agent_core_tail_offered(a->core, id, tail != LOGS_TAIL_NOT_SENT, clock_read_us(CLOCK_BOOTTIME));
     decided(a);
 }
 
@@ -364,6 +376,8 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
                               json_integer(p != NULL ? (json_int_t)p->cpu_used_us : 0));
     (void)json_object_set_new(json, "memory_used_bytes",
                               json_integer(p != NULL ? (json_int_t)p->memory_used_bytes : 0));
+    if (p != NULL && p->silent)
+        (void)json_object_set_new(json, "silent", json_true());
     return json;
 }
 

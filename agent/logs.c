@@ -97,15 +97,20 @@ static int read_chunk(struct stream *s, bool ended, json_t **ret)
     return 0;
 }
 
-/* finish - the call's outcome; s may be freed */
-static void finish(struct stream *s, bool sent, bool refused)
+static void finish_tail(struct stream *s, enum logs_tail tail)
 {
     struct logs *logs = s->logs;
     struct process_id id = s->id;
 
+    stream_free(s);
+    logs->config.on_tail(&id, tail, logs->config.userdata);
+}
+
+/* finish - the call's outcome; s may be freed */
+static void finish(struct stream *s, bool sent, bool refused)
+{
     if (s->tail) {
-        stream_free(s);
-        logs->config.on_tail(&id, sent, logs->config.userdata);
+        finish_tail(s, sent ? LOGS_TAIL_SENT : LOGS_TAIL_NOT_SENT);
         return;
     }
     if (refused)
@@ -203,7 +208,7 @@ struct logs *logs_free(struct logs *logs)
     return NULL;
 }
 
-void logs_send_tail(struct logs *logs, const struct process_id *id)
+void logs_send_tail(struct logs *logs, const struct process_id *id, bool even_none)
 {
     struct stream *s = stream_new(logs, id);
     json_t *text;
@@ -212,10 +217,14 @@ void logs_send_tail(struct logs *logs, const struct process_id *id)
     s->tail = true;
     s->most = LOGS_CHUNK_BYTES;
     r = read_chunk(s, true, &text);
-    if (r < 0)
-        finish(s, r == -ENOENT, false); /* no log: nothing to send, which is done */
-    else if (!send(s, text))
-        finish(s, false, false);
+    if (r == -ENOENT) {
+        finish_tail(s, LOGS_TAIL_NONE);
+    } else if (r == 0 && s->next == 0 && !even_none) {
+        json_decref(text);
+        finish_tail(s, LOGS_TAIL_NONE);
+    } else if (r < 0 || !send(s, text)) {
+        finish_tail(s, LOGS_TAIL_NOT_SENT);
+    }
 }
 
 static struct stream *find(struct logs *logs, const struct process_id *id)

@@ -26,12 +26,14 @@ static inline uint64_t logs_first_byte(uint64_t after, uint64_t tail_bytes, uint
     return after > tail ? after : tail;
 }
 
+enum logs_tail { LOGS_TAIL_SENT, LOGS_TAIL_NOT_SENT, LOGS_TAIL_NONE };
+
 struct logs_config {
     sd_event *event;
     struct link *link;           /* borrowed */
     const struct layout *layout; /* borrowed */
-    /* the tail was taken, or could not be sent (sent false) */
-    void (*on_tail)(const struct process_id *id, bool sent, void *userdata);
+    /* the tail was taken, could not be sent, or there is none: then nobody was told */
+    void (*on_tail)(const struct process_id *id, enum logs_tail tail, void *userdata);
     /* nothing will be written any more */
     bool (*ended)(const struct process_id *id, void *userdata);
     void *userdata;
@@ -41,8 +43,8 @@ struct logs *logs_new(const struct logs_config *config);
 struct logs *logs_free(struct logs *logs);
 
 /* logs_send_tail - on_tail follows, possibly from inside this call; one at a time for each process
- */
-void logs_send_tail(struct logs *logs, const struct process_id *id);
+ * even_none: the scheduler is to be told also that there is none (no report will) */
+void logs_send_tail(struct logs *logs, const struct process_id *id, bool even_none);
 
 /* logs_follow - these streams and no others from now on */
 void logs_follow(struct logs *logs, const struct orders_log *wanted, size_t n);

@@ -25,6 +25,7 @@ struct process {
     pid_t supervisor_pid;
     uint64_t cpu_used_us;
     uint64_t memory_used_bytes;
+    bool silent;                    /* it ended and wrote nothing */
     char *dir;                      /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */
     struct process_table *table;    /* borrowed */

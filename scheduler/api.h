@@ -13,6 +13,7 @@ struct http_request;
 struct http_route;
 struct job;
 struct node;
+struct process_report;
 struct scheduler;
 
 /* routes - the whole API */
@@ -77,6 +78,9 @@ void api_job_events(struct http_request *request, void *userdata);
 /* api_logs.c */
 void api_job_logs(struct http_request *request, void *userdata);
 void api_node_logs(struct http_request *request, void *userdata);
+/* api_logs_note_silence - the process that the report names ended on node and wrote nothing */
+void api_logs_note_silence(struct scheduler *scheduler, const struct node *node,
+                           const struct process_report *report);
 
 /* api_check_node_name - -EINVAL */
 int api_check_node_name(const char *name, struct edl_error *error);

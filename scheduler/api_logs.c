@@ -218,18 +218,42 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
     return r;
 }
 
+/* find_process - one that lives or lived on this node, or NULL */
+static const struct process *find_process(struct scheduler *scheduler, const struct node *node,
+                                          uint64_t job_id, const char *role_name, uint32_t index,
+                                          uint64_t incarnation)
+{
+    const struct job *job = cluster_job(scheduler->cluster, job_id);
+    int role = job != NULL ? job_spec_role(job->spec, role_name) : -ENOENT;
+    const struct process *process =
+        role >= 0 ? job_find_process(job, (uint32_t)role, index, incarnation) : NULL;
+
+    return process != NULL && streq(process->node_name, node->name) ? process : NULL;
+}
+
 static int find_pushed(struct scheduler *scheduler, const struct node *node, struct push_body *body,
                        struct edl_error *error)
 {
-    const struct job *job = cluster_job(scheduler->cluster, body->job_id);
-    int role = job != NULL ? job_spec_role(job->spec, body->role) : -ENOENT;
-
-    if (role >= 0)
-        body->push.process =
-            job_find_process(job, (uint32_t)role, (uint32_t)body->index, body->incarnation);
-    if (body->push.process == NULL || !streq(body->push.process->node_name, node->name))
+    body->push.process = find_process(scheduler, node, body->job_id, body->role,
+                                      (uint32_t)body->index, body->incarnation);
+    if (body->push.process == NULL)
         return edl_error_set(error, -ENOENT, "no such process of node %s", node->name);
     return 0;
+}
+
+void api_logs_note_silence(struct scheduler *scheduler, const struct node *node,
+                           const struct process_report *report)
+{
+    const struct process *process = find_process(scheduler, node, report->job_id, report->role,
+                                                 report->index, report->incarnation);
+    char topic[TOPIC_MAX];
+
+    if (process == NULL)
+        return;
+    log_hub_push_silence(scheduler->logs, process, clock_read_us(CLOCK_BOOTTIME));
+    arm_hub_timer(scheduler);
+    (void)snprintf(topic, sizeof topic, "logs/%" PRIu64, report->job_id);
+    scheduler_notify(scheduler, topic);
 }
 
 void api_node_logs(struct http_request *request, void *userdata)

@@ -262,6 +262,18 @@ static void refuse_report(struct http_request *request, const struct node *node,
                                   error->text, "session", (json_int_t)node->session));
 }
 
+/* note_silence - of those that say with their end that no log will follow */
+static void note_silence(struct scheduler *scheduler, const struct node *node, const json_t *body,
+                         const struct node_report *report)
+{
+    const json_t *array = json_object_get(body, "processes");
+
+    for (size_t i = 0; i < report->n_processes; i++)
+        if (report->processes[i].state == PROCESS_EXITED &&
+            json_is_true(json_object_get(json_array_get(array, i), "silent")))
+            api_logs_note_silence(scheduler, node, &report->processes[i]);
+}
+
 void api_node_report(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -279,10 +291,12 @@ void api_node_report(struct http_request *request, void *userdata)
         r = read_report(body, &report, &list, &error);
     if (r == 0)
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
-    if (r < 0)
+    if (r < 0) {
         refuse_report(request, node, &error);
-    else
+    } else {
+        note_silence(scheduler, node, body, &report);
         held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+    }
     json_decref(body);
 }
 

@@ -303,6 +303,16 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
     }
 }
 
+void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us)
+{
+    char key[KEY_MAX];
+
+    make_key(key, process->job->id, role_name(process), process->index, process->incarnation);
+    if (!is_stored(hub, key))
+        log_hub_push(hub, &(struct log_push){ .process = process, .text = "", .end = true },
+                     now_us);
+}
+
 void log_hub_note_effects(struct log_hub *hub, const struct effect *effects, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -52,6 +52,9 @@ struct log_hub *log_hub_free(struct log_hub *hub);
 /* log_hub_push - a piece of output; what was known already is cut off */
 void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now_us);
 
+/* log_hub_push_silence - the process ended and wrote nothing; saying it twice is harmless */
+void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us);
+
 /* log_hub_note_effects - keeps the rings of processes that were lost: no agent will send their end
  */
 void log_hub_note_effects(struct log_hub *hub, const struct effect *effects, size_t n);

@@ -15,6 +15,11 @@ job_field wrong .reason | grep -q 'exit code 3' || fail "reason: $(job_field wro
 # logs are there after the end
 edl logs wrong | grep -q 'going wrong' || fail 'the log is gone'
 
+# that a program wrote nothing is known with its end: nobody waits for a log that does not come
+edl submit --name quiet -- true
+edl wait quiet --timeout 30
+api GET /jobs/quiet/logs | jq -e .end >/dev/null || fail 'the log of a silent program has no end'
+
 # EDL_SOCKET knows its caller from the first moment
 for i in 1 2 3 4 5 6 7 8 9 10; do
     # shellcheck disable=SC2016

@@ -311,6 +311,37 @@ static void test_logs_end_is_stored_and_read_from_the_store(void **state)
     hub_close(&h);
 }
 
+static void test_logs_silence_is_an_end(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct process *process;
+    const struct log_tail *tails;
+    size_t n;
+
+    hub_open(f, &h);
+    DL_FOREACH2(f->job->processes, process, job_next)
+    {
+        process->state = PROCESS_EXITED;
+        process->started_wall_us = start.wall_us;
+    }
+    f->job->state = JOB_SUCCEEDED;
+    f->job->ended_wall_us = start.wall_us;
+    assert_false(log_hub_is_ended(h.hub, f->job, start.wall_us)); /* an end may be on its way */
+    DL_FOREACH2(f->job->processes, process, job_next)
+    log_hub_push_silence(h.hub, process, start.now_us);
+    tails = log_hub_pending(h.hub, &n);
+    assert_true(n > 0);
+    assert_string_equal(tails[0].text, "");
+    log_hub_pending_clear(h.hub);
+    assert_true(log_hub_is_ended(h.hub, f->job, start.wall_us));
+    DL_FOREACH2(f->job->processes, process, job_next)
+    log_hub_push_silence(h.hub, process, start.now_us); /* the next report says it again */
+    (void)log_hub_pending(h.hub, &n);
+    assert_int_equal(n, 0);
+    hub_close(&h);
+}
+
 static void test_logs_ring_keeps_the_newest(void **state)
 {
     struct fixture *f = *state;
@@ -462,6 +493,7 @@ int main(void)
         T(test_logs_are_cut_where_they_overlap),
         T(test_logs_overlap_with_replaced_bytes),
         T(test_logs_end_is_stored_and_read_from_the_store),
+        T(test_logs_silence_is_an_end),
         T(test_logs_ring_keeps_the_newest),
         T(test_logs_orders_list_a_stream_while_it_is_read),
         cmocka_unit_test(test_listen_addresses),
