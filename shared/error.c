@@ -24,6 +24,7 @@ static const struct {
     { -EAGAIN, 503, NULL },
     { -ETIMEDOUT, 504, NULL },
     { -ENOSPC, 507, NULL },
+    { -EROFS, 507, NULL },
     { -EOPNOTSUPP, 405, NULL },
 };
 

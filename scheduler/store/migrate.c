@@ -78,6 +78,26 @@ static int apply(struct store *store, const struct migration *migration, struct 
     return r;
 }
 
+int store_check_newest(struct store *store, struct edl_error *error)
+{
+    const int newest = migrations[ELEMENTS(migrations) - 1].version;
+    int version = 0;
+    int r = read_version(store, &version, error);
+
+    if (r < 0)
+        return r;
+    if (version != newest) {
+        (void)edl_error_set(error, -EINVAL,
+                            "the database has schema %d, this program needs %d, and nothing can be"
+                            " written",
+                            version, newest);
+        return edl_error_remedy(error, "make room on the disk of --state-dir, or mount it"
+                                       " read-write");
+    }
+    store->schema_version = newest;
+    return 0;
+}
+
 int store_migrate(struct store *store, struct edl_error *error)
 {
     const int newest = migrations[ELEMENTS(migrations) - 1].version;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c - the database: opening, the transaction of a turn, events and log tails
+/* store.c - the database: statements, the transaction of a turn, events and log tails
  *
- * Happy path: store_open sets and reads back the durability settings, migrates, prepares every
- * statement; each turn is one BEGIN IMMEDIATE .. COMMIT. A failure inside rolls back and is
- * returned; the scheduler then ends, because its memory is ahead of the disk. */
+ * Each turn is one BEGIN IMMEDIATE .. COMMIT. A failure inside rolls back and is returned; the
+ * caller's memory is then ahead of the disk, and it has to load again what is there. */
 #include "scheduler/store/store.h"
 
 #include <errno.h>
@@ -16,8 +15,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define BUSY_TIMEOUT_MS 5000 /* somebody reads along with the sqlite3 shell */
-#define WHAT_MAX 100         /* of a statement's text in an error */
+#define WHAT_MAX 100 /* of a statement's text in an error */
 
 static const char *const statement_texts[ST_N] = {
     [ST_BEGIN] = "BEGIN IMMEDIATE",
@@ -132,35 +130,49 @@ static const char *const statement_texts[ST_N] = {
                     " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
 };
 
+static const struct {
+    int primary; /* SQLite's primary result code */
+    int code;
+} codes[] = {
+    { SQLITE_FULL, -ENOSPC },    { SQLITE_IOERR, -EIO },     { SQLITE_CANTOPEN, -EIO },
+    { SQLITE_BUSY, -EAGAIN },    { SQLITE_LOCKED, -EAGAIN }, { SQLITE_PROTOCOL, -EAGAIN },
+    { SQLITE_READONLY, -EROFS }, { SQLITE_PERM, -EACCES },   { SQLITE_NOMEM, -ENOMEM },
+};
+
+static bool is_damaged(int sqlite_code)
+{
+    return (sqlite_code & 0xff) == SQLITE_CORRUPT || (sqlite_code & 0xff) == SQLITE_NOTADB;
+}
+
+/* What the system said is nearer to what is wrong: a full disk may be told as an I/O error. */
+static int error_code(sqlite3 *db)
+{
+    int primary = sqlite3_errcode(db) & 0xff;
+    int system = sqlite3_system_errno(db);
+
+    if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) {
+        if (system == ENOSPC || system == EDQUOT)
+            return -ENOSPC;
+        if (system == EROFS)
+            return -EROFS;
+    }
+    for (size_t i = 0; i < ELEMENTS(codes); i++)
+        if (codes[i].primary == primary)
+            return codes[i].code;
+    return EDL_ECORRUPT;
+}
+
 int store_error(struct store *store, const char *what, struct edl_error *error)
 {
-    int code;
+    int code = error_code(store->db);
 
-    switch (sqlite3_errcode(store->db) & 0xff) {
-    case SQLITE_FULL:
-        code = -ENOSPC;
-        break;
-    case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-        code = -EIO;
-        break;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        code = -EAGAIN;
-        break;
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-        code = -EACCES;
-        break;
-    default:
-        code = EDL_ECORRUPT;
-        break;
-    }
     /* The reason first: what was tried may be a statement that is longer than an error's text. */
     (void)edl_error_set(error, code, "the database: %.200s (%.*s%s)", sqlite3_errmsg(store->db),
                         WHAT_MAX, what, strlen(what) > WHAT_MAX ? "..." : "");
     if (code == -ENOSPC)
         (void)edl_error_remedy(error, "make room on the disk of the scheduler's --state-dir");
+    else if (is_damaged(sqlite3_errcode(store->db)))
+        (void)edl_error_remedy(error, STORE_RESTORE_REMEDY);
     return code;
 }
 
@@ -197,52 +209,7 @@ uint64_t store_column_u64(sqlite3_stmt *statement, int at)
     return (uint64_t)sqlite3_column_int64(statement, at);
 }
 
-/* One setting: writes it, reads it back. A file system without shared memory silently stays out of
- * WAL. */
-static int set_and_check(struct store *store, const char *name, const char *value,
-                         const char *expected, struct edl_error *error)
-{
-    sqlite3_stmt *statement = NULL;
-    char text[80];
-    char found[32] = "";
-
-    (void)snprintf(text, sizeof text, "PRAGMA %s = %s", name, value);
-    if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
-        return store_error(store, text, error);
-    (void)snprintf(text, sizeof text, "PRAGMA %s", name);
-    if (sqlite3_prepare_v2(store->db, text, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        (void)snprintf(found, sizeof found, "%s", store_column_text(statement, 0));
-    (void)sqlite3_finalize(statement);
-    if (streq(found, expected))
-        return 0;
-    (void)edl_error_set(error, -EINVAL, "the database does not take %s = %s (it says \"%s\")", name,
-                        value, found);
-    (void)edl_error_remedy(error, "keep --state-dir on a local file system");
-    return -EINVAL;
-}
-
-static int set_durability(struct store *store, struct edl_error *error)
-{
-    static const struct {
-        const char *name, *value, *expected;
-    } settings[] = {
-        { "journal_mode", "WAL", "wal" },
-        { "synchronous", "FULL", "2" },
-        { "foreign_keys", "ON", "1" },
-    };
-
-    for (size_t i = 0; i < ELEMENTS(settings); i++) {
-        int r =
-            set_and_check(store, settings[i].name, settings[i].value, settings[i].expected, error);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int prepare_all(struct store *store, struct edl_error *error)
+int store_prepare_all(struct store *store, struct edl_error *error)
 {
     for (int i = 0; i < ST_N; i++)
         if (sqlite3_prepare_v3(store->db, statement_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
@@ -260,32 +227,6 @@ struct store *store_free(struct store *store)
     (void)sqlite3_close(store->db);
     free(store);
     return NULL;
-}
-
-int store_open(const char *path, struct store **ret, struct edl_error *error)
-{
-    struct store *store = xcalloc(1, sizeof *store);
-    int r;
-
-    if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
-        SQLITE_OK) {
-        r = store_error(store, path, error);
-        goto fail;
-    }
-    histogram_init(&store->commits, histogram_work_us);
-    (void)sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
-    r = set_durability(store, error);
-    if (r == 0)
-        r = store_migrate(store, error);
-    if (r == 0)
-        r = prepare_all(store, error);
-    if (r == 0) {
-        *ret = store;
-        return 0;
-    }
-fail:
-    (void)store_free(store);
-    return r;
 }
 
 int store_schema_version(const struct store *store)

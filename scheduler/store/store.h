@@ -20,9 +20,20 @@ struct histogram;
 struct store;
 
 /* store_open - opens or makes the database and brings its schema up to date
- * Errors: EDL_ECORRUPT, -ENOSPC, -EIO; -EINVAL when the database was written by a newer program
- * (remedy set) or when one of the durability settings did not take. */
+ * After an unclean stop (a write-ahead log is left over) the whole file is checked first. Errors:
+ * EDL_ECORRUPT, -ENOSPC, -EROFS, -EIO, -EAGAIN, -ENOMEM; -EINVAL when the database was written by a
+ * newer program (remedy set) or when one of the durability settings did not take. */
 int store_open(const char *path, struct store **ret, struct edl_error *error);
+
+/* store_open_read_only - for a disk on which store_open can write nothing: what was committed can
+ * be read, store_commit and store_probe fail with -EROFS. The caller makes sure that nobody else
+ * writes: no lock is taken in the file. -EINVAL when the schema is not the newest. */
+int store_open_read_only(const char *path, struct store **ret, struct edl_error *error);
+bool store_is_read_only(const struct store *store);
+
+/* store_probe - commits, durably, something that changes nothing: can anything be stored? Blocks
+ * for one fsync. */
+int store_probe(struct store *store, struct edl_error *error);
 
 /* store_free - accepts NULL; returns NULL */
 struct store *store_free(struct store *store);
@@ -104,9 +115,10 @@ struct turn_records {
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing
  * Task queues give up their changes (task_queue_take_changed) while it runs, so after a failure
- * memory is ahead of the disk: the caller must end and start again from the database. Blocks for
- * one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full, -EIO,
- * EDL_ECORRUPT. */
+ * memory is ahead of the disk: the caller must begin again with what is loaded from the database.
+ * Blocks for one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full,
+ * -EROFS, -EIO, -EAGAIN, -ENOMEM, EDL_ECORRUPT. After one of them the transaction is not there; if
+ * the power then fails before the next commit it may be (the disk had taken it after all). */
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error);
 
 /* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the

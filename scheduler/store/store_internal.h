@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "scheduler/core/histogram.h"
@@ -65,7 +66,12 @@ struct store {
     struct histogram commits; /* how long they took */
     uint64_t commit_failures;
     int last_commit; /* 0, or how it failed */
+    bool read_only;  /* store_open_read_only */
 };
+
+#define STORE_RESTORE_REMEDY                                                                       \
+    "stop the scheduler and take a backup: edl admin restore FILE --state-dir DIR; without one,"   \
+    " sqlite3 edl.db .recover"
 
 /* store_error - what SQLite says, and the beginning of what was tried; returns one of our codes */
 int store_error(struct store *store, const char *what, struct edl_error *error);
@@ -81,8 +87,14 @@ void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value);
 const char *store_column_text(sqlite3_stmt *statement, int at);
 uint64_t store_column_u64(sqlite3_stmt *statement, int at);
 
+/* store_prepare_all - every statement; the schema must be the newest */
+int store_prepare_all(struct store *store, struct edl_error *error);
+
 /* store_migrate - brings the schema from PRAGMA user_version to the newest */
 int store_migrate(struct store *store, struct edl_error *error);
+
+/* store_check_newest - -EINVAL unless the schema is the newest already; writes nothing */
+int store_check_newest(struct store *store, struct edl_error *error);
 
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);

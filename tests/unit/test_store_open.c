@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_open.c - opening a database after a kill, a damaged one, and one that can only be read
+ */
+#include "tests/unit/store_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+/* A process that commits a job and is killed: its write-ahead log stays. */
+static void commit_and_die(struct fixture *f)
+{
+    int status;
+    pid_t pid;
+
+    f->store = store_free(f->store);
+    pid = fork();
+    if (pid == 0) {
+        if (store_open(f->path, &f->store, NULL) < 0)
+            _exit(1);
+        (void)run_job(f->cluster);
+        commit(f);
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+}
+
+static off_t page_of(const struct fixture *f, const char *name)
+{
+    sqlite3_stmt *statement;
+    sqlite3 *db;
+    off_t page;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT rootpage FROM sqlite_schema WHERE name = ?1",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    page = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return page;
+}
+
+/* A page that opening does not look at. */
+static void damage(const struct fixture *f)
+{
+    static const char noise[512] = "this is no page of a database";
+    off_t at = (page_of(f, "process") - 1) * 4096;
+    _cleanup_close_ int fd = open(f->path, O_WRONLY | O_CLOEXEC);
+
+    assert_int_equal(pwrite(fd, noise, sizeof noise, at), sizeof noise);
+}
+
+/* As after a kill in the middle of the first write to it. */
+static void leave_log(const struct fixture *f)
+{
+    static const char header[24];
+    _cleanup_close_ int fd = -1;
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s-wal", f->path);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, header, sizeof header), sizeof header);
+}
+
+static bool exists(const struct fixture *f, const char *suffix)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s%s", f->path, suffix);
+    return access(path, F_OK) == 0;
+}
+
+static void test_a_clean_stop_leaves_no_log(void **state)
+{
+    struct fixture *f = *state;
+
+    (void)run_job(f->cluster);
+    commit(f);
+    assert_true(exists(f, "-wal"));
+    f->store = store_free(f->store);
+    assert_false(exists(f, "-wal"));
+}
+
+static void test_what_a_kill_left_is_there(void **state)
+{
+    struct fixture *f = *state;
+
+    commit_and_die(f);
+    assert_true(exists(f, "-wal"));
+    restart(f);
+    assert_non_null(the_job(f));
+}
+
+static void test_damage_is_found_after_a_kill(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+
+    (void)run_job(f->cluster);
+    commit(f);
+    f->cluster = cluster_free(f->cluster);
+    f->cluster = new_cluster();
+    f->store = store_free(f->store); /* everything is in the file */
+    damage(f);
+    leave_log(f);
+    assert_int_equal(store_open(f->path, &f->store, &error), EDL_ECORRUPT);
+    assert_null(f->store);
+    assert_non_null(strstr(error.text, "the database"));
+    assert_non_null(strstr(error.remedy, "edl admin restore"));
+}
+
+static void test_reading_needs_no_room(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    size_t n;
+    const struct effect *effects;
+
+    commit_and_die(f);
+    assert_int_equal(store_open_read_only(f->path, &f->store, &error), 0);
+    assert_true(store_is_read_only(f->store));
+    assert_int_equal(store_load(f->store, f->cluster, start, &error), 0);
+    assert_non_null(the_job(f));
+    assert_int_equal(store_probe(f->store, &error), -EROFS);
+    cluster_restored(f->cluster, start);
+    assert_int_equal(cluster_kill_job(f->cluster, the_job(f), NULL, start, NULL), 0);
+    effects = cluster_effects(f->cluster, &n);
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .effects = effects, .n_effects = n },
+                                  &error),
+                     -EROFS);
+    f->store = store_free(f->store);
+    assert_true(exists(f, "-wal")); /* nothing was touched */
+    restart(f);
+    assert_int_not_equal(the_job(f)->state, JOB_KILLED);
+    assert_int_equal(store_probe(f->store, &error), 0);
+}
+
+static void test_reading_brings_no_schema_forward(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct store *store = NULL;
+
+    f->store = store_free(f->store);
+    run_sql(f->path, "PRAGMA user_version = 1");
+    assert_int_equal(store_open_read_only(f->path, &store, &error), -EINVAL);
+    assert_null(store);
+    assert_true(error.remedy[0] != '\0');
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_a_clean_stop_leaves_no_log),       T(test_what_a_kill_left_is_there),
+        T(test_damage_is_found_after_a_kill),     T(test_reading_needs_no_room),
+        T(test_reading_brings_no_schema_forward),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
