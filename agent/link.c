@@ -253,11 +253,13 @@ static void on_reported(const struct http_answer *answer, void *userdata)
 
     l->main_call = NULL;
     reported(l,
-             &(struct link_report_answer){ .result = result_of(answer, &error),
-                                           .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
-                                           .session = session > 0 ? (uint64_t)session : 0,
-                                           .has_version = json_is_integer(version),
-                                           .version = (uint64_t)json_integer_value(version) },
+             &(struct link_report_answer){
+                 .result = result_of(answer, &error),
+                 .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
+                 .session = session > 0 ? (uint64_t)session : 0,
+                 .not_stored = json_is_false(json_object_get(answer->json, "stored")),
+                 .has_version = json_is_integer(version),
+                 .version = (uint64_t)json_integer_value(version) },
              &error);
 }
 

@@ -273,6 +273,8 @@ void api_node_logs(struct http_request *request, void *userdata)
         r = read_push(body, &push, &error);
     if (r == 0)
         r = find_pushed(scheduler, node, &push, &error);
+    if (r == 0 && push.push.end && scheduler->degraded.on) /* readers wait; a tail is stored */
+        r = degraded_error(scheduler, &error);
     if (r < 0) {
         http_reply_error(request, &error);
         json_decref(body);

@@ -289,10 +289,12 @@ void api_node_report(struct http_request *request, void *userdata)
     r = body_object(request, &body, &error);
     if (r == 0)
         r = read_report(body, &report, &list, &error);
-    if (r == 0)
+    if (r == 0 && !scheduler->degraded.on)
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
     if (r < 0) {
         refuse_report(request, node, &error);
+    } else if (scheduler->degraded.on) {
+        degraded_report(scheduler, request, node, &report);
     } else {
         note_silence(scheduler, node, body, &report);
         held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
@@ -322,7 +324,7 @@ static bool poll_orders(struct scheduler *scheduler, struct held *held, void *da
     const struct node *node = cluster_node(scheduler->cluster, poll->node);
     struct edl_error error = { 0 };
 
-    if (scheduler->failed) { /* a commit failed: memory is ahead of the disk for good */
+    if (scheduler->failed) { /* memory is ahead of the disk for good */
         (void)edl_error_set(&error, -EAGAIN, "the scheduler is restarting");
         held_reply_error(held, &error);
         return true;

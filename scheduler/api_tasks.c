@@ -248,22 +248,36 @@ static json_t *task_to_json(const struct job *job, const struct task *task)
                      "chunks", chunks);
 }
 
+/* Looked for anew: a failed commit loads everything again. */
+static struct process *lease_holder(const struct scheduler *scheduler,
+                                    const struct poll_lease *poll, struct edl_error *error)
+{
+    const struct job *job = cluster_job(scheduler->cluster, poll->job_id);
+    struct process *holder =
+        job != NULL ? job_find_process(job, poll->role, poll->index, poll->incarnation) : NULL;
+
+    if (scheduler->degraded.on)
+        (void)degraded_error(scheduler, error);
+    else if (holder == NULL)
+        (void)edl_error_set(error, EDL_ESTALE, "the process is not known any more");
+    return scheduler->degraded.on ? NULL : holder;
+}
+
 static bool poll_lease(struct scheduler *scheduler, struct held *held, void *data, bool last)
 {
     const struct poll_lease *poll = data;
-    const struct job *job = cluster_job(scheduler->cluster, poll->job_id);
-    struct process *holder = job_find_process(job, poll->role, poll->index, poll->incarnation);
     struct edl_error error = { 0 };
-    enum task_lease_result result;
-    struct task *task;
+    struct process *holder = lease_holder(scheduler, poll, &error);
+    enum task_lease_result result = TASK_LEASE_WAIT;
+    struct task *task = NULL;
     bool save_model = false;
-    int r = cluster_lease_task(scheduler->cluster, holder, poll->known, poll->n_known,
-                               clock_instant(), &result, &task, &save_model, &error);
 
-    if (r < 0)
+    if (holder == NULL ||
+        cluster_lease_task(scheduler->cluster, holder, poll->known, poll->n_known, clock_instant(),
+                           &result, &task, &save_model, &error) < 0)
         held_reply_error(held, &error);
     else if (result == TASK_LEASE_GIVEN)
-        held_after_commit(scheduler, held, 200, task_to_json(job, task));
+        held_after_commit(scheduler, held, 200, task_to_json(holder->job, task));
     else if (result == TASK_LEASE_FINISHED)
         held_after_commit(scheduler, held, 200,
                           json_pack("{s:b,s:b}", "finished", 1, "save_model", (int)save_model));

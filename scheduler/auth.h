@@ -27,8 +27,9 @@ enum route_flags {
     ROUTE_NODE = 1 << 2,   /* the credential of {node}, too */
     ROUTE_PROCESS =
         1 << 3, /* X-EDL-Process names a process of {job} that lives on the caller's node */
-    ROUTE_KEYED = 1 << 4,   /* takes an Idempotency-Key (idempotency.h) */
-    ROUTE_MATCHED = 1 << 9, /* takes If-Match (precondition.h) */
+    ROUTE_KEYED = 1 << 4,     /* takes an Idempotency-Key (idempotency.h) */
+    ROUTE_MATCHED = 1 << 9,   /* takes If-Match (precondition.h) */
+    ROUTE_UNSTORED = 1 << 10, /* no GET, but works while nothing can be stored (degraded.h) */
     /* People: the least role that may call, at most one of these. None: no person's call. */
     ROUTE_VIEWER = 1 << 5,
     ROUTE_USER = 1 << 6,

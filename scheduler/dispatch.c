@@ -57,6 +57,19 @@ static void refuse(struct http_request *request)
     http_reply_error(request, &error);
 }
 
+/* Nothing can be stored. What was done before, with that key, is still answered. */
+static void refuse_change(struct scheduler *scheduler, struct http_request *request,
+                          const struct http_route *route)
+{
+    bool keyed = (route->flags & ROUTE_KEYED) != 0;
+
+    if (keyed && idempotency_begin(scheduler, request))
+        return;
+    degraded_refuse(scheduler, request);
+    if (keyed)
+        idempotency_end(request);
+}
+
 void dispatch(struct http_request *request, const struct http_route *route, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -64,6 +77,10 @@ void dispatch(struct http_request *request, const struct http_route *route, void
 
     if (scheduler->failed) { /* its headers came before that: auth_check let it pass */
         refuse(request);
+        return;
+    }
+    if (scheduler->degraded.on && !degraded_serves(request, route)) {
+        refuse_change(scheduler, request, route);
         return;
     }
     if (!scheduler->turn_wanted || !reads_state(route)) {

@@ -189,6 +189,11 @@ struct log_hub *log_hub_free(struct log_hub *hub)
     return NULL;
 }
 
+void log_hub_set_store(struct log_hub *hub, struct store *store)
+{
+    hub->store = store;
+}
+
 /* Start of the last n_source bytes of the file within text. Each character stands for its own
  * bytes, but a replacement character for the one invalid byte it came from. */
 static const char *last_part(const char *text, size_t size, uint64_t n_source)

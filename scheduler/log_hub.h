@@ -49,6 +49,9 @@ int log_hub_new(struct store *store, uint64_t wall_us, struct log_hub **ret,
                 struct edl_error *error);
 struct log_hub *log_hub_free(struct log_hub *hub);
 
+/* log_hub_set_store - the database was opened anew */
+void log_hub_set_store(struct log_hub *hub, struct store *store);
+
 /* log_hub_push - a piece of output; what was known already is cut off */
 void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now_us);
 

@@ -26,7 +26,7 @@ struct view {
     struct store_figures store;
     uint64_t gpus[3]; /* granted, free, withheld */
     uint64_t oldest_wait_us, oldest_report_us;
-    uint64_t utilisation_ppm, max_load_permille;
+    uint64_t utilisation_ppm, max_load_permille, writable;
     uint64_t connections, waiting, cut_off, denials;
     uint64_t file_bytes[2]; /* database, wal */
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
@@ -264,6 +264,8 @@ static const struct row table[] = {
         "Duration of transactions that were written, with their fsync."),
     VIEW("edl_db_commit_failures_total", EXPOSE_COUNTER, store.commit_failures, SCALE_ONE,
          "Transactions that could not be written."),
+    VIEW("edl_db_writable", EXPOSE_GAUGE, writable, SCALE_ONE,
+         "1; 0 while nothing can be stored: changes are refused, and what runs goes on."),
     VIEW_BY("edl_db_size_bytes", EXPOSE_GAUGE, file_bytes, "file", file_name, 2,
             "Size of the database and of its write-ahead log."),
     VIEW("edl_db_disk_free_bytes", EXPOSE_GAUGE, store.disk_free_bytes, SCALE_ONE,
@@ -337,6 +339,7 @@ static struct view look(const struct scheduler *scheduler)
         .oldest_report_us = figures_oldest_report_us(cluster, now),
         .utilisation_ppm = cluster_utilisation_ppm(cluster),
         .max_load_permille = cluster->config.max_load_permille,
+        .writable = !scheduler->degraded.on,
         .connections = listeners_connections(&scheduler->listeners),
         .waiting = listeners_waiting(&scheduler->listeners),
         .cut_off = listeners_cut_off(&scheduler->listeners),

@@ -175,7 +175,7 @@ static const struct http_route table[] = {
       .operation = "removeNode", .flags = ROUTE_OPERATOR | ROUTE_KEYED, .max_body_bytes = NO_BODY,
       .status = 200, .gives = "NodeRemoved", .summary = "forget a node" },
     { .method = "POST", .path = "/nodes/{node}/report", .handler = api_node_report,
-      .operation = "reportNode", .flags = ROUTE_NODE, .max_body_bytes = REPORT_BODY,
+      .operation = "reportNode", .flags = ROUTE_NODE | ROUTE_UNSTORED, .max_body_bytes = REPORT_BODY,
       .takes = "NodeReport", .status = 200, .gives = "ReportHeard",
       .summary = "what an agent sees; renews its lease" },
     { .method = "GET", .path = "/nodes/{node}/orders", .handler = api_node_orders,
@@ -183,7 +183,7 @@ static const struct http_route table[] = {
       .query = "after wait", .status = 200, .gives = "Orders",
       .summary = "what an agent should run; long poll" },
     { .method = "POST", .path = "/nodes/{node}/logs", .handler = api_node_logs,
-      .operation = "pushLogs", .flags = ROUTE_NODE, .max_body_bytes = LOG_BODY,
+      .operation = "pushLogs", .flags = ROUTE_NODE | ROUTE_UNSTORED, .max_body_bytes = LOG_BODY,
       .takes = "LogPush", .status = 204, .summary = "output of a process" },
 };
 /* clang-format on */

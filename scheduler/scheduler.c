@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler.c - the root object: state directory, restore, listening, the loop
+/* scheduler.c - the root object: what it is built of, listening, the loop
  *
  * Built in order, freed in reverse. Nothing is answered before the stored state is back in the
  * core. */
 #include "scheduler/scheduler.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "scheduler/api.h"
@@ -19,6 +14,7 @@
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/peer.h"
+#include "scheduler/state.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
@@ -28,135 +24,20 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-#define LEASE_MARGIN_MIN_US USEC_PER_SEC
-#define LEASE_MARGIN_MAX_US (10 * USEC_PER_SEC)
-
-/* --- state directory --- */
-
-static void state_path(const struct scheduler *scheduler, const char *name, char *ret, size_t size)
+/* A disk that takes nothing is no reason to leave those who read alone, and to be started again and
+ * again: it is told, and waited for. */
+static int begin(struct scheduler *scheduler, struct edl_error *why, struct edl_error *error)
 {
-    (void)snprintf(ret, size, "%s/%s", scheduler->options.state_dir, name);
-}
+    int r = state_write_port_file(scheduler, error);
 
-static int make_state_dir(const char *path, struct edl_error *error)
-{
-    struct stat st;
-
-    if (mkdir(path, 0700) == -1 && errno != EEXIST)
-        return edl_error_errno(error, -errno, "making the state directory %s", path);
-    if (stat(path, &st) == -1)
-        return edl_error_errno(error, -errno, "the state directory %s", path);
-    if (!S_ISDIR(st.st_mode))
-        return edl_error_set(error, -ENOTDIR, "--state-dir %s is not a directory", path);
-    if (st.st_uid != geteuid())
-        return edl_error_set(error, -EPERM, "--state-dir %s belongs to somebody else", path);
-    if ((st.st_mode & 077) != 0) {
-        (void)edl_error_set(error, -EPERM, "--state-dir %s is open to others, and it holds tokens",
-                            path);
-        return edl_error_remedy(error, "chmod 700 %s", path);
-    }
-    return 0;
-}
-
-static int lock_state_dir(struct scheduler *scheduler, struct edl_error *error)
-{
-    char path[4096];
-
-    state_path(scheduler, "lock", path, sizeof path);
-    scheduler->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (scheduler->lock_fd == -1)
-        return edl_error_errno(error, -errno, "opening %s", path);
-    if (flock(scheduler->lock_fd, LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (errno != EWOULDBLOCK)
-        return edl_error_errno(error, -errno, "locking %s", path);
-    (void)edl_error_set(error, -EEXIST, "another edl-scheduler uses the state directory %s",
-                        scheduler->options.state_dir);
-    return edl_error_remedy(error, "stop it, or give another --state-dir");
-}
-
-static int read_tokens(struct scheduler *scheduler, struct edl_error *error)
-{
-    char path[4096];
-    int r;
-
-    state_path(scheduler, "admin-token", path, sizeof path);
-    r = auth_token_file(path, scheduler->admin_token, error);
-    if (r < 0)
+    if (r < 0 && !degraded_survives(r))
         return r;
-    state_path(scheduler, "join-token", path, sizeof path);
-    return auth_token_file(path, scheduler->join_token, error);
-}
-
-/* --- restore --- */
-
-static uint64_t lease_margin_us(uint64_t lease_us)
-{
-    return MIN_OF(MAX_OF(lease_us / 4, LEASE_MARGIN_MIN_US), LEASE_MARGIN_MAX_US);
-}
-
-static int restore(struct scheduler *scheduler, struct edl_error *error)
-{
-    const struct cluster_config config = {
-        .policy = scheduler->options.policy,
-        .max_load_permille = scheduler->options.max_load_permille,
-        .lease_us = scheduler->options.lease_us,
-        .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
-        .foreign_hold_us = FOREIGN_HOLD_US,
-    };
-    struct instant now = clock_instant();
-    uint64_t random;
-    char path[4096];
-    int r;
-
-    state_path(scheduler, "edl.db", path, sizeof path);
-    r = store_open(path, &scheduler->store, error);
-    if (r < 0)
-        return r;
-    scheduler->cluster = cluster_new(&config);
-    r = store_load(scheduler->store, scheduler->cluster, now, error);
-    if (r == 0)
-        r = users_load(scheduler->store, &scheduler->users, error);
-    if (r == 0)
-        r = join_tokens_load(scheduler, error);
-    if (r == 0)
-        r = auth_random_u64(&random, error);
-    if (r < 0)
-        return r;
-    /* 30 random bits above 32 that count: versions of two runs do not meet, and fit a JSON integer.
-     */
-    scheduler->orders_base = (random >> 34) << 32;
-    for (struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
-        node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
-    cluster_restored(scheduler->cluster, now);
-    r = cluster_check(scheduler->cluster, error);
-    if (r < 0) {
-        edl_error_prefix(error, "the stored state contradicts itself: ");
-        return r;
-    }
-    return log_hub_new(scheduler->store, now.wall_us, &scheduler->logs, error);
-}
-
-/* --- listening --- */
-
-/* "127.0.0.1:7010" as ever, or a whole URL where that would not do. */
-static int write_port_file(const struct scheduler *scheduler, struct edl_error *error)
-{
-    const char *path = scheduler->options.port_file;
-    const struct listen_spec *first = &scheduler->listeners.specs[0];
-    char url[LISTEN_URL_MAX];
-    char temporary[4200];
-    _cleanup_fclose_ FILE *file = NULL;
-
-    listen_spec_url(first, NULL, url, sizeof url);
-    (void)snprintf(temporary, sizeof temporary, "%s.new", path);
-    file = fopen(temporary, "we");
-    if (file == NULL)
-        return edl_error_errno(error, -errno, "writing %s", temporary);
-    errno = EIO; /* for a short write */
-    if (fprintf(file, "%s\n", first->is_unix || first->tls ? url : url + strlen("http://")) < 0 ||
-        fflush(file) != 0 || rename(temporary, path) == -1)
-        return edl_error_errno(error, -errno, "writing %s", path);
+    if (r < 0 && why->code == 0)
+        *why = *error;
+    if (why->code != 0)
+        degraded_begin(scheduler, why);
+    else
+        scheduler_touch(scheduler); /* what the restart brought about; and the timer is armed */
     return 0;
 }
 
@@ -192,14 +73,9 @@ static int add_signals(struct scheduler *scheduler, struct edl_error *error)
 
 static int init(struct scheduler *scheduler, struct edl_error *error)
 {
-    int r = make_state_dir(scheduler->options.state_dir, error);
+    struct edl_error why = { 0 };
+    int r = state_open(scheduler, &why, error);
 
-    if (r == 0)
-        r = lock_state_dir(scheduler, error);
-    if (r == 0)
-        r = read_tokens(scheduler, error);
-    if (r == 0)
-        r = restore(scheduler, error);
     if (r < 0)
         return r;
     r = sd_event_new(&scheduler->event);
@@ -209,17 +85,14 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = turn_init(scheduler, error);
     if (r == 0)
+        r = degraded_init(scheduler, error);
+    if (r == 0)
         r = metrics_init(scheduler, error);
     if (r == 0)
         r = denials_init(&scheduler->denials, scheduler->event, error);
     if (r == 0)
         r = listeners_open(scheduler, error);
-    if (r == 0)
-        r = write_port_file(scheduler, error);
-    if (r == 0)
-        scheduler_touch(
-            scheduler); /* what the restart brought about is stored, and the timer armed */
-    return r;
+    return r == 0 ? begin(scheduler, &why, error) : r;
 }
 
 int scheduler_new(const struct scheduler_options *options, struct scheduler **ret,
@@ -250,6 +123,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     join_tokens_done(&scheduler->join_tokens);
     denials_done(&scheduler->denials);
     metrics_done(&scheduler->metrics);
+    degraded_done(scheduler);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);

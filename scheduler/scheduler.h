@@ -13,6 +13,7 @@
 #include <systemd/sd-event.h>
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/degraded.h"
 #include "scheduler/metrics.h"
 #include "scheduler/denials.h"
 #include "scheduler/join_tokens.h"
@@ -46,19 +47,20 @@ struct scheduler {
     struct peers *peers;  /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
+    struct degraded degraded;   /* whether changes can be stored */
     struct held *answers;       /* owned list: requests to answer after the commit */
     struct keyed *keyed;        /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct reader *readers;     /* owned list: reads that wait for the commit (dispatch.c) */
     struct later *later;        /* owned list: topics to wake after the commit */
     sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *timer;     /* owned; cluster_next_deadline_us */
-    sd_event_source *end;       /* owned; after a failed commit */
+    sd_event_source *end;       /* owned; when the state is damaged */
     sd_event_source *hub_timer; /* owned; ends the interest of log readers */
     bool turn_wanted;           /* the core is ahead of the database */
     bool committed;             /* a turn of this run is on disk */
-    bool failed; /* a commit failed: memory and disk differ, nothing is answered any more */
-    int lock_fd; /* owned; the state directory is ours while it is open */
-    uint64_t orders_base; /* random; versions of another run cannot be taken for this run's */
+    bool failed;                /* memory and disk differ for good: nothing is answered any more */
+    int lock_fd;                /* owned; the state directory is ours while it is open */
+    uint64_t orders_base;       /* random; versions of another run cannot be taken for this run's */
     uint64_t n_joins;
     char admin_token[TOKEN_HEX + 1];
     char join_token[TOKEN_HEX + 1];
@@ -121,6 +123,9 @@ void scheduler_touch(struct scheduler *scheduler);
 
 /* scheduler_turn - plan, commit, answer, wake; called by the loop */
 int scheduler_turn(struct scheduler *scheduler);
+
+/* scheduler_end - what is stored is damaged or cannot be read: refuses everything and ends soon */
+void scheduler_end(struct scheduler *scheduler, const struct edl_error *error);
 
 /* scheduler_ready - whether work can be taken: what was restored is stored, the store answers, the
  * last commit succeeded. 0, or -EAGAIN with error, which is not NULL. */

@@ -6,9 +6,10 @@
  * them). Nobody hears of a change before it is on disk: answers, orders and events go out behind
  * the commit.
  *
- * When the commit fails, memory is ahead of the disk and nothing can take it back. The turn's
- * requests are told, the process ends, and its restart continues from the last state that was
- * committed. */
+ * When the commit fails, memory is ahead of the disk and nothing can take it back: what is on disk
+ * is loaded again in its place, the turn's requests are refused, and nothing is changed any more
+ * until something can be stored (degraded.h). When that cannot be loaded, or is damaged, the
+ * process ends. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "scheduler/idempotency.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/state.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
@@ -290,7 +292,7 @@ static int on_end(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-static void fail(struct scheduler *scheduler, const struct edl_error *error)
+void scheduler_end(struct scheduler *scheduler, const struct edl_error *error)
 {
     log_error(
         "%s; nothing of this turn was stored. Ending: a restart continues from the last stored "
@@ -302,6 +304,29 @@ static void fail(struct scheduler *scheduler, const struct edl_error *error)
     if (sd_event_add_time_relative(scheduler->event, &scheduler->end, CLOCK_MONOTONIC,
                                    FAILED_LINGER_US, 0, on_end, scheduler->event) < 0)
         (void)sd_event_exit(scheduler->event, 1);
+}
+
+/* The commit failed. What was asked for in this turn is refused, and who reads is told what is on
+ * disk. */
+static void fail(struct scheduler *scheduler, const struct edl_error *why)
+{
+    struct edl_error error = { 0 };
+
+    scheduler->turn_wanted = false;
+    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    if (!degraded_survives(why->code)) {
+        scheduler_end(scheduler, why);
+        return;
+    }
+    if (state_load(scheduler, &error) < 0) {
+        scheduler_end(scheduler, &error);
+        return;
+    }
+    wake_later(scheduler, true);
+    degraded_begin(scheduler, why);
+    (void)degraded_error(scheduler, &error);
+    answer_all(scheduler, &error);
+    dispatch_readers(scheduler);
 }
 
 static void arm_timer(struct scheduler *scheduler)
@@ -355,6 +380,7 @@ int scheduler_turn(struct scheduler *scheduler)
         return r;
     }
     scheduler->committed = true;
+    degraded_committed(scheduler);
     n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
@@ -381,6 +407,12 @@ int scheduler_ready(struct scheduler *scheduler, struct edl_error *error)
     if (scheduler->failed)
         return edl_error_set(error, -EAGAIN,
                              "not ready: the last commit failed, the scheduler is restarting");
+    if (scheduler->degraded.on) {
+        (void)degraded_error(scheduler, error);
+        edl_error_prefix(error, "not ready: ");
+        error->code = -EAGAIN; /* 503, whatever it is: come again */
+        return -EAGAIN;
+    }
     if (!scheduler->committed)
         return edl_error_set(error, -EAGAIN,
                              "not ready: what the restart brought about is not stored yet");
@@ -414,7 +446,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 void scheduler_touch(struct scheduler *scheduler)
 {
-    if (scheduler->turn_wanted || scheduler->failed)
+    if (scheduler->turn_wanted || scheduler->failed || scheduler->degraded.on)
         return;
     scheduler->turn_wanted = true;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_ONESHOT);

@@ -114,13 +114,11 @@ void waiters_add(struct scheduler *scheduler, struct held *take_held, const char
         waiters_add_unpolled(scheduler, take_held, topic, deadline_us, poll, take_data);
 }
 
-void waiters_notify(struct scheduler *scheduler, const char *topic_name)
+static void notify(struct scheduler *scheduler, struct topic *topic)
 {
-    struct topic *topic;
     struct waiter *waiter, *next;
 
-    HASH_FIND_STR(scheduler->waiters.topics, topic_name, topic);
-    if (topic == NULL || topic->busy)
+    if (topic->busy)
         return;
     topic->busy = true;
     DL_FOREACH_SAFE(topic->waiters, waiter, next)
@@ -130,6 +128,30 @@ void waiters_notify(struct scheduler *scheduler, const char *topic_name)
     }
     topic->busy = false;
     topic_release(&scheduler->waiters, topic);
+}
+
+void waiters_notify(struct scheduler *scheduler, const char *topic_name)
+{
+    struct topic *topic;
+
+    HASH_FIND_STR(scheduler->waiters.topics, topic_name, topic);
+    if (topic != NULL)
+        notify(scheduler, topic);
+}
+
+/* A poll may add topics, and one that is done goes: the names are what is gone through. */
+void waiters_notify_all(struct scheduler *scheduler)
+{
+    size_t n = HASH_COUNT(scheduler->waiters.topics);
+    char(*names)[TOPIC_MAX] = xcalloc(n, sizeof *names);
+    size_t i = 0;
+
+    for (const struct topic *topic = scheduler->waiters.topics; topic != NULL;
+         topic = topic->hh.next)
+        (void)snprintf(names[i++], TOPIC_MAX, "%s", topic->name);
+    for (i = 0; i < n; i++)
+        waiters_notify(scheduler, names[i]);
+    free(names);
 }
 
 void waiters_done(struct waiters *waiters)

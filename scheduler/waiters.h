@@ -37,5 +37,8 @@ void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, c
 /* waiters_notify - polls everything that waits on the topic */
 void waiters_notify(struct scheduler *scheduler, const char *topic);
 
+/* waiters_notify_all - polls everything that waits on any topic */
+void waiters_notify_all(struct scheduler *scheduler);
+
 /* waiters_done - forgets all (the server is gone) */
 void waiters_done(struct waiters *waiters);

@@ -17,6 +17,7 @@
 #define SLICE_MS 100
 #define HOSTS_MAX 1024
 #define TASK_CHUNKS_MAX 65536
+#define NOTHING_STORED 507 /* the scheduler is there, and waits for room on its disk */
 
 struct job_api {
     struct http_client *client;
@@ -66,7 +67,7 @@ int wait_ms(unsigned ms, const volatile sig_atomic_t *stop)
 static bool worth_retrying(const struct http_answer *answer)
 {
     return answer->failure != 0 || answer->status == 502 || answer->status == 503 ||
-           answer->status == 504;
+           answer->status == 504 || answer->status == NOTHING_STORED;
 }
 
 /* One call until it is answered. Returns 0 with *ret_answer (clear it), or negative. A call that
@@ -78,14 +79,17 @@ static int call(struct job_api *api, const char *method, const char *path, const
         .method = method, .path = path, .json = body, .timeout_us = CALL_TIMEOUT_US
     };
     uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + api->retry_us;
-    unsigned pause_ms = 50;
+    unsigned pause_ms = 50, status;
 
     for (;;) {
         (void)http_client_call(api->client, &request, ret_answer);
         if (!worth_retrying(ret_answer))
             return 0;
         (void)http_answer_error(ret_answer, error);
+        status = ret_answer->status;
         http_answer_clear(ret_answer);
+        if (status == NOTHING_STORED) /* so do we: however long, nothing is wrong with us */
+            deadline_us = clock_read_us(CLOCK_BOOTTIME) + api->retry_us;
         if (clock_read_us(CLOCK_BOOTTIME) >= deadline_us) {
             edl_error_prefix(error, "%s %s: ", method, path);
             return EDL_EUNREACHABLE;

@@ -2,8 +2,8 @@
 /* job_api.h - what a trainer asks its scheduler, through the agent's socket
  *
  * The agent bridges outages for up to a minute; calls are tried again here until retry_us has
- * passed, so a scheduler or agent that is being restarted costs time, not the process. All calls
- * may be repeated. */
+ * passed, so a scheduler or agent that is being restarted costs time, not the process. A scheduler
+ * that can store nothing (507) is waited for. All calls may be repeated. */
 #pragma once
 
 #include "trainer/dataset.h"

@@ -348,8 +348,8 @@ void agent_core_tail_offered(struct agent_core *core, const struct process_id *i
     leave(core, now_us);
 }
 
-/* beat - what is looked at again and again */
-static void beat(struct agent_core *core)
+/* beat - what is looked at again and again. all_told: the scheduler has stored what we told */
+static void beat(struct agent_core *core, bool all_told)
 {
     struct agent_unit *unit;
 
@@ -357,8 +357,10 @@ static void beat(struct agent_core *core)
     {
         if (unit->state != UNIT_EXITED && !unit->found) {
             (void)add(core, AGENT_REFRESH, &unit->id);
-        } else if (unit->state == UNIT_EXITED && unit->exit_public && !unit->tail_sent) {
-            unit->tail_sent = true; /* one more try; its end is reported already */
+        } else if (unit->state == UNIT_EXITED && unit->exit_public && !unit->tail_sent &&
+                   all_told) {
+            /* One more try; its end is stored by now, and so may the tail be. */
+            unit->tail_sent = true;
             (void)add(core, AGENT_SEND_TAIL, &unit->id);
         }
     }
@@ -374,7 +376,7 @@ void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lea
         core->lease_deadline_us = MAX_OF(core->lease_deadline_us, sent_us + lease_us);
     }
     core->all_told = all_told && !core->report_queued;
-    beat(core);
+    beat(core, all_told);
     plan(core, now_us);
     leave(core, now_us);
 }

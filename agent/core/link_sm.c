@@ -184,8 +184,10 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
         return;
     }
     sm->failures = 0;
-    sm->reported = sm->reporting;
-    add_timer(ret, LINK_ARM_MAIN, link_sm_all_told(sm) ? now_us + sm->heartbeat_us : now_us);
+    if (!answer->not_stored)
+        sm->reported = sm->reporting;
+    add_timer(ret, LINK_ARM_MAIN,
+              answer->not_stored || link_sm_all_told(sm) ? now_us + sm->heartbeat_us : now_us);
     if (answer->lease_us > 0)
         sm->lease_end_us = MAX_OF(sm->lease_end_us, sm->sent_us + answer->lease_us);
     if (lapsed)

@@ -88,6 +88,7 @@ struct link_report_answer {
     uint64_t session;  /* to be repeated by the next report; 0: the answer gave none */
     bool has_version;
     uint64_t version; /* of the orders that the scheduler has for this node */
+    bool not_stored;  /* taken as a sign of life only: it has to be told again */
 };
 
 /* link_sm_init - joined: there is a credential of an earlier run. Arms the main timer. */

@@ -118,7 +118,8 @@ struct turn_records {
  * memory is ahead of the disk: the caller must begin again with what is loaded from the database.
  * Blocks for one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full,
  * -EROFS, -EIO, -EAGAIN, -ENOMEM, EDL_ECORRUPT. After one of them the transaction is not there; if
- * the power then fails before the next commit it may be (the disk had taken it after all). */
+ * the process ends before the next commit or store_probe it may be (the disk had taken it after
+ * all, and only its sync failed). */
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error);
 
 /* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the

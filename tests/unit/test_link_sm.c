@@ -505,6 +505,30 @@ static void test_session_of_an_answer_is_kept_for_the_next_report(void **state)
     assert_int_equal(sm.session, 0);
 }
 
+/* The scheduler's disk is full: the lease is renewed, and what changed is told again with each
+ * heartbeat, not faster. */
+static void test_what_was_not_stored_is_told_again(void **state)
+{
+    const struct link_report_answer not_stored = { .result = LINK_TAKEN,
+                                                   .lease_us = LEASE,
+                                                   .not_stored = true };
+
+    (void)state;
+    settle();
+    link_sm_changed(&sm, now, &actions);
+    for (int i = 0; i < 5; i++) {
+        (void)main_timer(LINK_REPORT);
+        link_sm_report_answered(&sm, sm.main_call, &not_stored, now, 0, &actions);
+        assert_false(link_sm_all_told(&sm));
+        assert_int_equal(sm.lease_end_us, now + LEASE);
+        assert_armed(LINK_ARM_MAIN, now + HEARTBEAT, now + HEARTBEAT);
+        now += HEARTBEAT;
+    }
+    (void)main_timer(LINK_REPORT);
+    report_taken(1);
+    assert_true(link_sm_all_told(&sm));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_unreadable_orders_wait),
         cmocka_unit_test(test_failed_poll_is_tried_with_the_next_report),
         cmocka_unit_test(test_session_of_an_answer_is_kept_for_the_next_report),
+        cmocka_unit_test(test_what_was_not_stored_is_told_again),
         cmocka_unit_test(test_storms),
     };
 

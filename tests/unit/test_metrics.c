@@ -164,7 +164,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const files[] = { "edl.db", "lock", "admin-token", "join-token", "address" };
+    static const char *const files[] = { "edl.db", "admin-token", "join-token", "address" };
     struct fixture *f = *state;
 
     (void)scheduler_free(f->scheduler);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* degraded.c - read-only mode: nothing can be stored
+ *
+ *   normal --(a commit failed; loaded again)--> read-only --(a probe was stored; loaded again)-->
+ * normal
+ *
+ * The cluster stands still: no timer of it fires, nothing is planned, so memory cannot get ahead of
+ * the disk. An agent that reports is answered with a lease: counted from when it asked, it ends
+ * before the full one that every node is given when the state is loaded again. Nothing is granted
+ * before that, so the promise of one incarnation holds.
+ *
+ * A disk that is full has a little room now and then: it has to have ROOM_MIN_BYTES, and the
+ * interval goes back to its first length only when a turn was committed. */
+#include "scheduler/degraded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+#include <systemd/sd-daemon.h>
+
+#include "scheduler/api_forecast.h"
+#include "scheduler/auth.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
+#include "scheduler/store/store.h"
+#include "shared/http_server.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define DELAY_FIRST_US (250 * USEC_PER_MSEC)
+#define DELAY_MOST_US (60 * USEC_PER_SEC)
+#define ROOM_MIN_BYTES (UINT64_C(1) << 20) /* a few hundred turns */
+#define RETRY_AFTER_S "5"
+
+static const struct {
+    int code;
+    const char *remedy; /* the folder is its argument */
+} remedies[] = {
+    { -ENOSPC, "make room on the disk of %s" },
+    { -EDQUOT, "make room on the disk of %s" },
+    { -EROFS, "mount the file system of %s read-write" },
+    { -EFBIG, "raise the file size limit of the scheduler (ulimit -f), which fills %s" },
+    { -EIO, "see dmesg: the disk of %s has errors" },
+    { -EACCES, "let the scheduler write in %s" },
+    { -EAGAIN, "end what keeps the database locked: fuser %s/edl.db" },
+    { -ENOMEM, "leave the scheduler more memory" },
+};
+
+bool degraded_survives(int code)
+{
+    for (size_t i = 0; i < ELEMENTS(remedies); i++)
+        if (remedies[i].code == code)
+            return true;
+    return false;
+}
+
+static uint64_t room_bytes(const struct scheduler *scheduler)
+{
+    struct statvfs disk;
+
+    if (statvfs(scheduler->options.state_dir, &disk) == -1)
+        return 0;
+    return (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
+int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
+{
+    const char *dir = scheduler->options.state_dir;
+
+    (void)edl_error_set(error, -ENOSPC,
+                        "nothing can be stored in %.120s (%" PRIu64 " bytes free): %.160s", dir,
+                        room_bytes(scheduler), scheduler->degraded.why.text);
+    for (size_t i = 0; i < ELEMENTS(remedies); i++)
+        if (remedies[i].code == scheduler->degraded.why.code) {
+            char remedy[160];
+
+            (void)snprintf(remedy, sizeof remedy, remedies[i].remedy, dir);
+            (void)edl_error_remedy(error, "%s; the scheduler then goes on by itself", remedy);
+        }
+    return -ENOSPC;
+}
+
+void degraded_refuse(const struct scheduler *scheduler, struct http_request *request)
+{
+    struct edl_error error = { 0 };
+
+    (void)degraded_error(scheduler, &error);
+    http_reply_header(request, "Retry-After", RETRY_AFTER_S);
+    http_reply_error(request, &error);
+}
+
+bool degraded_serves(const struct http_request *request, const struct http_route *route)
+{
+    struct edl_error error = { 0 };
+    bool dry_run = false;
+
+    if (streq(route->method, "GET") || (route->flags & ROUTE_UNSTORED) != 0)
+        return true;
+    return http_request_query(request, "dry_run") != NULL &&
+           api_dry_run(request, &dry_run, &error) == 0 && dry_run;
+}
+
+void degraded_report(struct scheduler *scheduler, struct http_request *request,
+                     const struct node *node, const struct node_report *report)
+{
+    if (node->state == NODE_LOST || !streq(node->boot_id, report->boot_id)) {
+        degraded_refuse(scheduler, request);
+        return;
+    }
+    /* No version of its orders: those that it has are good, and it is not to ask for others. */
+    http_reply_json(request, 200,
+                    json_pack("{s:I,s:b}", "lease_us", (json_int_t)scheduler->options.lease_us,
+                              "stored", 0));
+}
+
+/* --- in and out --- */
+
+static void arm(struct scheduler *scheduler)
+{
+    struct degraded *degraded = &scheduler->degraded;
+
+    (void)sd_event_source_set_time_relative(degraded->retry, degraded->delay_us);
+    (void)sd_event_source_set_enabled(degraded->retry, SD_EVENT_ONESHOT);
+    degraded->delay_us = MIN_OF(2 * degraded->delay_us, DELAY_MOST_US);
+}
+
+void degraded_begin(struct scheduler *scheduler, const struct edl_error *why)
+{
+    struct degraded *degraded = &scheduler->degraded;
+    struct edl_error error = { 0 };
+
+    degraded->on = true;
+    degraded->why = *why;
+    degraded->since_us = clock_read_us(CLOCK_BOOTTIME);
+    (void)degraded_error(scheduler, &error);
+    log_error("read-only: %s; changes are refused, what runs goes on; %s", error.text,
+              error.remedy);
+    (void)sd_notify(0, "STATUS=Read-only: nothing can be stored.");
+    (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+    waiters_notify_all(scheduler);
+    arm(scheduler);
+}
+
+static int try_to_store(struct scheduler *scheduler, struct edl_error *error)
+{
+    uint64_t bytes = room_bytes(scheduler);
+    int r;
+
+    if (bytes < ROOM_MIN_BYTES)
+        return edl_error_set(error, -ENOSPC, "less than %" PRIu64 " bytes are free",
+                             ROOM_MIN_BYTES);
+    r = state_reopen(scheduler, error);
+    if (r == 0)
+        r = store_probe(scheduler->store, error);
+    if (r == 0)
+        r = state_write_port_file(scheduler, error);
+    return r == 0 ? state_load(scheduler, error) : r;
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct degraded *degraded = &scheduler->degraded;
+    struct edl_error error = { 0 };
+    int r = try_to_store(scheduler, &error);
+
+    (void)source;
+    (void)usec;
+    if (r < 0 && !degraded_survives(r)) {
+        scheduler_end(scheduler, &error);
+        return 0;
+    }
+    if (r < 0) {
+        degraded->why = error;
+        arm(scheduler);
+        return 0;
+    }
+    degraded->on = false;
+    log_info("changes can be stored again, after %" PRIu64 " s",
+             (clock_read_us(CLOCK_BOOTTIME) - degraded->since_us) / USEC_PER_SEC);
+    (void)sd_notify(0, "STATUS=");
+    scheduler_touch(scheduler); /* as after a start */
+    waiters_notify_all(scheduler);
+    return 0;
+}
+
+void degraded_committed(struct scheduler *scheduler)
+{
+    scheduler->degraded.delay_us = DELAY_FIRST_US;
+}
+
+int degraded_init(struct scheduler *scheduler, struct edl_error *error)
+{
+    struct degraded *degraded = &scheduler->degraded;
+    int r;
+
+    degraded->delay_us = DELAY_FIRST_US;
+    r = sd_event_add_time(scheduler->event, &degraded->retry, CLOCK_BOOTTIME, NEVER_US, 0, on_retry,
+                          scheduler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(degraded->retry, SD_EVENT_OFF);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+void degraded_done(struct scheduler *scheduler)
+{
+    (void)sd_event_source_disable_unref(scheduler->degraded.retry);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.c - the state directory: whose it is, what is in it, and what is loaded from it
+ *
+ * On a disk that takes nothing everything that only has to be read is still read: the scheduler
+ * comes up and tells what is wrong (degraded.h). */
+#include "scheduler/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scheduler/auth.h"
+#include "scheduler/log_hub.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/store/store.h"
+#include "scheduler/users.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define LEASE_MARGIN_MIN_US USEC_PER_SEC
+#define LEASE_MARGIN_MAX_US (10 * USEC_PER_SEC)
+
+void state_path(const struct scheduler_options *options, const char *name, char *ret)
+{
+    (void)snprintf(ret, STATE_PATH_MAX, "%s/%s", options->state_dir, name);
+}
+
+static int make_dir(const char *path, struct edl_error *error)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) == -1 && errno != EEXIST && errno != EROFS)
+        return edl_error_errno(error, -errno, "making the state directory %s", path);
+    if (stat(path, &st) == -1)
+        return edl_error_errno(error, -errno, "the state directory %s", path);
+    if (!S_ISDIR(st.st_mode))
+        return edl_error_set(error, -ENOTDIR, "--state-dir %s is not a directory", path);
+    if (st.st_uid != geteuid())
+        return edl_error_set(error, -EPERM, "--state-dir %s belongs to somebody else", path);
+    if ((st.st_mode & 077) != 0) {
+        (void)edl_error_set(error, -EPERM, "--state-dir %s is open to others, and it holds tokens",
+                            path);
+        return edl_error_remedy(error, "chmod 700 %s", path);
+    }
+    return 0;
+}
+
+/* The lock is on the directory itself: it needs no room and no permission to write. */
+int state_lock(const struct scheduler_options *options, struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    int r = make_dir(options->state_dir, error);
+
+    if (r < 0)
+        return r;
+    fd = open(options->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "opening %s", options->state_dir);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return TAKE_FD(fd);
+    if (errno != EWOULDBLOCK)
+        return edl_error_errno(error, -errno, "locking %s", options->state_dir);
+    (void)edl_error_set(error, -EEXIST, "another edl-scheduler uses the state directory %s",
+                        options->state_dir);
+    return edl_error_remedy(error, "stop it, or give another --state-dir");
+}
+
+static int read_tokens(struct scheduler *scheduler, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+    int r;
+
+    state_path(&scheduler->options, "admin-token", path);
+    r = auth_token_file(path, scheduler->admin_token, error);
+    if (r < 0)
+        return r;
+    state_path(&scheduler->options, "join-token", path);
+    return auth_token_file(path, scheduler->join_token, error);
+}
+
+/* --- what is stored --- */
+
+static uint64_t lease_margin_us(uint64_t lease_us)
+{
+    return MIN_OF(MAX_OF(lease_us / 4, LEASE_MARGIN_MIN_US), LEASE_MARGIN_MAX_US);
+}
+
+static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, struct instant now,
+                        struct edl_error *error)
+{
+    int r = store_load(scheduler->store, cluster, now, error);
+
+    if (r < 0)
+        return r;
+    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
+        node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
+    cluster_restored(cluster, now);
+    r = cluster_check(cluster, error);
+    if (r < 0)
+        edl_error_prefix(error, "the stored state contradicts itself: ");
+    return r;
+}
+
+int state_load(struct scheduler *scheduler, struct edl_error *error)
+{
+    const struct cluster_config config = {
+        .policy = scheduler->options.policy,
+        .max_load_permille = scheduler->options.max_load_permille,
+        .lease_us = scheduler->options.lease_us,
+        .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
+        .foreign_hold_us = FOREIGN_HOLD_US,
+    };
+    struct cluster *cluster = cluster_new(&config);
+    struct instant now = clock_instant();
+    struct log_hub *logs = NULL;
+    struct users *users = NULL;
+    struct join_tokens before = scheduler->join_tokens;
+    int r = load_cluster(scheduler, cluster, now, error);
+
+    if (r == 0)
+        r = users_load(scheduler->store, &users, error);
+    if (r == 0)
+        r = log_hub_new(scheduler->store, now.wall_us, &logs, error);
+    scheduler->join_tokens = (struct join_tokens){ 0 };
+    if (r == 0)
+        r = join_tokens_load(scheduler, error);
+    if (r < 0) {
+        join_tokens_done(&scheduler->join_tokens);
+        scheduler->join_tokens = before;
+        (void)log_hub_free(logs);
+        (void)users_free(users);
+        (void)cluster_free(cluster);
+        return r;
+    }
+    join_tokens_done(&before);
+    (void)users_free(scheduler->users);
+    scheduler->users = users;
+    (void)log_hub_free(scheduler->logs);
+    scheduler->logs = logs;
+    (void)cluster_free(scheduler->cluster);
+    scheduler->cluster = cluster;
+    return 0;
+}
+
+static int make_orders_base(struct scheduler *scheduler, struct edl_error *error)
+{
+    uint64_t random;
+    int r = auth_random_u64(&random, error);
+
+    /* 30 random bits above 32 that count: versions of two runs do not meet, and fit a JSON integer.
+     */
+    if (r == 0)
+        scheduler->orders_base = (random >> 34) << 32;
+    return r;
+}
+
+static int open_store(struct scheduler *scheduler, struct edl_error *ret_why,
+                      struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+    int r;
+
+    state_path(&scheduler->options, "edl.db", path);
+    r = store_open(path, &scheduler->store, error);
+    if (r == 0 || !degraded_survives(r) || access(path, F_OK) == -1)
+        return r;
+    *ret_why = *error;
+    r = store_open_read_only(path, &scheduler->store, error);
+    if (r < 0)
+        edl_error_prefix(error, "%.160s; and to read only: ", ret_why->text);
+    return r;
+}
+
+int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct edl_error *error)
+{
+    int r = state_lock(&scheduler->options, error);
+
+    if (r < 0)
+        return r;
+    scheduler->lock_fd = r;
+    r = read_tokens(scheduler, error);
+    if (r == 0)
+        r = make_orders_base(scheduler, error);
+    if (r == 0)
+        r = open_store(scheduler, ret_why, error);
+    return r == 0 ? state_load(scheduler, error) : r;
+}
+
+/* The old one first: closing a file drops every lock of the process on it. */
+int state_reopen(struct scheduler *scheduler, struct edl_error *error)
+{
+    struct edl_error why = { 0 };
+    char path[STATE_PATH_MAX];
+    int r;
+
+    if (!store_is_read_only(scheduler->store))
+        return 0;
+    scheduler->store = store_free(scheduler->store);
+    state_path(&scheduler->options, "edl.db", path);
+    r = store_open(path, &scheduler->store, error);
+    if (r < 0 && store_open_read_only(path, &scheduler->store, &why) < 0) {
+        *error = why;
+        return EDL_ECORRUPT;
+    }
+    log_hub_set_store(scheduler->logs, scheduler->store);
+    return r;
+}
+
+/* --- where it listens --- */
+
+static bool port_file_says(const struct scheduler *scheduler, const char *line)
+{
+    _cleanup_fclose_ FILE *file = fopen(scheduler->options.port_file, "re");
+    char found[LISTEN_URL_MAX + 1] = "";
+
+    return file != NULL && fgets(found, sizeof found, file) != NULL && streq(found, line);
+}
+
+/* "127.0.0.1:7010" as ever, or a whole URL where that would not do. */
+int state_write_port_file(const struct scheduler *scheduler, struct edl_error *error)
+{
+    const char *path = scheduler->options.port_file;
+    const struct listen_spec *first = &scheduler->listeners.specs[0];
+    char temporary[STATE_PATH_MAX + 8], url[LISTEN_URL_MAX], line[LISTEN_URL_MAX + 1];
+    _cleanup_fclose_ FILE *file = NULL;
+
+    listen_spec_url(first, NULL, url, sizeof url);
+    (void)snprintf(line, sizeof line, "%s\n",
+                   first->is_unix || first->tls ? url : url + strlen("http://"));
+    if (port_file_says(scheduler, line))
+        return 0;
+    (void)snprintf(temporary, sizeof temporary, "%s.new", path);
+    file = fopen(temporary, "we");
+    if (file == NULL)
+        return edl_error_errno(error, -errno, "writing %s", temporary);
+    errno = EIO; /* for a short write */
+    if (fputs(line, file) < 0 || fflush(file) != 0 || rename(temporary, path) == -1)
+        return edl_error_errno(error, -errno, "writing %s", path);
+    return 0;
+}
