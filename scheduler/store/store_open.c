@@ -121,7 +121,10 @@ static int check_writable(struct store *store, struct edl_error *error)
 
 int store_open(const char *path, struct store **ret, struct edl_error *error)
 {
+    /* EXTRA for the way to WAL: it makes a rollback journal, and one that a loss of power brings
+     * back would undo the new file under the log. */
     static const struct setting settings[] = {
+        { "synchronous", "EXTRA", "3" },
         { "journal_mode", "WAL", "wal" },
         { "synchronous", "FULL", "2" },
         { "foreign_keys", "ON", "1" },
