@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "scheduler/auth.h"
+#include "scheduler/file_system.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -58,6 +59,8 @@ int state_lock(const struct scheduler_options *options, struct edl_error *error)
     _cleanup_close_ int fd = -1;
     int r = make_dir(options->state_dir, error);
 
+    if (r == 0)
+        r = file_system_check(options->state_dir, error);
     if (r < 0)
         return r;
     fd = open(options->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
