@@ -43,6 +43,7 @@ struct verb {
 /* For verbs with the common options only. */
 extern const struct option_spec no_options[];
 
+extern const struct verb verb_admin;
 extern const struct verb verb_audit;
 extern const struct verb verb_corpus;
 extern const struct verb verb_dev;

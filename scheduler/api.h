@@ -51,6 +51,9 @@ void api_audit(struct http_request *request, void *userdata);
 /* api_metrics.c */
 void api_scrape(struct http_request *request, void *userdata);
 
+/* api_backup.c */
+void api_backup(struct http_request *request, void *userdata);
+
 /* api_jobs.c */
 void api_jobs_submit(struct http_request *request, void *userdata);
 void api_jobs_list(struct http_request *request, void *userdata);

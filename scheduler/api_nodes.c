@@ -281,11 +281,14 @@ void api_node_report(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     struct node_report report = { .complete = true };
     _cleanup_free_ struct process_report *list = NULL;
+    char topic[TOPIC_MAX];
     json_t *body = NULL;
+    bool heard;
     int r;
 
     if (node == NULL)
         return;
+    heard = node->heard;
     r = body_object(request, &body, &error);
     if (r == 0)
         r = read_report(body, &report, &list, &error);
@@ -298,6 +301,10 @@ void api_node_report(struct http_request *request, void *userdata)
     } else {
         note_silence(scheduler, node, body, &report);
         held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+    }
+    if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */
+        (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
+        scheduler_notify(scheduler, topic);
     }
     json_decref(body);
 }
@@ -331,6 +338,15 @@ static bool poll_orders(struct scheduler *scheduler, struct held *held, void *da
     }
     if (node == NULL) {
         (void)edl_error_set(&error, -ENOENT, "node %s was removed", poll->node);
+        held_reply_error(held, &error);
+        return true;
+    }
+    /* What it was ordered before this run may have ended, and have been forgotten here (a backup
+     * was restored): it is ordered nothing before it has told what it runs. */
+    if (!node->heard && !last)
+        return false;
+    if (!node->heard) {
+        (void)edl_error_set(&error, -EAGAIN, "node %s has not reported yet", poll->node);
         held_reply_error(held, &error);
         return true;
     }

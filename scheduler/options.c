@@ -28,6 +28,7 @@ static const char usage[] =
     "  --policy NAME            allocation policy (default fulfilment)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 20s)\n"
+    "  --restore FILE           put a backup in the place of the database, and end\n"
     "  --help, --version\n"
     "\n"
     "See edl-scheduler(8).\n";
@@ -79,6 +80,14 @@ static int set_port_file(const char *text, struct scheduler_options *options,
     return 0;
 }
 
+static int set_restore(const char *text, struct scheduler_options *options, struct edl_error *error)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof options->restore_file)
+        return edl_error_set(error, -EINVAL, "--restore is empty or too long");
+    (void)snprintf(options->restore_file, sizeof options->restore_file, "%s", text);
+    return 0;
+}
+
 static int set_policy(const char *text, struct scheduler_options *options, struct edl_error *error)
 {
     char names[120];
@@ -122,9 +131,9 @@ static const struct {
     const char *name;
     int (*set)(const char *text, struct scheduler_options *options, struct edl_error *error);
 } settings[] = {
-    { "state-dir", set_state_dir }, { "listen", add_listen }, { "name", add_server_name },
-    { "port-file", set_port_file }, { "policy", set_policy }, { "max-load", set_max_load },
-    { "lease", set_lease },
+    { "state-dir", set_state_dir }, { "listen", add_listen },   { "name", add_server_name },
+    { "port-file", set_port_file }, { "policy", set_policy },   { "max-load", set_max_load },
+    { "lease", set_lease },         { "restore", set_restore },
 };
 
 static int finish(struct scheduler_options *options, struct edl_error *error)

@@ -16,6 +16,7 @@ struct policy;
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
     char port_file[4096];
+    char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;
     const char *names[SERVER_NAMES_MAX]; /* borrowed from argv; what nodes reach this machine by */

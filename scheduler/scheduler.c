@@ -10,6 +10,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "scheduler/api.h"
+#include "scheduler/api_backup.h"
 #include "scheduler/auth.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
@@ -117,6 +118,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     if (scheduler == NULL)
         return NULL;
     listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
+    backup_done(scheduler);
     turn_done(scheduler);
     dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);

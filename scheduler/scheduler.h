@@ -22,6 +22,7 @@
 #include "scheduler/waiters.h"
 
 struct edl_error;
+struct backup_job;
 struct http_request;
 struct keyed;
 struct later;
@@ -52,6 +53,7 @@ struct scheduler {
     struct keyed *keyed;        /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct reader *readers;     /* owned list: reads that wait for the commit (dispatch.c) */
     struct later *later;        /* owned list: topics to wake after the commit */
+    struct backup_job *backup;  /* owned; NULL: none is being made */
     sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *timer;     /* owned; cluster_next_deadline_us */
     sd_event_source *end;       /* owned; when the state is damaged */

@@ -17,6 +17,7 @@
 #include "scheduler/auth.h"
 #include "scheduler/file_system.h"
 #include "scheduler/log_hub.h"
+#include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
@@ -188,7 +189,9 @@ int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct ed
     if (r < 0)
         return r;
     scheduler->lock_fd = r;
-    r = read_tokens(scheduler, error);
+    r = restore_check(&scheduler->options, error);
+    if (r == 0)
+        r = read_tokens(scheduler, error);
     if (r == 0)
         r = make_orders_base(scheduler, error);
     if (r == 0)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <systemd/sd-event.h>
 
 struct edl_error;
@@ -37,6 +38,7 @@ struct http_call {
     size_t body_size;
     const char *content_type; /* of body; default application/json */
     uint64_t timeout_us;      /* 0 = 30 s */
+    FILE *save; /* the body of a success goes there and not into the answer; borrowed */
 };
 
 void http_answer_clear(struct http_answer *answer);

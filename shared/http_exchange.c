@@ -88,11 +88,21 @@ void http_base_clear(struct http_base *base)
     *base = (struct http_base){ 0 };
 }
 
+static bool is_success(const struct http_exchange *exchange)
+{
+    long status = 0;
+
+    (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status == 200;
+}
+
 static size_t on_write(char *data, size_t one, size_t size, void *userdata)
 {
     struct http_exchange *exchange = userdata;
 
     (void)one;
+    if (exchange->save != NULL && is_success(exchange))
+        return fwrite(data, 1, size, exchange->save);
     if (size > ANSWER_MAX_BYTES - exchange->body_size) {
         exchange->too_large = true;
         return 0;
@@ -231,7 +241,7 @@ int http_exchange_init(struct http_exchange *exchange, const struct http_base *b
 {
     int r;
 
-    *exchange = (struct http_exchange){ .base = base, .easy = easy };
+    *exchange = (struct http_exchange){ .base = base, .easy = easy, .save = call->save };
     for (const char *p = call->path; *p != '\0'; p++)
         if ((unsigned char)*p <= ' ' || *p == '#')
             return edl_error_set(error, -EINVAL, "\"%s\" cannot be asked for", call->path);

@@ -24,6 +24,7 @@ struct http_exchange {
     char *url;                    /* owned */
     char *request_body;           /* owned; NULL when there is none */
     char *body;                   /* owned: the answer, NUL-terminated */
+    FILE *save;                   /* borrowed; where a success goes instead, or NULL */
     size_t body_size;
     size_t body_room;
     bool too_large;

@@ -53,6 +53,12 @@ void http_reply_bytes(struct http_request *request, unsigned status, const char 
                                            MHD_RESPMEM_MUST_COPY));
 }
 
+void http_reply_file(struct http_request *request, unsigned status, const char *content_type,
+                     int take_fd, uint64_t size_bytes)
+{
+    answer(request, status, content_type, MHD_create_response_from_fd64(size_bytes, take_fd));
+}
+
 void http_reply_text(struct http_request *request, unsigned status, const char *content_type,
                      const char *text)
 {

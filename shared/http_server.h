@@ -125,6 +125,10 @@ void http_reply_text(struct http_request *request, unsigned status, const char *
                      const char *text);
 void http_reply_bytes(struct http_request *request, unsigned status, const char *content_type,
                       const void *data, size_t size); /* data copied */
+/* http_reply_file - the whole of an open regular file, sent as fast as the caller reads; takes fd
+ */
+void http_reply_file(struct http_request *request, unsigned status, const char *content_type,
+                     int take_fd, uint64_t size_bytes);
 /* before the answer: an extra header, copied */
 void http_reply_header(struct http_request *request, const char *name, const char *value);
 

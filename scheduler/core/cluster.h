@@ -471,6 +471,10 @@ struct node *cluster_restore_node(struct cluster *cluster, const char *name, enu
 /* cluster_restored - recomputes sums; every node gets a full lease before it can be called lost */
 void cluster_restored(struct cluster *cluster, struct instant now);
 
+/* cluster_begin_epoch - after cluster_restored, from a backup: jobs and incarnations are numbered
+ * from first_number on, which is above every number ever given. Linear. */
+void cluster_begin_epoch(struct cluster *cluster, uint64_t first_number, struct instant now);
+
 /* cluster_clone - an independent copy to try something on: what is remembered, and what a plan
  * looks at besides (leases, back-offs, foreign load), without pending effects. cluster_free it.
  * Linear. */

@@ -168,6 +168,25 @@ void stored_answer_clear(struct stored_answer *answer);
 /* store_tokens - every join token, in the order in which they were made */
 typedef void (*store_token_fn)(const struct stored_token *token, void *userdata);
 int store_tokens(struct store *store, store_token_fn fn, void *userdata, struct edl_error *error);
+/* A copy of the database while it is used. One at a time; it must end before the store does.
+ * store_backup_step copies so many pages: 1 when there are more, 0 when path is whole. Then it is
+ * what is stored at this moment, but not synced. Errors: -ENOSPC, -EIO. */
+struct store_backup;
+int store_backup_new(struct store *store, const char *path, struct store_backup **ret,
+                     struct edl_error *error);
+int store_backup_step(struct store_backup *backup, int pages, struct edl_error *error);
+struct store_backup *store_backup_free(struct store_backup *backup); /* accepts NULL */
+
+/* store_check_file - whether a file is an undamaged database of ours; reads all of it. -EINVAL,
+ * EDL_ECORRUPT */
+int store_check_file(const char *path, struct edl_error *error);
+
+/* Epochs: store_begin_epoch after a backup has taken the place of the database; event revisions go
+ * on from store_first_number, as store_load lets jobs do. epoch: above store_epoch. */
+uint64_t store_epoch(struct store *store); /* 0: there was none */
+uint64_t store_first_number(struct store *store);
+int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
+                      struct edl_error *error);
 
 /* What operators watch of the database; the counts are of this run. */
 struct store_figures {

@@ -69,6 +69,9 @@ struct store {
     bool read_only;  /* store_open_read_only */
 };
 
+/* A million numbers a second from one epoch to the next, and JSON's integers last for centuries. */
+#define EPOCH_SHIFT 20
+
 #define STORE_RESTORE_REMEDY                                                                       \
     "stop the scheduler and take a backup: edl admin restore FILE --state-dir DIR; without one,"   \
     " sqlite3 edl.db .recover"

@@ -405,5 +405,6 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         if (r < 0)
             return r;
     }
+    cluster->next_job_id = MAX_OF(cluster->next_job_id, store_first_number(store));
     return 0;
 }

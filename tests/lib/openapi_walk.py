@@ -256,6 +256,7 @@ GOOD = {
     "getVersion": lambda w: [{}],
     "getApi": lambda w: [{}],
     "getMetrics": lambda w: [{}],
+    "getBackup": lambda w: [{}],
     "getCluster": lambda w: [{}],
     "submitJob": lambda w: [
         {"query": "?dry_run=1", "body": dict(JOB, metadata={"name": "second"})},

@@ -17,7 +17,7 @@
 
 #define DEADLINE_US (20 * USEC_PER_SEC)
 
-static void start(struct live *live)
+void live_start(struct live *live)
 {
     struct scheduler_options options = { .listen = { { .address = "127.0.0.1" } },
                                          .n_listen = 1,
@@ -37,7 +37,7 @@ static void start(struct live *live)
         fail_msg("%s", error.text);
 }
 
-static void stop(struct live *live)
+void live_stop(struct live *live)
 {
     live->async = http_async_free(live->async);
     live->scheduler = scheduler_free(live->scheduler);
@@ -50,7 +50,7 @@ int live_setup(void **state)
     (void)snprintf(live->folder, sizeof live->folder, "/tmp/edl-test-live-XXXXXX");
     if (mkdtemp(live->folder) == NULL)
         return -1;
-    start(live);
+    live_start(live);
     *state = live;
     return 0;
 }
@@ -71,7 +71,7 @@ int live_teardown(void **state)
     struct live *live = *state;
 
     live_disk_full(false);
-    stop(live);
+    live_stop(live);
     remove_folder(live->folder);
     free(live);
     return 0;
@@ -79,8 +79,8 @@ int live_teardown(void **state)
 
 void live_restart(struct live *live)
 {
-    stop(live);
-    start(live);
+    live_stop(live);
+    live_start(live);
 }
 
 /* One step of the loop; the scheduler must not have been told to end. */
@@ -97,7 +97,10 @@ static void on_answer(const struct http_answer *answer, void *userdata)
     reply->n++;
     reply->status = answer->status;
     reply->json = json_incref(answer->json);
-    reply->body = xstrdup(answer->body != NULL ? answer->body : "");
+    reply->size = answer->body_size;
+    reply->body = xcalloc(answer->body_size + 1, 1);
+    if (answer->body != NULL)
+        memcpy(reply->body, answer->body, answer->body_size);
     (void)http_answer_error(answer, &reply->error);
 }
 

@@ -29,6 +29,7 @@ struct live {
 struct reply {
     unsigned n, status;
     char *body; /* owned */
+    size_t size;
     json_t *json;
     struct edl_error error;
 };
@@ -36,6 +37,10 @@ struct reply {
 /* live_setup, live_teardown - a scheduler on an empty state directory; cmocka's */
 int live_setup(void **state);
 int live_teardown(void **state);
+
+/* live_stop, live_start - ends the scheduler as it is; starts one on what is stored */
+void live_stop(struct live *live);
+void live_start(struct live *live);
 
 /* live_restart - ends the scheduler as it is and starts one on what is stored */
 void live_restart(struct live *live);

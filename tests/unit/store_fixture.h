@@ -122,7 +122,7 @@ static inline struct task *lease(struct fixture *f, struct process *holder)
     struct edl_error error = { 0 };
     struct task *task = NULL;
     bool save;
-    uint32_t known[16];
+    _cleanup_free_ uint32_t *known = xcalloc(task_queue_n_tasks(holder->job->queue), sizeof *known);
     size_t n = 0;
 
     for (uint32_t i = 0; i < task_queue_n_tasks(holder->job->queue); i++)

@@ -187,6 +187,37 @@ static void test_closed_node_gives_way_to_its_own_services(void **state)
     world_free(w);
 }
 
+/* The records are of a backup: what they call assigned was started since, ended, and is forgotten
+ * by its agent. It must not be started once more, and its number not be given to another. */
+static void test_what_a_backup_calls_assigned_is_not_started_again(void **state)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 1, 500, 0, 0));
+    struct process *process;
+
+    (void)state;
+    w->agents[0].silent = true;
+    world_plan(w);
+    process = world_live(job, "trainer", 0);
+    assert_int_equal(process->state, PROCESS_ASSIGNED);
+    world_restart(w);
+    w->replay_every = UINT32_MAX; /* the store in memory keeps no epoch */
+    cluster_begin_epoch(w->cluster, 1000, w->now);
+    world_commit(w);
+    world_restart(w);
+    w->agents[0].silent = false;
+    w->agents[0].reports_first = true; /* the scheduler gives no orders before */
+    world_run(w, 8);
+    job = cluster_find_job(w->cluster, "one");
+    process = world_live(job, "trainer", 0);
+    assert_int_equal(process->state, PROCESS_RUNNING);
+    assert_int_equal(process->incarnation, 1000);
+    assert_int_equal(job->processes->state, PROCESS_LOST);
+    assert_int_equal(w->agents[0].n, 1);
+    assert_int_equal(w->agents[0].items[0].incarnation, 1000);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_silent_node_is_not_waited_for_for_ever),
         cmocka_unit_test(test_old_report_is_not_believed_after_a_restart),
         cmocka_unit_test(test_closed_node_gives_way_to_its_own_services),
+        cmocka_unit_test(test_what_a_backup_calls_assigned_is_not_started_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

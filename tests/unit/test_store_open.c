@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_open.c - opening a database after a kill, a damaged one, and one that can only be read
- */
+/* test_store_open.c - opening a database after a kill, a damaged one, one that can only be read;
+ * and copying one that is used */
 #include "tests/unit/store_fixture.h"
 
 #include <errno.h>
@@ -153,13 +153,47 @@ static void test_reading_brings_no_schema_forward(void **state)
     assert_true(error.remedy[0] != '\0');
 }
 
+/* Turns are committed between its steps, also to pages that it has. */
+static void test_a_copy_is_what_is_stored_at_its_end(void **state)
+{
+    struct fixture *f = *state;
+    struct store_backup *backup = NULL;
+    struct edl_error error = { 0 };
+    struct store *copy = NULL;
+    struct cluster *loaded = new_cluster();
+    char path[128];
+    int steps = 0;
+    int r;
+
+    (void)start_data(f, 200);
+    (void)snprintf(path, sizeof path, "%s.copy", f->path);
+    assert_int_equal(store_backup_new(f->store, path, &backup, &error), 0);
+    while ((r = store_backup_step(backup, 1, &error)) == 1)
+        if (++steps < 40) {
+            (void)lease(f, a_trainer(the_job(f)));
+            commit(f);
+        }
+    assert_int_equal(r, 0);
+    assert_true(steps > 5); /* several pages, and it ended although they changed */
+    assert_null(store_backup_free(backup));
+    assert_int_equal(store_check_file(path, &error), 0);
+    assert_int_equal(store_open(path, &copy, &error), 0);
+    assert_int_equal(store_load(copy, loaded, start, &error), 0);
+    cluster_restored(loaded, start);
+    if (cluster_compare(f->cluster, loaded, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)cluster_free(loaded);
+    (void)store_free(copy);
+    (void)unlink(path);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_a_clean_stop_leaves_no_log),       T(test_what_a_kill_left_is_there),
         T(test_damage_is_found_after_a_kill),     T(test_reading_needs_no_room),
-        T(test_reading_brings_no_schema_forward),
+        T(test_reading_brings_no_schema_forward), T(test_a_copy_is_what_is_stored_at_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

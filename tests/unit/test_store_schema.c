@@ -3,6 +3,7 @@
 #include "tests/unit/store_fixture.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -135,72 +136,184 @@ static void test_error_begins_with_the_reason(void **state)
         fail_msg("the error is %s", error.text);
 }
 
-/* The file as that version of the program shipped it; it never changes. */
-static void make_version_1(const char *path)
+/* The numbered files as they were shipped, up to a version; they never change. */
+static void run_file(const char *path, int version)
 {
     _cleanup_free_ char *sql = NULL;
     _cleanup_fclose_ FILE *file = NULL;
     const char *source = getenv("EDL_SOURCE_DIR");
-    char name[4096];
+    char pattern[4096], record[120];
     size_t size = 0;
+    glob_t found;
 
     assert_non_null(source);
-    (void)snprintf(name, sizeof name, "%s/scheduler/store/sql/0001_initial.sql", source);
-    file = fopen(name, "re");
+    (void)snprintf(pattern, sizeof pattern, "%s/scheduler/store/sql/%04d_*.sql", source, version);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    file = fopen(found.gl_pathv[0], "re");
+    globfree(&found);
     assert_non_null(file);
     assert_true(getdelim(&sql, &size, '\0', file) > 0);
     run_sql(path, sql);
-    run_sql(path, "PRAGMA journal_mode = WAL; PRAGMA user_version = 1;"
-                  "INSERT INTO schema_migration VALUES (1, '0001_initial', 1)");
+    (void)snprintf(record, sizeof record,
+                   "PRAGMA user_version = %d; INSERT INTO schema_migration VALUES (%d, 'x', 1)",
+                   version, version);
+    run_sql(path, record);
+}
+
+static int64_t number(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    int64_t n;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    n = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+static void text(const char *path, const char *sql, char *ret, size_t size)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    const unsigned char *found;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    found = sqlite3_column_text(statement, 0);
+    (void)snprintf(ret, size, "%s", found != NULL ? (const char *)found : "");
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+}
+
+/* What that version had a table and a column for, as the present program wrote it. */
+static void copy_rows(const struct fixture *f, const char *old)
+{
+    static const char *const tables[] = { "node",     "job",    "process", "queue", "task", "event",
+                                          "log_tail", "answer", "user",    "token", "audit" };
+
+    for (size_t i = 0; i < ELEMENTS(tables); i++) {
+        char sql[1600], columns[600];
+
+        (void)snprintf(sql, sizeof sql, "SELECT group_concat(name) FROM pragma_table_info('%s')",
+                       tables[i]);
+        text(old, sql, columns, sizeof columns);
+        if (columns[0] == '\0') /* there was no such table */
+            continue;
+        (void)snprintf(sql, sizeof sql,
+                       "ATTACH '%s' AS new; INSERT INTO main.%s (%s) SELECT %s FROM new.%s",
+                       f->path, tables[i], columns, columns, tables[i]);
+        run_sql(old, sql);
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", tables[i]);
+        assert_true(number(old, sql) > 0);
+    }
+}
+
+static void put_tail(struct fixture *f)
+{
+    static char last[] = "its last words";
+    struct log_tail tail = {
+        .job_id = the_job(f)->id, .role = "trainer", .incarnation = 1, .sequence = 7, .text = last
+    };
+    struct edl_error error = { 0 };
+
+    if (store_commit(f->store, &(struct turn_records){ .tails = &tail, .n_tails = 1 }, &error) < 0)
+        fail_msg("%s", error.text);
 }
 
 /* What an earlier program stored is there, and what is new works. */
-static void test_version_1_is_brought_forward(void **state)
+static void bring_forward(struct fixture *f, int version)
 {
-    static const char *const tables[] = { "node", "job",   "process", "queue",
-                                          "task", "event", "log_tail" };
-    struct fixture *f = *state;
-    struct process *holder = start_data(f, 3);
     struct edl_error error = { 0 };
     struct cluster *before;
-    char old[128], sql[256];
+    char old[128];
     int newest = store_schema_version(f->store);
 
-    assert_true(newest > 1);
-    (void)lease(f, holder);
+    (void)lease(f, start_data(f, 3));
     commit(f);
+    put_tail(f);
+    put_answers(f, 1, 1, start.wall_us);
+    run_sql(f->path,
+            "INSERT INTO user VALUES ('ann', 'operator', 1);"
+            "INSERT INTO token VALUES (7, 'c0ffee', 'ann', 'laptop', 1, 0);"
+            "INSERT INTO audit VALUES (3, 1, 'ann', 'token 7', 'POST', '/jobs', 201, 'r')");
     before = f->cluster;
     f->cluster = NULL;
     (void)snprintf(old, sizeof old, "%s.old", f->path);
-    make_version_1(old);
-    run_sql(f->path, "ALTER TABLE job DROP COLUMN usage"); /* came with version 4 */
-    for (size_t i = 0; i < ELEMENTS(tables); i++) { /* the rows as they are, in the old tables */
-        (void)snprintf(sql, sizeof sql,
-                       "ATTACH '%s' AS new; INSERT INTO main.%s SELECT * FROM new.%s", f->path,
-                       tables[i], tables[i]);
-        run_sql(old, sql);
-    }
+    for (int v = 1; v <= version; v++)
+        run_file(old, v);
+    run_sql(old, "PRAGMA journal_mode = WAL");
+    copy_rows(f, old);
     f->store = store_free(f->store);
     assert_int_equal(rename(old, f->path), 0);
     restart(f);
     assert_int_equal(store_schema_version(f->store), newest);
-    if (cluster_compare(before, f->cluster, &error) < 0)
+    if (cluster_compare(before, f->cluster, &error) < 0 ||
+        cluster_compare(f->cluster, before, &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(task_queue_counts(the_job(f)->queue).leased, 1);
-    put_answers(f, 1, 1, start.wall_us);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM log_tail"), 1);
+    assert_true(has_answer(f, "me", "k1", start.wall_us) == (version >= 2));
+    assert_int_equal(number(f->path, "SELECT count(*) FROM token"), version >= 3);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM audit"), version >= 3);
+    put_answers(f, 2, 1, start.wall_us);
     restart(f); /* and is of the newest version from then on */
-    assert_true(has_answer(f, "me", "k1", start.wall_us));
-    assert_non_null(cluster_find_job(f->cluster, "example"));
+    assert_true(has_answer(f, "me", "k2", start.wall_us));
+    assert_int_equal(store_epoch(f->store), 0);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM schema_migration"), newest);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
     (void)cluster_free(before);
+}
+
+static void test_every_version_is_brought_forward(void **state)
+{
+    const struct fixture *f = *state;
+    int newest = store_schema_version(f->store);
+
+    for (int version = 1; version < newest; version++) {
+        void *own = NULL;
+
+        assert_int_equal(set_up(&own), 0);
+        bring_forward(own, version);
+        assert_int_equal(tear_down(&own), 0);
+    }
+}
+
+/* A crash between two steps leaves a whole schema: it goes on from there. */
+static void test_a_step_that_fails_leaves_the_version_before(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct store *store = NULL;
+    int newest = store_schema_version(f->store);
+
+    f->store = store_free(f->store);
+    assert_int_equal(unlink(f->path), 0);
+    run_file(f->path, 1);
+    run_sql(f->path, "CREATE TABLE epoch (in_the_way TEXT)");
+    assert_int_equal(store_open(f->path, &store, &error), EDL_ECORRUPT);
+    assert_null(store);
+    assert_int_equal(number(f->path, "PRAGMA user_version"), 4);
+    run_sql(f->path, "DROP TABLE epoch");
+    assert_int_equal(store_open(f->path, &f->store, &error), 0);
+    assert_int_equal(store_schema_version(f->store), newest);
 }
 
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_answer_is_found_for_a_day),    T(test_answers_make_room),
-        T(test_newer_database_is_refused),    T(test_error_begins_with_the_reason),
-        T(test_version_1_is_brought_forward),
+        T(test_answer_is_found_for_a_day),
+        T(test_answers_make_room),
+        T(test_newer_database_is_refused),
+        T(test_error_begins_with_the_reason),
+        T(test_every_version_is_brought_forward),
+        T(test_a_step_that_fails_leaves_the_version_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* restore_backup.c - a backup takes the place of the database
+ *
+ * FILE --copy--> edl.db.new --check, migrate, new epoch--> (mark) --> old aside, new in place -->
+ * (no mark)
+ *
+ * Why no number is given twice: an epoch is the seconds of the wall clock at the restore, or one
+ * more than that of the backup and the last one begun in this directory. Jobs, incarnations and
+ * events are numbered from epoch << 20 on, so those of an earlier epoch are lower as long as fewer
+ * than a million are given in a second. Orders and logs are numbered anew with every start. */
+#include "scheduler/restore_backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/options.h"
+#include "scheduler/state.h"
+#include "scheduler/store/store.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define MARK "restoring"
+#define EPOCH_FILE "epoch"
+#define COPY "edl.db.new"
+#define COPY_BYTES (1 << 20)
+
+static const char *const suffixes[] = { "", "-wal", "-shm" }; /* of a database's files */
+
+static int sync_dir(const struct scheduler_options *options, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(options->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1 || fsync(fd) == -1)
+        return edl_error_errno(error, -errno, "syncing %s", options->state_dir);
+    return 0;
+}
+
+/* --- the copy --- */
+
+static void path_of(const struct scheduler_options *options, const char *name, const char *suffix,
+                    char *ret)
+{
+    char whole[64];
+
+    (void)snprintf(whole, sizeof whole, "%s%s", name, suffix);
+    state_path(options, whole, ret);
+}
+
+static void remove_copy(const struct scheduler_options *options)
+{
+    char path[STATE_PATH_MAX];
+
+    for (size_t i = 0; i < ELEMENTS(suffixes); i++) {
+        path_of(options, COPY, suffixes[i], path);
+        (void)unlink(path);
+    }
+}
+
+static int copy_file(const char *from, const char *to, struct edl_error *error)
+{
+    _cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC);
+    _cleanup_close_ int out = -1;
+    _cleanup_free_ char *buffer = xcalloc(COPY_BYTES, 1);
+    ssize_t n;
+
+    if (in == -1)
+        return edl_error_errno(error, -errno, "opening %s", from);
+    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (out == -1)
+        return edl_error_errno(error, -errno, "making %s", to);
+    while ((n = read(in, buffer, COPY_BYTES)) > 0) {
+        for (ssize_t done = 0; done < n;) {
+            ssize_t written = write(out, buffer + done, (size_t)(n - done));
+
+            if (written == -1)
+                return edl_error_errno(error, -errno, "writing %s", to);
+            done += written;
+        }
+    }
+    if (n == -1)
+        return edl_error_errno(error, -errno, "reading %s", from);
+    return fsync(out) == -1 ? edl_error_errno(error, -errno, "syncing %s", to) : 0;
+}
+
+/* A database that was set aside may have a log beside it, which is part of it. */
+static int make_copy(const struct scheduler_options *options, struct edl_error *error)
+{
+    int r = 0;
+
+    remove_copy(options);
+    for (size_t i = 0; r == 0 && i < 2; i++) {
+        char from[STATE_PATH_MAX + 8], to[STATE_PATH_MAX];
+
+        (void)snprintf(from, sizeof from, "%s%s", options->restore_file, suffixes[i]);
+        path_of(options, COPY, suffixes[i], to);
+        if (i == 0 || access(from, F_OK) == 0)
+            r = copy_file(from, to, error);
+    }
+    return r;
+}
+
+/* --- a new epoch --- */
+
+/* The last epoch that was begun here, in a file of its own: the database may be damaged, which is
+ * why it is replaced, or set aside by a restore that was broken off. 0: none. */
+static uint64_t read_epoch(const struct scheduler_options *options)
+{
+    _cleanup_fclose_ FILE *file = NULL;
+    char path[STATE_PATH_MAX];
+    uint64_t epoch = 0;
+
+    state_path(options, EPOCH_FILE, path);
+    file = fopen(path, "re");
+    if (file == NULL || fscanf(file, "%" SCNu64, &epoch) != 1)
+        return 0;
+    return epoch;
+}
+
+/* On disk before a number of it can be given. */
+static int write_epoch(const struct scheduler_options *options, uint64_t epoch,
+                       struct edl_error *error)
+{
+    _cleanup_fclose_ FILE *file = NULL;
+    char path[STATE_PATH_MAX], fresh[STATE_PATH_MAX];
+
+    state_path(options, EPOCH_FILE, path);
+    state_path(options, EPOCH_FILE ".new", fresh);
+    file = fopen(fresh, "we");
+    if (file == NULL)
+        return edl_error_errno(error, -errno, "making %s", fresh);
+    errno = EIO; /* for a short write */
+    if (fprintf(file, "%" PRIu64 "\n", epoch) < 0 || fflush(file) != 0 ||
+        fsync(fileno(file)) == -1 || rename(fresh, path) == -1)
+        return edl_error_errno(error, -errno, "writing %s", path);
+    return sync_dir(options, error);
+}
+
+static int begin_epoch(const struct scheduler_options *options, struct store *store,
+                       struct cluster *cluster, struct restored *ret, struct edl_error *error)
+{
+    struct instant now = clock_instant();
+    uint64_t known = MAX_OF(read_epoch(options), store_epoch(store));
+    uint64_t epoch = MAX_OF(known + 1, now.wall_us / USEC_PER_SEC);
+    struct turn_records records = { 0 };
+    int r = store_load(store, cluster, now, error);
+
+    if (r == 0)
+        r = write_epoch(options, epoch, error);
+    if (r == 0)
+        r = store_begin_epoch(store, epoch, now.wall_us, error);
+    if (r < 0)
+        return r;
+    cluster_restored(cluster, now);
+    cluster_begin_epoch(cluster, store_first_number(store), now);
+    r = cluster_check(cluster, error);
+    if (r < 0) {
+        edl_error_prefix(error, "the stored state contradicts itself: ");
+        return r;
+    }
+    records.effects = cluster_effects(cluster, &records.n_effects);
+    ret->jobs = HASH_CNT(hh, cluster->jobs);
+    ret->nodes = HASH_COUNT(cluster->nodes);
+    ret->first_number = store_first_number(store);
+    return store_commit(store, &records, error);
+}
+
+/* The copy becomes a database of the newest schema and a new epoch, in one closed file. */
+static int prepare_copy(const struct scheduler_options *options, struct restored *ret,
+                        struct edl_error *error)
+{
+    const struct cluster_config config = { .policy = options->policy,
+                                           .max_load_permille = options->max_load_permille,
+                                           .lease_us = options->lease_us };
+    char path[STATE_PATH_MAX], log[STATE_PATH_MAX];
+    struct cluster *cluster;
+    struct store *store;
+    int r;
+
+    path_of(options, COPY, "", path);
+    path_of(options, COPY, "-wal", log);
+    r = store_check_file(path, error);
+    if (r == 0)
+        r = store_open(path, &store, error);
+    if (r < 0)
+        return r;
+    cluster = cluster_new(&config);
+    r = begin_epoch(options, store, cluster, ret, error);
+    (void)cluster_free(cluster);
+    (void)store_free(store);
+    if (r == 0 && access(log, F_OK) == 0) /* it could not be brought into the file */
+        r = edl_error_set(error, -EIO, "the copy %s cannot be completed", path);
+    return r;
+}
+
+/* --- in place --- */
+
+static int set_mark(const struct scheduler_options *options, struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    char path[STATE_PATH_MAX];
+
+    state_path(options, MARK, path);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "making %s", path);
+    return sync_dir(options, error);
+}
+
+static int clear_mark(const struct scheduler_options *options, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+
+    state_path(options, MARK, path);
+    if (unlink(path) == -1)
+        return edl_error_errno(error, -errno, "removing %s", path);
+    return sync_dir(options, error);
+}
+
+static int move(const char *from, const char *to, struct edl_error *error)
+{
+    if (rename(from, to) == -1 && errno != ENOENT)
+        return edl_error_errno(error, -errno, "moving %s to %s", from, to);
+    return 0;
+}
+
+/* A name that nothing has yet. */
+static void name_aside(const struct scheduler_options *options, char *ret)
+{
+    char stamp[40] = "", name[56];
+    time_t now = time(NULL);
+    struct tm parts;
+
+    (void)strftime(stamp, sizeof stamp, "edl.db.before-%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
+    (void)snprintf(name, sizeof name, "%s", stamp);
+    state_path(options, name, ret);
+    for (unsigned i = 1; access(ret, F_OK) == 0; i++) {
+        (void)snprintf(name, sizeof name, "%s.%u", stamp, i);
+        state_path(options, name, ret);
+    }
+}
+
+/* The log of the old database must never meet the new one: hence the mark around it all. */
+static int swap(const struct scheduler_options *options, struct restored *ret,
+                struct edl_error *error)
+{
+    char path[STATE_PATH_MAX], copy[STATE_PATH_MAX], aside[STATE_PATH_MAX];
+    int r;
+
+    name_aside(options, aside);
+    path_of(options, "edl.db", "", path);
+    if (access(path, F_OK) == 0)
+        (void)snprintf(ret->aside, sizeof ret->aside, "%s", aside);
+    r = set_mark(options, error);
+    for (size_t i = 0; r == 0 && i < ELEMENTS(suffixes); i++) {
+        char to[STATE_PATH_MAX + 8];
+
+        path_of(options, "edl.db", suffixes[i], path);
+        (void)snprintf(to, sizeof to, "%s%s", aside, suffixes[i]);
+        r = move(path, to, error);
+    }
+    path_of(options, "edl.db", "", path);
+    path_of(options, COPY, "", copy);
+    if (r == 0)
+        r = move(copy, path, error);
+    if (r == 0)
+        r = sync_dir(options, error);
+    return r == 0 ? clear_mark(options, error) : r;
+}
+
+int restore_backup(const struct scheduler_options *options, struct restored *ret,
+                   struct edl_error *error)
+{
+    _cleanup_close_ int lock = state_lock(options, error);
+    int r;
+
+    if (lock < 0)
+        return lock;
+    r = make_copy(options, error);
+    if (r == 0)
+        r = prepare_copy(options, ret, error);
+    if (r == 0)
+        r = swap(options, ret, error);
+    else
+        remove_copy(options);
+    return r;
+}
+
+int restore_check(const struct scheduler_options *options, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+
+    state_path(options, MARK, path);
+    if (access(path, F_OK) == -1)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "a restore of %s was broken off", options->state_dir);
+    return edl_error_remedy(error, "do it again: edl admin restore FILE --state-dir %s",
+                            options->state_dir);
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# A backup under load, and the restore of it while agents run what came after it: what was there before goes on, what came
+# after is stopped, and no incarnation, job or event number is given twice.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+state=$work/state/scheduler
+
+scheduler_pid() { pgrep -f -- "edl-scheduler .*$work" | head -n 1; }
+pid_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; }
+unknown() { job_field "$1" .id | grep -qx null; }
+newest_revision() { api GET '/events?after=0' | jq '.events[-1].revision'; }
+
+small_corpus 60 20000
+training_job train 1 3 200 >"$work/job.yaml"
+edl submit "$work/job.yaml"
+edl submit --name stays -- sleep 1000
+await 60 'it trains' records_at_least train 1000
+await 60 'it has grown' at_least train trainer 3
+await 30 'it runs' job_is stays running
+stays=$(pids stays trainer)
+
+# under load: jobs are submitted before, while and after it is made
+while [ ! -e "$work/enough" ]; do
+    edl submit --name "load-$((n = ${n:-0} + 1))" -- true >/dev/null && echo "$n" >"$work/submitted"
+done &
+load_pid=$!
+until [ -s "$work/submitted" ] && [ "$(cat "$work/submitted")" -ge 3 ]; do read -r -t 0.1 <> <(:) || true; done
+edl admin backup "$work/backup" || fail 'no backup'
+if edl admin backup "$work/backup" 2>"$work/err"; then fail 'a backup was overwritten'; fi
+[ "$(stat -c %a "$work/backup")" = 600 ] || fail 'others can read the backup'
+touch "$work/enough"
+wait "$load_pid"
+
+# what comes after it: another job, a new incarnation in an old slot, work
+edl submit --name after -- sleep 1000
+await 30 'it runs' job_is after running
+after=$(pids after trainer)
+incarnation=$(job_field train/processes '[.processes[].incarnation] | max')
+kill -9 "$(pids train trainer 0)"
+newer() { [ "$(job_field train/processes '[.processes[].incarnation] | max')" -gt "$incarnation" ]; }
+await 60 'the trainer was started again' newer
+incarnation=$(job_field train/processes '[.processes[].incarnation] | max')
+revision=$(newest_revision)
+after_id=$(job_field after .id)
+
+# restored: edl dev stands still meanwhile, it would start the scheduler again
+if edl admin restore "$work/backup" --state-dir "$state" 2>"$work/err"; then fail 'restored under a scheduler that runs'; fi
+grep -q 'another edl-scheduler' "$work/err" || fail "the error does not say why: $(cat "$work/err")"
+pid=$(scheduler_pid)
+kill -STOP "$dev_pid"
+kill -TERM "$pid"
+await_gone=$((SECONDS + 30))
+until pid_gone "$pid"; do
+    [ $SECONDS -lt $await_gone ] || fail 'the scheduler does not end'
+    read -r -t 0.1 <> <(:) || true
+done
+edl admin restore "$work/backup" --state-dir "$state" >"$work/out" || fail 'not restored'
+cat "$work/out"
+first=$(sed -n 's/.*new numbers begin at //p' "$work/out")
+kill -CONT "$dev_pid"
+
+await 60 'the scheduler is back' job_is stays running
+unknown after || fail 'a job of after the backup is known'
+[ "$(job_field load-1 .id)" != null ] || fail 'a job of before the backup is not known'
+await 60 'what came after it is stopped' pid_gone "$after"
+[ "$(pids stays trainer)" = "$stays" ] || fail 'what was there before was disturbed'
+await 90 'the job is whole again' at_least train trainer 3
+records=$(job_field train .records_total)
+await 60 'training goes on' records_at_least train $((records + 1000))
+edl submit --name next -- sleep 1000
+[ "$(job_field next .id)" -ge "$first" ] || fail 'the number of a job may be given twice'
+[ "$(job_field next .id)" -gt "$after_id" ] || fail 'the number of a job was given twice'
+[ "$(newest_revision)" -gt "$revision" ] || fail 'the number of an event was given twice'
+kill -9 "$(pids train trainer 0)"
+await 60 'the trainer was started again' newer
+[ "$(job_field train/processes '[.processes[].incarnation] | max')" -gt "$incarnation" ] || fail 'an incarnation was given twice'
+
+# by what the scheduler ordered, from the first to the last
+twice=$(sed -n 's/.*process-assigned: job \([^:]*\): \(.*\)/\1 \2/p' "$work/state/scheduler.log" | sort | uniq -d)
+[ -z "$twice" ] || fail "given twice: $twice"
+# and by what the agents ran
+twice=$(sed -n 's/.*process \([^ ]*\) is running.*/\1/p' "$work"/state/node-*.log | sort | uniq -d)
+[ -z "$twice" ] || fail "run twice: $twice"
+[ "$(cat "$work"/state/node-*.log | grep -c "process .* is running")" -gt 8 ] || fail "the agents do not tell what they ran"
+edl wait train --timeout 240 || fail "train: $(job_field train .reason)"
+exact_counts train
+edl kill stays next
+await 30 'it is stopped' job_is stays killed
+cluster_stop
