@@ -194,7 +194,8 @@ status 201 -H "Authorization: Bearer $fresh" -d "$join" "$server/nodes/join"
 status 201 -H "Authorization: Bearer $fresh" -d "$join" "$server/nodes/join"
 status 401 -H "Authorization: Bearer $fresh" -d "${join/42/43}" "$server/nodes/join"
 status 400 -H "Authorization: Bearer $fresh" -d "${join/0042/xx42}" "$server/nodes/join"
-status 200 -H "Authorization: Bearer $mine" "$server/nodes/n4/orders?wait=0"
+# it is known, and gets no orders before it has reported
+status 503 -H "Authorization: Bearer $mine" "$server/nodes/n4/orders?wait=0"
 
 # --- the scheduler is started again: tokens are on disk, certificate and agents stay ---
 

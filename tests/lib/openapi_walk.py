@@ -111,7 +111,7 @@ class Walk:
         try:
             connection.request(method, path, body=data, headers=sent)
             answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read().decode()
+            return answer.status, answer.headers, answer.read().decode(errors="replace")
         finally:
             connection.close()
 
