@@ -27,7 +27,6 @@
 #define EVENT_WAIT_MAX_S 20 /* well below the 30 s at which the scheduler ends a long poll */
 #define RETRY_MS 500
 #define RETRY_FOR_US (30 * USEC_PER_SEC) /* a scheduler is back within seconds */
-#define EVENT_PAGE_MIN 100               /* a page with fewer events is the last one */
 
 static const char *environment(const char *name)
 {
@@ -305,32 +304,22 @@ static bool events_advance(const json_t *answer, uint64_t *revision)
     return *revision > before;
 }
 
-/* A long history is not read page by page: steps that double until they are past the end, then
- * shrink. */
+/* Compacted: go on where there is something, everything may have changed. */
+static int events_begin_anew(const json_t *answer, uint64_t *revision)
+{
+    *revision = (uint64_t)json_integer_value(json_object_get(answer, "after"));
+    return 1;
+}
+
 int server_event_revision(struct server *server, uint64_t *ret_revision)
 {
-    uint64_t revision = 0;
-    uint64_t step = 0;
+    json_t *answer = NULL;
+    int status = server_get(server, &answer, "/events?limit=1");
 
-    for (;;) {
-        json_t *answer = NULL;
-        int status =
-            server_get(server, &answer, "/events?after=%" PRIu64 "&wait=0", revision + step);
-
-        if (status != STATUS_OK)
-            return status;
-        bool advanced = events_advance(answer, &revision);
-        size_t n = json_array_size(json_object_get(answer, "events"));
-
-        json_decref(answer);
-        if ((advanced && n < EVENT_PAGE_MIN) || (!advanced && step == 0))
-            break;
-        if (advanced)
-            step = MAX_OF(step * 2, (uint64_t)EVENT_PAGE_MIN);
-        else
-            step /= 4;
-    }
-    *ret_revision = revision;
+    if (status != STATUS_OK)
+        return status;
+    *ret_revision = (uint64_t)json_integer_value(json_object_get(answer, "newest"));
+    json_decref(answer);
     return STATUS_OK;
 }
 
@@ -354,7 +343,7 @@ int server_event_wait(struct server *server, uint64_t *revision, uint64_t timeou
     else if (answer.failure == -ETIMEDOUT)
         r = 0;
     else if (answer.failure == 0 && answer.status == 410)
-        r = 1; /* compacted: start over, everything may have changed */
+        r = events_begin_anew(answer.json, revision);
     else
         r = answer.failure != 0 ? answer.failure : EDL_EHTTP;
     http_answer_clear(&answer);

@@ -15,5 +15,5 @@ int page_limit(const struct http_request *request, uint64_t *ret, struct edl_err
     if (r < 0 || (*ret >= 1 && *ret <= PAGE_MAX))
         return r;
     (void)edl_error_set(error, -EINVAL, "limit=%" PRIu64 " is not from 1 to %d", *ret, PAGE_MAX);
-    return edl_error_remedy(error, "ask for the rest with cursor= what \"next\" says");
+    return edl_error_remedy(error, "the rest comes page by page");
 }

@@ -23,6 +23,7 @@
 
 struct edl_error;
 struct backup_job;
+struct event_stream;
 struct http_request;
 struct keyed;
 struct later;
@@ -48,10 +49,12 @@ struct scheduler {
     struct peers *peers;  /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
-    struct degraded degraded;   /* whether changes can be stored */
-    struct held *answers;       /* owned list: requests to answer after the commit */
-    struct keyed *keyed;        /* uthash: Idempotency-Keys of the turn; their helds own them */
-    struct reader *readers;     /* owned list: reads that wait for the commit (dispatch.c) */
+    struct degraded degraded; /* whether changes can be stored */
+    struct held *answers;     /* owned list: requests to answer after the commit */
+    struct keyed *keyed;      /* uthash: Idempotency-Keys of the turn; their helds own them */
+    struct reader *readers;   /* owned list: reads that wait for the commit (dispatch.c) */
+    struct event_stream *event_streams; /* owned list; as many as n_event_streams */
+    unsigned n_event_streams;
     struct later *later;        /* owned list: topics to wake after the commit */
     struct backup_job *backup;  /* owned; NULL: none is being made */
     sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */

@@ -17,6 +17,7 @@
 
 #include "scheduler/audit.h"
 #include "scheduler/dispatch.h"
+#include "scheduler/event_stream.h"
 #include "scheduler/idempotency.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
@@ -263,6 +264,13 @@ static size_t collect_notices(const struct effect *effects, size_t n, struct not
     return used;
 }
 
+static void tell(struct scheduler *scheduler, const struct notice *notice)
+{
+    if (streq(notice->topic, "events"))
+        event_streams_wake(scheduler);
+    waiters_notify(scheduler, notice->topic);
+}
+
 /* Tasks that came free or passes that ended are handed out within the same turn, so that a waiting
  * trainer pays for one commit and not for two. */
 static void serve_task_waiters(struct scheduler *scheduler)
@@ -391,7 +399,7 @@ int scheduler_turn(struct scheduler *scheduler)
     answer_all(scheduler, NULL);
     dispatch_readers(scheduler);
     for (size_t i = 0; i < n_notices; i++)
-        waiters_notify(scheduler, notices[i].topic);
+        tell(scheduler, &notices[i]);
     free(notices);
     wake_later(scheduler, false);
     arm_timer(scheduler);

@@ -67,6 +67,7 @@ struct http_request {
     uint64_t dropped_bytes;
     struct MHD_Response *response; /* the answer; owned until queued */
     unsigned status;               /* of the answer; 0 = there is none yet */
+    struct http_stream *stream;    /* owned; when the answer is one */
     bool begun;
     bool handled;
     bool deferred;
@@ -90,6 +91,16 @@ int http_request_append(struct http_request *request, const char *data, size_t s
 
 /* http_request_wants_early - the client waits for "100 Continue", or announced more than we drop */
 bool http_request_wants_early(const struct http_request *request);
+
+/* http_request_suspend - the connection rests until http_request_detach */
+void http_request_suspend(struct http_request *request);
+
+/* http_reply_response - the answer, whatever its body is; takes the response, not NULL */
+void http_reply_response(struct http_request *request, unsigned status, const char *content_type,
+                         struct MHD_Response *take_response);
+
+/* http_stream_gone - tells its owner and frees it */
+void http_stream_gone(struct http_stream *stream);
 
 /* http_request_detach - takes a suspended request off the list and lets its connection run again */
 void http_request_detach(struct http_request *request);

@@ -24,8 +24,8 @@ static void count(struct http_request *request, unsigned status)
 }
 
 /* Stores the answer; on_request queues it, in this turn or once the connection runs again. */
-static void answer(struct http_request *request, unsigned status, const char *content_type,
-                   struct MHD_Response *take_response)
+void http_reply_response(struct http_request *request, unsigned status, const char *content_type,
+                         struct MHD_Response *take_response)
 {
     if (take_response == NULL)
         abort();                /* out of memory: the unit restarts, and state is on disk */
@@ -48,9 +48,9 @@ static void answer(struct http_request *request, unsigned status, const char *co
 void http_reply_bytes(struct http_request *request, unsigned status, const char *content_type,
                       const void *data, size_t size)
 {
-    answer(request, status, content_type,
-           MHD_create_response_from_buffer(size, (void *)(size > 0 ? data : ""),
-                                           MHD_RESPMEM_MUST_COPY));
+    http_reply_response(request, status, content_type,
+                        MHD_create_response_from_buffer(size, (void *)(size > 0 ? data : ""),
+                                                        MHD_RESPMEM_MUST_COPY));
 }
 
 void http_reply_file(struct http_request *request, unsigned status, const char *content_type,
@@ -74,8 +74,9 @@ static void reply_document(struct http_request *request, unsigned status, const 
     if (text == NULL)
         http_reply_bytes(request, status, content_type, "", 0);
     else
-        answer(request, status, content_type,
-               MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+        http_reply_response(request, status, content_type,
+                            MHD_create_response_from_buffer(strlen(text), text,
+                                                            MHD_RESPMEM_MUST_FREE));
 }
 
 void http_reply_json(struct http_request *request, unsigned status, json_t *take_json)
@@ -115,13 +116,22 @@ static json_t *problem(const struct edl_error *error, unsigned status)
     return document;
 }
 
-void http_reply_error(struct http_request *request, const struct edl_error *error)
+void http_reply_problem(struct http_request *request, const struct edl_error *error,
+                        json_t *take_members)
 {
     unsigned status = (unsigned)error_code_http_status(error->code);
+    json_t *document = problem(error, status);
 
+    (void)json_object_update_missing(document, take_members);
+    json_decref(take_members);
     if (status == MHD_HTTP_UNAUTHORIZED)
         http_reply_header(request, "WWW-Authenticate", "Bearer");
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
         http_reply_header(request, "Retry-After", "1");
-    reply_document(request, status, "application/problem+json", problem(error, status));
+    reply_document(request, status, "application/problem+json", document);
+}
+
+void http_reply_error(struct http_request *request, const struct edl_error *error)
+{
+    http_reply_problem(request, error, NULL);
 }

@@ -28,6 +28,8 @@ void http_request_done(struct http_request *request)
 {
     if (request->deferred && request->status == 0 && request->on_gone != NULL)
         request->on_gone(request, request->gone_userdata);
+    if (request->stream != NULL)
+        http_stream_gone(request->stream);
     request->server->n_requests--;
     if (request->response != NULL)
         MHD_destroy_response(request->response);

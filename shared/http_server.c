@@ -177,11 +177,16 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
         handle(request);
     if (request->response != NULL)
         return queue_answer(request);
-    MHD_suspend_connection(connection);
+    http_request_suspend(request);
+    return MHD_YES;
+}
+
+void http_request_suspend(struct http_request *request)
+{
+    MHD_suspend_connection(request->connection);
     request->suspended = true;
     DL_APPEND(request->server->deferred, request);
     request->server->n_deferred++;
-    return MHD_YES;
 }
 
 void http_request_detach(struct http_request *request)
@@ -300,6 +305,10 @@ static void answer_deferred(struct http_server *server)
     while (server->deferred != NULL) {
         struct http_request *request = server->deferred;
 
+        if (request->stream != NULL) {
+            http_stream_end(request->stream);
+            continue;
+        }
         if (request->on_gone != NULL)
             request->on_gone(request, request->gone_userdata);
         if (request->suspended) /* on_gone must not answer; survive it if it does */

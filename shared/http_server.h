@@ -17,6 +17,7 @@
 struct edl_error;
 struct http_request;
 struct http_server;
+struct http_stream;
 
 typedef void (*http_handler_fn)(struct http_request *request, void *userdata);
 
@@ -121,6 +122,9 @@ void http_request_defer(struct http_request *request,
  */
 void http_reply_json(struct http_request *request, unsigned status, json_t *take_json);
 void http_reply_error(struct http_request *request, const struct edl_error *error);
+/* http_reply_problem - as http_reply_error, with more members (an object; consumed) */
+void http_reply_problem(struct http_request *request, const struct edl_error *error,
+                        json_t *take_members);
 void http_reply_text(struct http_request *request, unsigned status, const char *content_type,
                      const char *text);
 void http_reply_bytes(struct http_request *request, unsigned status, const char *content_type,
@@ -131,6 +135,28 @@ void http_reply_file(struct http_request *request, unsigned status, const char *
                      int take_fd, uint64_t size_bytes);
 /* before the answer: an extra header, copied */
 void http_reply_header(struct http_request *request, const char *name, const char *value);
+
+/* An answer without an end of its own. It is pulled: on_room is called when the connection takes
+ * more and what was written before has gone out, and writes the next piece, or nothing and waits
+ * for http_stream_wake. So nothing piles up for a reader who is slow: it holds one piece, and loses
+ * its connection when it takes nothing for idle_timeout_s. Whoever left is noticed only when
+ * something is written: keep a timer that writes now and then. */
+struct http_stream_config {
+    void (*on_room)(struct http_stream *stream, void *userdata);
+    /* called once, last: it ended, the reader left, or the server is closing */
+    void (*on_gone)(struct http_stream *stream, void *userdata);
+    void *userdata;
+};
+/* http_stream_begin - ends the request as http_reply_* does; the stream lives until on_gone */
+struct http_stream *http_stream_begin(struct http_request *request, unsigned status,
+                                      const char *content_type,
+                                      const struct http_stream_config *config);
+/* http_stream_write - from on_room, or right behind http_stream_begin; data copied */
+void http_stream_write(struct http_stream *stream, const void *data, size_t size);
+/* http_stream_wake - there is something to write: on_room will be asked */
+void http_stream_wake(struct http_stream *stream);
+/* http_stream_end - after what was written; also from on_room */
+void http_stream_end(struct http_stream *stream);
 
 /* http_listen_tcp / http_listen_unix - listening sockets (CLOEXEC, non-blocking)
  * tcp: address "127.0.0.1" or "::1", port 0 = any (ret_port tells). unix: path is unlinked first,

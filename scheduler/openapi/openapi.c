@@ -117,6 +117,8 @@ static json_t *parameters_of(const struct http_route *route)
           "the same key again has the same answer and no second effect, for a day" },
         { ROUTE_MATCHED, "If-Match",
           "the ETag that was seen: refused with 412 when it is another now" },
+        { ROUTE_STREAMED, "Last-Event-ID",
+          "of the last event that the caller has; counts more than after" },
         { ROUTE_PROCESS, "X-EDL-Process",
           "for which process a node calls: <job id>.<role>.<index>.<incarnation>" },
     };
@@ -189,6 +191,7 @@ static json_t *answer(const char *summary, const char *media, json_t *take_schem
 
 static json_t *answers_of(const struct http_route *route)
 {
+    bool streamed = (route->flags & ROUTE_STREAMED) != 0;
     bool forecast = route->query != NULL && strstr(route->query, "dry_run") != NULL;
     const char *media = JSON_MEDIA;
     json_t *answers = json_object();
@@ -208,6 +211,10 @@ static json_t *answers_of(const struct http_route *route)
                                   answer("what it would do", JSON_MEDIA, reference("Forecast")));
     (void)snprintf(status, sizeof status, "%u", route->status);
     (void)json_object_set_new(answers, status, answer(route->summary, media, schema));
+    if (streamed)
+        (void)json_object_update_new(json_object_get(json_object_get(answers, status), "content"),
+                                     content("text/event-stream",
+                                             json_pack("{s:s}", "type", "string")));
     (void)json_object_set_new(answers, "default",
                               answer("what is wrong", "application/problem+json",
                                      reference("Problem")));

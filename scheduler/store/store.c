@@ -124,6 +124,8 @@ static const char *const statement_texts[ST_N] = {
                        " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
     [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                            " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
+    [ST_EVENT_BOUNDS] = "SELECT ifnull((SELECT min(revision) FROM event), 1),"
+                        " ifnull((SELECT max(revision) FROM event), 0)",
     [ST_TAIL_KEYS] = "SELECT job_id, role, idx, incarnation, sequence FROM log_tail",
     [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text FROM log_tail"

@@ -136,6 +136,12 @@ typedef void (*store_event_fn)(const struct stored_event *event, void *userdata)
 int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
                  store_event_fn fn, void *userdata, struct edl_error *error);
 
+/* Events are consecutive from oldest to newest; there are none when newest is 0. */
+struct event_bounds {
+    uint64_t oldest, newest; /* revisions */
+};
+int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl_error *error);
+
 /* Log tails: every key without its text (at start); or those of one job with a sequence above
  * `after`. */
 typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);

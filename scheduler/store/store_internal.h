@@ -42,6 +42,7 @@ enum statement {
     ST_TASK_ALL,
     ST_EVENT_AFTER,
     ST_EVENT_AFTER_JOB,
+    ST_EVENT_BOUNDS,
     ST_TAIL_KEYS,
     ST_TAIL_JOB,
     ST_USER_PUT,

@@ -202,6 +202,9 @@ class Walk:
         if "If-Match" in parameters:
             for tag, wanted in (('"something else"', [412]), ("no tag", [400])):
                 self.expect(wanted, "If-Match", method, known, operation, token=token, headers=dict(headers, **{"If-Match": tag}), body=body)
+        if "Last-Event-ID" in parameters:
+            self.expect([400], "no revision", method, known, operation, token=token, headers=dict(headers, **{"Last-Event-ID": "x"}))
+            self.expect([410], "a revision that is not there", method, known, operation, token=token, headers=dict(headers, **{"Last-Event-ID": "999999"}))
         if "Idempotency-Key" in parameters:
             self.expect([400], "a bad key", method, known, operation, token=token,
                         headers=dict(headers, **{"Idempotency-Key": "two words"}), body=body)
@@ -266,9 +269,9 @@ GOOD = {
     "getJob": lambda w: [{}],
     "listProcesses": lambda w: [{"query": "?state=all"}],
     "explainJob": lambda w: [{}],
-    "listJobEvents": lambda w: [{"query": "?after=0"}],
+    "listJobEvents": lambda w: [{"query": "?after=0&limit=1"}],
     "readLogs": lambda w: [{"query": "?role=trainer&index=0"}],
-    "listEvents": lambda w: [{"query": "?after=0&wait=1"}],
+    "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],
     "setDataset": lambda w: [{"body": {"digest": "d", "tasks": [{"chunks": CHUNKS}, {"chunks": CHUNKS}]}}],
     "getDataset": lambda w: [{}],

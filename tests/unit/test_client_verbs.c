@@ -128,8 +128,11 @@ static void serve_events(struct http_request *request, void *userdata)
 {
     (void)userdata;
     serve_json(request, 200,
-               streq(http_request_query(request, "after"), "0") ? "{\"events\":[{\"revision\":5}]}"
-                                                                : "{\"events\":[]}");
+               http_request_query(request, "after") == NULL
+                   ? "{\"events\":[{\"revision\":5,\"time_us\":1000000,\"event\":\"node-joined\","
+                     "\"node\":\"n1\",\"text\":\"comes in\",\"job_id\":null}],"
+                     "\"oldest\":5,\"newest\":5}"
+                   : "{\"events\":[],\"oldest\":5,\"newest\":5}");
 }
 
 static void serve_cluster(struct http_request *request, void *userdata)
@@ -192,7 +195,7 @@ static const struct http_route routes[] = {
       .handler = serve_node,
       .max_body_bytes = 4096,
       .query = "dry_run" },
-    { .method = "GET", .path = "/events", .handler = serve_events, .query = "after wait" },
+    { .method = "GET", .path = "/events", .handler = serve_events, .query = "after limit wait" },
     { .method = "GET", .path = "/cluster", .handler = serve_cluster },
     { .method = "GET", .path = "/nodes", .handler = serve_nodes },
 };
@@ -414,6 +417,20 @@ static void test_scale_sends_bounds(void **state)
     assert_int_equal(EDL(NULL, NULL, "scale", "example", "6:2"), STATUS_BAD_INPUT);
 }
 
+static void test_events_from_the_oldest_and_from_a_revision(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "events"), STATUS_OK);
+    assert_int_equal(strncmp(out, "5  1970-01-01 ", 14), 0);
+    assert_non_null(strstr(out, "  node-joined  node n1  comes in\n"));
+    free(TAKE_PTR(out));
+    assert_int_equal(EDL(&out, NULL, "events", "--after", "5", "--json"), STATUS_OK);
+    assert_string_equal(out, "");
+    assert_int_equal(EDL(NULL, NULL, "events", "--after", "x"), STATUS_BAD_INPUT);
+}
+
 static void test_plan_tells_what_would_happen(void **state)
 {
     const struct fixture *fixture = *state;
@@ -548,6 +565,7 @@ int main(void)
         WITH_SERVER(test_wait_tells_the_outcome),
         WITH_SERVER(test_kill_goes_on_after_a_refusal),
         WITH_SERVER(test_scale_sends_bounds),
+        WITH_SERVER(test_events_from_the_oldest_and_from_a_revision),
         WITH_SERVER(test_plan_tells_what_would_happen),
         WITH_SERVER(test_plan_exits_with_the_verdict),
         WITH_SERVER(test_plan_wrong_use),
