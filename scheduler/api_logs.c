@@ -51,6 +51,11 @@ static bool poll_logs(struct scheduler *scheduler, struct held *held, void *data
     json_t *entries;
     bool ended;
 
+    if (job == NULL) { /* it was over for so long that it is forgotten */
+        (void)edl_error_set(&error, -ENOENT, HELD_REMOVED_TEXT);
+        held_reply_error(held, &error);
+        return true;
+    }
     if (!poll->follow && !last &&
         !log_hub_is_fresh(scheduler->logs, job, &poll->read.filter, now.now_us))
         return false;

@@ -3,7 +3,7 @@
  *
  * A stream is one process' ring of entries. It exists from the first push until nobody reads it any
  * more, or for a minute after its end, so that who follows sees the end; after that the stored tail
- * speaks for it. The set `stored` remembers whose tail is in the database, without its text.
+ * speaks for it.
  *
  * An agent may push what is known already (the unasked end overlaps with live output); offsets
  * tell, and the known part is cut off. Offsets count bytes of the file, and the text may be longer
@@ -47,11 +47,6 @@ struct stream {
     UT_hash_handle hh;
 };
 
-struct stored {
-    char key[KEY_MAX];
-    UT_hash_handle hh;
-};
-
 struct interest {
     uint64_t job_id;
     char role[ROLE_NAME_MAX + 1]; /* "": all */
@@ -63,7 +58,6 @@ struct interest {
 struct log_hub {
     struct store *store;        /* borrowed */
     struct stream *streams;     /* k: key, owned */
-    struct stored *stored;      /* k: key, owned */
     struct interest *interests; /* owned list; as many as jobs being read */
     struct log_tail *pending;   /* owned array, owned texts */
     size_t n_pending, cap_pending;
@@ -92,48 +86,20 @@ static struct stream *find_stream(const struct log_hub *hub, const struct proces
     return stream;
 }
 
-static bool is_stored(const struct log_hub *hub, const char *key)
-{
-    struct stored *stored;
-
-    HASH_FIND_STR(hub->stored, key, stored);
-    return stored != NULL;
-}
-
-static void add_stored(struct log_hub *hub, const char *key)
-{
-    struct stored *stored;
-
-    if (is_stored(hub, key))
-        return;
-    stored = xcalloc(1, sizeof *stored);
-    (void)snprintf(stored->key, sizeof stored->key, "%s", key);
-    HASH_ADD_STR(hub->stored, key, stored);
-}
-
-static void on_stored_key(const struct log_tail *tail, void *userdata)
-{
-    struct log_hub *hub = userdata;
-    char key[KEY_MAX];
-
-    make_key(key, tail->job_id, tail->role, tail->index, tail->incarnation);
-    add_stored(hub, key);
-    hub->sequence = MAX_OF(hub->sequence, tail->sequence);
-}
-
 int log_hub_new(struct store *store, uint64_t wall_us, struct log_hub **ret,
                 struct edl_error *error)
 {
     struct log_hub *hub = xcalloc(1, sizeof *hub);
+    uint64_t stored;
     int r;
 
     hub->store = store;
-    hub->sequence = wall_us;
-    r = store_log_keys(store, on_stored_key, hub, error);
+    r = store_log_sequence(store, &stored, error);
     if (r < 0) {
         (void)log_hub_free(hub);
         return r;
     }
+    hub->sequence = MAX_OF(wall_us, stored);
     *ret = hub;
     return 0;
 }
@@ -166,18 +132,12 @@ void log_hub_pending_clear(struct log_hub *hub)
 struct log_hub *log_hub_free(struct log_hub *hub)
 {
     struct stream *stream, *next_stream;
-    struct stored *stored, *next_stored;
     struct interest *interest, *next_interest;
 
     if (hub == NULL)
         return NULL;
     HASH_ITER(hh, hub->streams, stream, next_stream)
     stream_free(hub, stream);
-    HASH_ITER(hh, hub->stored, stored, next_stored)
-    {
-        HASH_DEL(hub->stored, stored);
-        free(stored);
-    }
     DL_FOREACH_SAFE(hub->interests, interest, next_interest)
     {
         DL_DELETE(hub->interests, interest);
@@ -268,7 +228,6 @@ static void keep_tail(struct log_hub *hub, struct stream *stream)
         tail->sequence = stream->entries->prev->sequence;
     (void)snprintf(tail->role, sizeof tail->role, "%s", stream->role);
     free(all);
-    add_stored(hub, stream->key);
 }
 
 static struct stream *get_stream(struct log_hub *hub, const struct process *process)
@@ -310,10 +269,11 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
 
 void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us)
 {
-    char key[KEY_MAX];
+    const struct log_tail tail = { .job_id = process->job->id,
+                                   .index = process->index,
+                                   .incarnation = process->incarnation };
 
-    make_key(key, process->job->id, role_name(process), process->index, process->incarnation);
-    if (!is_stored(hub, key))
+    if (!store_has_tail(hub->store, &tail, role_name(process)))
         log_hub_push(hub, &(struct log_push){ .process = process, .text = "", .end = true },
                      now_us);
 }
@@ -494,12 +454,13 @@ bool log_hub_is_ended(const struct log_hub *hub, const struct job *job, uint64_t
         return true;
     DL_FOREACH2(job->processes, process, job_next)
     {
-        char key[KEY_MAX];
+        const struct log_tail tail = { .job_id = job->id,
+                                       .index = process->index,
+                                       .incarnation = process->incarnation };
 
         if (process->state != PROCESS_EXITED || process->started_wall_us == 0)
             continue;
-        make_key(key, job->id, role_name(process), process->index, process->incarnation);
-        if (!is_stored(hub, key))
+        if (!store_has_tail(hub->store, &tail, role_name(process)))
             return false;
     }
     return true;

@@ -44,7 +44,7 @@ struct log_filter {
     uint32_t index;
 };
 
-/* log_hub_new - learns from the store which processes have a stored tail */
+/* log_hub_new - goes on behind the places that the store knows */
 int log_hub_new(struct store *store, uint64_t wall_us, struct log_hub **ret,
                 struct edl_error *error);
 struct log_hub *log_hub_free(struct log_hub *hub);

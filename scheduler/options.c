@@ -13,6 +13,10 @@
 #include "shared/parse.h"
 
 #define LEASE_MIN_US (2 * USEC_PER_SEC)
+#define KEEP_MAX 100000000
+#define KEEP_EVENTS 1000000
+#define KEEP_JOBS 100000
+#define KEEP_DAYS 90
 #define LEASE_MAX_US (24 * 3600 * USEC_PER_SEC)
 
 static const char usage[] =
@@ -28,6 +32,9 @@ static const char usage[] =
     "  --policy NAME            allocation policy (default fulfilment)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 20s)\n"
+    "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
+    "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
+    "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
     "  --restore FILE           put a backup in the place of the database, and end\n"
     "  --help, --version\n"
     "\n"
@@ -127,13 +134,53 @@ static int set_lease(const char *text, struct scheduler_options *options, struct
     return 0;
 }
 
+static int read_count(const char *option, const char *text, uint64_t *ret, struct edl_error *error)
+{
+    if (parse_u64(text, ret) == 0 && *ret <= KEEP_MAX)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "--%s %s is not a whole number up to %d", option, text,
+                        KEEP_MAX);
+    return edl_error_remedy(error, "0 keeps all of it");
+}
+
+static int set_keep_events(const char *text, struct scheduler_options *options,
+                           struct edl_error *error)
+{
+    return read_count("keep-events", text, &options->keep_events, error);
+}
+
+static int set_keep_jobs(const char *text, struct scheduler_options *options,
+                         struct edl_error *error)
+{
+    return read_count("keep-jobs", text, &options->keep_jobs, error);
+}
+
+static int set_keep_days(const char *text, struct scheduler_options *options,
+                         struct edl_error *error)
+{
+    uint64_t days;
+    int r = read_count("keep-days", text, &days, error);
+
+    if (r == 0)
+        options->keep_us = days * 24 * 3600 * USEC_PER_SEC;
+    return r;
+}
+
 static const struct {
     const char *name;
     int (*set)(const char *text, struct scheduler_options *options, struct edl_error *error);
 } settings[] = {
-    { "state-dir", set_state_dir }, { "listen", add_listen },   { "name", add_server_name },
-    { "port-file", set_port_file }, { "policy", set_policy },   { "max-load", set_max_load },
-    { "lease", set_lease },         { "restore", set_restore },
+    { "state-dir", set_state_dir },
+    { "listen", add_listen },
+    { "name", add_server_name },
+    { "port-file", set_port_file },
+    { "policy", set_policy },
+    { "max-load", set_max_load },
+    { "lease", set_lease },
+    { "restore", set_restore },
+    { "keep-events", set_keep_events },
+    { "keep-jobs", set_keep_jobs },
+    { "keep-days", set_keep_days },
 };
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
@@ -159,6 +206,9 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .policy = &policy_fulfilment,
         .max_load_permille = 970,
         .lease_us = 20 * USEC_PER_SEC,
+        .keep_events = KEEP_EVENTS,
+        .keep_jobs = KEEP_JOBS,
+        .keep_us = (uint64_t)KEEP_DAYS * 24 * 3600 * USEC_PER_SEC,
     };
     int c;
 

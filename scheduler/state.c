@@ -120,14 +120,20 @@ int state_load(struct scheduler *scheduler, struct edl_error *error)
         .lease_us = scheduler->options.lease_us,
         .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
         .foreign_hold_us = FOREIGN_HOLD_US,
+        .keep_ended_jobs = scheduler->options.keep_jobs,
+        .keep_ended_us = scheduler->options.keep_us,
     };
+    const struct store_history history = { .events = scheduler->options.keep_events,
+                                           .us = scheduler->options.keep_us };
     struct cluster *cluster = cluster_new(&config);
     struct instant now = clock_instant();
     struct log_hub *logs = NULL;
     struct users *users = NULL;
     struct join_tokens before = scheduler->join_tokens;
-    int r = load_cluster(scheduler, cluster, now, error);
+    int r;
 
+    store_keep(scheduler->store, &history);
+    r = load_cluster(scheduler, cluster, now, error);
     if (r == 0)
         r = users_load(scheduler->store, &users, error);
     if (r == 0)

@@ -374,6 +374,7 @@ int scheduler_turn(struct scheduler *scheduler)
     scheduler->turn_wanted = false;
     plan(scheduler);
     serve_task_waiters(scheduler);
+    (void)cluster_forget_ended(scheduler->cluster, clock_instant());
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
     log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);

@@ -56,7 +56,8 @@ void http_reply_bytes(struct http_request *request, unsigned status, const char 
 void http_reply_file(struct http_request *request, unsigned status, const char *content_type,
                      int take_fd, uint64_t size_bytes)
 {
-    answer(request, status, content_type, MHD_create_response_from_fd64(size_bytes, take_fd));
+    http_reply_response(request, status, content_type,
+                        MHD_create_response_from_fd64(size_bytes, take_fd));
 }
 
 void http_reply_text(struct http_request *request, unsigned status, const char *content_type,

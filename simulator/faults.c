@@ -229,12 +229,14 @@ static void make_config(struct sim_config *config, const struct profile *profile
 {
     static const uint64_t leases_s[] = { 6, 10, 15, 20, 30 };
     uint64_t hold_random = stream_of(config->seed, "foreign-hold", 0);
+    uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
 
     config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
     /* as the scheduler derives it */
     config->lease_margin_us = MIN_OF(MAX_OF(config->lease_us / 4, USEC_PER_SEC), 10 * USEC_PER_SEC);
     config->heartbeat_us = MIN_OF(between(random, 500, 3000) * USEC_PER_MSEC, config->lease_us / 5);
     config->foreign_hold_us = between(&hold_random, 1, 20) * USEC_PER_SEC;
+    config->keep_ended_jobs = between(&keep_random, 0, 4);
     config->max_load_permille = (uint32_t)between(random, 900, 1000);
     config->latency = (struct sim_range){ 100, between(random, 200, 20000) };
     config->commit = (struct sim_range){ 500, between(random, 1000, 30000) };

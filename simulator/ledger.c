@@ -346,6 +346,18 @@ static void note_data(struct sim *sim, struct truth_job *truth)
         truth->started_us != NEVER_US && sim->now_us - truth->started_us >= DATA_LATE_US;
 }
 
+/* Only what is over and was told so may be let go of, and once. */
+static void commit_forget(struct sim *sim, uint64_t id)
+{
+    struct truth_job *truth = ledger_job(sim, id);
+
+    if (truth == NULL || !truth->exists || !job_state_is_final(truth->state) || truth->forgotten)
+        violate(sim, "forgotten", "job %" PRIu64 " is forgotten and was not over", id);
+    else
+        truth->forgotten = true;
+    sim->seen[SIM_SEEN_FORGOTTEN]++;
+}
+
 void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -355,6 +367,8 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind == EFFECT_SAVE_PROCESS)
             commit_process(sim, effects[i].process);
+        else if (effects[i].kind == EFFECT_FORGET_JOB)
+            commit_forget(sim, effects[i].id);
     apply_pending(sim, true);
     sim->ledger.n_pending = 0;
     for (size_t i = 0; i < n; i++) {
@@ -453,17 +467,20 @@ void ledger_restored(struct sim *sim)
         if (truth == NULL)
             continue;
         job = cluster_job(sim->server.cluster, id);
-        if (job == NULL)
-            violate(sim, "restart", "job %s was committed and is gone after a restart",
-                    truth->name);
-        else
+        if (truth->forgotten != (job == NULL))
+            violate(sim, "restart", "job %s was %s and is %s after a restart", truth->name,
+                    truth->forgotten ? "forgotten" : "committed", job == NULL ? "gone" : "there");
+        else if (job != NULL)
             check_restored_job(sim, truth, job);
     }
-    for (uint32_t i = 0; i < sim->n_submissions; i++)
-        if (sim->submissions[i].job_id != 0 &&
+    for (uint32_t i = 0; i < sim->n_submissions; i++) {
+        const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
+
+        if (sim->submissions[i].job_id != 0 && (truth == NULL || !truth->forgotten) &&
             cluster_job(sim->server.cluster, sim->submissions[i].job_id) == NULL)
             violate(sim, "durable", "%s was acknowledged and is gone after a restart",
                     sim->submissions[i].name);
+    }
 }
 
 void ledger_done(struct sim *sim)

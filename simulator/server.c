@@ -241,6 +241,7 @@ static void turn(struct sim *sim)
         cluster_plan(server->cluster, server_instant(sim));
         spoil(sim);
     }
+    (void)cluster_forget_ended(server->cluster, server_instant(sim));
     effects = cluster_effects(server->cluster, &n);
     for (size_t i = 0; i < n; i++) {
         if (effects[i].kind == EFFECT_SAVE_TASKS || effects[i].kind == EFFECT_SAVE_DATASET)
@@ -377,6 +378,7 @@ static struct cluster_config cluster_config(const struct sim *sim)
         .lease_us = sim->config.lease_us,
         .lease_margin_us = sim->config.lease_margin_us,
         .foreign_hold_us = sim->config.foreign_hold_us,
+        .keep_ended_jobs = sim->config.keep_ended_jobs,
     };
 
     if (sim->config.mutant == SIM_MUTANT_MARGIN_NONE)

@@ -94,6 +94,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_SCHEDULER_CRASHES] = "scheduler-crashes",
     [SIM_SEEN_SCHEDULER_FREEZES] = "scheduler-freezes",
     [SIM_SEEN_COMMITS] = "commits",
+    [SIM_SEEN_FORGOTTEN] = "forgotten",
     [SIM_SEEN_COMMITS_TORN] = "commits-torn",
     [SIM_SEEN_ANSWERS_LOST] = "answers-lost",
     [SIM_SEEN_STALE_FINISHES] = "stale-finishes",

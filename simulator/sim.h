@@ -112,6 +112,7 @@ enum sim_seen {
     SIM_SEEN_SCHEDULER_CRASHES,
     SIM_SEEN_SCHEDULER_FREEZES,
     SIM_SEEN_COMMITS,
+    SIM_SEEN_FORGOTTEN,      /* jobs that were over long enough */
     SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
     SIM_SEEN_ANSWERS_LOST,   /* it ended after the commit, before anybody was told */
     SIM_SEEN_STALE_FINISHES, /* refused: of a task that another holds */
@@ -131,6 +132,7 @@ struct sim_config {
     uint32_t max_load_permille;         /* 0: 970 */
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
+    uint64_t keep_ended_jobs;           /* 0: all */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
     uint64_t heartbeat_us; /* 0: 1 s */

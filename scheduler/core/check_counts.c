@@ -240,11 +240,17 @@ static int check_figures(const struct cluster *cluster, struct edl_error *error)
 
     while (first != NULL && first->state != JOB_QUEUED)
         first = first->active_next;
+    if (!ended_is_ordered(cluster))
+        return BROKEN("the list of the jobs that are over is not in the order of their ends");
     if (first != cluster->first_queued)
         return BROKEN("job %s is not the one that has been queued longest",
                       cluster->first_queued != NULL ? cluster->first_queued->spec->name : "(none)");
     for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next)
         count_job(&counted, job);
+    if (counted.jobs[JOB_SUCCEEDED] + counted.jobs[JOB_FAILED] + counted.jobs[JOB_KILLED] !=
+        cluster->n_ended)
+        return BROKEN("%llu jobs that are over are listed, which is wrong",
+                      (unsigned long long)cluster->n_ended);
     for (unsigned i = 0; i < FIGURE_JOB_STATES; i++)
         if (counted.jobs[i] != kept->jobs[i])
             return BROKEN("%llu jobs are %s, the figures say %llu",

@@ -18,7 +18,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     return cluster;
 }
 
-static void job_free(struct job *job)
+void job_free(struct job *job)
 {
     struct process *process;
     struct process *next;

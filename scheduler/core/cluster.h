@@ -32,9 +32,10 @@ struct edl_error;
 #define PROCESS_PORTS_MAX 8
 #define NODE_GPUS_MAX 64
 /* So many superseded incarnations are kept in memory for each job. Older ones are forgotten when a
- * turn's effects are cleared (a store keeps their rows), so that a job which restarts processes for
- * months does not grow for ever. Enough that the processes of one broken machine are still known
- * when it comes back with their logs. A constant: what is loaded again must be what was kept. */
+ * turn's effects are cleared, and their rows go with the next turn, so that a job which restarts
+ * processes for months does not grow for ever. Enough that the processes of one broken machine are
+ * still known when it comes back with their logs. A constant: what is loaded again must be what was
+ * kept. */
 #define JOB_HISTORY_MAX 256
 
 enum job_state {
@@ -270,27 +271,34 @@ struct job {
     struct job_plan plan;
     uint32_t effects_pending;
     struct job *active_next, *active_prev; /* cluster->active */
+    struct job *ended_next, *ended_prev;   /* cluster->ended */
+    struct job *name_older, *name_newer;   /* jobs of the same name, by number */
     UT_hash_handle hh_name;                /* k: spec->name, newest of its name only */
     UT_hash_handle hh;                     /* k: id */
 };
 
 enum effect_kind {
-    EFFECT_SAVE_JOB,     /* job's row */
-    EFFECT_SAVE_PROCESS, /* process' row */
-    EFFECT_SAVE_NODE,    /* node's row */
-    EFFECT_SAVE_TASKS,   /* job's task queue: task_queue_take_changed */
-    EFFECT_SAVE_DATASET, /* job's task queue is new: all its tasks */
-    EFFECT_FORGET_NODE,  /* node was removed: name */
-    EFFECT_EVENT,        /* append to the event log */
-    EFFECT_ORDERS,       /* node's orders changed: wake its long poll */
+    EFFECT_SAVE_JOB,       /* job's row */
+    EFFECT_SAVE_PROCESS,   /* process' row */
+    EFFECT_SAVE_NODE,      /* node's row */
+    EFFECT_SAVE_TASKS,     /* job's task queue: task_queue_take_changed */
+    EFFECT_SAVE_DATASET,   /* job's task queue is new: all its tasks */
+    EFFECT_FORGET_NODE,    /* node was removed: name */
+    EFFECT_FORGET_JOB,     /* job with all that belongs to it: id */
+    EFFECT_FORGET_PROCESS, /* superseded incarnation of job: role, index, id; name is the role's */
+    EFFECT_EVENT,          /* append to the event log */
+    EFFECT_ORDERS,         /* node's orders changed: wake its long poll */
 };
 
 struct effect {
     enum effect_kind kind;
-    struct job *job;         /* borrowed; SAVE_JOB, SAVE_TASKS, SAVE_DATASET, EVENT (may be NULL) */
+    struct job *job;         /* borrowed; SAVE_JOB, SAVE_TASKS, SAVE_DATASET, FORGET_PROCESS, EVENT
+                                (may be NULL) */
     struct process *process; /* borrowed; SAVE_PROCESS */
     struct node *node;       /* borrowed; SAVE_NODE, ORDERS */
-    char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or "" */
+    uint64_t id;             /* FORGET_JOB: its number; FORGET_PROCESS: incarnation */
+    uint32_t role, index;    /* FORGET_PROCESS */
+    char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or ""; FORGET_PROCESS: its role */
     char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */
     char text[240]; /* EVENT: a sentence */
     uint64_t wall_us;
@@ -304,6 +312,9 @@ struct cluster_config {
     uint64_t lease_us;        /* a node's lease; an agent stops its processes before it ends */
     uint64_t lease_margin_us; /* on top, before a silent node's work is granted again */
     uint64_t foreign_hold_us; /* foreign load that falls is believed after so long; 0: at once */
+    /* Jobs that are over are forgotten: when there are more, when they ended longer ago (wall
+     * clock); 0: never. */
+    uint64_t keep_ended_jobs, keep_ended_us;
 };
 
 struct cluster {
@@ -313,7 +324,9 @@ struct cluster {
     struct job *jobs_by_name; /* uthash: the newest job of each name */
     struct job *active;       /* list of the jobs that are not final, in submit order */
     struct job *first_queued; /* of those in active */
-    struct node *leases;      /* list of the nodes with a lease, the first to end first */
+    struct job *ended;        /* list of the jobs that are over, the first to end first */
+    uint64_t n_ended;
+    struct node *leases; /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
     uint64_t sessions;       /* given so far, in this run */
     uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
@@ -440,6 +453,10 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
  */
 void cluster_tick(struct cluster *cluster, struct instant now);
 uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US when none */
+
+/* cluster_forget_ended - lets jobs go that ended, by the bounds of the configuration, a few a turn;
+ * how many. Pointers to them die with it. */
+size_t cluster_forget_ended(struct cluster *cluster, struct instant now);
 
 /* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Costs
  * what changed (scheduler/core/plan.c), not the size of the cluster. */

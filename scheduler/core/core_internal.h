@@ -31,6 +31,9 @@ void effect_save_tasks(struct cluster *cluster, struct job *job);
 void effect_save_dataset(struct cluster *cluster, struct job *job);
 /* drops every effect that borrows the node, then says that it is forgotten */
 void effect_forget_node(struct cluster *cluster, struct node *node);
+/* every effect that borrows the job is carried out */
+void effect_forget_job(struct cluster *cluster, uint64_t id);
+void effect_forget_process(struct cluster *cluster, const struct process *process);
 /* a new version of the node's orders */
 void effect_orders(struct cluster *cluster, struct node *node);
 /* job may be NULL, node "" */
@@ -43,6 +46,10 @@ void effect_event(struct cluster *cluster, struct instant now, struct job *job, 
  * says so from now on */
 void unlisted_move(struct cluster *cluster, const char *what, const char *name, const char *from,
                    const char *to);
+
+void job_free(struct job *job);
+/* job_unname - it can no longer be found by its name; an older one of that name can */
+void job_unname(struct cluster *cluster, struct job *job);
 
 /* --- job_sm.c
  * ------------------------------------------------------------------------------------------- */
@@ -91,7 +98,16 @@ void job_grow_slots(struct job *job, uint32_t role, uint32_t n);
 /* history_add - the process is its slot's newest; the one before it is history */
 void history_add(struct process *process);
 /* history_trim - forgets the oldest beyond JOB_HISTORY_MAX; nothing may borrow them any more */
-void history_trim(struct job *job);
+void history_trim(struct cluster *cluster, struct job *job);
+
+/* --- forget.c
+ * ------------------------------------------------------------------------------------------- */
+/* ended_add - the job is over; ended_restore, then ended_restored: many, in any order */
+void ended_add(struct cluster *cluster, struct job *job);
+void ended_restore(struct cluster *cluster, struct job *job);
+void ended_restored(struct cluster *cluster);
+/* ended_is_ordered - for checks; linear */
+bool ended_is_ordered(const struct cluster *cluster);
 
 /* --- process_sm.c
  * --------------------------------------------------------------------------------------- */

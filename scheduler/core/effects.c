@@ -86,6 +86,24 @@ void effect_forget_node(struct cluster *cluster, struct node *node)
                    "%s", node->name);
 }
 
+void effect_forget_job(struct cluster *cluster, uint64_t id)
+{
+    effect_new(cluster, EFFECT_FORGET_JOB)->id = id;
+}
+
+void effect_forget_process(struct cluster *cluster, const struct process *process)
+{
+    struct effect *effect = effect_new(cluster, EFFECT_FORGET_PROCESS);
+
+    effect->job = process->job;
+    effect->id = process->incarnation;
+    effect->role = process->role;
+    effect->index = process->index;
+    (void)snprintf(effect->name, sizeof effect->name, "%s",
+                   process->job->spec->roles[process->role].name);
+    process->job->effects_pending |= PENDING(EFFECT_FORGET_PROCESS);
+}
+
 void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
                   const char *event, const char *format, ...)
 {
@@ -93,6 +111,8 @@ void effect_event(struct cluster *cluster, struct instant now, struct job *job, 
     va_list ap;
 
     effect->job = job;
+    if (job != NULL)
+        job->effects_pending |= PENDING(EFFECT_EVENT);
     effect->wall_us = now.wall_us;
     (void)snprintf(effect->name, sizeof effect->name, "%s", node);
     (void)snprintf(effect->event, sizeof effect->event, "%s", event);
@@ -108,6 +128,29 @@ const struct effect *cluster_effects(const struct cluster *cluster, size_t *ret_
     return cluster->effects;
 }
 
+/* Every end of a process is an event of its job, so each job that may have to forget is among the
+ * effects. What is forgotten is said in the next turn: this one's effects are over. */
+static void trim_histories(struct cluster *cluster)
+{
+    size_t n = cluster->n_effects;
+    struct job **jobs = NULL;
+    size_t n_jobs = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct job *job = cluster->effects[i].job;
+
+        if (job == NULL || job->n_past <= JOB_HISTORY_MAX)
+            continue;
+        if (jobs == NULL)
+            jobs = xcalloc(n, sizeof(*jobs));
+        jobs[n_jobs++] = job;
+    }
+    cluster->n_effects = 0;
+    for (size_t i = 0; i < n_jobs; i++)
+        history_trim(cluster, jobs[i]);
+    free(jobs);
+}
+
 /* cluster_effects_clear - all were carried out */
 void cluster_effects_clear(struct cluster *cluster)
 {
@@ -121,9 +164,5 @@ void cluster_effects_clear(struct cluster *cluster)
         if (effect->node != NULL)
             effect->node->effects_pending = 0;
     }
-    /* every end of a process is an event of its job, so each job that may have to forget is here */
-    for (size_t i = 0; i < cluster->n_effects; i++)
-        if (cluster->effects[i].job != NULL)
-            history_trim(cluster->effects[i].job);
-    cluster->n_effects = 0;
+    trim_histories(cluster);
 }

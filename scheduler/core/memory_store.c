@@ -196,6 +196,17 @@ static void forget_node(struct memory_store *store, const char *name)
     free(row);
 }
 
+static void forget_process(struct job_row *job, uint64_t incarnation)
+{
+    struct process_row *row;
+
+    HASH_FIND(hh, job->processes, &incarnation, sizeof incarnation, row);
+    if (row == NULL)
+        return;
+    HASH_DEL(job->processes, row);
+    free(row);
+}
+
 /* --- task queues: as the SQLite store does it --- */
 
 static void reset_tasks(void *userdata)
@@ -263,6 +274,12 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
+        break;
+    case EFFECT_FORGET_JOB:
+        memory_store_forget_job(store, effect->id);
+        break;
+    case EFFECT_FORGET_PROCESS:
+        forget_process(job_row(store, effect->job->id), effect->id);
         break;
     case EFFECT_EVENT:
     case EFFECT_ORDERS:

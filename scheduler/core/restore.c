@@ -82,6 +82,8 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
             MAX_OF(job->next_incarnation, job->processes->job_prev->incarnation + 1);
     if (!job_state_is_final(job->state))
         DL_APPEND2(cluster->active, job, active_prev, active_next);
+    else
+        ended_restore(cluster, job);
     if (job->state == JOB_QUEUED && cluster->first_queued == NULL)
         cluster->first_queued = job;
     job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
@@ -93,7 +95,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         if (!process_state_is_final(process->state))
             restore_live(cluster, job, process, now);
     }
-    history_trim(job);
+    history_trim(cluster, job);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, "restored", "the scheduler was started again");
     else if (job->state == JOB_QUEUED)
@@ -119,6 +121,7 @@ void restore_links(struct cluster *cluster, struct instant now)
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         restore_job(cluster, job, now);
+    ended_restored(cluster);
     for (node = cluster->nodes; node != NULL; node = node->hh.next) { /* once, with all it holds */
         node_measure_offer(node);
         node_refresh(cluster, node);

@@ -10,10 +10,49 @@
 #define MEMORY_BYTES_MAX (UINT64_C(1) << 46)
 #define GPUS_MAX ((uint32_t)NODE_GPUS_MAX)
 
+/* Jobs of one name, by number; only the newest is found by it. */
+static void name_job(struct cluster *cluster, struct job *job)
+{
+    struct job *newer = NULL;
+    struct job *older;
+
+    HASH_FIND(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name), older);
+    if (older != NULL && older->id < job->id)
+        HASH_DELETE(hh_name, cluster->jobs_by_name, older);
+    while (older != NULL && older->id > job->id) { /* rows come in any order */
+        newer = older;
+        older = older->name_older;
+    }
+    job->name_older = older;
+    job->name_newer = newer;
+    if (older != NULL)
+        older->name_newer = job;
+    if (newer != NULL)
+        newer->name_older = job;
+    else
+        HASH_ADD_KEYPTR(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name),
+                        job);
+}
+
+void job_unname(struct cluster *cluster, struct job *job)
+{
+    struct job *older = job->name_older;
+
+    if (older != NULL)
+        older->name_newer = job->name_newer;
+    if (job->name_newer != NULL) {
+        job->name_newer->name_older = older;
+        return;
+    }
+    HASH_DELETE(hh_name, cluster->jobs_by_name, job);
+    if (older != NULL)
+        HASH_ADD_KEYPTR(hh_name, cluster->jobs_by_name, older->spec->name,
+                        strlen(older->spec->name), older);
+}
+
 struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec)
 {
     struct job *job = xcalloc(1, sizeof *job);
-    struct job *older;
 
     job->id = id;
     job->spec = take_spec;
@@ -24,14 +63,7 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     }
     job_recount(job);
     HASH_ADD(hh, cluster->jobs, id, sizeof job->id, job);
-    HASH_FIND(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name), older);
-    if (older != NULL && older->id < id) {
-        HASH_DELETE(hh_name, cluster->jobs_by_name, older);
-        older = NULL;
-    }
-    if (older == NULL)
-        HASH_ADD_KEYPTR(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name),
-                        job);
+    name_job(cluster, job);
     cluster->next_job_id = MAX_OF(cluster->next_job_id, id + 1);
     return job;
 }

@@ -103,21 +103,40 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOIN_TOKEN_ALL] =
         "SELECT token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
         " used_wall_us, used_by, credential_hash FROM join_token ORDER BY made_wall_us",
+    [ST_FORGET_JOB] = "INSERT OR IGNORE INTO forgotten (job_id) VALUES (?1)",
+    [ST_FORGET_PROCESS] =
+        "DELETE FROM process WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
+    [ST_FORGET_TAIL] =
+        "DELETE FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
+    [ST_FORGOTTEN_FIRST] = "SELECT job_id FROM forgotten ORDER BY job_id LIMIT 1",
+    [ST_FORGOTTEN_TASKS] = "DELETE FROM task WHERE job_id=?1 AND id IN"
+                           " (SELECT id FROM task WHERE job_id=?1 ORDER BY id LIMIT ?2)",
+    [ST_FORGOTTEN_TAILS] =
+        "DELETE FROM log_tail WHERE job_id=?1 AND (role, idx, incarnation) IN"
+        " (SELECT role, idx, incarnation FROM log_tail WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_PROCESSES] =
+        "DELETE FROM process WHERE job_id=?1 AND (role, idx, incarnation) IN"
+        " (SELECT role, idx, incarnation FROM process WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
+    [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
+    [ST_FORGOTTEN_DONE] = "DELETE FROM forgotten WHERE job_id=?1",
     [ST_JOB_ALL] =
         "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
         " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
-        " metrics, usage FROM job ORDER BY id",
+        " metrics, usage FROM job WHERE id NOT IN (SELECT job_id FROM forgotten) ORDER BY id",
     [ST_PROCESS_ALL] =
         "SELECT job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"
         " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"
-        " memory_used_bytes, gpus FROM process ORDER BY job_id, incarnation",
+        " memory_used_bytes, gpus FROM process"
+        " WHERE job_id NOT IN (SELECT job_id FROM forgotten) ORDER BY job_id, incarnation",
     [ST_NODE_ALL] =
         "SELECT name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
         " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa"
         " FROM node ORDER BY name",
     [ST_QUEUE_ALL] = "SELECT job_id, pass, records_total, records_discarded_total, retries_total,"
-                     " model_saved, saver FROM queue ORDER BY job_id",
+                     " model_saved, saver FROM queue"
+                     " WHERE job_id NOT IN (SELECT job_id FROM forgotten) ORDER BY job_id",
     [ST_TASK_ALL] = "SELECT id, state, lease, failures, holder, chunks FROM task WHERE job_id=?1"
                     " ORDER BY id",
     [ST_EVENT_AFTER] = "SELECT revision, time_us, event, job_id, node, text FROM event"
@@ -126,7 +145,11 @@ static const char *const statement_texts[ST_N] = {
                            " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
     [ST_EVENT_BOUNDS] = "SELECT ifnull((SELECT min(revision) FROM event), 1),"
                         " ifnull((SELECT max(revision) FROM event), 0)",
-    [ST_TAIL_KEYS] = "SELECT job_id, role, idx, incarnation, sequence FROM log_tail",
+    [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
+    [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
+    [ST_TAIL_SEQUENCE] = "SELECT ifnull(max(sequence), 0) FROM log_tail",
+    [ST_TAIL_FIND] = "SELECT 1 FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3"
+                     " AND incarnation=?4",
     [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text FROM log_tail"
                     " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
@@ -272,6 +295,10 @@ static int write_turn(struct store *store, const struct turn_records *records,
     for (size_t i = 0; r == 0 && i < records->n_tokens; i++)
         r = store_put_token(store, &records->tokens[i], error);
     if (r == 0)
+        r = store_trim_events(store, records, error);
+    if (r == 0)
+        r = store_sweep(store, error);
+    if (r == 0)
         r = store_step_done(store, ST_COMMIT, error);
     if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
         (void)store_step_done(store, ST_ROLLBACK, NULL);
@@ -328,15 +355,44 @@ int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t 
     return r;
 }
 
-static int each_tail(struct store *store, enum statement which, bool with_text, store_tail_fn fn,
-                     void *userdata, struct edl_error *error)
+int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
+    sqlite3_stmt *statement = store->statements[ST_TAIL_SEQUENCE];
+    int r = 0;
+
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *ret = store_column_u64(statement, 0);
+    else
+        r = store_error(store, "reading how far logs reach", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+bool store_has_tail(struct store *store, const struct log_tail *tail, const char *role)
+{
+    sqlite3_stmt *statement = store->statements[ST_TAIL_FIND];
+    bool found;
+
+    store_bind_u64(statement, 1, tail->job_id);
+    store_bind_text(statement, 2, role);
+    store_bind_u64(statement, 3, tail->index);
+    store_bind_u64(statement, 4, tail->incarnation);
+    found = sqlite3_step(statement) == SQLITE_ROW;
+    (void)sqlite3_reset(statement);
+    return found;
+}
+
+int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
+                    void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_TAIL_JOB];
     int step;
     int r = 0;
 
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, MIN_OF(after, (uint64_t)INT64_MAX));
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        _cleanup_free_ char *text = with_text ? xstrdup(store_column_text(statement, 5)) : NULL;
+        _cleanup_free_ char *text = xstrdup(store_column_text(statement, 5));
         struct log_tail tail = {
             .job_id = store_column_u64(statement, 0),
             .index = (uint32_t)store_column_u64(statement, 2),
@@ -352,19 +408,4 @@ static int each_tail(struct store *store, enum statement which, bool with_text, 
         r = store_error(store, "reading logs", error);
     (void)sqlite3_reset(statement);
     return r;
-}
-
-int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error)
-{
-    return each_tail(store, ST_TAIL_KEYS, false, fn, userdata, error);
-}
-
-int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
-                    void *userdata, struct edl_error *error)
-{
-    sqlite3_stmt *statement = store->statements[ST_TAIL_JOB];
-
-    store_bind_u64(statement, 1, job_id);
-    store_bind_u64(statement, 2, MIN_OF(after, (uint64_t)INT64_MAX));
-    return each_tail(store, ST_TAIL_JOB, true, fn, userdata, error);
 }

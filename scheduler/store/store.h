@@ -34,6 +34,13 @@ bool store_is_read_only(const struct store *store);
 /* store_probe - commits, durably, something that changes nothing: can anything be stored? Blocks
  * for one fsync. */
 int store_probe(struct store *store, struct edl_error *error);
+/* How much history is kept; 0: all of it. */
+struct store_history {
+    uint64_t events; /* so many of the newest */
+    uint64_t us;     /* what is not older */
+};
+/* store_keep - from now on; what is beyond goes in small steps, with the turns that add events */
+void store_keep(struct store *store, const struct store_history *history);
 
 /* store_free - accepts NULL; returns NULL */
 struct store *store_free(struct store *store);
@@ -46,7 +53,7 @@ struct log_tail {
     uint64_t incarnation;
     uint64_t
         sequence; /* place in the order of all log entries; later runs of the scheduler count on */
-    char *text;   /* owned by whoever made it; NULL in store_log_keys */
+    char *text;   /* owned by whoever made it */
 };
 
 /* What a request with an Idempotency-Key was answered with. All owned by whoever made it. */
@@ -142,10 +149,11 @@ struct event_bounds {
 };
 int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl_error *error);
 
-/* Log tails: every key without its text (at start); or those of one job with a sequence above
- * `after`. */
+/* Log tails: those of one job with a sequence above `after`; the highest sequence of all (0: none);
+ * whether there is one of that process (role beside it), false also when that cannot be read. */
 typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
-int store_log_keys(struct store *store, store_tail_fn fn, void *userdata, struct edl_error *error);
+int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error);
+bool store_has_tail(struct store *store, const struct log_tail *tail, const char *role);
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);
 

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_history.c - how far the history of events reaches */
-#include "scheduler/store/store.h"
-
+/* store_history.c - how far the history of events reaches, and what is let go of it
+ *
+ * Each turn that adds events lets a few more go than it adds, the oldest first, in its own
+ * transaction: no sweep, no long transaction, and a bound that was lowered is reached while work
+ * goes on. Revisions that are left stay consecutive, because only the beginning goes. */
 #include "scheduler/store/store_internal.h"
+
+#include "scheduler/core/cluster.h"
 #include "shared/error.h"
+
+#define TRIM_LEAST 64 /* events that may go with a turn, besides twice those it adds */
+
+void store_keep(struct store *store, const struct store_history *history)
+{
+    store->history = *history;
+}
 
 int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl_error *error)
 {
@@ -17,4 +28,54 @@ int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl
         r = store_error(store, "reading how far events reach", error);
     (void)sqlite3_reset(statement);
     return r;
+}
+
+/* The last of the oldest that may all go, 0 for none. The newest event always stays: it tells how
+ * far revisions have come. */
+static int last_to_go(struct store *store, uint64_t limit, uint64_t now_us, uint64_t *ret,
+                      struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    sqlite3_stmt *statement = store->statements[ST_EVENT_OLDEST];
+    struct event_bounds bounds;
+    int r = store_event_bounds(store, &bounds, error);
+    int step = SQLITE_DONE;
+
+    *ret = 0;
+    store_bind_u64(statement, 1, limit);
+    while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        uint64_t revision = store_column_u64(statement, 0);
+        bool many = keep->events != 0 && bounds.newest - revision >= keep->events;
+        bool old = keep->us != 0 && store_column_u64(statement, 1) + keep->us < now_us;
+
+        if (revision == bounds.newest || (!many && !old)) {
+            step = SQLITE_DONE;
+            break;
+        }
+        *ret = revision;
+    }
+    if (r == 0 && step != SQLITE_DONE)
+        r = store_error(store, "reading old events", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_trim_events(struct store *store, const struct turn_records *records,
+                      struct edl_error *error)
+{
+    uint64_t n = 0, now_us = 0, last;
+    int r;
+
+    for (size_t i = 0; i < records->n_effects; i++)
+        if (records->effects[i].kind == EFFECT_EVENT) {
+            n++;
+            now_us = records->effects[i].wall_us;
+        }
+    if (n == 0 || (store->history.events == 0 && store->history.us == 0))
+        return 0;
+    r = last_to_go(store, 2 * n + TRIM_LEAST, now_us, &last, error);
+    if (r < 0 || last == 0)
+        return r;
+    store_bind_u64(store->statements[ST_EVENT_TRIM], 1, last);
+    return store_step_done(store, ST_EVENT_TRIM, error);
 }

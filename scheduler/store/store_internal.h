@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/histogram.h"
+#include "scheduler/store/store.h"
 
 struct account_change;
 struct edl_error;
@@ -35,6 +36,16 @@ enum statement {
     ST_JOIN_TOKEN_PUT,
     ST_JOIN_TOKEN_TRIM,
     ST_JOIN_TOKEN_ALL,
+    ST_FORGET_JOB,
+    ST_FORGET_PROCESS,
+    ST_FORGET_TAIL,
+    ST_FORGOTTEN_FIRST,
+    ST_FORGOTTEN_TASKS,
+    ST_FORGOTTEN_TAILS,
+    ST_FORGOTTEN_PROCESSES,
+    ST_FORGOTTEN_QUEUE,
+    ST_FORGOTTEN_ROW,
+    ST_FORGOTTEN_DONE,
     ST_JOB_ALL,
     ST_PROCESS_ALL,
     ST_NODE_ALL,
@@ -43,7 +54,10 @@ enum statement {
     ST_EVENT_AFTER,
     ST_EVENT_AFTER_JOB,
     ST_EVENT_BOUNDS,
-    ST_TAIL_KEYS,
+    ST_EVENT_OLDEST,
+    ST_EVENT_TRIM,
+    ST_TAIL_SEQUENCE,
+    ST_TAIL_FIND,
     ST_TAIL_JOB,
     ST_USER_PUT,
     ST_USER_DELETE,
@@ -66,6 +80,8 @@ struct store {
     int schema_version;
     struct histogram commits; /* how long they took */
     uint64_t commit_failures;
+    struct store_history history;
+    bool sweeping;   /* there may be forgotten jobs with rows left */
     int last_commit; /* 0, or how it failed */
     bool read_only;  /* store_open_read_only */
 };
@@ -102,6 +118,15 @@ int store_check_newest(struct store *store, struct edl_error *error);
 
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
+
+/* store_trim_events - after the turn's events, inside the caller's transaction: lets old ones go */
+int store_trim_events(struct store *store, const struct turn_records *records,
+                      struct edl_error *error);
+
+/* store_forget_job, store_forget_process - effects; store_sweep - some rows of forgotten jobs */
+int store_forget_job(struct store *store, uint64_t id, struct edl_error *error);
+int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error);
+int store_sweep(struct store *store, struct edl_error *error);
 
 /* store_put_answer - one answer, inside the caller's transaction; old ones make room */
 int store_put_answer(struct store *store, const struct stored_answer *answer,

@@ -327,6 +327,10 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return put_dataset(store, effect->job, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
+    case EFFECT_FORGET_JOB:
+        return store_forget_job(store, effect->id, error);
+    case EFFECT_FORGET_PROCESS:
+        return store_forget_process(store, effect, error);
     case EFFECT_EVENT:
         return add_event(store, effect, error);
     case EFFECT_ORDERS:

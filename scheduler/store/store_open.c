@@ -106,6 +106,7 @@ static int open_file(const char *name, int flags, struct store **ret, struct edl
         return r;
     }
     (void)sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+    store->sweeping = true;
     histogram_init(&store->commits, histogram_work_us);
     *ret = store;
     return 0;

@@ -316,6 +316,7 @@ static void test_logs_silence_is_an_end(void **state)
     struct fixture *f = *state;
     struct hub_fixture h;
     struct process *process;
+    struct edl_error error = { 0 };
     const struct log_tail *tails;
     size_t n;
 
@@ -333,6 +334,9 @@ static void test_logs_silence_is_an_end(void **state)
     tails = log_hub_pending(h.hub, &n);
     assert_true(n > 0);
     assert_string_equal(tails[0].text, "");
+    assert_int_equal(store_commit(h.store, &(struct turn_records){ .tails = tails, .n_tails = n },
+                                  &error),
+                     0);
     log_hub_pending_clear(h.hub);
     assert_true(log_hub_is_ended(h.hub, f->job, start.wall_us));
     DL_FOREACH2(f->job->processes, process, job_next)

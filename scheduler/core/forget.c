@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forget.c - jobs that are over, bounded: by how many and by how long ago they ended
+ *
+ * They stand in a list in the order of their ends, so that looking whether one is to go costs
+ * nothing. The job with the highest number stays, because the next number follows from it after a
+ * restart; and one that this turn, or a plan that is due, still speaks of stays until the next
+ * turn. */
+#include <utlist.h>
+
+#include "scheduler/core/plan_internal.h"
+
+#define FORGET_PER_TURN 64 /* jobs; a turn is one transaction */
+
+static int compare_ends(const struct job *a, const struct job *b)
+{
+    if (a->ended_wall_us != b->ended_wall_us)
+        return a->ended_wall_us < b->ended_wall_us ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+void ended_add(struct cluster *cluster, struct job *job)
+{
+    struct job *before = cluster->ended != NULL ? cluster->ended->ended_prev : NULL;
+
+    cluster->n_ended++;
+    /* it is the last, unless the clock was set back */
+    while (before != NULL && compare_ends(before, job) > 0)
+        before = before == cluster->ended ? NULL : before->ended_prev;
+    if (before != NULL)
+        DL_APPEND_ELEM2(cluster->ended, before, job, ended_prev, ended_next);
+    else
+        DL_PREPEND2(cluster->ended, job, ended_prev, ended_next);
+}
+
+void ended_restore(struct cluster *cluster, struct job *job)
+{
+    cluster->n_ended++;
+    DL_APPEND2(cluster->ended, job, ended_prev, ended_next);
+}
+
+void ended_restored(struct cluster *cluster)
+{
+    DL_SORT2(cluster->ended, compare_ends, ended_prev, ended_next);
+}
+
+bool ended_is_ordered(const struct cluster *cluster)
+{
+    const struct job *job;
+    size_t n = 0;
+
+    DL_FOREACH2(cluster->ended, job, ended_next)
+    {
+        n++;
+        if (!job_state_is_final(job->state) ||
+            (job->ended_next != NULL && compare_ends(job, job->ended_next) >= 0))
+            return false;
+    }
+    return n == cluster->n_ended;
+}
+
+static bool is_spoken_of(const struct job *job)
+{
+    const struct process *process;
+
+    if (job->effects_pending != 0 || job->plan.touched || job->plan.lacking ||
+        job->plan.known_to_policy)
+        return true;
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->effects_pending != 0 || !process_state_is_final(process->state))
+        return true;
+    return false;
+}
+
+static bool is_too_much(const struct cluster *cluster, const struct job *job, struct instant now)
+{
+    const struct cluster_config *config = &cluster->config;
+
+    if (config->keep_ended_jobs != 0 && cluster->n_ended > config->keep_ended_jobs)
+        return true;
+    return config->keep_ended_us != 0 && job->ended_wall_us + config->keep_ended_us < now.wall_us;
+}
+
+static void forget(struct cluster *cluster, struct job *job)
+{
+    DL_DELETE2(cluster->ended, job, ended_prev, ended_next);
+    cluster->n_ended--;
+    cluster->figures.jobs[job->state]--;
+    job_unname(cluster, job);
+    HASH_DEL(cluster->jobs, job);
+    effect_forget_job(cluster, job->id);
+    job_free(job);
+}
+
+/* cluster_forget_ended - see cluster.h; O(1) when nobody is to go */
+size_t cluster_forget_ended(struct cluster *cluster, struct instant now)
+{
+    struct job *job, *next;
+    size_t n = 0, seen = 0;
+
+    DL_FOREACH_SAFE2(cluster->ended, job, next, ended_next)
+    {
+        if (++seen > FORGET_PER_TURN || !is_too_much(cluster, job, now))
+            break;
+        if (job->id + 1 == cluster->next_job_id || is_spoken_of(job))
+            continue;
+        forget(cluster, job);
+        n++;
+    }
+    return n;
+}

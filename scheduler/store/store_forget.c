@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_forget.c - rows that go: superseded processes at once, jobs bit by bit
+ *
+ * Pages that become free are used again by the rows that come, so the file stops growing; it is not
+ * made smaller, which would move pages in every turn (auto_vacuum) or stop the service (VACUUM). */
+#include "scheduler/store/store_internal.h"
+
+#include "scheduler/core/cluster.h"
+
+/* What a turn deletes at most; a tail is 64 KiB. */
+#define SWEEP_ROWS 512
+#define SWEEP_TAILS 16
+
+int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
+{
+    store->sweeping = true;
+    store_bind_u64(store->statements[ST_FORGET_JOB], 1, id);
+    return store_step_done(store, ST_FORGET_JOB, error);
+}
+
+int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error)
+{
+    sqlite3_stmt *process = store->statements[ST_FORGET_PROCESS];
+    sqlite3_stmt *tail = store->statements[ST_FORGET_TAIL];
+    int r;
+
+    store_bind_u64(process, 1, effect->job->id);
+    store_bind_u64(process, 2, effect->role);
+    store_bind_u64(process, 3, effect->index);
+    store_bind_u64(process, 4, effect->id);
+    r = store_step_done(store, ST_FORGET_PROCESS, error);
+    if (r < 0)
+        return r;
+    store_bind_u64(tail, 1, effect->job->id);
+    store_bind_text(tail, 2, effect->name);
+    store_bind_u64(tail, 3, effect->index);
+    store_bind_u64(tail, 4, effect->id);
+    return store_step_done(store, ST_FORGET_TAIL, error);
+}
+
+/* Rows of one kind; *left: what the turn may still delete. */
+static int delete_some(struct store *store, enum statement which, uint64_t job_id, uint64_t *left,
+                       bool *ret_all, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    uint64_t n;
+    int r;
+
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, *left);
+    r = store_step_done(store, which, error);
+    n = (uint64_t)sqlite3_changes(store->db);
+    *ret_all = n < *left;
+    *left -= n;
+    return r;
+}
+
+static int delete_rest(struct store *store, uint64_t job_id, struct edl_error *error)
+{
+    static const enum statement rest[] = { ST_FORGOTTEN_QUEUE, ST_FORGOTTEN_ROW,
+                                           ST_FORGOTTEN_DONE };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ELEMENTS(rest); i++) {
+        store_bind_u64(store->statements[rest[i]], 1, job_id);
+        r = store_step_done(store, rest[i], error);
+    }
+    return r;
+}
+
+/* 1 with the first job that is forgotten, 0: there is none. */
+static int first_forgotten(struct store *store, uint64_t *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_FORGOTTEN_FIRST];
+    int step = sqlite3_step(statement);
+    int r = step == SQLITE_ROW ? 1 : 0;
+
+    if (step == SQLITE_ROW)
+        *ret = store_column_u64(statement, 0);
+    else if (step != SQLITE_DONE)
+        r = store_error(store, "reading forgotten jobs", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_sweep(struct store *store, struct edl_error *error)
+{
+    static const struct {
+        enum statement which;
+        bool tails;
+    } kinds[] = { { ST_FORGOTTEN_TASKS, false },
+                  { ST_FORGOTTEN_TAILS, true },
+                  { ST_FORGOTTEN_PROCESSES, false } };
+    uint64_t rows = SWEEP_ROWS;
+    uint64_t tails = SWEEP_TAILS;
+    uint64_t job_id = 0;
+    int r = 0;
+
+    while (store->sweeping && r == 0 && rows > 0 && tails > 0) {
+        bool all = true;
+
+        r = first_forgotten(store, &job_id, error);
+        if (r <= 0) {
+            store->sweeping = r < 0;
+            return r;
+        }
+        r = 0;
+        for (size_t i = 0; r == 0 && all && i < ELEMENTS(kinds); i++)
+            r = delete_some(store, kinds[i].which, job_id, kinds[i].tails ? &tails : &rows, &all,
+                            error);
+        if (r == 0 && all)
+            r = delete_rest(store, job_id, error);
+        rows -= rows > 0; /* a job without rows of its own costs something, too */
+    }
+    return r;
+}

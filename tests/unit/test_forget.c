@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_forget.c - jobs that are over are let go of: by number, by age, and never one that is needed
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static struct world *world_that_keeps(uint64_t jobs, uint64_t us)
+{
+    struct world *w = world_new(1, 4000, 4 * GIB, 1000);
+
+    w->cluster->config.keep_ended_jobs = jobs;
+    w->cluster->config.keep_ended_us = us;
+    w->replay_every = 1;
+    return w;
+}
+
+/* A job of that name is submitted and ends. */
+static uint64_t run_one(struct world *w, const char *name)
+{
+    uint64_t id = world_submit(w, world_spec(name, 1, 1, 100, 0, 0))->id;
+
+    world_run(w, 3);
+    world_exit(w, world_live(cluster_job(w->cluster, id), "trainer", 0), 0, 0);
+    world_run(w, 3);
+    assert_true(job_state_is_final(cluster_job(w->cluster, id)->state));
+    return id;
+}
+
+static size_t forget(struct world *w)
+{
+    size_t n = cluster_forget_ended(w->cluster, w->now);
+
+    world_commit(w); /* what is loaded from the store is what is there */
+    world_check(w);
+    return n;
+}
+
+static void test_the_oldest_go_when_there_are_too_many(void **state)
+{
+    struct world *w = world_that_keeps(2, 0);
+    uint64_t ids[5];
+    char name[8];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(ids); i++) {
+        (void)snprintf(name, sizeof name, "j%zu", i);
+        ids[i] = run_one(w, name);
+    }
+    assert_int_equal(forget(w), 3);
+    for (size_t i = 0; i < ELEMENTS(ids); i++)
+        assert_int_equal(cluster_job(w->cluster, ids[i]) == NULL, i < 3);
+    assert_null(cluster_find_job(w->cluster, "j0"));
+    assert_int_equal(w->cluster->n_ended, 2);
+    assert_int_equal(forget(w), 0);
+    world_free(w);
+}
+
+static void test_they_go_with_time(void **state)
+{
+    struct world *w = world_that_keeps(0, 100 * USEC_PER_SEC);
+    uint64_t first = run_one(w, "first");
+    uint64_t second;
+
+    (void)state;
+    world_advance(w, 60 * USEC_PER_SEC);
+    second = run_one(w, "second");
+    (void)run_one(w, "third");
+    assert_int_equal(forget(w), 0);
+    world_advance(w, 50 * USEC_PER_SEC);
+    assert_int_equal(forget(w), 1);
+    assert_null(cluster_job(w->cluster, first));
+    assert_non_null(cluster_job(w->cluster, second));
+    world_free(w);
+}
+
+/* The next number follows from the highest that is stored: a number is never given twice. */
+static void test_the_newest_stays(void **state)
+{
+    struct world *w = world_that_keeps(0, USEC_PER_SEC);
+    uint64_t id = run_one(w, "only");
+
+    (void)state;
+    world_advance(w, 1000 * USEC_PER_SEC);
+    assert_int_equal(forget(w), 0);
+    world_restart(w);
+    w->cluster->config.keep_ended_us = USEC_PER_SEC;
+    assert_int_equal(run_one(w, "next"), id + 1);
+    assert_int_equal(forget(w), 1);
+    assert_null(cluster_job(w->cluster, id));
+    world_free(w);
+}
+
+/* What runs stays, however old it is; and a job is not forgotten in the turn in which it ends. */
+static void test_what_is_needed_stays(void **state)
+{
+    struct world *w = world_that_keeps(1, 0);
+    struct job *runs = world_submit(w, world_spec("runs", 1, 1, 100, 0, 0));
+    struct job *killed;
+    uint64_t id;
+
+    (void)state;
+    world_run(w, 3);
+    (void)run_one(w, "a");
+    killed = world_submit(w, world_spec("killed", 9, 9, 4000, 0, 0));
+    id = killed->id;
+    (void)run_one(w, "b");
+    (void)world_submit(w, world_spec("last", 1, 1, 100, 0, 0)); /* the newest number */
+    world_run(w, 3);
+    assert_int_equal(forget(w), 1); /* a */
+    assert_int_equal(cluster_kill_job(w->cluster, killed, "no more", w->now, NULL), 0);
+    assert_int_equal(cluster_forget_ended(w->cluster, w->now), 1); /* b: its end is on disk */
+    assert_ptr_equal(cluster_job(w->cluster, id), killed);
+    world_plan(w);
+    world_commit(w);
+    assert_ptr_equal(cluster_find_job(w->cluster, "runs"), runs);
+    assert_true(!job_state_is_final(runs->state));
+    world_free(w);
+}
+
+/* The clock was set back between two jobs of one name: the newer one ended "before" the older. */
+static void test_an_older_job_is_found_by_its_name_again(void **state)
+{
+    struct world *w = world_that_keeps(2, 0);
+    uint64_t first = run_one(w, "twice");
+    uint64_t second;
+
+    (void)state;
+    w->now.wall_us -= 3600 * USEC_PER_SEC;
+    second = run_one(w, "twice");
+    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, second);
+    (void)run_one(w, "another");
+    assert_int_equal(forget(w), 1);
+    assert_null(cluster_job(w->cluster, second));
+    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, first);
+    world_restart(w);
+    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, first);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_oldest_go_when_there_are_too_many),
+        cmocka_unit_test(test_they_go_with_time),
+        cmocka_unit_test(test_the_newest_stays),
+        cmocka_unit_test(test_what_is_needed_stays),
+        cmocka_unit_test(test_an_older_job_is_found_by_its_name_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

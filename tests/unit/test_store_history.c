@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_history.c - what the store lets go of: old events, forgotten jobs, superseded
+ * processes
+ */
+#include "tests/unit/store_fixture.h"
+
+static struct event_bounds bounds_of(const struct fixture *f)
+{
+    struct event_bounds bounds;
+    struct edl_error error = { 0 };
+
+    assert_int_equal(store_event_bounds(f->store, &bounds, &error), 0);
+    return bounds;
+}
+
+static void count_event(const struct stored_event *event, void *userdata)
+{
+    uint64_t *last = userdata;
+
+    assert_int_equal(event->revision, *last + 1);
+    *last = event->revision;
+}
+
+/* A turn with one event. */
+static void happen(struct fixture *f, uint64_t wall_us)
+{
+    struct effect effect = { .kind = EFFECT_EVENT, .event = "test", .wall_us = wall_us };
+    struct edl_error error = { 0 };
+
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .effects = &effect, .n_effects = 1 },
+                                  &error),
+                     0);
+}
+
+static void test_events_are_bounded_by_number(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    uint64_t last;
+
+    for (uint64_t i = 0; i < 500; i++)
+        happen(f, start.wall_us);
+    assert_int_equal(bounds_of(f).oldest, 1);
+    store_keep(f->store, &(struct store_history){ .events = 10 });
+    happen(f, start.wall_us);
+    assert_int_equal(bounds_of(f).oldest, 67); /* in small steps, not all at once */
+    for (uint64_t i = 0; i < 10; i++)
+        happen(f, start.wall_us);
+    assert_int_equal(bounds_of(f).newest, 511);
+    assert_int_equal(bounds_of(f).oldest, 502);
+    last = 501;
+    assert_int_equal(store_events(f->store, 0, 501, 100, count_event, &last, &error), 0);
+    assert_int_equal(last, 511);
+}
+
+static void test_events_are_bounded_by_age(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t hour_us = 3600 * USEC_PER_SEC;
+
+    store_keep(f->store, &(struct store_history){ .us = hour_us });
+    happen(f, start.wall_us + hour_us); /* the clock was ahead, and set back */
+    happen(f, start.wall_us);
+    happen(f, start.wall_us + hour_us + USEC_PER_SEC);
+    /* the second is too old, but before it is one that is not: no hole in the history */
+    assert_int_equal(bounds_of(f).oldest, 1);
+    happen(f, start.wall_us + 9 * hour_us);
+    assert_int_equal(bounds_of(f).oldest, 4);
+    assert_int_equal(bounds_of(f).newest, 4); /* the newest stays, however old */
+    happen(f, start.wall_us + 99 * hour_us);
+    assert_int_equal(bounds_of(f).newest, 5); /* and revisions go on behind it */
+}
+
+static int count_rows(const struct fixture *f, const char *table)
+{
+    sqlite3_stmt *statement;
+    sqlite3 *db;
+    char sql[80];
+    int n;
+
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    n = sqlite3_column_int(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+/* A job with 2,000 tasks: forgotten at once, deleted bit by bit, also over a restart. */
+static void test_a_forgotten_job_goes_bit_by_bit(void **state)
+{
+    static const char *const tables[] = {
+        "job", "process", "queue", "task", "log_tail", "forgotten"
+    };
+    struct effect forget = { .kind = EFFECT_FORGET_JOB, .id = 1 };
+    struct turn_records turn = { .effects = &forget, .n_effects = 1 };
+    struct log_tail tail = { .job_id = 1, .role = "trainer", .incarnation = 2, .sequence = 5 };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    char text[] = "its last words";
+
+    (void)start_data(f, 2000);
+    tail.text = text;
+    assert_int_equal(store_commit(f->store, &(struct turn_records){ .tails = &tail, .n_tails = 1 },
+                                  &error),
+                     0);
+    assert_int_equal(store_commit(f->store, &turn, &error), 0);
+    assert_int_equal(count_rows(f, "task"), 2000 - 512);
+    assert_int_equal(count_rows(f, "job"), 1);
+    restart(f); /* in the middle of it: nothing of the job is there any more */
+    assert_null(cluster_job(f->cluster, 1));
+    for (int i = 0; i < 10; i++)
+        happen(f, start.wall_us);
+    for (size_t i = 0; i < ELEMENTS(tables); i++)
+        assert_int_equal(count_rows(f, tables[i]), 0);
+}
+
+static void test_a_superseded_process_goes(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = run_job(f->cluster);
+    struct log_tail tail = { .job_id = 1, .role = "trainer", .sequence = 5 };
+    struct effect forget = { .kind = EFFECT_FORGET_PROCESS, .job = job };
+    struct edl_error error = { 0 };
+    char text[] = "its last words";
+    int n;
+
+    commit(f);
+    n = count_rows(f, "process");
+    tail.text = text;
+    tail.incarnation = forget.id = a_trainer(job)->incarnation;
+    tail.index = forget.index = a_trainer(job)->index;
+    forget.role = a_trainer(job)->role;
+    (void)snprintf(forget.name, sizeof forget.name, "trainer");
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .tails = &tail,
+                                                          .n_tails = 1,
+                                                          .effects = &forget,
+                                                          .n_effects = 1 },
+                                  &error),
+                     0);
+    assert_int_equal(count_rows(f, "log_tail"), 1); /* its end came in the same turn: the next */
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .effects = &forget, .n_effects = 1 },
+                                  &error),
+                     0);
+    assert_int_equal(count_rows(f, "process"), n - 1);
+    assert_int_equal(count_rows(f, "log_tail"), 0);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_events_are_bounded_by_number),
+        T(test_events_are_bounded_by_age),
+        T(test_a_forgotten_job_goes_bit_by_bit),
+        T(test_a_superseded_process_goes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
