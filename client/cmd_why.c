@@ -1,10 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_why.c - `edl why`: the one reason for the state a job is in */
+/* cmd_why.c - `edl why`: the one reason for the state a job is in, and what would start it */
+#include <inttypes.h>
+
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
+#include "shared/macro.h"
+
+static void add_amounts(struct table *table, const json_t *amounts)
+{
+    char buffer[32];
+
+    table_add(table, "%s", text_cpu(json_u64(amounts, "cpu_millicores"), buffer, sizeof buffer));
+    table_add(table, "%s", text_bytes(json_u64(amounts, "memory_bytes"), buffer, sizeof buffer));
+    table_add(table, "%" PRIu64, json_u64(amounts, "gpus"));
+    table_add(table, "%" PRIu64, json_u64(amounts, "ports"));
+}
+
+/* Why the node does not take one, in words. */
+static void add_verdict(struct table *table, const json_t *node)
+{
+    static const struct {
+        const char *verdict, *text;
+    } texts[] = {
+        { "full", "not enough is free" },
+        { "too-small", "too small even when empty" },
+        { "labels", "other labels" },
+        { "unheard", "has not told yet what runs there" },
+    };
+    const char *verdict = json_text(node, "verdict");
+
+    for (size_t i = 0; i < ELEMENTS(texts); i++)
+        if (streq(texts[i].verdict, verdict)) {
+            table_add(table, "%s", texts[i].text);
+            return;
+        }
+    if (streq(verdict, "fits"))
+        table_add(table, "takes %" PRIu64, json_u64(node, "fits"));
+    else /* closed */
+        table_add(table, "%s", json_text(node, "state"));
+}
+
+static void print_nodes(const json_t *answer)
+{
+    static const char *const headers[] = { "FREE ON", "CPU", "MEMORY", "GPUS", "PORTS", "", NULL };
+    const json_t *nodes = json_object_get(answer, "nodes");
+    const json_t *needs = json_object_get(answer, "needs");
+    const char *verdict;
+    size_t i;
+    json_t *node, *n;
+
+    if (!json_is_object(needs))
+        return;
+
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x1e);
+
+    json_array_foreach(nodes, i, node)
+    {
+        table_add(table, "%s", json_text(node, "node"));
+        add_amounts(table, json_object_get(node, "free"));
+        add_verdict(table, node);
+    }
+    table_add(table, "needed by %s", json_text(needs, "role"));
+    add_amounts(table, json_object_get(needs, "each"));
+    table_add(table, "each of %" PRIu64, json_u64(needs, "instances"));
+    table_print(table, stdout);
+    json_object_foreach(json_object_get(answer, "others"), verdict, n)(void)
+        printf("and %" JSON_INTEGER_FORMAT " more nodes: %s\n", json_integer_value(n), verdict);
+}
 
 static int run(const struct invocation *invocation)
 {
@@ -27,6 +94,7 @@ static int run(const struct invocation *invocation)
 
     const char *code = json_text(answer, "code");
     const char *reason = json_text(answer, "reason");
+    const char *change = json_text(json_object_get(answer, "change"), "text");
 
     (void)printf("job %s is %s", job, json_text(answer, "state"));
     if (reason[0] != '\0')
@@ -34,6 +102,9 @@ static int run(const struct invocation *invocation)
     if (code[0] != '\0')
         (void)printf(" [%s]", code);
     (void)fputc('\n', stdout);
+    if (change[0] != '\0')
+        (void)printf("what would start it: %s\n", change);
+    print_nodes(answer);
     return STATUS_OK;
 }
 
@@ -41,6 +112,8 @@ const struct verb verb_why = {
     .name = "why",
     .usage = "JOB",
     .summary = "Tell why a job is in its state and what would change it",
+    .details = "For a job that waits for room: the nodes that are nearest to taking its largest\n"
+               "role, what is free on them, and what would start it now.",
     .options = no_options,
     .options_size = sizeof(struct common_options),
     .min_args = 1,

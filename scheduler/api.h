@@ -61,6 +61,8 @@ void api_job_show(struct http_request *request, void *userdata);
 void api_job_kill(struct http_request *request, void *userdata);
 void api_job_change(struct http_request *request, void *userdata);
 void api_job_processes(struct http_request *request, void *userdata);
+
+/* api_why.c */
 void api_job_why(struct http_request *request, void *userdata);
 
 /* api_tasks.c: what processes call */

@@ -330,18 +330,3 @@ void api_job_processes(struct http_request *request, void *userdata)
         (void)json_array_append_new(processes, process_to_json(process));
     http_reply_json(request, 200, json_pack("{s:o}", "processes", processes));
 }
-
-void api_job_why(struct http_request *request, void *userdata)
-{
-    const struct scheduler *scheduler = userdata;
-    const struct job *job = api_job(userdata, request);
-    char now[sizeof job->reason];
-
-    if (job == NULL)
-        return;
-    /* what a waiting job was told has the numbers of then */
-    (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
-    http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s}", "state", job_state_to_string(job->state), "code",
-                              job->reason_code, "reason", *now != '\0' ? now : job->reason));
-}

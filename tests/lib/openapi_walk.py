@@ -268,7 +268,7 @@ GOOD = {
     "listJobs": lambda w: [{}, {"query": "?state=all&limit=1"}, {"query": "?limit=1&cursor=1"}],
     "getJob": lambda w: [{}],
     "listProcesses": lambda w: [{"query": "?state=all"}],
-    "explainJob": lambda w: [{}],
+    "explainJob": lambda w: [{}, {"names": {"job": "second"}}],
     "listJobEvents": lambda w: [{"query": "?after=0&limit=1"}],
     "readLogs": lambda w: [{"query": "?role=trainer&index=0"}],
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],

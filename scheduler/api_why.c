@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_why.c - GET /jobs/{job}/why: the one stated reason, an account of the nodes in numbers, and
+ * what would start it now */
+#include "scheduler/api.h"
+
+#include "scheduler/core/account.h"
+#include "scheduler/scheduler.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+
+static json_t *amounts(const struct resources *what)
+{
+    return json_pack("{s:I,s:I,s:I,s:I}", "cpu_millicores", (json_int_t)what->cpu_millicores,
+                     "memory_bytes", (json_int_t)what->memory_bytes, "gpus", (json_int_t)what->gpus,
+                     "ports", (json_int_t)what->ports);
+}
+
+static json_t *needs_to_json(const struct job *job, const struct job_account *account)
+{
+    json_t *labels = json_object();
+
+    for (uint32_t i = 0; account->selector != NULL && i < account->selector->n; i++)
+        (void)json_object_set_new(labels, account->selector->items[i].name,
+                                  json_string(account->selector->items[i].value));
+    return json_pack("{s:s,s:I,s:o,s:o}", "role", job->spec->roles[account->role].name, "instances",
+                     (json_int_t)account->wanted, "each", amounts(&account->needs), "labels",
+                     labels);
+}
+
+static json_t *nodes_to_json(const struct job_account *account)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < account->n_nodes; i++) {
+        const struct node_account *node = &account->nodes[i];
+
+        (void)json_array_append_new(array,
+                                    json_pack("{s:s,s:s,s:s,s:I,s:o,s:o}", "node", node->node->name,
+                                              "state", node_state_to_string(node->node->state),
+                                              "verdict", account_verdict_to_string(node->verdict),
+                                              "fits", (json_int_t)node->fits, "free",
+                                              amounts(&node->free), "lacks",
+                                              amounts(&node->lacks)));
+    }
+    return array;
+}
+
+static json_t *others_to_json(const struct job_account *account)
+{
+    json_t *object = json_object();
+
+    for (int v = 0; v < ACCOUNT_VERDICTS; v++)
+        if (account->others[v] > 0)
+            (void)json_object_set_new(object, account_verdict_to_string((enum account_verdict)v),
+                                      json_integer(account->others[v]));
+    return object;
+}
+
+static json_t *change_to_json(const struct job_account *account)
+{
+    if (account->change == CHANGE_NONE)
+        return json_null();
+    return json_pack("{s:s,s:s,s:o,s:o,s:o}", "code", account_change_to_string(account->change),
+                     "text", account->text, "more", amounts(&account->more), "node",
+                     account->on != NULL ? json_string(account->on->name) : json_null(), "job_id",
+                     account->before != NULL ? json_integer((json_int_t)account->before->id)
+                                             : json_null());
+}
+
+void api_job_why(struct http_request *request, void *userdata)
+{
+    const struct scheduler *scheduler = userdata;
+    const struct job *job = api_job(userdata, request);
+    struct job_account account;
+    char now[sizeof job->reason];
+
+    if (job == NULL)
+        return;
+    /* what a waiting job was told has the numbers of then */
+    (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
+    cluster_account(scheduler->cluster, job, &account);
+    http_reply_json(request, 200,
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
+                              job_state_to_string(job->state), "code", job->reason_code, "reason",
+                              *now != '\0' ? now : job->reason, "needs",
+                              account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
+                              "nodes", nodes_to_json(&account), "others", others_to_json(&account),
+                              "change", change_to_json(&account)));
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account.c - see account.h
+ *
+ * What has to find a place is placed on the index of rooms as far as it goes, the largest first;
+ * what is left over, put together on one node, is what is missing. That is enough by construction,
+ * and seldom more than is needed: a plan tries the same order. All takes are rolled back. */
+#include "scheduler/core/account.h"
+
+#include <stdio.h>
+
+#include "scheduler/core/plan_internal.h"
+
+static const char *const verdicts[ACCOUNT_VERDICTS] = {
+    [ACCOUNT_FITS] = "fits",     [ACCOUNT_FULL] = "full",       [ACCOUNT_TOO_SMALL] = "too-small",
+    [ACCOUNT_LABELS] = "labels", [ACCOUNT_UNHEARD] = "unheard", [ACCOUNT_CLOSED] = "closed",
+};
+
+static const char *const changes[] = {
+    [CHANGE_NONE] = "none",       [CHANGE_REPORTS] = "reports", [CHANGE_STOPS] = "stops",
+    [CHANGE_JOB] = "job-before",  [CHANGE_NODE] = "node",       [CHANGE_ROOM] = "room",
+    [CHANGE_SMALLER] = "smaller",
+};
+
+static const struct kind {
+    size_t offset; /* in struct resources */
+    const char *format;
+    double unit;
+} kinds[] = {
+    { offsetof(struct resources, gpus), "%.0f more GPU", 1 },
+    { offsetof(struct resources, cpu_millicores), "%.0fm more CPU", 1 },
+    { offsetof(struct resources, memory_bytes), "%.2f GiB more memory", (double)(1 << 30) },
+    { offsetof(struct resources, ports), "%.0f more ports", 1 },
+};
+
+const char *account_verdict_to_string(enum account_verdict verdict)
+{
+    return verdicts[verdict];
+}
+
+const char *account_change_to_string(enum account_change change)
+{
+    return changes[change];
+}
+
+static int64_t *kind_of(struct resources *resources, size_t kind)
+{
+    return (int64_t *)((char *)resources + kinds[kind].offset);
+}
+
+/* What is missing of need, each kind for itself. */
+static struct resources missing(struct resources have, struct resources need)
+{
+    struct resources lacks = { 0 };
+
+    for (size_t k = 0; k < ELEMENTS(kinds); k++)
+        *kind_of(&lacks, k) =
+            MAX_OF(*kind_of(&need, k) - MAX_OF(*kind_of(&have, k), (int64_t)0), (int64_t)0);
+    return lacks;
+}
+
+/* How far away that is: the sum of the missing parts, in millionths of what is needed. */
+static uint64_t distance(struct resources lacks, struct resources need)
+{
+    uint64_t sum = 0;
+
+    for (size_t k = 0; k < ELEMENTS(kinds); k++)
+        if (*kind_of(&need, k) > 0)
+            sum += (uint64_t)((double)*kind_of(&lacks, k) * 1e6 / (double)*kind_of(&need, k));
+    return sum;
+}
+
+static uint32_t times(struct resources have, struct resources need)
+{
+    int64_t most = INT32_MAX;
+
+    for (size_t k = 0; k < ELEMENTS(kinds); k++)
+        if (*kind_of(&need, k) > 0)
+            most = MIN_OF(most, MAX_OF(*kind_of(&have, k), (int64_t)0) / *kind_of(&need, k));
+    return (uint32_t)most;
+}
+
+/* --- node by node --- */
+
+static struct node_account account_of(const struct node *node, const struct want *want)
+{
+    struct node_account account = { .node = node };
+    struct resources empty = node->empty_room->now;
+
+    if (!node_takes_processes(node)) {
+        account.verdict = ACCOUNT_CLOSED;
+        return account;
+    }
+    if (node->n_stale > 0 || !node->heard) {
+        account.verdict = ACCOUNT_UNHEARD;
+        return account;
+    }
+    account.free = node->room->now;
+    account.lacks = missing(account.free, want->need);
+    if (want->selector != NULL && !labels_cover(&node->offer.labels, want->selector))
+        account.verdict = ACCOUNT_LABELS;
+    else if (!resources_fit(&empty, &want->need))
+        account.verdict = ACCOUNT_TOO_SMALL;
+    else if (!resources_fit(&account.free, &want->need))
+        account.verdict = ACCOUNT_FULL;
+    else
+        account.fits = times(account.free, want->need);
+    return account;
+}
+
+static bool is_nearer(const struct node_account *a, const struct node_account *b,
+                      struct resources need)
+{
+    uint64_t x = distance(a->lacks, need);
+    uint64_t y = distance(b->lacks, need);
+
+    if (a->verdict != b->verdict)
+        return a->verdict < b->verdict;
+    return x != y ? x < y : strcmp(a->node->name, b->node->name) < 0;
+}
+
+static void list_nodes(const struct cluster *cluster, const struct want *want,
+                       struct job_account *ret)
+{
+    const struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        struct node_account account = account_of(node, want);
+        size_t at = ret->n_nodes;
+
+        while (at > 0 && is_nearer(&account, &ret->nodes[at - 1], want->need))
+            at--;
+        if (at == ACCOUNT_NODES_MAX) {
+            ret->others[account.verdict]++;
+            continue;
+        }
+        if (ret->n_nodes == ACCOUNT_NODES_MAX)
+            ret->others[ret->nodes[--ret->n_nodes].verdict]++;
+        memmove(&ret->nodes[at + 1], &ret->nodes[at], (ret->n_nodes - at) * sizeof *ret->nodes);
+        ret->nodes[at] = account;
+        ret->n_nodes++;
+    }
+}
+
+/* --- what would change it --- */
+
+/* What finds no place; one node that has it as well as what it has now would do. */
+struct rest {
+    uint32_t count;
+    struct resources needs;
+    const struct labels *selector; /* of the first that has one */
+};
+
+static struct rest place_what_fits(struct capacity *rooms, const struct demand *demands, size_t n)
+{
+    struct rest rest = { 0 };
+
+    for (size_t d = 0; d < n; d++) {
+        const struct want *want = &demands[d].want;
+
+        for (uint32_t i = 0; i < demands[d].count; i++) {
+            struct room *room = capacity_best_fit(rooms, want, true);
+
+            if (room != NULL) {
+                capacity_take(rooms, room, &want->need, true);
+                continue;
+            }
+            rest.count++;
+            resources_add(&rest.needs, &want->need, 1);
+            if (rest.selector == NULL)
+                rest.selector = want->selector;
+        }
+    }
+    return rest;
+}
+
+static void nearest_node(const struct cluster *cluster, const struct rest *rest,
+                         struct job_account *ret)
+{
+    uint64_t least = UINT64_MAX;
+    const struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        struct resources lacks = missing(node->room->now, rest->needs);
+        uint64_t far = distance(lacks, rest->needs);
+
+        if (!room_is_listed(node->room) || !node->heard || node->n_stale > 0 ||
+            (rest->selector != NULL && !labels_cover(&node->offer.labels, rest->selector)))
+            continue;
+        if (far > least || (far == least && strcmp(node->name, ret->on->name) > 0))
+            continue;
+        least = far;
+        ret->on = node;
+        ret->more = lacks;
+    }
+}
+
+static void describe_more(struct resources more, char *buffer, size_t size)
+{
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    for (size_t k = 0; k < ELEMENTS(kinds) && used < size; k++) {
+        int64_t amount = *kind_of(&more, k);
+        int n;
+
+        if (amount <= 0)
+            continue;
+        n = snprintf(buffer + used, size - used, "%s", used > 0 ? ", " : "");
+        used += n > 0 ? (size_t)n : 0;
+        if (used >= size)
+            return;
+        n = snprintf(buffer + used, size - used, kinds[k].format, (double)amount / kinds[k].unit);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void say_room(const struct cluster *cluster, const struct demand *demands, size_t n,
+                     struct job_account *ret)
+{
+    struct capacity *rooms = &cluster->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    struct rest rest = place_what_fits(rooms, demands, n);
+    char more[120];
+    char labels[60] = "";
+
+    if (rest.count == 0) { /* it fits: what it waits for is the next plan, or its turn */
+        capacity_roll_back(rooms, mark);
+        return;
+    }
+    ret->change = CHANGE_ROOM;
+    nearest_node(cluster, &rest, ret);
+    capacity_roll_back(rooms, mark);
+    if (rest.selector != NULL)
+        (void)labels_describe(rest.selector, labels, sizeof labels);
+    if (ret->on == NULL) {
+        ret->change = CHANGE_NODE;
+        ret->more = rest.needs;
+    }
+    describe_more(ret->more, more, sizeof more);
+    if (ret->on != NULL)
+        (void)snprintf(ret->text, sizeof ret->text, "%s on one node%s%s; %s is the nearest", more,
+                       *labels != '\0' ? " with " : "", labels, ret->on->name);
+    else
+        (void)snprintf(ret->text, sizeof ret->text, "a node%s%s with room for %u of its processes",
+                       *labels != '\0' ? " with " : "", labels, rest.count);
+}
+
+static void say_before(const struct job *job, struct job_account *ret)
+{
+    const struct queue_class *class = job->plan.queue_class;
+
+    ret->change = CHANGE_JOB;
+    if (job->plan.verdict == VERDICT_DEEP || class->jobs == job) {
+        (void)snprintf(ret->text, sizeof ret->text,
+                       "the start or the end of jobs before it: more than %d kinds of them wait",
+                       QUEUE_DEPTH);
+        return;
+    }
+    ret->before = class->jobs;
+    (void)snprintf(ret->text, sizeof ret->text,
+                   "the start or the end of job %s (%llu), which asks for the same and came first",
+                   class->jobs->spec->name, (unsigned long long)class->jobs->id);
+}
+
+static void say_change(const struct cluster *cluster, const struct job *job,
+                       const struct demand *demands, size_t n, struct job_account *ret)
+{
+    bool queued = job->state == JOB_QUEUED;
+    enum queue_verdict verdict = queued ? job->plan.verdict : VERDICT_WAITS;
+
+    if (cluster->planner->n_unheard > 0 && deadline_at(&cluster->planner->quiet) != NEVER_US) {
+        ret->change = CHANGE_REPORTS;
+        (void)snprintf(ret->text, sizeof ret->text,
+                       "the first report of %u nodes since the scheduler was started",
+                       cluster->planner->n_unheard);
+    } else if (verdict == VERDICT_NEVER || verdict == VERDICT_UNPACKED) {
+        ret->change = CHANGE_SMALLER;
+        (void)snprintf(ret->text, sizeof ret->text,
+                       "smaller instances, a lower minimum, or other nodes");
+    } else if (verdict == VERDICT_PROMISED || verdict == VERDICT_OVER_LOAD || job->plan.promised) {
+        ret->change = CHANGE_STOPS;
+        (void)snprintf(ret->text, sizeof ret->text,
+                       "the end of the processes that are being stopped to make room for it");
+    } else if (verdict == VERDICT_DEEP || verdict == VERDICT_BEHIND) {
+        say_before(job, ret);
+    } else if (capacity_n_rooms(&cluster->planner->rooms) == 0) {
+        ret->change = CHANGE_NODE;
+        (void)snprintf(ret->text, sizeof ret->text, "a node that takes processes");
+    } else {
+        say_room(cluster, demands, n, ret);
+    }
+}
+
+/* What of a started job has no place: repairs of its minimum. */
+static size_t lacking_demands(const struct job *job, struct demand ret[JOB_ROLES_MAX])
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        uint32_t floor = job_role_floor(job, r);
+        uint32_t live = job_count(job, r, true);
+
+        if (live < floor)
+            ret[n++] = (struct demand){ .role = r,
+                                        .count = floor - live,
+                                        .want = want_of_role(&job->spec->roles[r]) };
+    }
+    return n;
+}
+
+void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret)
+{
+    struct demand unordered[JOB_ROLES_MAX];
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = 0;
+
+    *ret = (struct job_account){ .change = CHANGE_NONE };
+    if (job->state == JOB_QUEUED)
+        n = gang_demands(job->spec, unordered);
+    else if (job->waits_for_room)
+        n = lacking_demands(job, unordered);
+    if (n == 0)
+        return;
+    (void)demands_largest_first(unordered, n, demands);
+    ret->role = demands[0].role;
+    ret->wanted = demands[0].count;
+    ret->needs = demands[0].want.need;
+    ret->selector = demands[0].want.selector;
+    list_nodes(cluster, &demands[0].want, ret);
+    say_change(cluster, job, demands, n, ret);
+}

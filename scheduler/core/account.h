@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account.h - why a job waits, node by node in numbers, and what would start it now
+ *
+ * For people who ask; plans do not look at it. Linear in the nodes. Used by: scheduler. Tests:
+ * tests/unit/test_account.c. */
+#pragma once
+
+#include "scheduler/core/cluster.h"
+
+#define ACCOUNT_NODES_MAX 20 /* the nearest to taking it are listed, the others summed up */
+
+/* Why a node does not take an instance now, the nearest first. */
+enum account_verdict {
+    ACCOUNT_FITS,      /* it does, but not for all that has to start at once */
+    ACCOUNT_FULL,      /* something is granted, promised or used that it needs */
+    ACCOUNT_TOO_SMALL, /* even when it is empty */
+    ACCOUNT_LABELS,    /* it does not carry the labels that the role wants */
+    ACCOUNT_UNHEARD,   /* it has not told yet what runs there, or something stale still does */
+    ACCOUNT_CLOSED,    /* cordoned, draining, lost, quarantined, or has never reported */
+    ACCOUNT_VERDICTS
+};
+const char *account_verdict_to_string(enum account_verdict verdict); /* "fits", "too-small", ... */
+
+struct node_account {
+    const struct node *node; /* borrowed */
+    enum account_verdict verdict;
+    struct resources
+        free; /* what is not granted, promised to others nor used by what is not ours */
+    struct resources lacks; /* of one instance */
+    uint32_t fits;          /* instances that it would take now */
+};
+
+/* What would start it. */
+enum account_change {
+    CHANGE_NONE,    /* it does not wait */
+    CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
+    CHANGE_STOPS,   /* the end of what is being stopped for it */
+    CHANGE_JOB,     /* the start or the end of a job before it */
+    CHANGE_NODE,    /* a node that takes processes, or one with these labels */
+    CHANGE_ROOM,    /* so much more on one node */
+    CHANGE_SMALLER, /* a smaller request or other nodes: it never fits these */
+};
+const char *account_change_to_string(enum account_change change); /* "room", "job-before", ... */
+
+struct job_account {
+    uint32_t role;                 /* the largest of what waits; its figures: */
+    uint32_t wanted;               /* instances of it that have to find a place */
+    struct resources needs;        /* of one instance */
+    const struct labels *selector; /* borrowed; NULL: any node */
+    struct node_account nodes[ACCOUNT_NODES_MAX];
+    size_t n_nodes;
+    uint32_t others[ACCOUNT_VERDICTS]; /* nodes that are not listed */
+    enum account_change change;
+    struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides what is free there */
+    const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
+    const struct job *before; /* CHANGE_JOB; borrowed; NULL: many */
+    char text[240];           /* the change as a sentence; "" none */
+};
+
+/* cluster_account - n_nodes and the change are 0 for a job that does not wait for room */
+void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret);
