@@ -23,6 +23,7 @@
 #include "agent/layout.h"
 #include "agent/lease.h"
 #include "agent/link.h"
+#include "agent/log_keep.h"
 #include "agent/logs.h"
 #include "agent/membership.h"
 #include "agent/options.h"
@@ -61,6 +62,7 @@ struct agent {
     struct agent_core *core;
     struct link *link;
     struct logs *logs;
+    struct log_keep *log_keep;
     struct proxy *proxy;
     struct orders orders; /* the core knows them by index */
     sd_event_source *carry_out_source;
@@ -249,6 +251,7 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
     lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
     logs_kick(a->logs);
+    log_keep_look(a->log_keep, now_us);
     decided(a);
 }
 
@@ -500,6 +503,8 @@ static int open_link(struct agent *a, struct edl_error *error)
                                               .on_tail = on_tail,
                                               .ended = process_ended,
                                               .userdata = a });
+    a->log_keep =
+        log_keep_new(a->link, &a->layout, &a->table, LOG_KEEP_BEATS * a->options->heartbeat_us);
     return proxy_new(&(struct proxy_config){ .event = a->event,
                                              .link = a->link,
                                              .socket_path = a->layout.socket_path,
@@ -580,6 +585,7 @@ struct agent *agent_free(struct agent *a)
     if (a == NULL)
         return NULL;
     (void)proxy_free(a->proxy);
+    (void)log_keep_free(a->log_keep);
     (void)logs_free(a->logs);
     (void)link_free(a->link);
     process_table_done(&a->table);

@@ -60,6 +60,8 @@ static bool poll_logs(struct scheduler *scheduler, struct held *held, void *data
         !log_hub_is_fresh(scheduler->logs, job, &poll->read.filter, now.now_us))
         return false;
     /* That a job has ended is told once it is on disk: at a deadline a turn may be under way. */
+    poll->read.job = job;
+    poll->read.now_us = now.now_us;
     ended = !scheduler->turn_wanted && log_hub_is_ended(scheduler->logs, job, now.wall_us);
     if (log_hub_read(scheduler->logs, &poll->read, &entries, &error) < 0) {
         held_reply_error(held, &error);
@@ -196,6 +198,7 @@ struct push_body {
     uint64_t job_id, index, incarnation;
     const char *role;
     struct log_push push;
+    bool keep; /* nobody asked for it */
 };
 
 static int read_push(const json_t *body, struct push_body *ret, struct edl_error *error)
@@ -218,6 +221,8 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
         r = body_string(&must, "text", PUSH_TEXT_BYTES, &ret->push.text, error);
     if (r == 0)
         r = body_bool(&may, "end", &ret->push.end, error);
+    if (r == 0)
+        r = body_bool(&may, "keep", &ret->keep, error);
     if (r == 0 && ret->push.next_offset < ret->push.offset)
         r = edl_error_at(error, -EINVAL, "/next_offset", "next_offset is before offset");
     return r;
@@ -269,6 +274,7 @@ void api_node_logs(struct http_request *request, void *userdata)
     struct push_body push = { 0 };
     json_t *body = NULL;
     char topic[TOPIC_MAX];
+    uint64_t now_us;
     int r;
 
     if (node == NULL)
@@ -285,7 +291,15 @@ void api_node_logs(struct http_request *request, void *userdata)
         json_decref(body);
         return;
     }
-    log_hub_push(scheduler->logs, &push.push, clock_read_us(CLOCK_BOOTTIME));
+    now_us = clock_read_us(CLOCK_BOOTTIME);
+    if (push.keep && !push.push.end) {
+        if (log_hub_keep(scheduler->logs, &push.push, now_us))
+            scheduler_touch(scheduler);
+        http_reply_json(request, 204, NULL);
+        json_decref(body);
+        return;
+    }
+    log_hub_push(scheduler->logs, &push.push, now_us);
     arm_hub_timer(scheduler);
     (void)snprintf(topic, sizeof topic, "logs/%" PRIu64, push.job_id);
     scheduler_notify(scheduler, topic);

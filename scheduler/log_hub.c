@@ -60,8 +60,9 @@ struct log_hub {
     struct stream *streams;     /* k: key, owned */
     struct interest *interests; /* owned list; as many as jobs being read */
     struct log_tail *pending;   /* owned array, owned texts */
-    size_t n_pending, cap_pending;
-    uint64_t sequence; /* of the newest entry */
+    size_t n_pending, cap_pending, pending_bytes;
+    uint64_t committed_us; /* when what is pending was last written */
+    uint64_t sequence;     /* of the newest entry */
 };
 
 static void make_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
@@ -127,6 +128,7 @@ void log_hub_pending_clear(struct log_hub *hub)
     for (size_t i = 0; i < hub->n_pending; i++)
         free(hub->pending[i].text);
     hub->n_pending = 0;
+    hub->pending_bytes = 0;
 }
 
 struct log_hub *log_hub_free(struct log_hub *hub)
@@ -198,13 +200,31 @@ static void append_entry(struct log_hub *hub, struct stream *stream, const char 
     DL_APPEND(stream->entries, entry);
 }
 
+static void add_pending(struct log_hub *hub, const struct log_tail *tail, const char *role)
+{
+    struct log_tail *added;
+
+    if (hub->n_pending == hub->cap_pending) {
+        hub->cap_pending = hub->cap_pending != 0 ? hub->cap_pending * 2 : 8;
+        hub->pending = xreallocarray(hub->pending, hub->cap_pending, sizeof *hub->pending);
+    }
+    added = &hub->pending[hub->n_pending++];
+    *added = *tail;
+    added->text = xstrdup(tail->text);
+    (void)snprintf(added->role, sizeof added->role, "%s", role);
+    hub->pending_bytes += sizeof *added + strlen(tail->text);
+}
+
 /* Queues the ring's end for the database. */
-static void keep_tail(struct log_hub *hub, struct stream *stream)
+static void keep_tail(struct log_hub *hub, const struct stream *stream)
 {
     size_t size = MIN_OF(stream->bytes, (size_t)LOG_TAIL_BYTES);
     char *all = xcalloc(1, stream->bytes + 1);
-    struct log_tail *tail;
-    struct entry *entry;
+    struct log_tail tail = { .job_id = stream->job_id,
+                             .index = stream->index,
+                             .incarnation = stream->incarnation,
+                             .sequence = hub->sequence };
+    const struct entry *entry;
     size_t used = 0;
 
     DL_FOREACH(stream->entries, entry)
@@ -212,21 +232,10 @@ static void keep_tail(struct log_hub *hub, struct stream *stream)
         memcpy(all + used, entry->text, entry->size);
         used += entry->size;
     }
-    if (hub->n_pending == hub->cap_pending) {
-        hub->cap_pending = hub->cap_pending != 0 ? hub->cap_pending * 2 : 8;
-        hub->pending = xreallocarray(hub->pending, hub->cap_pending, sizeof *hub->pending);
-    }
-    tail = &hub->pending[hub->n_pending++];
-    *tail = (struct log_tail){
-        .job_id = stream->job_id,
-        .index = stream->index,
-        .incarnation = stream->incarnation,
-        .sequence = hub->sequence,
-        .text = xstrdup(last_part(all, used, size)),
-    };
+    tail.text = (char *)last_part(all, used, size); /* borrowed: it is copied */
     if (stream->entries != NULL)
-        tail->sequence = stream->entries->prev->sequence;
-    (void)snprintf(tail->role, sizeof tail->role, "%s", stream->role);
+        tail.sequence = stream->entries->prev->sequence;
+    add_pending(hub, &tail, stream->role);
     free(all);
 }
 
@@ -278,11 +287,51 @@ void log_hub_push_silence(struct log_hub *hub, const struct process *process, ui
                      now_us);
 }
 
+bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now_us)
+{
+    const struct process *process = push->process;
+    struct stream *stream = find_stream(hub, process);
+    struct log_tail tail = { .job_id = process->job->id,
+                             .index = process->index,
+                             .incarnation = process->incarnation,
+                             .text = (char *)push->text }; /* borrowed: it is copied */
+
+    if (process_state_is_final(process->state) || (stream != NULL && stream->ended))
+        return false; /* overtaken by its end, which is longer */
+    if (stream != NULL) {
+        log_hub_push(hub, push, now_us); /* else the ring would be older than what is stored */
+        tail.sequence = hub->sequence;
+    } else {
+        tail.sequence = ++hub->sequence;
+    }
+    add_pending(hub, &tail, role_name(process));
+    if (hub->pending_bytes < LOG_PENDING_BYTES && now_us < hub->committed_us + LOG_PENDING_US)
+        return false;
+    hub->committed_us = now_us;
+    return true;
+}
+
+/* Rows of a job that is gone cannot be stored. */
+static void drop_pending(struct log_hub *hub, uint64_t job_id)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < hub->n_pending; i++) {
+        if (hub->pending[i].job_id == job_id)
+            free(hub->pending[i].text);
+        else
+            hub->pending[kept++] = hub->pending[i];
+    }
+    hub->n_pending = kept;
+}
+
 void log_hub_note_effects(struct log_hub *hub, const struct effect *effects, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct stream *stream;
 
+        if (effects[i].kind == EFFECT_FORGET_JOB)
+            drop_pending(hub, effects[i].id);
         if (effects[i].kind != EFFECT_SAVE_PROCESS || effects[i].process->state != PROCESS_LOST)
             continue;
         stream = find_stream(hub, effects[i].process);
@@ -497,6 +546,21 @@ static void add_found(struct reader *reader, const struct log_tail *tail)
     reader->found[reader->n++] = (struct found){ tail->sequence, entry, strlen(tail->text) };
 }
 
+/* The end that was kept of a live process while its agent is asked for more: that will begin before
+ * it. */
+static bool is_coming(const struct reader *reader, const struct log_tail *tail)
+{
+    const struct log_read *read = reader->read;
+    const struct interest *interest = find_interest(reader->hub, &read->filter);
+    const struct process *process = NULL;
+
+    if (read->job != NULL)
+        process = job_find_process(read->job, (uint32_t)job_spec_role(read->job->spec, tail->role),
+                                   tail->index, tail->incarnation);
+    return process != NULL && !process_state_is_final(process->state) && interest != NULL &&
+           interest->since_us + FRESH_WAIT_US > read->now_us;
+}
+
 static void on_tail(const struct log_tail *tail, void *userdata)
 {
     struct reader *reader = userdata;
@@ -508,8 +572,8 @@ static void on_tail(const struct log_tail *tail, void *userdata)
         return; /* tails come in order: those left out are behind what fits */
     make_key(key, tail->job_id, tail->role, tail->index, tail->incarnation);
     HASH_FIND_STR(reader->hub->streams, key, stream);
-    if (stream != NULL)
-        return; /* the ring still has it, and knows what the reader has seen */
+    if (stream != NULL || is_coming(reader, tail))
+        return; /* the ring has it, and knows what the reader has seen; or will have */
     reader->tail_bytes += strlen(tail->text);
     add_found(reader, tail);
 }

@@ -3,9 +3,10 @@
  *
  * Live output is pushed only while somebody reads it: a reader's interest is listed in its nodes'
  * orders, the agents push, and a ring of bounded size per process keeps the newest. The end of
- * every process' output comes unasked and is stored (store_commit). Every entry has a place in one
- * rising order; a reader's cursor is the last place it saw. Places go on rising over restarts of
- * the scheduler (they begin at the wall clock's reading).
+ * every process' output comes unasked and is stored (store_commit); before that, now and then, the
+ * last few KiB of what it wrote so far, which is what is left when its node dies. Every entry has a
+ * place in one rising order; a reader's cursor is the last place it saw. Places go on rising over
+ * restarts of the scheduler (they begin at the wall clock's reading).
  *
  * Bounds: LOG_RING_BYTES per process, LOG_TAIL_BYTES stored per process; a ring goes with its last
  * reader or a minute after its process' end. */
@@ -36,6 +37,8 @@ struct log_push {
     const char *text;             /* UTF-8 */
     bool end;                     /* nothing will follow */
 };
+#define LOG_PENDING_BYTES (1024 * 1024) /* ends that nobody asked for: then they are committed */
+#define LOG_PENDING_US (10 * UINT64_C(1000000))
 
 /* What a reader wants. role NULL: all; index UINT32_MAX: all. */
 struct log_filter {
@@ -57,6 +60,10 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
 
 /* log_hub_push_silence - the process ended and wrote nothing; saying it twice is harmless */
 void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us);
+
+/* log_hub_keep - the end of what a process wrote so far, which nobody asked for: stored with the
+ * next commit, so that something is known of it when its node dies; true: make one now */
+bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now_us);
 
 /* log_hub_note_effects - keeps the rings of processes that were lost: no agent will send their end
  */
@@ -88,6 +95,9 @@ bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
  */
 struct log_read {
     struct log_filter filter;
+    const struct job
+        *job; /* borrowed; what its live processes are about to push anew is left out */
+    uint64_t now_us;
     size_t max_bytes;
     uint64_t cursor;
     bool more, truncated;

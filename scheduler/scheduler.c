@@ -143,6 +143,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
 
 int scheduler_run(struct scheduler *scheduler)
 {
+    size_t n_tails;
     int r;
 
     listeners_log(&scheduler->listeners);
@@ -151,7 +152,8 @@ int scheduler_run(struct scheduler *scheduler)
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(scheduler->event);
     (void)sd_notify(0, "STOPPING=1");
-    if (!scheduler->failed && scheduler->turn_wanted)
+    (void)log_hub_pending(scheduler->logs, &n_tails);
+    if (!scheduler->failed && (scheduler->turn_wanted || n_tails > 0))
         (void)scheduler_turn(scheduler); /* what came in with the signal is not lost */
     return scheduler->failed || r != 0 ? -EIO : 0;
 }

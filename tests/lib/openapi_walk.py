@@ -297,7 +297,7 @@ GOOD = {
     "joinNode": lambda w: [{"body": dict(OFFER, node="walked-node")}],
     "reportNode": lambda w: [{"body": w.report_body()}],
     "getOrders": lambda w: [{"query": "?wait=0"}],
-    "pushLogs": lambda w: [{"body": w.push()}],
+    "pushLogs": lambda w: [{"body": w.push()}, {"body": dict(w.push(), keep=True)}],
     "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
                              {"body": {"state": "ready"}}],
     "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],

@@ -368,6 +368,100 @@ static void test_logs_ring_keeps_the_newest(void **state)
     hub_close(&h);
 }
 
+static bool keep(struct hub_fixture *h, const struct process *process, uint64_t offset,
+                 const char *text, uint64_t now_us)
+{
+    struct log_push p = {
+        .process = process, .offset = offset, .next_offset = offset + strlen(text), .text = text
+    };
+
+    return log_hub_keep(h->hub, &p, now_us);
+}
+
+static void store_pending(struct hub_fixture *h)
+{
+    struct edl_error error = { 0 };
+    size_t n;
+    const struct log_tail *tails = log_hub_pending(h->hub, &n);
+
+    if (store_commit(h->store, &(struct turn_records){ .tails = tails, .n_tails = n }, &error) < 0)
+        fail_msg("%s", error.text);
+    log_hub_pending_clear(h->hub);
+}
+
+/* What nobody asked for is there when its node dies, also after a restart of the scheduler. */
+static void test_logs_are_kept_for_when_the_node_dies(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct edl_error error = { 0 };
+    struct log_read read = whole_job(f);
+    struct process *process = trainer(f, 0);
+
+    hub_open(f, &h);
+    assert_true(keep(&h, process, 0, "early\n", start.now_us + LOG_PENDING_US));
+    store_pending(&h);
+    /* not a commit for each: they come along with others, or after a while */
+    assert_false(keep(&h, process, 2, "rly\nlater\n", start.now_us + LOG_PENDING_US + 1));
+    assert_true(keep(&h, trainer(f, 1), 0, "other\n", start.now_us + 2 * LOG_PENDING_US));
+    store_pending(&h);
+    (void)log_hub_free(h.hub);
+    assert_int_equal(log_hub_new(h.store, start.wall_us, &h.hub, &error), 0);
+    assert_string_equal(read_text(&h, &read), "rly\nlater\nother\n");
+    hub_close(&h);
+}
+
+/* A reader of a live process is not shown the kept end, and then all of it again. */
+static void test_logs_kept_wait_for_what_is_coming(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+    uint64_t now_us = start.now_us;
+
+    read.job = f->job;
+    read.now_us = now_us;
+    hub_open(f, &h);
+    (void)keep(&h, trainer(f, 0), 6, "later\n", now_us);
+    store_pending(&h);
+    (void)log_hub_want(h.hub, &read.filter, now_us, now_us + 60 * USEC_PER_SEC);
+    assert_string_equal(read_text(&h, &read), "");
+    push(&h, trainer(f, 0), 0, "early\nlater\n", false);
+    assert_string_equal(read_text(&h, &read), "early\nlater\n");
+    /* what is kept meanwhile adds to it */
+    (void)keep(&h, trainer(f, 0), 6, "later\nnew\n", now_us);
+    assert_string_equal(read_text(&h, &read), "new\n");
+    store_pending(&h);
+    /* its agent does not answer: what is there is shown */
+    read.cursor = 0;
+    (void)keep(&h, trainer(f, 1), 0, "silent\n", now_us);
+    store_pending(&h);
+    read.now_us = now_us + 3 * USEC_PER_SEC;
+    assert_string_equal(read_text(&h, &read), "early\nlater\nnew\nsilent\n");
+    hub_close(&h);
+}
+
+static void test_logs_kept_do_not_replace_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+    struct effect forgotten = { .kind = EFFECT_FORGET_JOB, .id = f->job->id };
+    size_t n;
+
+    hub_open(f, &h);
+    push(&h, trainer(f, 0), 0, "all of it, to the end\n", true);
+    assert_false(keep(&h, trainer(f, 0), 15, "end\n", start.now_us + LOG_PENDING_US));
+    store_pending(&h);
+    assert_string_equal(read_text(&h, &read), "all of it, to the end\n");
+    /* its job is forgotten in the turn in which something comes: it cannot be stored any more */
+    push(&h, trainer(f, 1), 0, "too late\n", true);
+    log_hub_note_effects(h.hub, &forgotten, 1);
+    (void)log_hub_pending(h.hub, &n);
+    assert_int_equal(n, 0);
+    hub_close(&h);
+}
+
 static void ignore_job(uint64_t job_id, void *userdata)
 {
     (void)job_id;
@@ -499,6 +593,9 @@ int main(void)
         T(test_logs_end_is_stored_and_read_from_the_store),
         T(test_logs_silence_is_an_end),
         T(test_logs_ring_keeps_the_newest),
+        T(test_logs_are_kept_for_when_the_node_dies),
+        T(test_logs_kept_wait_for_what_is_coming),
+        T(test_logs_kept_do_not_replace_the_end),
         T(test_logs_orders_list_a_stream_while_it_is_read),
         cmocka_unit_test(test_listen_addresses),
         cmocka_unit_test(test_options_defaults_and_errors),
