@@ -125,7 +125,8 @@ static json_t *read_end(struct log_keep *keep, const struct process_id *id)
     keep->sent_size = (uint64_t)st.st_size;
     body = process_id_json(id);
     (void)json_object_set_new(body, "offset", json_integer((json_int_t)offset));
-    (void)json_object_set_new(body, "next_offset", json_integer((json_int_t)offset + (json_int_t)used));
+    (void)json_object_set_new(body, "next_offset",
+                              json_integer((json_int_t)offset + (json_int_t)used));
     (void)json_object_set_new(body, "text", json_stringn(clean, size));
     (void)json_object_set_new(body, "keep", json_true());
     return body;

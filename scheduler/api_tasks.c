@@ -215,9 +215,11 @@ void api_dataset_get(struct http_request *request, void *userdata)
     if (job == NULL)
         return;
     if (job->queue != NULL) {
+        const struct task_queue_counts counts = task_queue_counts(job->queue);
+        json_int_t n = (json_int_t)counts.todo + counts.leased + counts.done + counts.discarded;
+
         http_reply_json(request, 200,
-                        json_pack("{s:s,s:I}", "digest", job->dataset_digest, "tasks",
-                                  (json_int_t)task_queue_n_tasks(job->queue)));
+                        json_pack("{s:s,s:I}", "digest", job->dataset_digest, "tasks", n));
         return;
     }
     (void)edl_error_set(&error, -ENOENT, "job %s has no dataset yet", job->spec->name);

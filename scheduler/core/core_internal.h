@@ -106,6 +106,8 @@ void history_trim(struct cluster *cluster, struct job *job);
 void ended_add(struct cluster *cluster, struct job *job);
 void ended_restore(struct cluster *cluster, struct job *job);
 void ended_restored(struct cluster *cluster);
+/* job_close_queue - the job is over: of its tasks only what was counted stays */
+void job_close_queue(struct cluster *cluster, struct job *job);
 /* ended_is_ordered - for checks; linear */
 bool ended_is_ordered(const struct cluster *cluster);
 

@@ -58,6 +58,15 @@ bool ended_is_ordered(const struct cluster *cluster)
     return n == cluster->n_ended;
 }
 
+void job_close_queue(struct cluster *cluster, struct job *job)
+{
+    if (job->queue != NULL && !task_queue_is_closed(job->queue)) {
+        task_queue_close(job->queue);
+        effect_save_tasks(cluster, job);
+    }
+    job_tasks_changed(cluster, job);
+}
+
 static bool is_spoken_of(const struct job *job)
 {
     const struct process *process;

@@ -94,7 +94,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         ended_add(cluster, job);
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
                      NEVER_US);
-        job_tasks_changed(cluster, job);
+        job_close_queue(cluster, job);
     }
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", event_names[to], "%s", job->reason);

@@ -231,6 +231,8 @@ static void put_tasks(struct memory_store *store, const struct job *job)
 
     row->has_queue = true;
     record_of_queue(job, &row->queue);
+    if (row->queue.closed)
+        free_tasks(row);
     task_queue_take_changed(job->queue, reset_tasks, set_task, row);
 }
 

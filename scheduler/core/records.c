@@ -116,7 +116,15 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
         .retries_total = counts.retries_total,
         .model_saved = task_queue_is_model_saved(job->queue),
         .saver = task_queue_saver(job->queue),
+        .closed = task_queue_is_closed(job->queue),
     };
+    if (!ret->closed)
+        return; /* it follows from the tasks */
+    ret->todo = counts.todo;
+    ret->done = counts.done;
+    ret->discarded = counts.discarded;
+    ret->records_done = counts.records_done;
+    ret->records_pass = counts.records_pass;
 }
 
 void record_of_task(const struct task *task, struct task_record *ret)
@@ -293,6 +301,9 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
     if (record->pass > task_queue_passes(job->queue))
         return CORRUPT("the task queue of job %llu is in pass %u of %u", ULL(record->job_id),
                        record->pass, task_queue_passes(job->queue));
+    if (record->closed && (n > 0 || !job_state_is_final(job->state)))
+        return CORRUPT("the task queue of job %llu is closed, and the job goes on or it has tasks",
+                       ULL(record->job_id));
     for (uint32_t i = 0; i < n; i++)
         if (check_task(record, &tasks[i], i, error) < 0)
             return EDL_ECORRUPT;
@@ -302,6 +313,13 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
         (void)task_queue_restore_task(job->queue, i, tasks[i].state, tasks[i].lease,
                                       tasks[i].failures, tasks[i].holder, now.now_us);
     task_queue_restore_saver(job->queue, record->saver);
+    if (record->closed)
+        task_queue_restore_closed(job->queue, &(struct task_queue_counts){
+                                                  .todo = record->todo,
+                                                  .done = record->done,
+                                                  .discarded = record->discarded,
+                                                  .records_done = record->records_done,
+                                                  .records_pass = record->records_pass });
     /* what was just read needs no writing */
     task_queue_take_changed(job->queue, NULL, NULL, NULL);
     return 0;

@@ -102,7 +102,10 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
     if (job->state == JOB_QUEUED)
         queue_enter(cluster, job, false); /* it was told before the restart */
-    job_tasks_changed(cluster, job);
+    if (job_state_is_final(job->state))
+        job_close_queue(cluster, job); /* its row is of a program that kept them */
+    else
+        job_tasks_changed(cluster, job);
     if (!job_state_is_final(job->state))
         job_touch(cluster, job);
 }

@@ -54,6 +54,7 @@ struct task_queue {
     struct entry *todo, *leased, *changed;
     struct holder *holders;
     bool all_changed;
+    bool closed; /* the tasks are gone */
     bool model_saved;
     uint64_t saver;
     uint32_t pass;
@@ -95,12 +96,10 @@ static void parts_unref(struct parts *parts)
     free(parts);
 }
 
-struct task_queue *task_queue_free(struct task_queue *queue)
+static void free_tasks(struct task_queue *queue)
 {
     struct holder *holder, *next;
 
-    if (queue == NULL)
-        return NULL;
     HASH_ITER(hh, queue->holders, holder, next)
     {
         HASH_DEL(queue->holders, holder);
@@ -111,8 +110,49 @@ struct task_queue *task_queue_free(struct task_queue *queue)
     free(queue->block);
     free(queue->entries);
     parts_unref(queue->parts);
+}
+
+struct task_queue *task_queue_free(struct task_queue *queue)
+{
+    if (queue == NULL)
+        return NULL;
+    free_tasks(queue);
     free(queue);
     return NULL;
+}
+
+void task_queue_close(struct task_queue *queue)
+{
+    struct task_queue *empty;
+
+    if (queue->closed)
+        return;
+    free_tasks(queue);
+    empty = task_queue_new(&queue->config);
+    empty->closed = true;
+    empty->model_saved = queue->model_saved;
+    empty->saver = queue->saver;
+    empty->pass = queue->pass;
+    empty->counts = queue->counts;
+    empty->counts.todo += empty->counts.leased;
+    empty->counts.leased = 0;
+    *queue = *empty;
+    free(empty);
+}
+
+bool task_queue_is_closed(const struct task_queue *queue)
+{
+    return queue->closed;
+}
+
+void task_queue_restore_closed(struct task_queue *queue, const struct task_queue_counts *counts)
+{
+    task_queue_close(queue);
+    queue->counts.todo = counts->todo;
+    queue->counts.done = counts->done;
+    queue->counts.discarded = counts->discarded;
+    queue->counts.records_done = counts->records_done;
+    queue->counts.records_pass = counts->records_pass;
 }
 
 static void mark_changed(struct task_queue *queue, struct entry *entry)
@@ -319,6 +359,7 @@ struct task_queue *task_queue_copy(const struct task_queue *queue)
     for (holder = queue->holders; holder != NULL; holder = holder->hh.next)
         DL_FOREACH2(holder->held, entry, holder_next)
     join_holder(copy, copy->entries[entry->task.id], holder->incarnation);
+    copy->closed = queue->closed;
     copy->model_saved = queue->model_saved;
     copy->saver = queue->saver;
     copy->pass = queue->pass;

@@ -73,6 +73,13 @@ struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n)
 struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,
                             uint32_t n_chunks);
 
+/* task_queue_close - its job is over: the tasks go, what was counted stays; nothing is leased,
+ * finished or added any more. Idempotent. */
+void task_queue_close(struct task_queue *queue);
+bool task_queue_is_closed(const struct task_queue *queue);
+/* task_queue_restore_closed - an empty one as it was closed: what its tasks were when they went */
+void task_queue_restore_closed(struct task_queue *queue, const struct task_queue_counts *counts);
+
 /* task_queue_restore - pass and totals as stored; then the caller sets the tasks' states through
  * task_queue_restore_task */
 void task_queue_restore(struct task_queue *queue, uint32_t pass, uint64_t records_total,

@@ -103,12 +103,13 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOIN_TOKEN_ALL] =
         "SELECT token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
         " used_wall_us, used_by, credential_hash FROM join_token ORDER BY made_wall_us",
-    [ST_FORGET_JOB] = "INSERT OR IGNORE INTO forgotten (job_id) VALUES (?1)",
+    [ST_FORGET_JOB] = "INSERT OR REPLACE INTO forgotten (job_id, whole) VALUES (?1, 1)",
+    [ST_FORGET_TASKS] = "INSERT OR IGNORE INTO forgotten (job_id, whole) VALUES (?1, 0)",
     [ST_FORGET_PROCESS] =
         "DELETE FROM process WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
     [ST_FORGET_TAIL] =
         "DELETE FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
-    [ST_FORGOTTEN_FIRST] = "SELECT job_id FROM forgotten ORDER BY job_id LIMIT 1",
+    [ST_FORGOTTEN_FIRST] = "SELECT job_id, whole FROM forgotten ORDER BY job_id LIMIT 1",
     [ST_FORGOTTEN_TASKS] = "DELETE FROM task WHERE job_id=?1 AND id IN"
                            " (SELECT id FROM task WHERE job_id=?1 ORDER BY id LIMIT ?2)",
     [ST_FORGOTTEN_TAILS] =
@@ -117,26 +118,33 @@ static const char *const statement_texts[ST_N] = {
     [ST_FORGOTTEN_PROCESSES] =
         "DELETE FROM process WHERE job_id=?1 AND (role, idx, incarnation) IN"
         " (SELECT role, idx, incarnation FROM process WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_QUEUE_END] = "DELETE FROM queue_end WHERE job_id=?1",
     [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
     [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
     [ST_FORGOTTEN_DONE] = "DELETE FROM forgotten WHERE job_id=?1",
     [ST_JOB_ALL] =
         "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
         " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
-        " metrics, usage FROM job WHERE id NOT IN (SELECT job_id FROM forgotten) ORDER BY id",
+        " metrics, usage FROM job WHERE id NOT IN (SELECT job_id FROM forgotten WHERE whole) ORDER "
+        "BY id",
     [ST_PROCESS_ALL] =
         "SELECT job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"
         " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"
         " memory_used_bytes, gpus FROM process"
-        " WHERE job_id NOT IN (SELECT job_id FROM forgotten) ORDER BY job_id, incarnation",
+        " WHERE job_id NOT IN (SELECT job_id FROM forgotten WHERE whole) ORDER BY job_id, "
+        "incarnation",
     [ST_NODE_ALL] =
         "SELECT name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
         " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa"
         " FROM node ORDER BY name",
-    [ST_QUEUE_ALL] = "SELECT job_id, pass, records_total, records_discarded_total, retries_total,"
-                     " model_saved, saver FROM queue"
-                     " WHERE job_id NOT IN (SELECT job_id FROM forgotten) ORDER BY job_id",
+    [ST_QUEUE_END_PUT] = "INSERT OR REPLACE INTO queue_end (job_id, todo, done, discarded,"
+                         " records_done, records_pass) VALUES (?1,?2,?3,?4,?5,?6)",
+    [ST_QUEUE_ALL] =
+        "SELECT job_id, pass, records_total, records_discarded_total, retries_total,"
+        " model_saved, saver, todo, done, discarded, records_done, records_pass"
+        " FROM queue LEFT JOIN queue_end USING (job_id)"
+        " WHERE job_id NOT IN (SELECT job_id FROM forgotten WHERE whole) ORDER BY job_id",
     [ST_TASK_ALL] = "SELECT id, state, lease, failures, holder, chunks FROM task WHERE job_id=?1"
                     " ORDER BY id",
     [ST_EVENT_AFTER] = "SELECT revision, time_us, event, job_id, node, text FROM event"

@@ -18,6 +18,13 @@ int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
     return store_step_done(store, ST_FORGET_JOB, error);
 }
 
+int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error)
+{
+    store->sweeping = true;
+    store_bind_u64(store->statements[ST_FORGET_TASKS], 1, id);
+    return store_step_done(store, ST_FORGET_TASKS, error);
+}
+
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error)
 {
     sqlite3_stmt *process = store->statements[ST_FORGET_PROCESS];
@@ -55,13 +62,13 @@ static int delete_some(struct store *store, enum statement which, uint64_t job_i
     return r;
 }
 
-static int delete_rest(struct store *store, uint64_t job_id, struct edl_error *error)
+static int delete_rest(struct store *store, uint64_t job_id, bool whole, struct edl_error *error)
 {
-    static const enum statement rest[] = { ST_FORGOTTEN_QUEUE, ST_FORGOTTEN_ROW,
-                                           ST_FORGOTTEN_DONE };
+    static const enum statement rest[] = { ST_FORGOTTEN_DONE, ST_FORGOTTEN_QUEUE_END,
+                                           ST_FORGOTTEN_QUEUE, ST_FORGOTTEN_ROW };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < ELEMENTS(rest); i++) {
+    for (size_t i = 0; r == 0 && i < (whole ? ELEMENTS(rest) : 1); i++) {
         store_bind_u64(store->statements[rest[i]], 1, job_id);
         r = store_step_done(store, rest[i], error);
     }
@@ -69,16 +76,19 @@ static int delete_rest(struct store *store, uint64_t job_id, struct edl_error *e
 }
 
 /* 1 with the first job that is forgotten, 0: there is none. */
-static int first_forgotten(struct store *store, uint64_t *ret, struct edl_error *error)
+static int first_forgotten(struct store *store, uint64_t *ret, bool *ret_whole,
+                           struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_FORGOTTEN_FIRST];
     int step = sqlite3_step(statement);
     int r = step == SQLITE_ROW ? 1 : 0;
 
-    if (step == SQLITE_ROW)
+    if (step == SQLITE_ROW) {
         *ret = store_column_u64(statement, 0);
-    else if (step != SQLITE_DONE)
+        *ret_whole = store_column_u64(statement, 1) != 0;
+    } else if (step != SQLITE_DONE) {
         r = store_error(store, "reading forgotten jobs", error);
+    }
     (void)sqlite3_reset(statement);
     return r;
 }
@@ -88,28 +98,29 @@ int store_sweep(struct store *store, struct edl_error *error)
     static const struct {
         enum statement which;
         bool tails;
-    } kinds[] = { { ST_FORGOTTEN_TASKS, false },
+    } kinds[] = { { ST_FORGOTTEN_TASKS, false }, /* first: all that goes when it is not whole */
                   { ST_FORGOTTEN_TAILS, true },
                   { ST_FORGOTTEN_PROCESSES, false } };
     uint64_t rows = SWEEP_ROWS;
     uint64_t tails = SWEEP_TAILS;
     uint64_t job_id = 0;
+    bool whole = false;
     int r = 0;
 
     while (store->sweeping && r == 0 && rows > 0 && tails > 0) {
         bool all = true;
 
-        r = first_forgotten(store, &job_id, error);
+        r = first_forgotten(store, &job_id, &whole, error);
         if (r <= 0) {
             store->sweeping = r < 0;
             return r;
         }
         r = 0;
-        for (size_t i = 0; r == 0 && all && i < ELEMENTS(kinds); i++)
+        for (size_t i = 0; r == 0 && all && i < (whole ? ELEMENTS(kinds) : 1); i++)
             r = delete_some(store, kinds[i].which, job_id, kinds[i].tails ? &tails : &rows, &all,
                             error);
         if (r == 0 && all)
-            r = delete_rest(store, job_id, error);
+            r = delete_rest(store, job_id, whole, error);
         rows -= rows > 0; /* a job without rows of its own costs something, too */
     }
     return r;

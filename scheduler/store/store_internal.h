@@ -25,6 +25,7 @@ enum statement {
     ST_NODE_PUT,
     ST_NODE_DELETE,
     ST_QUEUE_PUT,
+    ST_QUEUE_END_PUT,
     ST_TASK_PUT,
     ST_TASK_SET,
     ST_TASK_RESET,
@@ -37,12 +38,14 @@ enum statement {
     ST_JOIN_TOKEN_TRIM,
     ST_JOIN_TOKEN_ALL,
     ST_FORGET_JOB,
+    ST_FORGET_TASKS,
     ST_FORGET_PROCESS,
     ST_FORGET_TAIL,
     ST_FORGOTTEN_FIRST,
     ST_FORGOTTEN_TASKS,
     ST_FORGOTTEN_TAILS,
     ST_FORGOTTEN_PROCESSES,
+    ST_FORGOTTEN_QUEUE_END,
     ST_FORGOTTEN_QUEUE,
     ST_FORGOTTEN_ROW,
     ST_FORGOTTEN_DONE,
@@ -123,8 +126,10 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
 int store_trim_events(struct store *store, const struct turn_records *records,
                       struct edl_error *error);
 
-/* store_forget_job, store_forget_process - effects; store_sweep - some rows of forgotten jobs */
+/* store_forget_job, store_forget_tasks, store_forget_process - effects; store_sweep - some rows of
+ * forgotten jobs */
 int store_forget_job(struct store *store, uint64_t id, struct edl_error *error);
+int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error);
 int store_sweep(struct store *store, struct edl_error *error);
 

@@ -199,6 +199,7 @@ static int put_queue(struct store *store, const struct job *job, struct edl_erro
 {
     sqlite3_stmt *statement = store->statements[ST_QUEUE_PUT];
     struct queue_record queue;
+    int r;
 
     record_of_queue(job, &queue);
     store_bind_u64(statement, 1, queue.job_id);
@@ -208,7 +209,18 @@ static int put_queue(struct store *store, const struct job *job, struct edl_erro
     store_bind_u64(statement, 5, queue.retries_total);
     store_bind_u64(statement, 6, queue.model_saved);
     store_bind_u64(statement, 7, queue.saver);
-    return store_step_done(store, ST_QUEUE_PUT, error);
+    r = store_step_done(store, ST_QUEUE_PUT, error);
+    if (r < 0 || !queue.closed)
+        return r;
+    statement = store->statements[ST_QUEUE_END_PUT];
+    store_bind_u64(statement, 1, queue.job_id);
+    store_bind_u64(statement, 2, queue.todo);
+    store_bind_u64(statement, 3, queue.done);
+    store_bind_u64(statement, 4, queue.discarded);
+    store_bind_u64(statement, 5, queue.records_done);
+    store_bind_u64(statement, 6, queue.records_pass);
+    r = store_step_done(store, ST_QUEUE_END_PUT, error);
+    return r < 0 ? r : store_forget_tasks(store, queue.job_id, error);
 }
 
 static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct task *live)

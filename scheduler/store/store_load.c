@@ -352,6 +352,15 @@ static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
     return r;
 }
 
+static void read_queue_end(struct row *row, struct queue_record *queue)
+{
+    queue->todo = (uint32_t)row_u64(row, 7, UINT32_MAX);
+    queue->done = (uint32_t)row_u64(row, 8, UINT32_MAX);
+    queue->discarded = (uint32_t)row_u64(row, 9, UINT32_MAX);
+    queue->records_done = row_u64(row, 10, INT64_MAX);
+    queue->records_pass = row_u64(row, 11, INT64_MAX);
+}
+
 static int load_queue(struct loader *loader, sqlite3_stmt *statement)
 {
     struct queue_record queue = { 0 };
@@ -370,6 +379,9 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
     queue.retries_total = row_u64(&row, 4, INT64_MAX);
     queue.model_saved = row_bool(&row, 5);
     queue.saver = row_u64(&row, 6, INT64_MAX);
+    queue.closed = sqlite3_column_type(statement, 7) != SQLITE_NULL;
+    if (queue.closed)
+        read_queue_end(&row, &queue);
     job = cluster_job(loader->cluster, queue.job_id);
     if (job == NULL || job->queue != NULL)
         (void)row_damaged(&row, 0, "refers to no job");
@@ -377,7 +389,7 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
         return row.r;
     config = queue_rules(job->spec);
     job->queue = task_queue_new(&config);
-    r = load_tasks(loader, job, &tasks);
+    r = queue.closed ? 0 : load_tasks(loader, job, &tasks);
     if (r == 0)
         r = prefixed(loader, cluster_restore_queue_record(loader->cluster, &queue, tasks.items,
                                                           tasks.n, loader->now, loader->error));

@@ -118,6 +118,79 @@ static void test_a_forgotten_job_goes_bit_by_bit(void **state)
         assert_int_equal(count_rows(f, tables[i]), 0);
 }
 
+/* A job that is over keeps what its tasks were, not the tasks. */
+static void test_the_tasks_of_an_ended_job_go(void **state)
+{
+    const struct instant later = { .now_us = start.now_us + 60 * USEC_PER_SEC,
+                                   .wall_us = start.wall_us + 60 * USEC_PER_SEC };
+    struct fixture *f = *state;
+    struct process *holder = start_data(f, 2000);
+    struct edl_error error = { 0 };
+    struct task_queue_counts counts;
+    struct cluster *before;
+    enum task_lease_result result;
+    struct task *task;
+    bool save;
+
+    assert_int_equal(cluster_lease_task(f->cluster, holder, NULL, 0, start, &result, &task, &save,
+                                        &error),
+                     0);
+    assert_int_equal(cluster_finish_task(f->cluster, holder, task->id, 0, task->lease, start,
+                                         &error),
+                     0);
+    commit(f);
+    assert_int_equal(cluster_kill_job(f->cluster, the_job(f), "enough", start, &error), 0);
+    cluster_tick(f->cluster, later); /* its node is lost, and with it what is stopping */
+    cluster_plan(f->cluster, later);
+    assert_int_equal(the_job(f)->state, JOB_KILLED);
+    commit(f);
+    assert_int_equal(task_queue_n_tasks(the_job(f)->queue), 0);
+    assert_int_equal(count_rows(f, "task"), 2000 - 512);
+    before = f->cluster;
+    f->cluster = NULL;
+    restart(f); /* in the middle of it */
+    if (cluster_compare(before, f->cluster, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)cluster_free(before);
+    counts = task_queue_counts(the_job(f)->queue);
+    assert_int_equal(counts.todo, 1999);
+    assert_int_equal(counts.done, 1);
+    assert_int_equal(counts.records_total, 10);
+    assert_int_equal(counts.records_pass, 20000);
+    for (int i = 0; i < 10; i++)
+        happen(f, start.wall_us);
+    assert_int_equal(count_rows(f, "task"), 0);
+    assert_int_equal(count_rows(f, "job"), 1);
+    assert_int_equal(count_rows(f, "forgotten"), 0);
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){
+                                      .effects =
+                                          &(struct effect){ .kind = EFFECT_FORGET_JOB, .id = 1 },
+                                      .n_effects = 1 },
+                                  &error),
+                     0);
+    assert_int_equal(count_rows(f, "queue_end"), 0);
+    assert_int_equal(count_rows(f, "job"), 0);
+}
+
+/* What an earlier program kept of a job that is over goes with the first turns. */
+static void test_tasks_that_were_kept_go_after_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+
+    (void)start_data(f, 100);
+    run_sql(f->path, "UPDATE process SET state = 'exited';"
+                     "UPDATE job SET state = 'succeeded', ended_wall_us = 1");
+    restart(f);
+    assert_int_equal(task_queue_n_tasks(the_job(f)->queue), 0);
+    assert_int_equal(task_queue_counts(the_job(f)->queue).todo, 100);
+    commit(f);
+    assert_int_equal(count_rows(f, "task"), 0);
+    assert_int_equal(count_rows(f, "queue_end"), 1);
+    assert_int_equal(cluster_check(f->cluster, &error), 0);
+}
+
 static void test_a_superseded_process_goes(void **state)
 {
     struct fixture *f = *state;
@@ -159,6 +232,8 @@ int main(void)
         T(test_events_are_bounded_by_number),
         T(test_events_are_bounded_by_age),
         T(test_a_forgotten_job_goes_bit_by_bit),
+        T(test_the_tasks_of_an_ended_job_go),
+        T(test_tasks_that_were_kept_go_after_a_restart),
         T(test_a_superseded_process_goes),
     };
 
