@@ -37,7 +37,7 @@ const char *account_verdict_to_string(enum account_verdict verdict)
     return verdicts[verdict];
 }
 
-const char *account_change_to_string(enum account_change change)
+const char *wait_change_to_string(enum wait_change change)
 {
     return changes[change];
 }
@@ -321,7 +321,7 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
         n = lacking_demands(job, unordered);
     if (n == 0)
         return;
-    (void)demands_largest_first(unordered, n, demands);
+    demands_hardest_first(unordered, n, demands);
     ret->role = demands[0].role;
     ret->wanted = demands[0].count;
     ret->needs = demands[0].want.need;

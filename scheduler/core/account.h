@@ -31,7 +31,7 @@ struct node_account {
 };
 
 /* What would start it. */
-enum account_change {
+enum wait_change {
     CHANGE_NONE,    /* it does not wait */
     CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
     CHANGE_STOPS,   /* the end of what is being stopped for it */
@@ -40,7 +40,7 @@ enum account_change {
     CHANGE_ROOM,    /* so much more on one node */
     CHANGE_SMALLER, /* a smaller request or other nodes: it never fits these */
 };
-const char *account_change_to_string(enum account_change change); /* "room", "job-before", ... */
+const char *wait_change_to_string(enum wait_change change); /* "room", "job-before", ... */
 
 struct job_account {
     uint32_t role;                 /* the largest of what waits; its figures: */
@@ -50,7 +50,7 @@ struct job_account {
     struct node_account nodes[ACCOUNT_NODES_MAX];
     size_t n_nodes;
     uint32_t others[ACCOUNT_VERDICTS]; /* nodes that are not listed */
-    enum account_change change;
+    enum wait_change change;
     struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides what is free there */
     const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
     const struct job *before; /* CHANGE_JOB; borrowed; NULL: many */
