@@ -3,7 +3,7 @@
  *
  * A join line says it once: `--join URL --token T --ca-pin P`. The authority that the pin names
  * goes to ca.pem of the state folder, server and name to member.json, and from then on the state
- * folder alone is enough. Tests: tests/unit/test_membership.c, tests/integration/150-trust.sh. */
+ * folder alone is enough. Tests: tests/integration/150-trust.sh. */
 #pragma once
 
 #include <stdbool.h>

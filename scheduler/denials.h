@@ -2,7 +2,7 @@
 /* denials.h - every refused caller in the log: who, from where, what, why
  *
  * A flood must not fill the journal: of each address the first few lines of 10 seconds are written,
- * and how many more there were at their end. Tests: tests/unit/test_denials.c,
+ * and how many more there were at their end. Tests: tests/unit/test_join_tokens.c,
  * tests/integration/150-trust.sh. */
 #pragma once
 

@@ -3,7 +3,6 @@
 #include "shared/http_guard.h"
 
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <uthash.h>
 #include <utlist.h>
 
@@ -25,10 +24,9 @@ struct origin {
 };
 
 struct http_guarded {
-    int fd; /* borrowed */
-    bool fresh;
+    int fd;                /* borrowed */
     uint64_t since_us;     /* CLOCK_MONOTONIC */
-    struct origin *origin; /* NULL: not counted by address */
+    struct origin *origin; /* while it is fresh */
     struct http_guarded *prev, *next;
 };
 
@@ -44,32 +42,26 @@ struct http_guard {
 
 /* --- addresses --- */
 
-/* false: not to be counted by address */
-static bool key_of(const struct sockaddr *address, struct origin_key *ret)
+static struct origin_key key_of(const struct sockaddr *address)
 {
     const struct sockaddr_in *v4 = (const void *)address;
     const struct sockaddr_in6 *v6 = (const void *)address;
+    struct origin_key key = { { 0 } };
 
-    *ret = (struct origin_key){ 0 };
     if (address != NULL && address->sa_family == AF_INET) {
-        ret->bytes[10] = ret->bytes[11] = 0xff;
-        memcpy(ret->bytes + 12, &v4->sin_addr, 4);
-        return ntohl(v4->sin_addr.s_addr) >> 24 != 127;
+        key.bytes[10] = key.bytes[11] = 0xff;
+        memcpy(key.bytes + 12, &v4->sin_addr, 4);
+    } else if (address != NULL && address->sa_family == AF_INET6) {
+        memcpy(key.bytes, &v6->sin6_addr, 8);
     }
-    if (address != NULL && address->sa_family == AF_INET6) {
-        memcpy(ret->bytes, &v6->sin6_addr, 8);
-        return !IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-    }
-    return false;
+    return key;
 }
 
 static struct origin *origin_of(struct http_guard *guard, const struct sockaddr *address)
 {
+    struct origin_key key = key_of(address);
     struct origin *origin;
-    struct origin_key key;
 
-    if (!key_of(address, &key))
-        return NULL;
     HASH_FIND(hh, guard->origins, &key, sizeof key, origin);
     if (origin != NULL)
         return origin;
@@ -95,12 +87,11 @@ static void forget(struct http_guard *guard, struct http_guarded *connection)
 {
     struct origin *origin = TAKE_PTR(connection->origin);
 
-    if (!connection->fresh)
+    if (origin == NULL) /* it is not fresh any more */
         return;
-    connection->fresh = false;
     DL_DELETE(guard->list, connection);
     guard->fresh--;
-    if (origin != NULL && --origin->fresh == 0) {
+    if (--origin->fresh == 0) {
         HASH_DEL(guard->origins, origin);
         free(origin);
     }
@@ -114,16 +105,21 @@ static void cut_off(struct http_guard *guard, struct http_guarded *connection)
     (void)shutdown(connection->fd, SHUT_RDWR);
 }
 
-static struct http_guarded *oldest_of(const struct http_guard *guard, const struct origin *origin)
+/* Whoever has most loses first: so a flood displaces itself, and others only when it comes from as
+ * many addresses as there are places. */
+static struct http_guarded *victim(const struct http_guard *guard)
 {
     struct http_guarded *connection;
+    unsigned most = 0;
 
+    for (const struct origin *origin = guard->origins; origin != NULL; origin = origin->hh.next)
+        most = MAX_OF(most, origin->fresh);
     DL_FOREACH(guard->list, connection)
     {
-        if (connection->origin == origin)
+        if (connection->origin->fresh == most)
             return connection;
     }
-    return NULL;
+    return guard->list;
 }
 
 static int on_timer(sd_event_source *source, uint64_t time_us, void *userdata)
@@ -179,17 +175,13 @@ struct http_guarded *http_guard_open(struct http_guard *guard, int fd,
     struct origin *origin = origin_of(guard, address);
 
     connection->fd = fd;
-    connection->fresh = true;
     connection->origin = origin;
     (void)sd_event_now(guard->event, CLOCK_MONOTONIC, &connection->since_us);
-    if (origin != NULL)
-        origin->fresh++; /* before any is cut off: an origin without connections is freed */
+    origin->fresh++; /* before any is cut off: an origin without connections is freed */
     DL_APPEND(guard->list, connection);
     guard->fresh++;
-    if (origin != NULL && origin->fresh > guard->limits.fresh_per_address)
-        cut_off(guard, oldest_of(guard, origin));
-    else if (guard->fresh > guard->limits.fresh)
-        cut_off(guard, guard->list);
+    if (guard->fresh > guard->limits.fresh)
+        cut_off(guard, victim(guard));
     arm(guard);
     return connection;
 }

@@ -4,9 +4,9 @@
  * Shared by http_server.c and http_request.c. A connection is *fresh* until a request of it was let
  * through (http_request_proven). However many come and whatever they do - silence, a header now and
  * then, a body byte by byte - fresh ones hold a bounded part of the server's connections: one too
- * many costs the oldest one its place, first of all among those of the same address, and no fresh
- * one lives longer than its time. So those who have credentials always find room.
- * Tests: tests/unit/test_http_guard.c, tests/integration/160-flood.sh. */
+ * many costs a place, the oldest one's of the address that has most, and no fresh one lives longer
+ * than its time. So those who have credentials always find room.
+ * Tests: tests/unit/test_http_tls.c, tests/integration/160-flood.sh. */
 #pragma once
 
 #include <stdint.h>
@@ -18,9 +18,8 @@ struct http_guard;
 struct http_guarded; /* one connection */
 
 struct http_guard_limits {
-    unsigned fresh;             /* at once */
-    unsigned fresh_per_address; /* of one IPv4 address or IPv6 /64; loopback and Unix: no limit */
-    uint64_t fresh_us;          /* from the connection to the first request that is let through */
+    unsigned fresh;    /* at once */
+    uint64_t fresh_us; /* from the connection to the first request that is let through */
 };
 
 int http_guard_new(sd_event *event, const struct http_guard_limits *limits, struct http_guard **ret,
@@ -28,6 +27,8 @@ int http_guard_new(sd_event *event, const struct http_guard_limits *limits, stru
 
 /* http_guard_free - every connection has to be closed before; accepts NULL, returns NULL */
 struct http_guard *http_guard_free(struct http_guard *guard);
+
+/* An address is an IPv4 address or an IPv6 /64; all Unix sockets together are one. */
 
 /* http_guard_open - a connection came; others may be cut off for it (shutdown: whoever owns the
  * descriptor sees its end and closes it). Never NULL; freed by http_guard_close. */

@@ -29,7 +29,6 @@ enum {
     CLOSING_TURNS = 32,
     TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
     FRESH_SHARE = 4,          /* of the connections, for those without a credential */
-    FRESH_ADDRESS_SHARE = 16,
     FRESH_LEAST = 8,
 };
 
@@ -233,7 +232,6 @@ static int add_guard(struct http_server *server, sd_event *event, struct edl_err
     unsigned most = server->config.max_connections;
     struct http_guard_limits limits = {
         .fresh = MAX_OF(most / FRESH_SHARE, (unsigned)FRESH_LEAST),
-        .fresh_per_address = MAX_OF(most / FRESH_ADDRESS_SHARE, (unsigned)FRESH_LEAST),
         .fresh_us = server->config.fresh_timeout_s * USEC_PER_SEC,
     };
 

@@ -57,7 +57,7 @@ struct http_server_config {
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
     /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at
-     * most, one address a sixteenth, each for so long. 0: no such limits. */
+     * most, each for so long; one too many costs the address that has most. 0: no such limits. */
     unsigned fresh_timeout_s;
     /* PEM; both or none: TLS or plain HTTP. Borrowed. The server's own certificate first. */
     const char *tls_certificates;

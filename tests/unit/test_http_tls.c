@@ -235,7 +235,7 @@ static void test_plain_http_to_tls_and_back(void **state)
 
 /* --- the guard --- */
 
-enum { FRESH = 6, FRESH_EACH = 2 };
+enum { FRESH = 6 };
 
 struct guarded {
     int ours, theirs;
@@ -276,7 +276,7 @@ static void leave(struct http_guard *guard, struct guarded *one)
 
 static struct http_guard *new_guard(sd_event *event, uint64_t fresh_us)
 {
-    const struct http_guard_limits limits = { FRESH, FRESH_EACH, fresh_us };
+    const struct http_guard_limits limits = { FRESH, fresh_us };
     struct http_guard *guard;
     struct edl_error error = { 0 };
 
@@ -284,25 +284,32 @@ static struct http_guard *new_guard(sd_event *event, uint64_t fresh_us)
     return guard;
 }
 
-static void test_one_address_displaces_itself(void **state)
+/* Six have room; whoever has most loses the oldest one first. */
+static void test_a_flood_displaces_itself(void **state)
 {
     static const struct {
         const char *address;
-        bool stays;
+        int displaces; /* which one, in the order in which they came; -1: none */
     } cases[] = {
-        { "10.0.0.1", false }, { "10.0.0.2", true },      { "10.0.0.1", true },
-        { "10.0.0.1", true },  { "2001:db8::1", false },  { "2001:db8::2:1", true },
-        { "::1", true },       { "2001:db8::3:1", true },
+        { "10.0.0.1", -1 },       { "10.0.0.2", -1 }, { "10.0.0.2", -1 },   { "10.0.0.2", -1 },
+        { "10.0.0.2", -1 },       { "10.0.0.3", -1 }, { "10.0.0.2", 1 },    { "10.0.0.2", 2 },
+        { "10.0.0.4", 3 },        { "10.0.0.5", 4 },  { "2001:db8::1", 6 }, /* now one of each */
+        { "2001:db8::2", 10 },                                              /* the same site */
+        { "2001:db8:0:1::1", 0 },
     };
     struct guarded all[ELEMENTS(cases)];
     struct tls *t = *state;
     struct http_guard *guard = new_guard(t->plain->event, USEC_PER_SEC * 60);
+    uint64_t gone = 0; /* a bit each */
 
-    for (size_t i = 0; i < ELEMENTS(cases); i++)
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
         all[i] = come(guard, cases[i].address);
-    for (size_t i = 0; i < ELEMENTS(cases); i++)
-        assert_int_equal(is_cut_off(&all[i]), !cases[i].stays);
-    assert_int_equal(http_guard_cut_off(guard), 2);
+        if (cases[i].displaces >= 0)
+            gone |= UINT64_C(1) << cases[i].displaces;
+        for (size_t k = 0; k <= i; k++)
+            if (is_cut_off(&all[k]) != ((gone >> k & 1) != 0))
+                fail_msg("after %zu came, %zu is wrong", i, k);
+    }
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         leave(guard, &all[i]);
     assert_int_equal(http_guard_fresh(guard), 0);
@@ -367,7 +374,7 @@ int main(void)
         T(test_expired),
         T(test_not_valid_yet),
         T(test_plain_http_to_tls_and_back),
-        T(test_one_address_displaces_itself),
+        T(test_a_flood_displaces_itself),
         T(test_those_with_a_credential_stay),
         T(test_no_fresh_one_grows_old),
     };
