@@ -68,8 +68,7 @@ status() {
 }
 
 logged() { # PATTERN: within a moment
-    local i
-    for i in $(seq 50); do
+    for _ in $(seq 50); do
         grep -q -e "$1" "$work/scheduler.log" && return
         read -r -t 0.1 <>"$work/never" || true
     done
@@ -91,6 +90,30 @@ for reached in "$server" "$plain" "unix:$work/socket"; do
     edl nodes --server "$reached" >/dev/null || fail "$reached does not answer"
 done
 export EDL_SERVER=$server
+
+# who is refused on the Unix socket is known by account
+says 401 curl -sS --fail --unix-socket "$work/socket" -H "Authorization: Bearer $(printf '%064d' 7)" http://localhost/nodes
+logged "denied: GET /nodes with token #.* from uid $(id -u): "
+
+# --- every address of the machine, and a name ---
+
+begin wide "policy" edl-scheduler --state-dir "$work/wide" --listen 0.0.0.0:0 --name cluster.test --name 10.77.0.3
+port=$(sed 's/.*://' "$work/wide/address")
+wide=(--ca "$work/wide/ca.pem" --token-file "$work/wide/admin-token")
+for reached in 10.77.0.1 10.77.0.2 127.0.0.1 localhost; do
+    edl nodes "${wide[@]}" --server "https://$reached:$port" >/dev/null || fail "not good for $reached"
+done
+curl -sS --fail --cacert "$work/wide/ca.pem" --resolve "cluster.test:$port:10.77.0.2" "https://cluster.test:$port/version" ||
+    fail "not good for its name"
+ip addr add 10.77.0.4/32 dev lo # after the certificate was made
+says "for other names" edl nodes "${wide[@]}" --server "https://10.77.0.4:$port"
+edl node add "${wide[@]}" --server "https://127.0.0.1:$port" 2>/dev/null |
+    grep -q -e "^edl-agent --join https://cluster.test:$port --token [0-9a-f]* --ca-pin sha256:[0-9a-f]*\$" || fail "the line has another name"
+end "$pid"
+begin wide "policy" edl-scheduler --state-dir "$work/wide" --listen "0.0.0.0:$port"
+edl nodes "${wide[@]}" --server "https://10.77.0.4:$port" >/dev/null || fail "a restart does not see the new address"
+grep -q "a new server certificate is made: it is not for 10.77.0.4" "$work/wide.log" || fail "nobody tells why"
+end "$pid"
 
 # --- who is believed ---
 
@@ -213,7 +236,7 @@ edl wait again >/dev/null || fail "no job runs after the restart"
 # --- a flood of refusals does not fill the log ---
 
 lines=$(wc -l <"$work/scheduler.log")
-for i in $(seq 300); do echo "url = \"$server/nodes\""; done >"$work/calls"
+seq -f "url = \"$server/nodes?%g\"" 300 >"$work/calls"
 curl -sS --cacert "$work/state/ca.pem" -K "$work/calls" >/dev/null
 [ $(($(wc -l <"$work/scheduler.log") - lines)) -lt 20 ] || fail "a flood of refusals fills the log"
 end "$scheduler"
