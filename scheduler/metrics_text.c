@@ -27,7 +27,7 @@ struct view {
     uint64_t gpus[3]; /* granted, free, withheld */
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille, writable;
-    uint64_t connections, waiting, cut_off, denials;
+    uint64_t connections, waiting, cut_off, denials, certificate_end_s;
     uint64_t file_bytes[2]; /* database, wal */
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
@@ -283,6 +283,9 @@ static const struct row table[] = {
     VIEW("edl_http_waiting", EXPOSE_GAUGE, waiting, SCALE_ONE,
          "Requests that wait for their answer: long polls, and changes before their commit."),
 
+    VIEW("edl_tls_certificate_end_seconds", EXPOSE_GAUGE, certificate_end_s, SCALE_ONE,
+         "When the scheduler's certificate expires, since 1970; 0: it speaks no TLS."),
+
     VIEW("process_cpu_seconds_total", EXPOSE_COUNTER, cpu_us, SCALE_MICRO,
          "CPU time of the scheduler itself."),
     VIEW("process_resident_memory_bytes", EXPOSE_GAUGE, resident_bytes, SCALE_ONE,
@@ -344,6 +347,7 @@ static struct view look(const struct scheduler *scheduler)
         .waiting = listeners_waiting(&scheduler->listeners),
         .cut_off = listeners_cut_off(&scheduler->listeners),
         .denials = scheduler->denials.total,
+        .certificate_end_s = scheduler->listeners.tls.server_end_s,
         .cpu_us = cpu_us(),
         .resident_bytes = resident_bytes(),
         .scheduler_started_us = scheduler->metrics.started_wall_us,

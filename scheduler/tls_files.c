@@ -156,6 +156,8 @@ int tls_files_open(const char *state_dir, const char *const *names, size_t n_nam
     if (r == 0)
         r = open_server(state_dir, &ca, names, n_names, now_s, &files.server, error);
     certificate_pair_clear(&ca);
+    if (r == 0)
+        files.server_end_s = certificate_end_s(files.server.certificate);
     if (r < 0)
         tls_files_clear(&files);
     else

@@ -15,6 +15,7 @@ struct edl_error;
 struct tls_files {
     struct certificate_pair server; /* owned; the chain: the server's, then the authority's */
     char pin[CERTIFICATE_PIN_MAX];  /* of the authority */
+    uint64_t server_end_s;          /* when the server's expires, since 1970 */
 };
 
 /* tls_files_open - reads what is there, makes what is missing

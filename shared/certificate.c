@@ -109,6 +109,19 @@ int certificate_pin(const char *certificate, char *ret, struct edl_error *error)
     return r;
 }
 
+uint64_t certificate_end_s(const char *certificate)
+{
+    gnutls_x509_crt_t list[CHAIN_MAX];
+    int n = read_list(certificate, list, NULL);
+    time_t end;
+
+    if (n < 0)
+        return 0;
+    end = gnutls_x509_crt_get_expiration_time(list[0]);
+    free_list(list, n);
+    return end > 0 ? (uint64_t)end : 0;
+}
+
 int certificate_pin_valid(const char *text, struct edl_error *error)
 {
     size_t prefix = strlen(PIN_PREFIX);

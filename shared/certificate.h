@@ -50,6 +50,10 @@ int certificate_check_server(const struct certificate_pair *server, const char *
 int certificate_check_ca(const struct certificate_pair *ca, uint64_t now_s, uint64_t *ret_left_s,
                          struct edl_error *error);
 
+/* certificate_end_s - when the first certificate of a PEM text expires, since 1970; 0: it cannot be
+ * read */
+uint64_t certificate_end_s(const char *certificate);
+
 /* certificate_pin - of the first certificate of a PEM text; ret holds CERTIFICATE_PIN_MAX */
 int certificate_pin(const char *certificate, char *ret, struct edl_error *error);
 

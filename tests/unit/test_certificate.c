@@ -75,6 +75,8 @@ static void test_server_certificate_is_good_for_its_names_and_time(void **state)
                         "it is not for 10.1.2.4");
     assert_string_equal(fault(&made.server, made.ca.certificate, "example.org", NOW_S),
                         "it is not for example.org");
+    assert_int_equal(certificate_end_s(made.server.certificate), NOW_S + CERTIFICATE_SERVER_S);
+    assert_int_equal(certificate_end_s("nothing"), 0);
     assert_string_equal(fault(&made.server, other.ca.certificate, names[0], NOW_S),
                         "it is not signed by this cluster's authority");
     /* due a year before its end; not before */

@@ -112,6 +112,48 @@ static void test_bad_calls(void **state)
     assert_null(client);
 }
 
+/* What is this machine is told by the spelling: nobody is asked what a name means. */
+static void test_no_token_goes_to_another_machine_in_clear(void **state)
+{
+    static const struct {
+        const char *base;
+        bool refused;
+    } cases[] = {
+        { "http://10.0.0.1:1", true },
+        { "http://example.org:1", true },
+        { "http://127.0.0.1.example.org:1", true },
+        { "http://localhost.example.org:1", true },
+        { "http://[::2]:1", true },
+        { "http://0.0.0.0:1", true },
+        { "http://127.0.0.1:1", false },
+        { "http://127.1.2.3:1", false },
+        { "http://localhost:1", false },
+        { "http://[::1]:1", false },
+        { "https://example.org:1", false },
+        { "unix:/nowhere", false },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct http_call call = { .method = "GET", .path = "/", .bearer_token = "secret" };
+        struct http_async_call *started = NULL;
+        struct http_async *async;
+        struct edl_error error = { 0 };
+        int r;
+
+        assert_int_equal(http_async_new(f->event, cases[i].base, &async, &error), 0);
+        r = http_async_start(async, &call, on_answer, NULL, &started, &error);
+        if (r != (cases[i].refused ? -EINVAL : 0))
+            fail_msg("%s: %d", cases[i].base, r);
+        if (cases[i].refused)
+            assert_non_null(strstr(error.remedy, "https://"));
+        call.bearer_token = NULL; /* without one, anybody may be asked */
+        http_async_cancel(started);
+        assert_int_equal(http_async_start(async, &call, on_answer, NULL, &started, &error), 0);
+        (void)http_async_free(async);
+    }
+}
+
 /* ---- the blocking client needs a thread of its own here ---- */
 
 struct blocking {
@@ -239,6 +281,7 @@ int main(void)
         TEST(test_cancel_and_free, fixture_setup),
         TEST(test_start_from_callback, fixture_setup),
         TEST(test_bad_calls, fixture_setup),
+        TEST(test_no_token_goes_to_another_machine_in_clear, fixture_setup),
         TEST(test_blocking_client, fixture_setup),
         TEST(test_unreachable, fixture_setup),
         TEST(test_blocking_client_unix, fixture_setup_unix),
