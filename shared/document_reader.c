@@ -17,7 +17,7 @@
 #include "shared/parse.h"
 
 #define TEXT_MAX_DEFAULT 4096
-#define KNOWN_MAX 64
+#define KNOWN_MAX 128
 
 size_t document_enter(struct document_reader *reader, const char *key)
 {
@@ -228,7 +228,9 @@ static int read_later(struct document_reader *reader, const struct document_rule
 {
     (void)value, (void)target;
     (void)document_refuse(reader, "%s is not supported by this version", rule->key);
-    (void)edl_error_remedy(reader->error, "remove %s", reader->pointer);
+    (void)edl_error_remedy(reader->error, "remove %s%s%s", reader->pointer,
+                           rule->remedy != NULL ? ": " : "",
+                           rule->remedy != NULL ? rule->remedy : "");
     return EDL_EBADSPEC;
 }
 
@@ -243,40 +245,72 @@ static int (*const readers[])(struct document_reader *reader, const struct docum
     [DOCUMENT_LATER] = read_later,
 };
 
+/* What the remedy of an unknown key can name. */
+struct known_keys {
+    const char *keys[KNOWN_MAX];
+    size_t n;
+    char list[200]; /* of those that have an effect */
+};
+
+static void add_known(struct known_keys *known, const struct document_rule *rules, size_t n_rules)
+{
+    for (size_t i = 0; i < n_rules && known->n < KNOWN_MAX; i++) {
+        size_t used = strlen(known->list);
+
+        if (rules[i].kind == DOCUMENT_MORE) {
+            add_known(known, rules[i].more->rules, rules[i].more->n);
+            continue;
+        }
+        known->keys[known->n++] = rules[i].key;
+        if (rules[i].kind != DOCUMENT_IGNORED && rules[i].kind != DOCUMENT_LATER)
+            (void)snprintf(known->list + used, sizeof known->list - used, "%s%s",
+                           used > 0 ? ", " : "", rules[i].key);
+    }
+}
+
 static int unknown_key(struct document_reader *reader, const char *key,
                        const struct document_rule *rules, size_t n_rules)
 {
-    const char *known[KNOWN_MAX], *nearest;
-    char list[200] = "";
-    size_t n = 0;
+    struct known_keys known = { .n = 0 };
+    const char *nearest;
 
-    for (; n < n_rules && n < KNOWN_MAX; n++) {
-        size_t used = strlen(list);
-
-        known[n] = rules[n].key;
-        if (rules[n].kind != DOCUMENT_IGNORED && rules[n].kind != DOCUMENT_LATER)
-            (void)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", known[n]);
-    }
-    nearest = nearest_word(key, known, n);
+    add_known(&known, rules, n_rules);
+    nearest = nearest_word(key, known.keys, known.n);
     (void)document_refuse(reader, "unknown key \"%.60s\"", key);
     if (nearest != NULL)
         (void)edl_error_remedy(reader->error, "did you mean \"%s\"?", nearest);
     else
-        (void)edl_error_remedy(reader->error, "known here: %s", list);
+        (void)edl_error_remedy(reader->error, "known here: %s", known.list);
     return EDL_EBADSPEC;
+}
+
+/* The rule of that key, or NULL. */
+static const struct document_rule *find_rule(const char *key, const struct document_rule *rules,
+                                             size_t n_rules)
+{
+    for (size_t i = 0; i < n_rules; i++) {
+        const struct document_rule *rule = &rules[i];
+
+        if (rule->kind == DOCUMENT_MORE)
+            rule = find_rule(key, rule->more->rules, rule->more->n);
+        else if (!streq(rule->key, key))
+            rule = NULL;
+        if (rule != NULL)
+            return rule;
+    }
+    return NULL;
 }
 
 static int read_key(struct document_reader *reader, const char *key, const json_t *value,
                     const struct document_rule *rules, size_t n_rules, void *target)
 {
-    for (size_t i = 0; i < n_rules; i++) {
-        if (!streq(rules[i].key, key))
-            continue;
-        if (json_is_null(value) && rules[i].kind != DOCUMENT_IGNORED)
-            return 0;
-        return readers[rules[i].kind](reader, &rules[i], value, (char *)target + rules[i].offset);
-    }
-    return unknown_key(reader, key, rules, n_rules);
+    const struct document_rule *rule = find_rule(key, rules, n_rules);
+
+    if (rule == NULL)
+        return unknown_key(reader, key, rules, n_rules);
+    if (json_is_null(value) && rule->kind != DOCUMENT_IGNORED)
+        return 0;
+    return readers[rule->kind](reader, rule, value, (char *)target + rule->offset);
 }
 
 int document_read(struct document_reader *reader, const json_t *object,

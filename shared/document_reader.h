@@ -28,6 +28,13 @@ enum document_kind {
     DOCUMENT_CALL,    /* an object or array read by call(reader, key, value, target) */
     DOCUMENT_IGNORED, /* accepted and listed */
     DOCUMENT_LATER,   /* an error: known, not supported by this version */
+    DOCUMENT_MORE,    /* no key of its own: the rules of `more` belong to this table as well */
+};
+
+/* Rules that several tables share. */
+struct document_table {
+    const struct document_rule *rules;
+    size_t n;
 };
 
 struct document_rule {
@@ -35,9 +42,10 @@ struct document_rule {
     enum document_kind kind;
     size_t offset;
     int64_t min, max;
-    const char *remedy; /* of an integer above max; may be NULL */
+    const char *remedy; /* of an integer above max, of what is not supported; may be NULL */
     const struct document_rule *nested;
     size_t n_nested;
+    const struct document_table *more;
     int (*call)(struct document_reader *reader, const char *key, const json_t *value, void *target);
 };
 

@@ -2,9 +2,9 @@
 /* job_document.c - TrainingJob documents (JSON or YAML) to job_spec
  *
  * Two steps: the tables below read the document into a job_draft that only borrows, then finish_job
- * applies the defaults and the rules that concern more than one key. Two shapes share the tables:
- * upstream's {apiVersion, kind, metadata, spec} and the flat one, where `name` and the spec's keys
- * stand at the top. */
+ * applies the defaults and the rules that concern more than one key. Three shapes share the tables:
+ * upstream's {apiVersion, kind, metadata, spec}, the flat one, where `name` and the spec's keys
+ * stand at the top, and the flat one of older submissions (job_document_submit.c). */
 #include "shared/job_document.h"
 
 #include <errno.h>
@@ -27,11 +27,19 @@
 #define RESTARTS_FAULT_TOLERANT 10
 #define AT(field) offsetof(struct job_draft, field)
 
+static int read_master(struct document_reader *reader, const char *key, const json_t *value,
+                       void *target);
+
 static const struct document_rule metadata_rules[] = {
     { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
     { .key = "namespace", .kind = DOCUMENT_IGNORED },
     { .key = "labels", .kind = DOCUMENT_IGNORED },
     { .key = "annotations", .kind = DOCUMENT_IGNORED },
+    { .key = "creationTimestamp", .kind = DOCUMENT_IGNORED }, /* these as kubectl writes them */
+    { .key = "generation", .kind = DOCUMENT_IGNORED },
+    { .key = "resourceVersion", .kind = DOCUMENT_IGNORED },
+    { .key = "selfLink", .kind = DOCUMENT_IGNORED },
+    { .key = "uid", .kind = DOCUMENT_IGNORED },
 };
 
 static const struct document_rule restart_rules[] = {
@@ -42,12 +50,28 @@ static const struct document_rule restart_rules[] = {
       .max = BACKOFF_MAX_US },
 };
 
-/* `name` is first, so that the wrapped shape, whose name is in metadata, can leave it out */
-static const struct document_rule spec_rules[] = {
-    { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
-    { .key = "trainer", .kind = DOCUMENT_CALL, .call = role_draft_read },
-    { .key = "pserver", .kind = DOCUMENT_CALL, .call = role_draft_read },
-    { .key = "roles", .kind = DOCUMENT_CALL, .call = role_draft_read_list },
+static const struct document_rule container_rules[] = {
+    { .key = "image", .kind = DOCUMENT_IGNORED },
+    { .key = "imagePullPolicy", .kind = DOCUMENT_IGNORED },
+    { .key = "imagePullSecrets", .kind = DOCUMENT_IGNORED },
+    { .key = "volumes", .kind = DOCUMENT_IGNORED },
+    { .key = "VolumeMounts", .kind = DOCUMENT_IGNORED }, /* upstream's key really is this one */
+    { .key = "volumeMounts", .kind = DOCUMENT_IGNORED },
+    { .key = "nfsmount", .kind = DOCUMENT_IGNORED },
+    { .key = "nfs", .kind = DOCUMENT_IGNORED },
+    { .key = "hostNetwork", .kind = DOCUMENT_IGNORED },
+    { .key = "HostNetwork", .kind = DOCUMENT_IGNORED }, /* its tag is misspelt upstream */
+    { .key = "host_network", .kind = DOCUMENT_IGNORED },
+    { .key = "tolerations", .kind = DOCUMENT_IGNORED },
+    { .key = "affinity", .kind = DOCUMENT_IGNORED },
+    { .key = "restartPolicy", .kind = DOCUMENT_IGNORED },
+    { .key = "securityContext", .kind = DOCUMENT_IGNORED },
+    { .key = "serviceAccountName", .kind = DOCUMENT_IGNORED },
+};
+
+const struct document_table container_keys = { container_rules, ELEMENTS(container_rules) };
+
+static const struct document_rule common_rules[] = {
     { .key = "fault_tolerant", .kind = DOCUMENT_BOOLEAN, .offset = AT(fault_tolerant) },
     { .key = "passes", .kind = DOCUMENT_INTEGER, .offset = AT(passes), .min = 1, .max = 1000000 },
     { .key = "port", .kind = DOCUMENT_INTEGER, .offset = AT(port), .min = 1, .max = 65535 },
@@ -69,26 +93,44 @@ static const struct document_rule spec_rules[] = {
       .nested = restart_rules,
       .n_nested = ELEMENTS(restart_rules) },
     { .key = "dataset", .kind = DOCUMENT_TEXT, .offset = AT(dataset) },
-    { .key = "user", .kind = DOCUMENT_IGNORED },
-    { .key = "master", .kind = DOCUMENT_IGNORED }, /* the scheduler is the master */
-    { .key = "image", .kind = DOCUMENT_IGNORED },
-    { .key = "imagePullPolicy", .kind = DOCUMENT_IGNORED },
-    { .key = "imagePullSecrets", .kind = DOCUMENT_IGNORED },
-    { .key = "volumes", .kind = DOCUMENT_IGNORED },
-    { .key = "VolumeMounts", .kind = DOCUMENT_IGNORED },
-    { .key = "volumeMounts", .kind = DOCUMENT_IGNORED },
-    { .key = "nfsmount", .kind = DOCUMENT_IGNORED },
-    { .key = "nfs", .kind = DOCUMENT_IGNORED },
-    { .key = "hostNetwork", .kind = DOCUMENT_IGNORED },
-    { .key = "host_network", .kind = DOCUMENT_IGNORED },
-    { .key = "nodeSelector", .kind = DOCUMENT_IGNORED },
-    { .key = "tolerations", .kind = DOCUMENT_IGNORED },
+    { .key = "on_disconnect", .kind = DOCUMENT_TEXT, .offset = AT(on_disconnect) },
+    { .key = "nodeSelector", .kind = DOCUMENT_IGNORED }, /* in a role it counts */
+    { .key = "user",
+      .kind = DOCUMENT_LATER,
+      .remedy = "processes run under the account of their node's agent" },
     { .key = "deadline", .kind = DOCUMENT_LATER },
     { .key = "after", .kind = DOCUMENT_LATER },
-    { .key = "on_disconnect", .kind = DOCUMENT_LATER },
-    { .key = "checkpoint", .kind = DOCUMENT_LATER },
-    { .key = "teacher", .kind = DOCUMENT_LATER },
+    { .key = "checkpoint",
+      .kind = DOCUMENT_LATER,
+      .remedy = "what a trainer keeps it has to write and to find again itself" },
+    { .key = "teacher",
+      .kind = DOCUMENT_LATER,
+      .remedy = "a role of any name can serve the others, GET /jobs/{job}/hosts finds it" },
     { .key = "array", .kind = DOCUMENT_LATER },
+    { .kind = DOCUMENT_MORE, .more = &container_keys },
+};
+
+const struct document_table common_keys = { common_rules, ELEMENTS(common_rules) };
+
+/* `name` is first, so that the wrapped shape, whose name is in metadata, can leave it out */
+static const struct document_rule spec_rules[] = {
+    { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
+    { .key = "trainer", .kind = DOCUMENT_CALL, .call = role_draft_read },
+    { .key = "pserver", .kind = DOCUMENT_CALL, .call = role_draft_read },
+    { .key = "roles", .kind = DOCUMENT_CALL, .call = role_draft_read_list },
+    { .key = "master", .kind = DOCUMENT_CALL, .call = read_master },
+    { .kind = DOCUMENT_MORE, .more = &common_keys },
+};
+
+static const struct document_rule master_rules[] = {
+    { .key = "etcd-endpoint", .kind = DOCUMENT_IGNORED },
+    { .key = "resources", .kind = DOCUMENT_IGNORED },
+    { .key = "entrypoint", .kind = DOCUMENT_IGNORED },
+    { .key = "workspace", .kind = DOCUMENT_IGNORED },
+    { .key = "min-instance", .kind = DOCUMENT_IGNORED },
+    { .key = "max-instance", .kind = DOCUMENT_IGNORED },
+    { .key = "replicaSpec", .kind = DOCUMENT_IGNORED },
+    { .kind = DOCUMENT_MORE, .more = &container_keys },
 };
 
 static const struct document_rule top_rules[] = {
@@ -101,6 +143,22 @@ static const struct document_rule top_rules[] = {
     { .key = "spec", .kind = DOCUMENT_OBJECT, .offset = AT(spec) },
     { .key = "status", .kind = DOCUMENT_IGNORED },
 };
+
+/* The scheduler is the master: the whole of it is ignored, which is said once; a key that upstream
+ * does not know is refused there as well. */
+static int read_master(struct document_reader *reader, const char *key, const json_t *value,
+                       void *target)
+{
+    json_t *ignored = reader->ignored;
+    int r;
+
+    (void)key;
+    document_ignore(reader, NULL);
+    reader->ignored = NULL;
+    r = document_read(reader, value, master_rules, ELEMENTS(master_rules), target);
+    reader->ignored = ignored;
+    return r;
+}
 
 static int parse_json(const char *text, size_t size, json_t **ret, struct edl_error *error)
 {
@@ -142,6 +200,7 @@ static void draft_init(struct job_draft *draft)
 {
     *draft = (struct job_draft){
         .pointer = "",
+        .env_key = "env",
         .priority = 0,
         .passes = -1,
         .port = 7164,
@@ -151,6 +210,15 @@ static void draft_init(struct job_draft *draft)
         .grace = 30 * USEC_PER_SEC,
         .restart_backoff = USEC_PER_SEC,
         .fault_tolerant = 0,
+        .submit = { .parallelism = -1,
+                    .min = -1,
+                    .max = -1,
+                    .pservers = -1,
+                    .gpus = -1,
+                    .cpu = DRAFT_ABSENT,
+                    .memory = DRAFT_ABSENT,
+                    .pserver_cpu = DRAFT_ABSENT,
+                    .pserver_memory = DRAFT_ABSENT },
     };
 }
 
@@ -183,6 +251,8 @@ static int read_document(struct document_reader *reader, const json_t *document,
 
     for (size_t i = 0; i < ELEMENTS(wrapped_keys); i++)
         wrapped |= json_object_get(document, wrapped_keys[i]) != NULL;
+    if (!wrapped && submit_draft_matches(document))
+        return submit_draft_read(reader, document, draft);
     if (!wrapped)
         return document_read(reader, document, spec_rules, ELEMENTS(spec_rules), draft);
     r = document_read(reader, document, top_rules, ELEMENTS(top_rules), draft);
@@ -309,9 +379,10 @@ static int finish_env(struct document_reader *reader, const struct job_draft *dr
     json_t *value;
 
     if (json_object_size(draft->env) > ENV_MAX)
-        return refuse_at(reader, draft, "env", "more than 512 variables");
+        return refuse_at(reader, draft, draft->env_key, "more than 512 variables");
     spec->env = xcalloc(json_object_size(draft->env), sizeof *spec->env);
-    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/env", draft->pointer);
+    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/%s", draft->pointer,
+                   draft->env_key);
     json_object_foreach((json_t *)(uintptr_t)draft->env, name, value)
     {
         size_t length = document_enter(reader, name);
@@ -352,12 +423,29 @@ static int finish_roles(struct document_reader *reader, const struct job_draft *
     return 0;
 }
 
+/* A node that is cut off stops its processes before they are granted elsewhere. To keep them the
+ * agents would have to be asked before a replacement starts, which they cannot be. */
+static int finish_disconnect(struct document_reader *reader, const struct job_draft *draft,
+                             struct job_spec *spec)
+{
+    (void)spec;
+    if (draft->on_disconnect == NULL || streq(draft->on_disconnect, "stop"))
+        return 0;
+    (void)refuse_at(reader, draft, "on_disconnect",
+                    streq(draft->on_disconnect, "keep") ? "keep is not supported by this version"
+                                                        : "stop or keep is expected");
+    (void)edl_error_remedy(reader->error,
+                           "write stop, or leave it out: a node that is cut off stops its "
+                           "processes before they are started elsewhere");
+    return EDL_EBADSPEC;
+}
+
 static int finish_job(struct document_reader *reader, const struct job_draft *draft,
                       struct job_spec *spec)
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name, finish_mode, finish_passes, finish_env, finish_roles,
+        finish_name, finish_mode, finish_passes, finish_env, finish_disconnect, finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_document.h - TrainingJob documents (JSON or YAML) to job_spec and back
  *
- * Accepts upstream's TrainingJob shape (apiVersion, kind, metadata, spec{trainer, pserver, master})
- * and the keys added since. An unknown key is an error that names its path and the nearest known
- * key; keys that make no sense without containers are collected in `ignored`. */
+ * Accepts upstream's TrainingJob shape (apiVersion, kind, metadata, spec{trainer, pserver,
+ * master}), the flat one of its older submissions (job_package, parallelism, ...), and the keys
+ * added since. An unknown key is an error that names its path and the nearest known key; keys that
+ * make no sense without containers are collected in `ignored`. */
 #pragma once
 
 #include <jansson.h>

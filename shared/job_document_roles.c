@@ -68,6 +68,9 @@ static const struct document_rule resource_rules[] = {
         .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector_kubernetes)          \
     }
 
+static const struct role_keys upstream_keys = { "entrypoint", "min-instance", "max-instance" };
+static const struct role_keys listed_keys = { "entrypoint", "min", "max" };
+
 static const struct document_rule upstream_rules[] = {
     COMMAND_KEYS,
     { .key = "min-instance",
@@ -90,6 +93,8 @@ static const struct document_rule upstream_rules[] = {
       .min = 1,
       .max = PASSES_MAX },
     { .key = "etcd-endpoint", .kind = DOCUMENT_IGNORED },
+    { .key = "replicaSpec", .kind = DOCUMENT_IGNORED },
+    { .kind = DOCUMENT_MORE, .more = &container_keys },
 };
 
 static const struct document_rule listed_rules[] = {
@@ -111,10 +116,8 @@ static const struct document_rule listed_rules[] = {
     { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = PORTS_MAX },
 };
 
-/* add_role - the next free draft with everything absent; NULL (error set) when there are too many
- */
-static struct role_draft *add_role(struct document_reader *reader, struct job_draft *job,
-                                   const char *name)
+struct role_draft *role_draft_add(struct document_reader *reader, struct job_draft *job,
+                                  const char *name, const struct role_keys *keys)
 {
     struct role_draft *role = &job->roles[job->n_roles];
 
@@ -124,6 +127,7 @@ static struct role_draft *add_role(struct document_reader *reader, struct job_dr
     }
     *role = (struct role_draft){
         .name = name,
+        .keys = keys,
         .min = -1,
         .max = -1,
         .gpus = -1,
@@ -173,7 +177,7 @@ int role_draft_read(struct document_reader *reader, const char *key, const json_
                     void *target)
 {
     struct job_draft *job = target;
-    struct role_draft *role = add_role(reader, job, key);
+    struct role_draft *role = role_draft_add(reader, job, key, &upstream_keys);
     int r;
 
     if (role == NULL)
@@ -194,12 +198,11 @@ int role_draft_read_list(struct document_reader *reader, const char *key, const 
         return document_expected(reader, "an array", value);
     for (size_t i = 0; i < json_array_size(value); i++) {
         size_t length = document_enter_index(reader, i);
-        struct role_draft *role = add_role(reader, job, NULL);
+        struct role_draft *role = role_draft_add(reader, job, NULL, &listed_keys);
         int r;
 
         if (role == NULL)
             return EDL_EBADSPEC;
-        role->listed = true;
         r = document_read(reader, json_array_get(value, i), listed_rules, ELEMENTS(listed_rules),
                           role);
         if (r < 0)
@@ -257,8 +260,9 @@ static int finish_argv(struct document_reader *reader, const struct role_draft *
     if (draft->command != NULL)
         return finish_command(reader, draft, role);
     if (!entrypoint && !streq(draft->name, "pserver")) {
-        (void)refuse_key(reader, draft, "entrypoint", "the command to run is missing");
-        (void)edl_error_remedy(reader->error, "add entrypoint: \"COMMAND\" to %s", draft->pointer);
+        (void)refuse_key(reader, draft, draft->keys->entrypoint, "the command to run is missing");
+        (void)edl_error_remedy(reader->error, "add %s: \"COMMAND\"%s%s", draft->keys->entrypoint,
+                               draft->pointer[0] != '\0' ? " to " : "", draft->pointer);
         return EDL_EBADSPEC;
     }
     role->argv = xcalloc(4, sizeof *role->argv);
@@ -275,8 +279,8 @@ static int finish_argv(struct document_reader *reader, const struct role_draft *
 static int finish_instances(struct document_reader *reader, const struct role_draft *draft,
                             bool fault_tolerant, struct role_spec *role)
 {
-    const char *min_key = draft->listed ? "min" : "min-instance";
-    const char *max_key = draft->listed ? "max" : "max-instance";
+    const char *min_key = draft->keys->min;
+    const char *max_key = draft->keys->max;
 
     role->min = draft->min > 0 ? (uint32_t)draft->min : 1;
     role->max = draft->max > 0 ? (uint32_t)draft->max : role->min;

@@ -10,16 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/document_reader.h"
 #include "shared/job_spec.h"
-
-struct document_reader;
 
 #define DRAFT_ABSENT UINT64_MAX
 
+/* What a role's keys are called where it stands. */
+struct role_keys {
+    const char *entrypoint, *min, *max;
+};
+
 struct role_draft {
     const char *name;
-    char pointer[96]; /* "/spec/trainer" or "/roles/0" */
-    bool listed; /* from `roles`: its keys are min and max, not min-instance and max-instance */
+    char pointer[96]; /* "/spec/trainer" or "/roles/0"; "" when its keys stand at the top */
+    const struct role_keys *keys;
     const char *entrypoint, *workspace;
     const json_t *command;
     const json_t *selector, *selector_kubernetes; /* node-selector, nodeSelector */
@@ -27,16 +31,37 @@ struct role_draft {
     uint64_t cpu, cpu_limit, memory, memory_limit;
 };
 
+/* The keys of an older submission that are not the spec's own. */
+struct submit_draft {
+    const char *entry, *package;
+    const json_t *envs;
+    int64_t parallelism, min, max, pservers, gpus;
+    uint64_t cpu, memory, pserver_cpu, pserver_memory;
+};
+
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
-    const char *api_version, *kind, *name, *mode, *dataset;
+    const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
     uint64_t grace, restart_backoff;
     int fault_tolerant;
+    const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;
+    struct submit_draft submit;
     struct role_draft roles[JOB_ROLES_MAX];
     size_t n_roles;
 };
+
+/* what only containers need: accepted wherever upstream has it, and listed as ignored */
+extern const struct document_table container_keys;
+
+/* the keys of a job that are the same in every shape; they read into a job_draft */
+extern const struct document_table common_keys;
+
+/* role_draft_add - the next free role with everything absent; NULL (error set) when there are too
+ * many */
+struct role_draft *role_draft_add(struct document_reader *reader, struct job_draft *job,
+                                  const char *name, const struct role_keys *keys);
 
 /* role_draft_read - `trainer: {...}` or `pserver: {...}`; target is the job_draft */
 int role_draft_read(struct document_reader *reader, const char *key, const json_t *value,
@@ -45,6 +70,13 @@ int role_draft_read(struct document_reader *reader, const char *key, const json_
 /* role_draft_read_list - `roles: [...]` */
 int role_draft_read_list(struct document_reader *reader, const char *key, const json_t *value,
                          void *target);
+
+/* submit_draft_matches - whether the document is an older submission, by its keys */
+bool submit_draft_matches(const json_t *document);
+
+/* submit_draft_read - one, into the job's draft and its roles */
+int submit_draft_read(struct document_reader *reader, const json_t *document,
+                      struct job_draft *draft);
 
 /* role_draft_finish - defaults and rules of one role; *role is zeroed before and owned by a
  * job_spec */

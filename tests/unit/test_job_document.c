@@ -158,7 +158,7 @@ static void test_everything(void **state)
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
         "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
         "spec:\n"
-        "  mode: pserver\n  priority: -5\n  user: somebody\n  grace: 1500001us\n  passes: 3\n"
+        "  mode: pserver\n  priority: -5\n  on_disconnect: stop\n  grace: 1500001us\n  passes: 3\n"
         "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
         "  hostNetwork: true\n  VolumeMounts:\n  master: {resources: {limits: {cpu: 1}}}\n"
         "  fault_tolerant: true\n"
@@ -175,11 +175,10 @@ static void test_everything(void **state)
     const struct role_spec *trainer = &spec->roles[1];
 
     (void)state;
-    assert_string_equal(ignored,
-                        "/metadata/namespace /metadata/labels /spec/user /spec/hostNetwork "
-                        "/spec/VolumeMounts /spec/master /spec/trainer/etcd-endpoint "
-                        "/spec/nodeSelector "
-                        "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
+    assert_string_equal(ignored, "/metadata/namespace /metadata/labels /spec/hostNetwork "
+                                 "/spec/VolumeMounts /spec/master /spec/trainer/etcd-endpoint "
+                                 "/spec/nodeSelector "
+                                 "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
     assert_int_equal(spec->priority, -5);
     assert_int_equal(spec->grace_us, 1500001);
     assert_int_equal(spec->restart_max, 4);
@@ -208,12 +207,106 @@ static void test_everything(void **state)
     (void)job_spec_free(spec);
 }
 
+/* The shape of the older submissions, as its Python module sent it. */
+static void test_older_submission(void **state)
+{
+    static const char text[] =
+        "{\"name\":\"paddle-cluster-job\",\"job_package\":\"/pfs/job\",\"parallelism\":4,\"cpu\":1,"
+        "\"gpu\":1,\"memory\":\"1Gi\",\"pservers\":2,\"pscpu\":\"500m\",\"psmemory\":\"2Gi\","
+        "\"topology\":\"conf.py\",\"entry\":\"python train.py\",\"dc\":\"meiyan\",\"image\":\"x\","
+        "\"passes\":3,\"volumes\":[],\"registry_secret\":null,\"envs\":{\"A\":\"b\"},"
+        "\"etcd_image\":\"etcd\",\"min_instance\":1,\"max_instance\":1,\"priority\":7}";
+    char ignored[512];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+    const struct role_spec *pserver = &spec->roles[0];
+    const struct role_spec *trainer = &spec->roles[1];
+
+    (void)state;
+    assert_string_equal(ignored, "/topology /dc /image /volumes /registry_secret /etcd_image "
+                                 "/min_instance /max_instance");
+    assert_int_equal(spec->mode, JOB_MODE_PSERVER);
+    assert_int_equal(spec->priority, 7);
+    assert_int_equal(spec->passes, 3);
+    assert_false(spec->fault_tolerant);
+    assert_string_equal(spec->env[0].value, "b");
+    assert_int_equal(trainer->min, 4);
+    assert_int_equal(trainer->max, 4);
+    assert_int_equal(trainer->gpus, 1);
+    assert_int_equal(trainer->cpu_millicores, 1000);
+    assert_int_equal(trainer->memory_bytes, UINT64_C(1) << 30);
+    assert_string_equal(trainer->workspace, "/pfs/job");
+    assert_string_equal(trainer->argv[2], "python train.py");
+    assert_int_equal(pserver->min, 2);
+    assert_int_equal(pserver->cpu_millicores, 500);
+    assert_int_equal(pserver->memory_bytes, UINT64_C(2) << 30);
+    assert_string_equal(pserver->argv[0], "edl-pserver");
+    check_round_trip(spec);
+    (void)job_spec_free(spec);
+}
+
+/* Sizes of older submissions: what is left out, and what counts. */
+static void test_older_sizes(void **state)
+{
+    static const struct {
+        const char *keys, *ignored;
+        uint32_t min, max, pservers;
+    } rows[] = {
+        { "\"parallelism\":3", "", 3, 3, 3 }, /* pservers default to parallelism */
+        { "\"parallelism\":3,\"pservers\":0", "", 3, 3, 0 },
+        { "\"min_instance\":2,\"max_instance\":5,\"fault_tolerant\":true", "", 2, 5, 2 },
+        { "\"parallelism\":3,\"min_instance\":2,\"max_instance\":5,\"faulttolerant\":true",
+          "/parallelism", 2, 5, 3 },
+        { "\"min_instance\":2", "", 2, 2, 2 },
+        { "\"pservers\":1", "", 1, 1, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char text[256];
+        char ignored[128];
+        struct job_spec *spec;
+        int pserver;
+
+        (void)snprintf(text, sizeof text, "{\"name\":\"a\",\"entry\":\"x\",%s}", rows[i].keys);
+        spec = read_good(text, ignored, sizeof ignored);
+        pserver = job_spec_role(spec, "pserver");
+        assert_string_equal(ignored, rows[i].ignored);
+        assert_int_equal(spec->roles[job_spec_role(spec, "trainer")].min, rows[i].min);
+        assert_int_equal(spec->roles[job_spec_role(spec, "trainer")].max, rows[i].max);
+        assert_int_equal(pserver >= 0 ? spec->roles[pserver].min : 0, rows[i].pservers);
+        (void)job_spec_free(spec);
+    }
+}
+
+/* What only containers need is said wherever it stands; master is said once, as a whole. */
+static void test_container_keys(void **state)
+{
+    static const char text[] =
+        "metadata: {name: a, uid: x, annotations: {}}\n"
+        "spec:\n  image: i\n  imagePullSecrets: [{name: s}]\n  volumes: []\n  hostNetwork: true\n"
+        "  affinity: {}\n"
+        "  trainer: {entrypoint: x, image: i, volumeMounts: [], replicaSpec: {}}\n"
+        "  pserver: {imagePullPolicy: Always, host_network: true}\n"
+        "  master: {image: i, etcd-endpoint: e, resources: {limits: {cpu: 1}}}\n";
+    char ignored[512];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+
+    (void)state;
+    assert_string_equal(ignored,
+                        "/metadata/uid /metadata/annotations /spec/image /spec/imagePullSecrets "
+                        "/spec/volumes /spec/hostNetwork /spec/affinity /spec/trainer/image "
+                        "/spec/trainer/volumeMounts /spec/trainer/replicaSpec "
+                        "/spec/pserver/imagePullPolicy /spec/pserver/host_network /spec/master");
+    (void)job_spec_free(spec);
+}
+
 struct refusal {
     const char *json, *pointer, *text, *remedy; /* text and remedy: part of it */
 };
 
 #define TRAINER(keys) "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"trainer\":{" keys "}}}"
 #define SPEC(keys) "{\"metadata\":{\"name\":\"a\"},\"spec\":{" keys "}}"
+#define OLDER(keys) "{\"name\":\"a\",\"parallelism\":2," keys "}"
 #define FLAT(keys) "{\"name\":\"a\"," keys "}"
 
 static const struct refusal refusals[] = {
@@ -332,6 +425,30 @@ static const struct refusal refusals[] = {
            "\"role\":\"e\"},"
            "{\"role\":\"f\"},{\"role\":\"g\"},{\"role\":\"h\"},{\"role\":\"i\"}]"),
       "/roles/8", "at most 8 roles", "" },
+    /* older submissions: pointers name their own keys */
+    { OLDER("\"cpu\":1"), "/entry", "command to run is missing", "add entry: \"COMMAND\"" },
+    { OLDER("\"entry\":\"x\",\"min_instance\":1,\"max_instance\":2"), "/max_instance",
+      "fault_tolerant is disabled", "fault_tolerant: true" },
+    { OLDER("\"entry\":\"x\",\"min_instance\":3,\"max_instance\":2"), "/max_instance",
+      "min_instance is 3 but max_instance is 2", "at least 3" },
+    { OLDER("\"paralelism\":1"), "/paralelism", "unknown key", "\"parallelism\"" },
+    { OLDER("\"psmemory\":\"much\""), "/psmemory", "amount of memory", "" },
+    { OLDER("\"pservers\":-1"), "/pservers", "from 0 to 1024", "" },
+    { OLDER("\"entry\":\"x\",\"env\":{},\"envs\":{}"), "/envs", "both given", "" },
+    { OLDER("\"entry\":\"x\",\"envs\":{\"A\":1}"), "/envs/A", "text is expected", "quotes" },
+    { OLDER("\"entry\":\"x\",\"trainer\":{}"), "/parallelism", "unknown key", "" },
+    /* keys that are known and not carried out */
+    { SPEC("\"user\":\"a\""), "/spec/user", "user is not supported by this version",
+      "account of their node's agent" },
+    { SPEC("\"checkpoint\":{}"), "/spec/checkpoint", "not supported", "remove /spec/checkpoint" },
+    { SPEC("\"teacher\":{}"), "/spec/teacher", "not supported", "remove /spec/teacher" },
+    { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"keep\",\"env\":{"), "/spec/on_disconnect",
+      "keep is not supported", "write stop" },
+    { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"kepe\",\"env\":{"), "/spec/on_disconnect",
+      "stop or keep is expected", "write stop" },
+    { SPEC("\"master\":{\"imagee\":1}"), "/spec/master/imagee", "unknown key", "\"image\"" },
+    { SPEC("\"pserver\":{\"imagePullSecret\":1}"), "/spec/pserver/imagePullSecret", "unknown key",
+      "\"imagePullSecrets\"" },
     /* env */
     { SPEC("\"trainer\":{\"entrypoint\":\"x\"},\"env\":{\"A=B\":\"x\"}"), "/spec/env/A=B",
       "cannot name a variable", "" },
@@ -426,10 +543,11 @@ static void test_long_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),    cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_everything), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_parse),      cmocka_unit_test(test_built_document),
-        cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_example),     cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_everything),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_parse),       cmocka_unit_test(test_built_document),
+        cmocka_unit_test(test_long_key),    cmocka_unit_test(test_older_submission),
+        cmocka_unit_test(test_older_sizes), cmocka_unit_test(test_container_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
