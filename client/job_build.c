@@ -87,6 +87,17 @@ static int add_env(json_t *spec, const struct option_list *list, struct edl_erro
     return 0;
 }
 
+static int add_after(json_t *spec, const struct option_list *list, struct edl_error *error)
+{
+    json_t *after = json_array();
+
+    (void)json_object_set_new(spec, "after", after);
+    for (size_t i = 0; i < list->n; i++)
+        if (json_array_append_new(after, json_string(list->values[i])) == -1)
+            return edl_error_set(error, -EINVAL, "--after: the name is not UTF-8");
+    return 0;
+}
+
 static int add_command(json_t *role, const struct job_build *build, struct edl_error *error)
 {
     json_t *command = json_array();
@@ -136,8 +147,13 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
     if (build->dataset != NULL)
         (void)json_object_set_new(spec, "dataset", json_string(build->dataset));
 
+    if (build->deadline != NULL)
+        (void)json_object_set_new(spec, "deadline", json_string(build->deadline));
+
     int r = add_command(role, build, error);
 
+    if (r == 0 && build->after != NULL && build->after->n > 0)
+        r = add_after(spec, build->after, error);
     if (r == 0 && build->env != NULL && build->env->n > 0)
         r = add_env(spec, build->env, error);
     return r;

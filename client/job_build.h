@@ -17,6 +17,8 @@ struct job_build {
     uint64_t max;          /* 0 = min */
     uint64_t cpu_millicores, memory_bytes, gpus, passes; /* 0 = the scheduler's default */
     const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
+    const struct option_list *after;                     /* jobs, may be NULL */
+    const char *deadline;                                /* or NULL */
     char **argv;
     size_t argc; /* >= 1 */
 };

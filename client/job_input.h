@@ -15,9 +15,9 @@ struct edl_error;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset;
+    const char *name, *workspace, *dataset, *deadline;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
-    struct option_list env;
+    struct option_list env, after;
 };
 
 /* What a verb's option table has for them: name, letter, kind, argument, help, member */
@@ -32,6 +32,9 @@ struct job_options {
     XX("workspace", 'w', OPTION_TEXT, "DIR",                                                       \
        "folder to run in, on every node (this one); private: one each", workspace)                 \
     XX("dataset", 0, OPTION_TEXT, "GLOB", "RecordIO files given out as tasks", dataset)            \
+    XX("after", 0, OPTION_LIST, "JOB", "start when it has succeeded; may be repeated", after)      \
+    XX("deadline", 0, OPTION_TEXT, "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z",       \
+       deadline)                                                                                   \
     XX("passes", 0, OPTION_U64, "N", "passes over the dataset (1)", passes)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */

@@ -245,6 +245,12 @@ static int (*const readers[])(struct document_reader *reader, const struct docum
     [DOCUMENT_LATER] = read_later,
 };
 
+int document_value(struct document_reader *reader, const struct document_rule *rule,
+                   const json_t *value, void *target)
+{
+    return readers[rule->kind](reader, rule, value, (char *)target + rule->offset);
+}
+
 /* What the remedy of an unknown key can name. */
 struct known_keys {
     const char *keys[KNOWN_MAX];
@@ -310,7 +316,7 @@ static int read_key(struct document_reader *reader, const char *key, const json_
         return unknown_key(reader, key, rules, n_rules);
     if (json_is_null(value) && rule->kind != DOCUMENT_IGNORED)
         return 0;
-    return readers[rule->kind](reader, rule, value, (char *)target + rule->offset);
+    return document_value(reader, rule, value, target);
 }
 
 int document_read(struct document_reader *reader, const json_t *object,

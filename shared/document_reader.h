@@ -74,6 +74,10 @@ int document_expected(struct document_reader *reader, const char *expected, cons
 int document_text(struct document_reader *reader, const json_t *value, size_t max,
                   const char **ret);
 
+/* document_value - one value as a rule says; the pointer is its own */
+int document_value(struct document_reader *reader, const struct document_rule *rule,
+                   const json_t *value, void *target);
+
 /* document_read - all keys of an object by the table */
 int document_read(struct document_reader *reader, const json_t *object,
                   const struct document_rule *rules, size_t n_rules, void *target);

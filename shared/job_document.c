@@ -16,6 +16,7 @@
 #include "shared/error.h"
 #include "shared/job_draft.h"
 #include "shared/macro.h"
+#include "shared/rfc3339.h"
 #include "shared/yaml.h"
 
 #define API_VERSION "paddlepaddle.org/v1"
@@ -24,11 +25,20 @@
 #define ENV_VALUE_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one string */
 #define GRACE_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
 #define BACKOFF_MAX_US ((int64_t)(3600 * USEC_PER_SEC))
+#define DEADLINE_MAX_US ((int64_t)(10 * 365 * 24 * 3600 * USEC_PER_SEC))
 #define RESTARTS_FAULT_TOLERANT 10
 #define AT(field) offsetof(struct job_draft, field)
 
+static int read_deadline(struct document_reader *reader, const char *key, const json_t *value,
+                         void *target);
 static int read_master(struct document_reader *reader, const char *key, const json_t *value,
                        void *target);
+
+static const struct document_rule deadline_rule = { .key = "deadline",
+                                                    .kind = DOCUMENT_TIME,
+                                                    .offset = AT(deadline),
+                                                    .min = 1,
+                                                    .max = DEADLINE_MAX_US };
 
 static const struct document_rule metadata_rules[] = {
     { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
@@ -98,8 +108,8 @@ static const struct document_rule common_rules[] = {
     { .key = "user",
       .kind = DOCUMENT_LATER,
       .remedy = "processes run under the account of their node's agent" },
-    { .key = "deadline", .kind = DOCUMENT_LATER },
-    { .key = "after", .kind = DOCUMENT_LATER },
+    { .key = "after", .kind = DOCUMENT_ARRAY, .offset = AT(after) },
+    { .key = "deadline", .kind = DOCUMENT_CALL, .call = read_deadline },
     { .key = "checkpoint",
       .kind = DOCUMENT_LATER,
       .remedy = "what a trainer keeps it has to write and to find again itself" },
@@ -157,6 +167,26 @@ static int read_master(struct document_reader *reader, const char *key, const js
     reader->ignored = NULL;
     r = document_read(reader, value, master_rules, ELEMENTS(master_rules), target);
     reader->ignored = ignored;
+    return r;
+}
+
+/* An instant, or a time from the submission on. */
+static int read_deadline(struct document_reader *reader, const char *key, const json_t *value,
+                         void *target)
+{
+    const char *text = json_string_value(value);
+    struct job_draft *draft = target;
+    int r;
+
+    (void)key;
+    if (text != NULL && strlen(text) == json_string_length(value) &&
+        rfc3339_parse(text, &draft->deadline_wall) == 0)
+        return 0;
+    r = document_value(reader, &deadline_rule, value, target);
+    if (r < 0)
+        (void)edl_error_remedy(reader->error, "write an instant with its time zone, like "
+                                              "2026-12-01T18:00:00Z, or a time from the "
+                                              "submission on, like 8h, of at most 10 years");
     return r;
 }
 
@@ -406,6 +436,40 @@ static int finish_env(struct document_reader *reader, const struct job_draft *dr
     return 0;
 }
 
+/* Names or numbers of jobs; which ones there are the scheduler knows. */
+static int finish_after(struct document_reader *reader, const struct job_draft *draft,
+                        struct job_spec *spec)
+{
+    size_t n = json_array_size(draft->after);
+
+    if (n == 0)
+        return 0;
+    if (n > JOB_AFTER_MAX)
+        return refuse_at(reader, draft, "after", "more than 64 jobs");
+    spec->after = xcalloc(n + 1, sizeof *spec->after);
+    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/after", draft->pointer);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_array_get(draft->after, i);
+        size_t length = document_enter_index(reader, i);
+        char number[24];
+        const char *text = number;
+        int r = 0;
+
+        if (json_is_integer(value) && json_integer_value(value) > 0)
+            (void)snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT,
+                           json_integer_value(value));
+        else
+            r = document_text(reader, value, JOB_NAME_MAX, &text);
+        if (r == 0 && *text == '\0')
+            r = document_refuse(reader, "the name or number of a job is expected");
+        if (r < 0)
+            return r;
+        spec->after[i] = xstrdup(text);
+        document_leave(reader, length);
+    }
+    return 0;
+}
+
 /* finish_roles - pservers first, the rest as listed: the order they are started in */
 static int finish_roles(struct document_reader *reader, const struct job_draft *draft,
                         struct job_spec *spec)
@@ -445,7 +509,8 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name, finish_mode, finish_passes, finish_env, finish_disconnect, finish_roles,
+        finish_name,  finish_mode,       finish_passes, finish_env,
+        finish_after, finish_disconnect, finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;
@@ -455,6 +520,8 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     spec->ports_num_for_sparse = (uint32_t)draft->ports_num_for_sparse;
     spec->grace_us = draft->grace;
     spec->restart_backoff_us = draft->restart_backoff;
+    spec->deadline_us = draft->deadline;
+    spec->deadline_wall_us = draft->deadline_wall;
     spec->restart_max = spec->fault_tolerant ? RESTARTS_FAULT_TOLERANT : 0;
     if (draft->restart_max >= 0)
         spec->restart_max = (uint32_t)draft->restart_max;

@@ -3,13 +3,15 @@
  * unchanged
  *
  * Everything is written out, defaults too: what a job runs with must not change when a later
- * version changes a default. Only empty text and an empty env are left out. */
+ * version changes a default. Only empty text, an empty env and
+ * what a job does not have (deadline, after) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "shared/job_document.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
+#include "shared/rfc3339.h"
 
 /* time_to_json - in the largest unit that loses nothing */
 static json_t *time_to_json(uint64_t us)
@@ -34,14 +36,21 @@ static json_t *labels_to_json(const struct labels *labels)
     return json;
 }
 
+static json_t *texts_to_json(char *const *texts)
+{
+    json_t *json = json_array();
+
+    for (; texts != NULL && *texts != NULL; texts++)
+        (void)json_array_append_new(json, json_string(*texts));
+    return json;
+}
+
 static json_t *role_to_json(const struct role_spec *role)
 {
-    json_t *command = json_array(), *json = json_object();
+    json_t *json = json_object();
 
-    for (char **arg = role->argv; arg != NULL && *arg != NULL; arg++)
-        (void)json_array_append_new(command, json_string(*arg));
     (void)json_object_set_new(json, "role", json_string(role->name));
-    (void)json_object_set_new(json, "command", command);
+    (void)json_object_set_new(json, "command", texts_to_json(role->argv));
     if (role->workspace != NULL && role->workspace[0] != '\0')
         (void)json_object_set_new(json, "workspace", json_string(role->workspace));
     (void)json_object_set_new(json, "min", json_integer(role->min));
@@ -67,6 +76,7 @@ static json_t *env_to_json(const struct job_spec *spec)
 json_t *job_spec_to_document(const struct job_spec *spec)
 {
     json_t *json = json_object(), *restart = json_object(), *roles = json_array();
+    char instant[RFC3339_MAX];
 
     (void)json_object_set_new(json, "name", json_string(spec->name));
     (void)json_object_set_new(json, "mode", json_string(job_mode_to_string(spec->mode)));
@@ -81,6 +91,13 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     (void)json_object_set_new(restart, "max", json_integer(spec->restart_max));
     (void)json_object_set_new(restart, "backoff", time_to_json(spec->restart_backoff_us));
     (void)json_object_set_new(json, "restart", restart);
+    if (spec->deadline_wall_us != 0)
+        (void)json_object_set_new(json, "deadline",
+                                  json_string(rfc3339_format(spec->deadline_wall_us, instant)));
+    else if (spec->deadline_us != 0)
+        (void)json_object_set_new(json, "deadline", time_to_json(spec->deadline_us));
+    if (spec->after != NULL)
+        (void)json_object_set_new(json, "after", texts_to_json(spec->after));
     if (spec->dataset != NULL && spec->dataset[0] != '\0')
         (void)json_object_set_new(json, "dataset", json_string(spec->dataset));
     if (spec->n_env > 0)

@@ -42,8 +42,9 @@ struct submit_draft {
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
     const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect;
+    const json_t *after;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
-    uint64_t grace, restart_backoff;
+    uint64_t grace, restart_backoff, deadline, deadline_wall;
     int fault_tolerant;
     const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;

@@ -14,14 +14,19 @@ static const char *const mode_names[] = {
     [JOB_MODE_SERVICE] = "service",
 };
 
+static void free_argv(char **argv)
+{
+    for (char **arg = argv; arg != NULL && *arg != NULL; arg++)
+        free(*arg);
+    free(argv);
+}
+
 struct job_spec *job_spec_free(struct job_spec *spec)
 {
     if (spec == NULL)
         return NULL;
     for (size_t i = 0; i < spec->n_roles; i++) {
-        for (char **arg = spec->roles[i].argv; arg != NULL && *arg != NULL; arg++)
-            free(*arg);
-        free(spec->roles[i].argv);
+        free_argv(spec->roles[i].argv);
         free(spec->roles[i].workspace);
     }
     for (size_t i = 0; i < spec->n_env; i++) {
@@ -29,6 +34,7 @@ struct job_spec *job_spec_free(struct job_spec *spec)
         free(spec->env[i].value);
     }
     free(spec->env);
+    free_argv(spec->after);
     free(spec->dataset);
     free(spec);
     return NULL;
@@ -55,6 +61,7 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
 
     *copy = *spec;
     copy->dataset = spec->dataset != NULL ? xstrdup(spec->dataset) : NULL;
+    copy->after = copy_argv(spec->after);
     copy->env = spec->n_env > 0 ? xcalloc(spec->n_env, sizeof *copy->env) : NULL;
     for (size_t i = 0; i < spec->n_env; i++)
         copy->env[i] = (struct env_pair){ .name = xstrdup(spec->env[i].name),
@@ -100,8 +107,9 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->fault_tolerant != b->fault_tolerant || a->passes != b->passes || a->port != b->port ||
         a->ports_num != b->ports_num || a->ports_num_for_sparse != b->ports_num_for_sparse ||
         a->grace_us != b->grace_us || a->restart_max != b->restart_max ||
-        a->restart_backoff_us != b->restart_backoff_us || !text_equal(a->dataset, b->dataset) ||
-        a->n_env != b->n_env || a->n_roles != b->n_roles)
+        a->restart_backoff_us != b->restart_backoff_us || a->deadline_us != b->deadline_us ||
+        a->deadline_wall_us != b->deadline_wall_us || !argv_equal(a->after, b->after) ||
+        !text_equal(a->dataset, b->dataset) || a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;
     for (size_t i = 0; i < a->n_env; i++)
         if (!streq(a->env[i].name, b->env[i].name) || !streq(a->env[i].value, b->env[i].value))

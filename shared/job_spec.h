@@ -16,6 +16,7 @@
 #define JOB_ROLES_MAX 8
 #define ROLE_INSTANCES_MAX 1024
 #define JOB_PRIORITY_MAX 1000000 /* and as far below zero */
+#define JOB_AFTER_MAX 64
 
 enum job_mode { JOB_MODE_PSERVER, JOB_MODE_COLLECTIVE, JOB_MODE_MPI, JOB_MODE_SERVICE };
 
@@ -48,6 +49,10 @@ struct job_spec {
     uint64_t grace_us;           /* SIGTERM to SIGKILL, default 30 s */
     uint32_t restart_max;        /* failures of one slot before the job fails */
     uint64_t restart_backoff_us; /* first back-off; doubles to 60 s */
+    uint64_t deadline_us;        /* from the submission, which turns it into: */
+    uint64_t deadline_wall_us;   /* when it has to be over; 0: none */
+    char **after;                /* jobs that have to succeed before: names, or (once it is
+                                    submitted) ids in digits; NULL-terminated; NULL: none */
     char *dataset;               /* glob of RecordIO files, "" = none */
     struct env_pair *env;        /* n_env pairs, owned */
     size_t n_env;

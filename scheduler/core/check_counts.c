@@ -33,9 +33,32 @@ static int check_role(const struct job *job, uint32_t role, struct edl_error *er
     return 0;
 }
 
+static int check_after(const struct job *job, struct edl_error *error)
+{
+    const struct dependency *dependent;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_after; i++) {
+        const struct job *on = job->after[i].on;
+
+        n += on != NULL;
+        if (on != NULL && job_state_is_final(on->state))
+            return BROKEN("job %s waits for %s, which is %s", job->spec->name, on->spec->name,
+                          job_state_to_string(on->state));
+    }
+    if (n != job->n_waits || (n > 0 && job->state != JOB_QUEUED))
+        return BROKEN("job %s is %s and waits for %u others, %u are counted", job->spec->name,
+                      job_state_to_string(job->state), n, job->n_waits);
+    DL_FOREACH(job->dependents, dependent)
+    if (dependent->on != job)
+        return BROKEN("job %s is waited for by %s, which does not know", job->spec->name,
+                      dependent->waiter->spec->name);
+    return 0;
+}
+
 int check_job_counts(const struct job *job, struct edl_error *error)
 {
-    bool queued = job->state == JOB_QUEUED;
+    bool queued = job->state == JOB_QUEUED && job->n_waits == 0;
     uint64_t tasks_us = job->queue != NULL && !job_state_is_final(job->state)
                             ? task_queue_next_deadline_us(job->queue)
                             : NEVER_US;
@@ -46,6 +69,10 @@ int check_job_counts(const struct job *job, struct edl_error *error)
     if (queued != (job->plan.queue_class != NULL))
         return BROKEN("job %s is %s and %s the queue", job->spec->name,
                       job_state_to_string(job->state), queued ? "not in" : "in");
+    if (check_after(job, error) < 0)
+        return EDL_EBADTRANSITION;
+    if (job_state_is_final(job->state) && deadline_at(&job->plan.due) != NEVER_US)
+        return BROKEN("job %s is over and its deadline is waited for", job->spec->name);
     if (job->plan.marked != 0)
         return BROKEN("job %s: victims of a search are still marked", job->spec->name);
     if (deadline_at(&job->plan.tasks) != tasks_us)

@@ -113,6 +113,8 @@ static void copy_job(struct cluster *copy, const struct job *job)
     copy_places(copy, job, to);
     deadline_set(&copy->planner->deadlines, &to->plan.backoff, DEADLINE_BACKOFF, to,
                  deadline_at(&job->plan.backoff));
+    deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB, to,
+                 deadline_at(&job->plan.due));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job_grow_slots(to, r, job->n_slots[r]);
         for (uint32_t i = 0; i < job->n_slots[r]; i++)

@@ -30,6 +30,7 @@ void job_free(struct job *job)
     (void)task_queue_free(job->queue);
     free(job->metrics);
     free(job->plan.places);
+    free(job->after);
     (void)job_spec_free(job->spec);
     free(job);
 }
@@ -179,6 +180,9 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
             break;
         case DEADLINE_TASKS:
             expire_tasks(cluster, first->owner, now);
+            break;
+        case DEADLINE_JOB:
+            job_overdue(cluster, first->owner, now);
             break;
         case DEADLINE_FOREIGN:
             node_foreign_fell(cluster, first->owner, now);

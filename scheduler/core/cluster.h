@@ -225,9 +225,9 @@ struct job_plan {
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     bool known_to_policy;
     enum queue_verdict verdict;
-    uint32_t marked;       /* victims of a search */
-    struct resources lack; /* its part of what is requested and not granted */
-    struct deadline backoff, tasks;
+    uint32_t marked;                     /* victims of a search */
+    struct resources lack;               /* its part of what is requested and not granted */
+    struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     bool promised;                   /* room is being made for its gang */
     uint64_t stuck_since_us;         /* it lacks its minimum and no room can be made; 0: not so */
@@ -240,6 +240,12 @@ struct job_plan {
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
     struct job *class_next, *class_prev; /* queue_class->jobs, first come first */
+};
+
+/* One that waits for another's success. */
+struct dependency {
+    struct job *waiter, *on; /* borrowed; on NULL: it waits no longer */
+    struct dependency *prev, *next;
 };
 
 struct job {
@@ -264,6 +270,10 @@ struct job {
     char *metrics;             /* JSON text last reported by the trainers, NULL; owned */
     struct process *processes; /* owned list */
     /* the core's own */
+    struct dependency *after;      /* n_after; owned */
+    uint32_t n_after, n_waits;     /* n_waits: of them, that have not succeeded yet */
+    struct dependency *dependents; /* list: who waits for this one */
+    struct job *ends_next;         /* cluster->ends */
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
     bool waits_for_room;  /* a replacement of its minimum does not fit now */
@@ -326,6 +336,7 @@ struct cluster {
     struct job *first_queued; /* of those in active */
     struct job *ended;        /* list of the jobs that are over, the first to end first */
     uint64_t n_ended;
+    struct job *ends;    /* list: ended, and who waits for them does not know yet */
     struct node *leases; /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
     uint64_t sessions;       /* given so far, in this run */
@@ -355,9 +366,10 @@ uint32_t job_count_running(const struct job *job, uint32_t role);
 /* --- events
  * ------------------------------------------------------------------------------------------ */
 
-/* cluster_submit - take_spec is consumed on success only. -EEXIST when a job of that name is not
- * final; EDL_EBADSPEC when the gang can never fit a cluster of these nodes is NOT an error: it
- * queues with a reason. */
+/* cluster_submit - names in take_spec->after become ids and its deadline an instant. take_spec is
+ * consumed on success only. -EEXIST when a job of that name is not final; EDL_EBADSPEC also when a
+ * job in `after` is not there or has ended without success, or the deadline has passed; when the
+ * gang can never fit a cluster of these nodes is NOT an error: it queues with a reason. */
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error);
 

@@ -20,6 +20,7 @@
 #define REASON_DRAINED "its node is being drained"
 #define REASON_AGENT_STOPS "its agent stops it"
 #define REASON_REQUEUED "requeued" /* a stopping job's code: it is queued again afterwards */
+#define REASON_DEADLINE "deadline" /* a stopping job's code: it ends as killed */
 #define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
 
 /* --- effects.c
@@ -63,9 +64,32 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
  * back in the queue, anything else failed */
 void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
               const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* job_kill - whatever it does now; what is stopping goes on ending the way it was to end */
+void job_kill(struct cluster *cluster, struct job *job, struct instant now, const char *code,
+              const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* job_watch_deadline - from now on it is known when it has to be over */
+void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant now);
+/* job_overdue - its deadline came */
+void job_overdue(struct cluster *cluster, struct job *job, struct instant now);
 /* job_settle - state and reason after something changed: started, resized, done, ended. Idempotent.
  */
 void job_settle(struct cluster *cluster, struct job *job, struct instant now);
+
+/* --- after.c: jobs that wait for others
+ * ------------------------------------------------------------------------------------------- */
+/* after_resolve - names in spec->after become ids; EDL_EBADSPEC (pointer set) when one is not there
+ * or has ended without success: all or nothing */
+int after_resolve(const struct cluster *cluster, struct job_spec *spec, struct edl_error *error);
+/* after_drop_done - those that have succeeded already */
+void after_drop_done(const struct cluster *cluster, struct job_spec *spec);
+/* after_link - a queued job, new or restored: it enters the queue, waits for others first, or fails
+ * because one of them has. tell: as queue_enter has it. O(n) in those it names */
+void after_link(struct cluster *cluster, struct job *job, bool tell, struct instant now);
+/* after_ended - the job is over: who waits for it enters the queue or fails, and so on. It waits
+ * for nobody any more */
+void after_ended(struct cluster *cluster, struct job *job, struct instant now);
+/* after_describe - for whom a job waits; "" nobody */
+char *after_describe(const struct job *job, char *buffer, size_t size);
 
 /* --- tasks.c
  * -------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 enum deadline_kind {
     DEADLINE_BACKOFF, /* a job: the first of its slots that may start again */
     DEADLINE_TASKS,   /* a job: the first of its leased tasks that is too late */
+    DEADLINE_JOB,     /* a job: when it has to be over */
     DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };

@@ -188,14 +188,20 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
                      struct instant now, const struct forecast_options *options,
                      struct forecast *ret, struct edl_error *error)
 {
+    struct job_spec *own = job_spec_copy(spec);
     const struct change change = { .apply = apply_submit,
                                    .is_done = is_started,
                                    .now_text = "there is room for its minimum",
                                    .later_text = "what is being stopped already makes room for it",
-                                   .spec = spec,
+                                   .spec = own,
                                    .user = user };
+    int r = after_resolve(cluster, own, error);
 
-    return forecast_change(cluster, &change, now, options, ret, error);
+    after_drop_done(cluster, own); /* the copy knows none of them */
+    if (r == 0)
+        r = forecast_change(cluster, &change, now, options, ret, error);
+    (void)job_spec_free(own);
+    return r;
 }
 
 static int apply_job_change(const struct change *change, struct cluster *copy, struct instant now,

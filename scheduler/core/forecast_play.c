@@ -236,9 +236,9 @@ static void end_all_due(struct play *play)
         if (end->work_left_us < 0 || end->work_left_us >= 1 || workers(end->job) == 0)
             continue;
         end->work_left_us = -1;
-        if (cluster_kill_job(play->cluster, end->job, "its data is worked off", play->now, NULL) <
-            0)
+        if (!job_is_started(end->job))
             continue;
+        job_stop(play->cluster, end->job, play->now, "done", "its data is worked off");
         play->ended = end->job;
         play->n_ended++;
     }

@@ -4,8 +4,9 @@
  *   queued --> starting --> running <--> resizing
  *     |           |            |            |
  *     |           +------------+------------+--> stopping --> succeeded | failed | killed | queued
- *     +--------------------------------------------------------------------------> killed
+ *     +-----------------------------------------------------------------> failed | killed
  *
+ * Only one that was to run after another fails while it is queued (after.c).
  * Everything but submit and kill is decided by job_settle, which looks at the processes and moves
  * the job where it belongs; whoever changes a process calls it. How a stopping job ends is told by
  * its reason code alone, which the store keeps, so that a restart in the middle ends it the same
@@ -16,10 +17,12 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "shared/rfc3339.h"
+
 #define TO(state) (1U << (state))
 
 static const unsigned allowed[] = {
-    [JOB_QUEUED] = TO(JOB_STARTING) | TO(JOB_KILLED),
+    [JOB_QUEUED] = TO(JOB_STARTING) | TO(JOB_FAILED) | TO(JOB_KILLED),
     [JOB_STARTING] = TO(JOB_RUNNING) | TO(JOB_STOPPING),
     [JOB_RUNNING] = TO(JOB_RESIZING) | TO(JOB_STOPPING),
     [JOB_RESIZING] = TO(JOB_RUNNING) | TO(JOB_STOPPING),
@@ -42,6 +45,7 @@ static const struct {
 } ends[] = {
     { "done", JOB_SUCCEEDED },
     { "killed", JOB_KILLED },
+    { REASON_DEADLINE, JOB_KILLED },
     { REASON_REQUEUED, JOB_QUEUED },
 };
 
@@ -94,6 +98,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         ended_add(cluster, job);
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
                      NEVER_US);
+        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, job, NEVER_US);
         job_close_queue(cluster, job);
     }
     effect_save_job(cluster, job);
@@ -102,6 +107,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
      * chance */
     if (to != JOB_STARTING && to != JOB_RESIZING)
         cluster->plan_wanted = true;
+    if (job_state_is_final(to))
+        after_ended(cluster, job, now);
     return true;
 }
 
@@ -335,6 +342,49 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
         }
     }
     end_when_empty(cluster, job, now);
+}
+
+void job_kill(struct cluster *cluster, struct job *job, struct instant now, const char *code,
+              const char *format, ...)
+{
+    char text[sizeof job->reason];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (job->state == JOB_QUEUED) {
+        job_set_reason(cluster, job, code, "%s", text);
+        memset(job->target, 0, sizeof job->target);
+        (void)job_set_state(cluster, job, JOB_KILLED, now);
+        return;
+    }
+    if (job->state == JOB_STOPPING && streq(job->reason_code, REASON_REQUEUED))
+        job_set_reason(cluster, job, code, "%s", text); /* it was to start again */
+    job_stop(cluster, job, now, code, "%s", text);
+}
+
+/* Deadlines are wall-clock time, which may be set anew; the timer runs on boot time. */
+void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant now)
+{
+    uint64_t wall_us = job->spec->deadline_wall_us;
+    uint64_t left_us = wall_us > now.wall_us ? wall_us - now.wall_us : 0;
+
+    if (wall_us != 0 && !job_state_is_final(job->state))
+        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, job,
+                     now.now_us + left_us);
+}
+
+void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
+{
+    char text[RFC3339_MAX];
+
+    if (now.wall_us < job->spec->deadline_wall_us) { /* the clock was set back meanwhile */
+        job_watch_deadline(cluster, job, now);
+        return;
+    }
+    job_kill(cluster, job, now, REASON_DEADLINE, "it was not done by its deadline, %s",
+             rfc3339_format(job->spec->deadline_wall_us, text));
 }
 
 void job_settle(struct cluster *cluster, struct job *job, struct instant now)

@@ -447,6 +447,8 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
     buffer[0] = '\0';
     if (job->state != JOB_QUEUED)
         return buffer;
+    if (job->n_waits > 0)
+        return after_describe(job, buffer, size);
     if (verdict == VERDICT_NONE && job != job->plan.queue_class->next)
         verdict = VERDICT_BEHIND; /* it was told before a restart */
     say(cluster, job, verdict, buffer, size);

@@ -101,7 +101,8 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     else if (job->state == JOB_QUEUED)
         job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
     if (job->state == JOB_QUEUED)
-        queue_enter(cluster, job, false); /* it was told before the restart */
+        after_link(cluster, job, false, now); /* it was told before the restart */
+    job_watch_deadline(cluster, job, now);
     if (job_state_is_final(job->state))
         job_close_queue(cluster, job); /* its row is of a program that kept them */
     else

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "shared/rfc3339.h"
+
 /* Bounds that keep every sum of requests far from overflow. */
 #define CPU_MILLICORES_MAX UINT64_C(1000000000)
 #define MEMORY_BYTES_MAX (UINT64_C(1) << 46)
@@ -93,6 +95,25 @@ static int check_spec(const struct job_spec *spec, struct edl_error *error)
     return 0;
 }
 
+static int check_deadline(const struct job_spec *spec, struct instant now, struct edl_error *error)
+{
+    char text[RFC3339_MAX];
+
+    if (spec->deadline_wall_us == 0 || spec->deadline_wall_us > now.wall_us)
+        return 0;
+    (void)edl_error_at(error, EDL_EBADSPEC, "/spec/deadline", "the deadline %s has passed",
+                       rfc3339_format(spec->deadline_wall_us, text));
+    (void)edl_error_remedy(error, "give a later one, or a time from now on like 8h");
+    return EDL_EBADSPEC;
+}
+
+static void fix_deadline(struct job_spec *spec, struct instant now)
+{
+    if (spec->deadline_us != 0)
+        spec->deadline_wall_us = now.wall_us + spec->deadline_us;
+    spec->deadline_us = 0;
+}
+
 /* cluster_submit - see cluster.h; O(log n) */
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error)
@@ -100,12 +121,18 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
     struct job *job = cluster_find_job(cluster, take_spec->name);
     int r = check_spec(take_spec, error);
 
+    if (r == 0)
+        r = check_deadline(take_spec, now, error);
     if (r < 0)
         return r;
     if (job != NULL && !job_state_is_final(job->state))
         return edl_error_at(error, -EEXIST, "/metadata/name", "a job named %s (%llu) is %s",
                             job->spec->name, (unsigned long long)job->id,
                             job_state_to_string(job->state));
+    r = after_resolve(cluster, take_spec, error);
+    if (r < 0)
+        return r;
+    fix_deadline(take_spec, now);
     job = job_new(cluster, cluster->next_job_id, take_spec);
     job->state = JOB_QUEUED;
     cluster->figures.jobs[JOB_QUEUED]++;
@@ -116,10 +143,10 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
     DL_APPEND2(cluster->active, job, active_prev, active_next);
     if (cluster->first_queued == NULL)
         cluster->first_queued = job;
-    job_set_reason(cluster, job, "queued", "waits for its turn to be placed");
-    queue_enter(cluster, job, true);
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
+    after_link(cluster, job, true, now);
+    job_watch_deadline(cluster, job, now);
     cluster->plan_wanted = true;
     if (ret_job != NULL)
         *ret_job = job;
@@ -136,16 +163,7 @@ int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reaso
     if (job_state_is_final(job->state))
         return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s already", job->spec->name,
                              job_state_to_string(job->state));
-    if (job->state == JOB_QUEUED) {
-        job_set_reason(cluster, job, "killed", "%s", text);
-        for (uint32_t r = 0; r < job->spec->n_roles; r++)
-            job->target[r] = 0;
-        (void)job_set_state(cluster, job, JOB_KILLED, now);
-        return 0;
-    }
-    if (job->state == JOB_STOPPING && streq(job->reason_code, REASON_REQUEUED))
-        job_set_reason(cluster, job, "killed", "%s", text); /* it was to start again */
-    job_stop(cluster, job, now, "killed", "%s", text);
+    job_kill(cluster, job, now, "killed", "%s", text);
     return 0;
 }
 
@@ -226,7 +244,7 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
-    if (job->state == JOB_QUEUED)
+    if (job->state == JOB_QUEUED && job->n_waits == 0)
         queue_enter(cluster, job, true);
     job_touch(cluster, job);
     effect_save_job(cluster, job);

@@ -26,6 +26,7 @@ static void do_submit(struct world *w)
 {
     uint32_t min = 1 + (uint32_t)world_random(w, 4);
     struct job_spec *spec;
+    const struct job *other;
     char name[16];
 
     (void)snprintf(name, sizeof name, "job-%" PRIu64, world_random(w, 30));
@@ -36,6 +37,13 @@ static void do_submit(struct world *w)
     spec->priority = (int32_t)world_random(w, 3);
     spec->restart_max = (uint32_t)world_random(w, 6);
     spec->passes = 2;
+    other = world_random(w, 4) == 0 ? storm_job(w) : NULL;
+    if (other != NULL) {
+        spec->after = xcalloc(2, sizeof *spec->after);
+        spec->after[0] = xstrdup(other->spec->name);
+    }
+    if (world_random(w, 8) == 0)
+        spec->deadline_us = (1 + world_random(w, 120)) * USEC_PER_SEC;
     storm_submit(w, spec, ACTIVE_MAX);
 }
 

@@ -87,6 +87,8 @@ static void check_round_trip(const struct job_spec *spec)
         assert_string_equal(back->roles[i].name, spec->roles[i].name);
         assert_true(labels_equal(&back->roles[i].selector, &spec->roles[i].selector));
     }
+    if (!job_spec_equal(back, spec))
+        fail_msg("%s is read back as another", spec->name);
     json_decref(first);
     json_decref(second);
     json_decref(ignored);
@@ -278,6 +280,49 @@ static void test_older_sizes(void **state)
     }
 }
 
+/* What comes before and what has to be over: read back as it was written. */
+static void test_order_in_time(void **state)
+{
+    static const struct {
+        const char *deadline;
+        uint64_t from_submission_us, wall_us;
+    } rows[] = {
+        { "8h", 8 * 3600 * USEC_PER_SEC, 0 },
+        { "90", 90 * USEC_PER_SEC, 0 },
+        { "2026-12-01T18:00:00Z", 0, UINT64_C(1796148000) * USEC_PER_SEC },
+        { "2026-12-01T18:00:00.000001+01:00", 0, (UINT64_C(1796148000) - 3600) * USEC_PER_SEC + 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char text[200];
+        char ignored[64];
+        struct job_spec *spec;
+        struct job_spec *copy;
+
+        (void)snprintf(text, sizeof text,
+                       "name: a\ntrainer: {entrypoint: x}\nafter: [prep, 17, '18']\ndeadline: %s\n",
+                       rows[i].deadline);
+        spec = read_good(text, ignored, sizeof ignored);
+        assert_int_equal(spec->deadline_us, rows[i].from_submission_us);
+        assert_int_equal(spec->deadline_wall_us, rows[i].wall_us);
+        assert_string_equal(spec->after[0], "prep");
+        assert_string_equal(spec->after[1], "17");
+        assert_string_equal(spec->after[2], "18");
+        assert_null(spec->after[3]);
+        check_round_trip(spec);
+        copy = job_spec_copy(spec);
+        assert_true(job_spec_equal(spec, copy));
+        copy->deadline_wall_us++;
+        assert_false(job_spec_equal(spec, copy));
+        copy->deadline_wall_us--;
+        copy->after[2][0] = '9';
+        assert_false(job_spec_equal(spec, copy));
+        (void)job_spec_free(copy);
+        (void)job_spec_free(spec);
+    }
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -396,8 +441,15 @@ static const struct refusal refusals[] = {
     { "{\"kind\":\"TrainingJob\"}", "/spec", "spec is missing", "" },
     { "{\"metadata\":[],\"spec\":{}}", "/metadata", "an object is expected, found an array", "" },
     { "{\"name\":\"a\"}", "/trainer", "no role", "add trainer" },
-    { SPEC("\"deadline\":1"), "/spec/deadline", "deadline is not supported by this version",
-      "remove /spec/deadline" },
+    { SPEC("\"deadline\":\"soon\""), "/spec/deadline", "a time like 30s", "2026-12-01T18:00:00Z" },
+    { SPEC("\"deadline\":\"2026-12-01T18:00:00\""), "/spec/deadline", "a time like",
+      "with its time zone" },
+    { SPEC("\"deadline\":0"), "/spec/deadline", "0 is outside", "at most 10 years" },
+    { SPEC("\"after\":\"a\""), "/spec/after", "an array is expected", "" },
+    { TRAINER("\"entrypoint\":\"x\"},\"after\":[\"a\",0],\"env\":{"), "/spec/after/1",
+      "text is expected, found number 0", "" },
+    { TRAINER("\"entrypoint\":\"x\"},\"after\":[\"\"],\"env\":{"), "/spec/after/0",
+      "name or number of a job", "" },
     { SPEC("\"array\":3"), "/spec/array", "not supported by this version", "" },
     { SPEC("\"mode\":\"fast\",\"trainer\":{\"entrypoint\":\"x\"}"), "/spec/mode", "not known",
       "collective" },
@@ -543,11 +595,12 @@ static void test_long_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),     cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_everything),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_parse),       cmocka_unit_test(test_built_document),
-        cmocka_unit_test(test_long_key),    cmocka_unit_test(test_older_submission),
-        cmocka_unit_test(test_older_sizes), cmocka_unit_test(test_container_keys),
+        cmocka_unit_test(test_example),       cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_everything),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_parse),         cmocka_unit_test(test_built_document),
+        cmocka_unit_test(test_long_key),      cmocka_unit_test(test_older_submission),
+        cmocka_unit_test(test_older_sizes),   cmocka_unit_test(test_container_keys),
+        cmocka_unit_test(test_order_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_parse.c - text to numbers, and the nearest known word */
 #include "shared/parse.h"
+#include "shared/rfc3339.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -148,6 +149,50 @@ static void test_seconds(void **state)
     check_rows(parse_seconds, rows, ELEMENTS(rows));
 }
 
+static void test_rfc3339(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t wall_us; /* 0: refused */
+        const char *back; /* NULL: the same */
+    } rows[] = {
+        { "2000-02-29T23:59:59Z", UINT64_C(951868799000000), NULL },
+        { "2000-02-29T23:59:59.5Z", UINT64_C(951868799500000), "2000-02-29T23:59:59.500000Z" },
+        { "2000-02-29t23:59:59.1234569z", UINT64_C(951868799123456),
+          "2000-02-29T23:59:59.123456Z" },
+        { "2000-03-01T01:29:59+01:30", UINT64_C(951868799000000), "2000-02-29T23:59:59Z" },
+        { "2000-02-29T22:59:59-01:00", UINT64_C(951868799000000), "2000-02-29T23:59:59Z" },
+        { "9999-12-31T23:59:59Z", UINT64_C(253402300799000000), NULL },
+        { "2001-02-29T00:00:00Z", 0, NULL },
+        { "2000-13-01T00:00:00Z", 0, NULL },
+        { "2000-01-01T24:00:00Z", 0, NULL },
+        { "2000-01-01T00:60:00Z", 0, NULL },
+        { "2000-01-01T00:00:60Z", 0, NULL },
+        { "2000-01-01T00:00:00", 0, NULL },
+        { "2000-01-01T00:00:00.Z", 0, NULL },
+        { "2000-01-01T00:00:00Zx", 0, NULL },
+        { "2000-01-01T00:00:00+24:00", 0, NULL },
+        { "1969-12-31T23:59:59Z", 0, NULL },
+        { "1970-01-01T00:30:00+01:00", 0, NULL },
+        { "2000-1-01T00:00:00Z", 0, NULL },
+        { "", 0, NULL },
+        { "2000", 0, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        const char *back = rows[i].back != NULL ? rows[i].back : rows[i].text;
+        char text[RFC3339_MAX];
+        uint64_t wall_us = 0;
+        int r = rfc3339_parse(rows[i].text, &wall_us);
+
+        if (r != (rows[i].wall_us == 0 ? -EINVAL : 0) || wall_us != rows[i].wall_us)
+            fail_msg("%s: %d, %llu", rows[i].text, r, (unsigned long long)wall_us);
+        if (r == 0)
+            assert_string_equal(rfc3339_format(wall_us, text), back);
+    }
+}
+
 static void test_nearest(void **state)
 {
     static const char *const known[] = { "trainer", "pserver",      "min-instance",
@@ -184,7 +229,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_u64),     cmocka_unit_test(test_i64),
         cmocka_unit_test(test_cpu),     cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_seconds), cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_seconds), cmocka_unit_test(test_rfc3339),
+        cmocka_unit_test(test_nearest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 /* rows: from, columns: to, in the order of the enums */
 static const char *const job_moves[] = {
     /*            q s r z S O F K */
-    [JOB_QUEUED] = ".x.....x",   [JOB_STARTING] = "..x.x...", [JOB_RUNNING] = "...xx...",
+    [JOB_QUEUED] = ".x....xx",   [JOB_STARTING] = "..x.x...", [JOB_RUNNING] = "...xx...",
     [JOB_RESIZING] = "..x.x...", [JOB_STOPPING] = "x....xxx", [JOB_SUCCEEDED] = "........",
     [JOB_FAILED] = "........",   [JOB_KILLED] = "........",
 };

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_after.c - jobs that wait for others to succeed, and jobs that have to be over by a time */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/forecast.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static void assert_code(const struct job *job, enum job_state state, const char *code)
+{
+    if (job->state != state || !streq(job->reason_code, code))
+        fail_msg("%s is %s: %s (%s)", job->spec->name, job_state_to_string(job->state),
+                 job->reason_code, job->reason);
+}
+
+static struct job_spec *spec_after(const char *name, const char *first, const char *second)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, 200, 0, 0);
+
+    spec->after = xcalloc(3, sizeof *spec->after);
+    spec->after[0] = xstrdup(first);
+    spec->after[1] = second != NULL ? xstrdup(second) : NULL;
+    return spec;
+}
+
+static void finish(struct world *w, const struct job *job)
+{
+    world_exit(w, world_live(job, "trainer", 0), 0, 0);
+    world_run(w, 3);
+}
+
+static void test_waits_for_success(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    struct job *second = world_submit(w, world_spec("second", 1, 1, 200, 0, 0));
+    struct job *job = world_submit(w, spec_after("job", "first", "2"));
+    char text[240];
+
+    (void)state;
+    assert_string_equal(job->spec->after[0], "1"); /* names are of now: what is kept are ids */
+    world_run(w, 4);
+    assert_int_equal(first->state, JOB_RUNNING);
+    assert_code(job, JOB_QUEUED, "waits-for-job");
+    assert_string_equal(job->reason, "waits until first (1) and 1 other jobs have succeeded");
+    assert_string_equal(cluster_explain(w->cluster, job, text, sizeof text),
+                        "waits for first (1), which is running, and for 1 other jobs; it is placed "
+                        "when all have succeeded, and fails when one does not");
+    world_restart(w);
+    world_run(w, 4);
+    job = cluster_find_job(w->cluster, "job");
+    assert_code(job, JOB_QUEUED, "waits-for-job");
+    finish(w, cluster_find_job(w->cluster, "first"));
+    assert_code(job, JOB_QUEUED, "waits-for-job");
+    assert_string_equal(job->reason, "waits until second (2) has succeeded");
+    finish(w, cluster_find_job(w->cluster, "second"));
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    (void)second;
+    world_free(w);
+}
+
+/* However long the chain, it falls at once. */
+static void test_fails_with_what_it_waits_for(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    struct job *job;
+    struct job *last = NULL;
+
+    (void)state;
+    job = world_submit(w, spec_after("job", "first", NULL));
+    for (unsigned i = 0; i < 300; i++) {
+        char name[32];
+        char before[32];
+
+        (void)snprintf(name, sizeof name, "chain-%u", i);
+        (void)snprintf(before, sizeof before, "chain-%u", i - 1);
+        last = world_submit(w, spec_after(name, i == 0 ? "job" : before, "first"));
+    }
+    world_run(w, 3);
+    assert_int_equal(cluster_kill_job(w->cluster, first, "no more", w->now, NULL), 0);
+    world_run(w, 3);
+    assert_code(first, JOB_KILLED, "killed");
+    assert_code(job, JOB_FAILED, "dependency-failed");
+    assert_string_equal(job->reason, "it was to run after first (1), which was killed: no more");
+    assert_code(last, JOB_FAILED, "dependency-failed");
+    world_free(w);
+}
+
+static void test_refused(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    struct job_spec *spec = spec_after("job", "first", "nobody");
+    struct edl_error error = { 0 };
+    struct forecast forecast = { 0 };
+
+    (void)state;
+    assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/spec/after/1");
+    assert_string_equal(spec->after[0], "first"); /* nothing is half done */
+    free(spec->after[1]);
+    spec->after[1] = NULL;
+    assert_int_equal(cluster_kill_job(w->cluster, first, "", w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.text, "job first (1) is killed: what is to run after it never would");
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", w->now, NULL, &forecast, &error),
+                     EDL_EBADSPEC);
+    job_spec_free(spec);
+    spec = world_spec("late", 1, 1, 200, 0, 0);
+    spec->deadline_wall_us = w->now.wall_us;
+    assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/spec/deadline");
+    job_spec_free(spec);
+    world_free(w);
+}
+
+/* A forecast is made in a copy without the jobs that are over. */
+static void test_forecast(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    struct job_spec *spec = spec_after("job", "first", NULL);
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    world_run(w, 3);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", w->now, NULL, &forecast, &error), 0);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_string_equal(forecast.code, "waits-for-job");
+    forecast_done(&forecast);
+    finish(w, first);
+    assert_int_equal(first->state, JOB_SUCCEEDED);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", w->now, NULL, &forecast, &error), 0);
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    forecast_done(&forecast);
+    job_spec_free(spec);
+    world_free(w);
+}
+
+static struct job *submit_until(struct world *w, const char *name, uint64_t us)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, 200, 0, 0);
+
+    spec->deadline_us = us;
+    return world_submit(w, spec);
+}
+
+static void test_deadline(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 900);
+    struct job *runs = submit_until(w, "runs", 20 * USEC_PER_SEC);
+    struct job *done = submit_until(w, "done", 20 * USEC_PER_SEC);
+
+    (void)state;
+    assert_int_equal(runs->spec->deadline_us, 0);
+    assert_int_equal(runs->spec->deadline_wall_us, w->now.wall_us + 20 * USEC_PER_SEC);
+    (void)submit_until(w, "waits", 10 * USEC_PER_SEC);
+    world_run(w, 3);
+    finish(w, done);
+    assert_int_equal(done->state, JOB_SUCCEEDED);
+    world_restart(w); /* it is known to the new one as well */
+    while (w->now.wall_us < cluster_find_job(w->cluster, "runs")->spec->deadline_wall_us)
+        world_second(w);
+    world_run(w, 3);
+    assert_code(cluster_find_job(w->cluster, "waits"), JOB_KILLED, "deadline");
+    assert_code(cluster_find_job(w->cluster, "runs"), JOB_KILLED, "deadline");
+    assert_code(cluster_find_job(w->cluster, "done"), JOB_SUCCEEDED, "done");
+    assert_non_null(strstr(cluster_find_job(w->cluster, "runs")->reason, "by its deadline, "));
+    world_free(w);
+}
+
+/* Nobody waits for a job without hope: a queued one ends at its deadline, too, and who waits for it
+ * fails. */
+static void test_deadline_of_queued(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 900);
+    struct job_spec *spec = world_spec("large", 1, 1, 5000, 0, 0);
+    struct job *large;
+    struct job *job;
+
+    (void)state;
+    spec->deadline_us = 5 * USEC_PER_SEC;
+    large = world_submit(w, spec);
+    job = world_submit(w, spec_after("job", "large", NULL));
+    for (unsigned i = 0; i < 6; i++)
+        world_second(w);
+    assert_code(large, JOB_KILLED, "deadline");
+    assert_code(job, JOB_FAILED, "dependency-failed");
+    world_free(w);
+}
+
+/* The wall clock is set back while a job runs: its deadline comes later by that. */
+static void test_clock_set_back(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 900);
+    struct job *job = submit_until(w, "job", 5 * USEC_PER_SEC);
+
+    (void)state;
+    world_run(w, 3);
+    w->now.wall_us -= 10 * USEC_PER_SEC;
+    for (unsigned i = 0; i < 7; i++)
+        world_second(w);
+    assert_int_equal(job->state, JOB_RUNNING);
+    for (unsigned i = 0; i < 10; i++)
+        world_second(w);
+    assert_code(job, JOB_KILLED, "deadline");
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits_for_success),
+        cmocka_unit_test(test_fails_with_what_it_waits_for),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_deadline_of_queued),
+        cmocka_unit_test(test_clock_set_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
