@@ -83,6 +83,7 @@ const struct document_table container_keys = { container_rules, ELEMENTS(contain
 
 static const struct document_rule common_rules[] = {
     { .key = "fault_tolerant", .kind = DOCUMENT_BOOLEAN, .offset = AT(fault_tolerant) },
+    { .key = "autoclean", .kind = DOCUMENT_BOOLEAN, .offset = AT(autoclean) },
     { .key = "passes", .kind = DOCUMENT_INTEGER, .offset = AT(passes), .min = 1, .max = 1000000 },
     { .key = "port", .kind = DOCUMENT_INTEGER, .offset = AT(port), .min = 1, .max = 65535 },
     { .key = "ports_num", .kind = DOCUMENT_INTEGER, .offset = AT(ports_num), .max = 1024 },
@@ -240,6 +241,7 @@ static void draft_init(struct job_draft *draft)
         .grace = 30 * USEC_PER_SEC,
         .restart_backoff = USEC_PER_SEC,
         .fault_tolerant = 0,
+        .autoclean = 1,
         .submit = { .parallelism = -1,
                     .min = -1,
                     .max = -1,
@@ -514,6 +516,7 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;
+    spec->keep_remains = draft->autoclean == 0;
     spec->priority = (int32_t)draft->priority;
     spec->port = (uint32_t)draft->port;
     spec->ports_num = (uint32_t)draft->ports_num;

@@ -82,6 +82,7 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     (void)json_object_set_new(json, "mode", json_string(job_mode_to_string(spec->mode)));
     (void)json_object_set_new(json, "priority", json_integer(spec->priority));
     (void)json_object_set_new(json, "fault_tolerant", json_boolean(spec->fault_tolerant));
+    (void)json_object_set_new(json, "autoclean", json_boolean(!spec->keep_remains));
     (void)json_object_set_new(json, "passes", json_integer(spec->passes));
     (void)json_object_set_new(json, "port", json_integer(spec->port));
     (void)json_object_set_new(json, "ports_num", json_integer(spec->ports_num));

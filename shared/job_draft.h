@@ -45,7 +45,7 @@ struct job_draft {
     const json_t *after;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
     uint64_t grace, restart_backoff, deadline, deadline_wall;
-    int fault_tolerant;
+    int fault_tolerant, autoclean;
     const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;
     struct submit_draft submit;

@@ -43,6 +43,7 @@ struct job_spec {
     enum job_mode mode;
     int32_t priority;
     bool fault_tolerant;
+    bool keep_remains; /* autoclean: false: what still runs when it has ended by itself stays */
     uint32_t passes;
     uint32_t port, ports_num,
         ports_num_for_sparse;    /* upstream's; environment only, real ports are allocated */

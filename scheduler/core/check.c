@@ -122,7 +122,7 @@ static int check_sizes(const struct cluster *cluster, const struct job *job,
         const struct role_spec *role = &job->spec->roles[r];
         uint32_t counted = job_count(job, r, false);
 
-        if (job->state == JOB_STOPPING && counted > 0)
+        if (job->state == JOB_STOPPING && counted > 0 && !job_keeps_remains(job))
             return BROKEN("job %s stops but a %s was not asked to", job->spec->name, role->name);
         if (!job_is_started(job) || cluster->plan_wanted || job->plan.touched)
             continue; /* bounds may have moved: the plan will follow */

@@ -20,7 +20,9 @@
 #define REASON_DRAINED "its node is being drained"
 #define REASON_AGENT_STOPS "its agent stops it"
 #define REASON_REQUEUED "requeued" /* a stopping job's code: it is queued again afterwards */
-#define REASON_DEADLINE "deadline" /* a stopping job's code: it ends as killed */
+#define REASON_DONE "done"         /* a stopping job's codes that it ended by itself with */
+#define REASON_FAILED "process-failed"
+#define REASON_DEADLINE "deadline"                /* a stopping job's code: it ends as killed */
 #define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
 
 /* --- effects.c
@@ -64,6 +66,8 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
  * back in the queue, anything else failed */
 void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
               const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* job_keeps_remains - it has ended by itself, and what still runs of it stays until it is killed */
+bool job_keeps_remains(const struct job *job);
 /* job_kill - whatever it does now; what is stopping goes on ending the way it was to end */
 void job_kill(struct cluster *cluster, struct job *job, struct instant now, const char *code,
               const char *format, ...) __attribute__((format(printf, 5, 6)));

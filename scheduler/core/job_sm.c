@@ -43,7 +43,7 @@ static const struct {
     const char *reason_code;
     enum job_state end;
 } ends[] = {
-    { "done", JOB_SUCCEEDED },
+    { REASON_DONE, JOB_SUCCEEDED },
     { "killed", JOB_KILLED },
     { REASON_DEADLINE, JOB_KILLED },
     { REASON_REQUEUED, JOB_QUEUED },
@@ -321,6 +321,20 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
     queue_enter(cluster, job, true);
 }
 
+bool job_keeps_remains(const struct job *job)
+{
+    return job->spec->keep_remains && job->state == JOB_STOPPING &&
+           (streq(job->reason_code, REASON_DONE) || streq(job->reason_code, REASON_FAILED));
+}
+
+static void stop_remains(struct cluster *cluster, struct job *job, struct instant now)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++)
+            if (job->slots[r][i].live != NULL)
+                process_stop(cluster, job->slots[r][i].live, false, "its job ends", now);
+}
+
 void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
               const char *format, ...)
 {
@@ -335,12 +349,15 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
     job->waits_for_room = false;
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job->target[r] = 0;
-        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+        for (uint32_t i = 0; i < job->n_slots[r]; i++)
             slot_set_due(cluster, job, r, i, false);
-            if (job->slots[r][i].live != NULL)
-                process_stop(cluster, job->slots[r][i].live, false, "its job ends", now);
-        }
     }
+    if (!job_keeps_remains(job))
+        stop_remains(cluster, job, now);
+    else if (job_count_live(job) > 0)
+        job_set_reason(cluster, job, code,
+                       "%.150s; what still runs of it stays until it is killed (autoclean: false)",
+                       job->reason);
     end_when_empty(cluster, job, now);
 }
 
@@ -361,6 +378,8 @@ void job_kill(struct cluster *cluster, struct job *job, struct instant now, cons
     }
     if (job->state == JOB_STOPPING && streq(job->reason_code, REASON_REQUEUED))
         job_set_reason(cluster, job, code, "%s", text); /* it was to start again */
+    if (job_keeps_remains(job))
+        stop_remains(cluster, job, now);
     job_stop(cluster, job, now, code, "%s", text);
 }
 
@@ -398,7 +417,7 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     if (!job_is_started(job))
         return;
     if (is_done(cluster, job)) {
-        job_stop(cluster, job, now, "done", "%s",
+        job_stop(cluster, job, now, REASON_DONE, "%s",
                  job->queue != NULL ? "all passes over the data ended and the model is saved"
                                     : "all its working processes ended with success");
         return;

@@ -129,13 +129,14 @@ static bool is_finishing(const struct process *process)
     return process->job->finishing && job_role_works(process->job, process->role);
 }
 
-enum wait { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_FINISH, WAITS_FOR_ROOM, WAITS };
+enum wait { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_FINISH, WAITS_FOR_ROOM, WAITS_FOR_KILL, WAITS };
 
 static const char *const wait_texts[] = {
     [WAITS_NOT] = "",
     [WAITS_FOR_END] = "the end of what is not fault tolerant",
     [WAITS_FOR_FINISH] = "the end of what finishes",
     [WAITS_FOR_ROOM] = "room elsewhere",
+    [WAITS_FOR_KILL] = "somebody to kill what has ended and keeps what runs of it",
 };
 
 /* Jobs for which a node waits. */
@@ -260,6 +261,8 @@ static enum wait wait_of(struct plan *plan, const struct process *process)
 {
     if (!process_is_leaving(process))
         return WAITS_NOT;
+    if (job_keeps_remains(process->job))
+        return WAITS_FOR_KILL;
     if (!process->job->spec->fault_tolerant)
         return WAITS_FOR_END;
     if (is_finishing(process))

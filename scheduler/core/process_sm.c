@@ -281,11 +281,15 @@ static void failed(struct cluster *cluster, struct process *process, const char 
     effect_save_job(cluster, job);
     process_name(process, name, sizeof name);
     if (!job->spec->fault_tolerant) {
-        job_stop(cluster, job, now, "process-failed",
-                 "%s failed and the job is not fault tolerant: %s", name, how);
+        job_stop(cluster, job, now, REASON_FAILED,
+                 "%s failed on node %s and the job is not fault tolerant: %s", name,
+                 process->node_name, how);
     } else if (slot->failures > job->spec->restart_max) {
-        job_stop(cluster, job, now, "process-failed", "%s failed %u times; last: %s", name,
-                 slot->failures, how);
+        job_stop(cluster, job, now, REASON_FAILED,
+                 "Failed %s count beyond the threshold: %u (%s failed %u times; last on node %s: "
+                 "%s)",
+                 job->spec->roles[process->role].name, job->spec->restart_max, name, slot->failures,
+                 process->node_name, how);
     } else {
         slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
         slot_set_due(cluster, job, process->role, process->index, true);
@@ -371,7 +375,7 @@ void process_leaves_gang(struct cluster *cluster, struct process *process, const
         return;
     process_name(process, name, sizeof name);
     if (job->finishing) /* what others did with success is not done again */
-        job_stop(cluster, job, now, "process-failed",
+        job_stop(cluster, job, now, REASON_FAILED,
                  "%s was lost on node %s, others have finished, and the job is not fault "
                  "tolerant: %s",
                  name, process->node_name, how);

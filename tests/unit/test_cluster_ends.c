@@ -79,7 +79,83 @@ static void test_failure_backs_off_and_counts_to_the_limit(void **state)
     world_exit(w, world_live(job, "trainer", 1), 1, 0);
     world_run(w, 4);
     assert_int_equal(job->state, JOB_FAILED);
-    assert_string_equal(job->reason, "trainer-1 failed 3 times; last: exit code 1 (General Error)");
+    assert_string_equal(job->reason,
+                        "Failed trainer count beyond the threshold: 2 (trainer-1 failed 3 times; "
+                        "last on node node-0: exit code 1 (General Error))");
+    world_free(w);
+}
+
+/* autoclean: false - what its end leaves running stays, and ends as it would have when it is
+ * killed. */
+static void test_remains_stay_until_killed(void **state)
+{
+    static const struct {
+        bool fault_tolerant;
+        int exit_code;
+        const char *code;
+        enum job_state end;
+        uint32_t kept; /* processes */
+    } rows[] = {
+        { true, 0, "done", JOB_SUCCEEDED, 2 },
+        { false, 3, "process-failed", JOB_FAILED, 3 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct world *w = world_new(2, 2500, GIB, 900);
+        struct job_spec *spec = world_spec("one", 2, 2, 200, 2, 500);
+        struct job *job;
+
+        spec->fault_tolerant = rows[i].fault_tolerant;
+        spec->keep_remains = true;
+        job = world_submit(w, spec);
+        world_run(w, 6);
+        world_exit(w, world_live(job, "trainer", 0), rows[i].exit_code, 0);
+        if (rows[i].exit_code == 0)
+            world_exit(w, world_live(job, "trainer", 1), 0, 0);
+        world_run(w, 6);
+        world_restart(w);
+        world_run(w, 6);
+        job = cluster_find_job(w->cluster, "one");
+        assert_int_equal(job->state, JOB_STOPPING);
+        assert_code(job, rows[i].code);
+        assert_non_null(strstr(job->reason, "stays until it is killed"));
+        assert_int_equal(job_count(job, 0, false) + job_count(job, 1, false), rows[i].kept);
+        /* one of them ends by itself: nothing is started in its place */
+        world_exit(w, world_live(job, "pserver", 1), 1, 0);
+        world_run(w, 3);
+        assert_int_equal(job_count(job, 0, false) + job_count(job, 1, false), rows[i].kept - 1);
+        assert_int_equal(cluster_kill_job(w->cluster, job, "looked at", w->now, NULL), 0);
+        world_run(w, 4);
+        assert_int_equal(job->state, rows[i].end);
+        assert_null(cluster_node(w->cluster, "node-0")->processes);
+        world_free(w);
+    }
+}
+
+/* A node with remains on it is emptied when their job is killed. */
+static void test_remains_and_a_drain(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("one", 1, 1, 200, 1, 500);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct job *job;
+
+    (void)state;
+    spec->keep_remains = true;
+    job = world_submit(w, spec);
+    world_run(w, 6);
+    world_exit(w, world_live(job, "trainer", 0), 0, 0);
+    world_run(w, 3);
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    world_run(w, 6);
+    assert_int_equal(job_count(job, 0, false), 1);
+    assert_string_equal(node_reason(node),
+                        "waits for somebody to kill what has ended and keeps what runs of it: one");
+    assert_int_equal(cluster_kill_job(w->cluster, job, "", w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    assert_null(node->processes);
     world_free(w);
 }
 
@@ -574,6 +650,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_0_finishes_slot_then_job_and_stops_pservers),
         cmocka_unit_test(test_failure_backs_off_and_counts_to_the_limit),
+        cmocka_unit_test(test_remains_stay_until_killed),
+        cmocka_unit_test(test_remains_and_a_drain),
         cmocka_unit_test(test_failed_pserver_comes_back_on_the_same_index),
         cmocka_unit_test(test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart),
         cmocka_unit_test(test_ends_by_the_node_are_neither_success_nor_failure),

@@ -37,6 +37,7 @@ static void do_submit(struct world *w)
     spec->priority = (int32_t)world_random(w, 3);
     spec->restart_max = (uint32_t)world_random(w, 6);
     spec->passes = 2;
+    spec->keep_remains = world_random(w, 6) == 0;
     other = world_random(w, 4) == 0 ? storm_job(w) : NULL;
     if (other != NULL) {
         spec->after = xcalloc(2, sizeof *spec->after);

@@ -160,7 +160,8 @@ static void test_everything(void **state)
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
         "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
         "spec:\n"
-        "  mode: pserver\n  priority: -5\n  on_disconnect: stop\n  grace: 1500001us\n  passes: 3\n"
+        "  mode: pserver\n  priority: -5\n  on_disconnect: stop\n  autoclean: false\n  grace: "
+        "1500001us\n  passes: 3\n"
         "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
         "  hostNetwork: true\n  VolumeMounts:\n  master: {resources: {limits: {cpu: 1}}}\n"
         "  fault_tolerant: true\n"
@@ -182,6 +183,7 @@ static void test_everything(void **state)
                                  "/spec/nodeSelector "
                                  "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
     assert_int_equal(spec->priority, -5);
+    assert_true(spec->keep_remains);
     assert_int_equal(spec->grace_us, 1500001);
     assert_int_equal(spec->restart_max, 4);
     assert_int_equal(spec->restart_backoff_us, 250000);
