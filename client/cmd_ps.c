@@ -14,11 +14,14 @@
 struct ps_options {
     struct common_options common;
     bool all;
+    const char *array;
 };
 
 static const struct option_spec ps_options[] = {
     { "all", 'a', OPTION_FLAG, NULL, "also the jobs that have ended",
       offsetof(struct ps_options, all) },
+    { "array", 0, OPTION_TEXT, "NAME", "only the jobs of this array",
+      offsetof(struct ps_options, array) },
     { .name = NULL },
 };
 
@@ -77,6 +80,14 @@ static void add_time(struct table *table, const json_t *job)
         table_add(table, "%s", text_duration(now_us - start_us, text, sizeof(text)));
 }
 
+static char *jobs_path(bool all, const char *array)
+{
+    _cleanup_free_ char *segment = array != NULL ? text_url_segment(array) : NULL;
+
+    return text_format("/jobs?state=%s%s%s", all ? "all" : "active", array != NULL ? "&array=" : "",
+                       array != NULL ? segment : "");
+}
+
 static int run(const struct invocation *invocation)
 {
     static const char *const headers[] = { "ID",       "JOB",  "STATE",  "RUNNING/BOUNDS",
@@ -88,8 +99,9 @@ static int run(const struct invocation *invocation)
 
     if (status != STATUS_OK)
         return status;
-    status = server_list(&server, options->all ? "/jobs?state=all" : "/jobs?state=active", "jobs",
-                         &answer);
+    _cleanup_free_ char *path = jobs_path(options->all, options->array);
+
+    status = server_list(&server, path, "jobs", &answer);
     server_clear(&server);
     if (status != STATUS_OK)
         return status;
@@ -118,7 +130,7 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_ps = {
     .name = "ps",
-    .usage = "[--all]",
+    .usage = "[--all] [--array NAME]",
     .summary = "List the jobs",
     .options = ps_options,
     .options_size = sizeof(struct ps_options),

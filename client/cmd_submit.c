@@ -4,6 +4,7 @@
  * Keys that the scheduler ignored are told on stderr. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "client/job_input.h"
 #include "client/job_view.h"
@@ -34,11 +35,18 @@ static const struct option_spec submit_options[] = {
 
 static void print_accepted(const json_t *answer, bool json)
 {
+    const json_t *array = json_object_get(answer, "array");
+
     if (json) {
         json_print(answer);
         return;
     }
-    job_print_line(answer);
+    if (array != NULL)
+        (void)printf("array %s: %" PRIu64 " jobs (%" PRIu64 " to %" PRIu64 ")\n",
+                     json_text(answer, "job"), json_u64(array, "jobs"), json_u64(answer, "id"),
+                     json_u64(array, "last_id"));
+    else
+        job_print_line(answer);
     job_note_ignored(answer);
 }
 
@@ -108,6 +116,8 @@ static int check(const struct submit_options *options, const struct arguments *a
     else if (arguments->n_args > 0 && job_options_given(&options->job))
         (void)edl_error_set(&error, -EINVAL,
                             "submit: only --follow goes with a document; the rest is in it");
+    else if (options->job.array != NULL && options->follow)
+        (void)edl_error_set(&error, -EINVAL, "submit: --follow takes one job, no --array");
     else if (arguments->n_args > 1 && options->follow)
         (void)edl_error_set(&error, -EINVAL, "submit: --follow takes one document");
     else

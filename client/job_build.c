@@ -147,6 +147,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
     if (build->dataset != NULL)
         (void)json_object_set_new(spec, "dataset", json_string(build->dataset));
 
+    if (build->array != NULL)
+        (void)json_object_set_new(spec, "array", json_string(build->array));
     if (build->deadline != NULL)
         (void)json_object_set_new(spec, "deadline", json_string(build->deadline));
 

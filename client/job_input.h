@@ -15,7 +15,7 @@ struct edl_error;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset, *deadline;
+    const char *name, *workspace, *dataset, *deadline, *array;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
     struct option_list env, after;
 };
@@ -32,6 +32,8 @@ struct job_options {
     XX("workspace", 'w', OPTION_TEXT, "DIR",                                                       \
        "folder to run in, on every node (this one); private: one each", workspace)                 \
     XX("dataset", 0, OPTION_TEXT, "GLOB", "RecordIO files given out as tasks", dataset)            \
+    XX("array", 0, OPTION_TEXT, "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", \
+       array)                                                                                      \
     XX("after", 0, OPTION_LIST, "JOB", "start when it has succeeded; may be repeated", after)      \
     XX("deadline", 0, OPTION_TEXT, "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z",       \
        deadline)                                                                                   \

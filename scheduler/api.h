@@ -59,6 +59,7 @@ void api_jobs_submit(struct http_request *request, void *userdata);
 void api_jobs_list(struct http_request *request, void *userdata);
 void api_job_show(struct http_request *request, void *userdata);
 void api_job_kill(struct http_request *request, void *userdata);
+void api_array_kill(struct http_request *request, void *userdata);
 void api_job_change(struct http_request *request, void *userdata);
 void api_job_processes(struct http_request *request, void *userdata);
 

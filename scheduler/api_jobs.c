@@ -49,16 +49,24 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
     return r;
 }
 
+/* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
-                           const struct job *job, json_t *ignored)
+                           const struct job *job, bool is_array, json_t *ignored)
 {
     struct held *held = held_new(request);
+    const struct job_array *array = &job->spec->array;
+    bool made = is_array && array->n > 0;
+    json_t *answer = json_pack("{s:s,s:I,s:s,s:o}", "job", made ? array->name : job->spec->name,
+                               "id", (json_int_t)job->id, "state", job_state_to_string(job->state),
+                               "ignored", ignored != NULL ? json_incref(ignored) : json_array());
 
+    if (made)
+        (void)json_object_set_new(answer, "array",
+                                  json_pack("{s:I,s:I,s:I}", "first", (json_int_t)array->first,
+                                            "jobs", (json_int_t)array->n, "last_id",
+                                            (json_int_t)(job->id + array->n - 1)));
     (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
-    held_after_commit(scheduler, held, 201,
-                      json_pack("{s:s,s:I,s:s,s:o}", "job", job->spec->name, "id",
-                                (json_int_t)job->id, "state", job_state_to_string(job->state),
-                                "ignored", ignored != NULL ? json_incref(ignored) : json_array()));
+    held_after_commit(scheduler, held, 201, answer);
 }
 
 void api_jobs_submit(struct http_request *request, void *userdata)
@@ -70,19 +78,22 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     json_t *ignored = NULL;
     struct job *job = NULL;
     bool dry_run = false;
+    bool is_array;
     int r = api_dry_run(request, &dry_run, &error);
 
     (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &error);
+    is_array = r == 0 && spec->array.n > 0 && spec->array.name[0] == '\0';
     if (r == 0 && dry_run)
         r = api_forecast_submit(scheduler, request, spec, caller.user, ignored, &error);
     else if (r == 0)
-        r = cluster_submit(scheduler->cluster, spec, caller.user, clock_instant(), &job, &error);
+        r = cluster_submit_array(scheduler->cluster, spec, caller.user, clock_instant(), &job,
+                                 &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
-        reply_accepted(scheduler, request, job, ignored);
+        reply_accepted(scheduler, request, job, is_array, ignored);
     if (job == NULL)
         (void)job_spec_free(spec);
     json_decref(ignored);
@@ -116,22 +127,33 @@ static int query_cursor(struct http_request *request, uint64_t *ret, struct edl_
 
 /* Jobs are in the order of their numbers in both lists, so a page goes on where the last one ended
  * whatever came or went since. */
-static const struct job *next_job(const struct cluster *cluster, const struct job *job, bool all)
+struct listing {
+    const struct cluster *cluster;
+    bool all;
+    const char *array; /* of this one only; NULL: any */
+};
+
+static const struct job *next_job(const struct listing *listing, const struct job *job)
 {
-    if (job == NULL)
-        return all ? cluster->jobs : cluster->active;
-    return all ? job->hh.next : job->active_next;
+    do {
+        if (job == NULL)
+            job = listing->all ? listing->cluster->jobs : listing->cluster->active;
+        else
+            job = listing->all ? job->hh.next : job->active_next;
+    } while (job != NULL && listing->array != NULL &&
+             !streq(job->spec->array.name, listing->array));
+    return job;
 }
 
-static const struct job *first_job(const struct cluster *cluster, uint64_t after, bool all)
+static const struct job *first_job(const struct listing *listing, uint64_t after)
 {
-    const struct job *job = after != 0 ? cluster_job(cluster, after) : NULL;
+    const struct job *job = after != 0 ? cluster_job(listing->cluster, after) : NULL;
 
-    if (job != NULL && (all || !job_state_is_final(job->state)))
-        return next_job(cluster, job, all);
-    job = next_job(cluster, NULL, all);
+    if (job != NULL && (listing->all || !job_state_is_final(job->state)))
+        return next_job(listing, job);
+    job = next_job(listing, NULL);
     while (job != NULL && job->id <= after) /* it has ended, or was forgotten */
-        job = next_job(cluster, job, all);
+        job = next_job(listing, job);
     return job;
 }
 
@@ -141,23 +163,43 @@ void api_jobs_list(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     const struct job *job;
     uint64_t limit, last;
+    struct listing listing = { .cluster = scheduler->cluster,
+                               .array = http_request_query(request, "array") };
     json_t *jobs, *next = json_null();
-    bool all;
 
-    if (query_state(request, "active", "all", &all, &error) < 0 ||
+    if (query_state(request, "active", "all", &listing.all, &error) < 0 ||
         page_limit(request, &limit, &error) < 0 || query_cursor(request, &last, &error) < 0) {
         http_reply_error(request, &error);
         return;
     }
     jobs = json_array();
-    for (job = first_job(scheduler->cluster, last, all); job != NULL && limit > 0; limit--) {
+    for (job = first_job(&listing, last); job != NULL && limit > 0; limit--) {
         (void)json_array_append_new(jobs, job_to_json(job, scheduler->options.policy->name, false));
         last = job->id;
-        job = next_job(scheduler->cluster, job, all);
+        job = next_job(&listing, job);
     }
     if (job != NULL)
         next = json_sprintf("%" PRIu64, last);
     http_reply_json(request, 200, json_pack("{s:o,s:o}", "jobs", jobs, "next", next));
+}
+
+/* Why a job is killed; by_whom holds the answer when the body gives none. */
+#define BY_WHOM_MAX (USER_NAME_MAX + 16)
+static int read_kill(struct scheduler *scheduler, struct http_request *request,
+                     char by_whom[BY_WHOM_MAX], json_t **ret_body, const char **ret_reason,
+                     struct edl_error *error)
+{
+    struct body_field field = { .at = "" };
+    struct caller caller = { .user = "" };
+    int r = body_object(request, ret_body, error);
+
+    (void)auth_caller(scheduler, request, &caller);
+    (void)snprintf(by_whom, BY_WHOM_MAX, "killed by %s", caller.user);
+    *ret_reason = by_whom;
+    field.object = *ret_body;
+    if (r == 0)
+        r = body_known(&field, "reason", error);
+    return r == 0 ? body_string(&field, "reason", 200, ret_reason, error) : r;
 }
 
 /* Whether the caller may change the job, and has seen it as it is. */
@@ -189,31 +231,61 @@ void api_job_kill(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct job *job = api_job(scheduler, request);
     struct edl_error error = { 0 };
-    char by_whom[USER_NAME_MAX + 16];
-    const char *reason = by_whom;
-    struct caller caller = { .user = "" };
+    char by_whom[BY_WHOM_MAX];
+    const char *reason;
     json_t *body = NULL;
-    struct body_field field = { .at = "" };
     int r;
 
     if (job == NULL)
         return;
     r = check_change(scheduler, request, job, &error);
     if (r == 0)
-        r = body_object(request, &body, &error);
-    field.object = body;
-    (void)auth_caller(scheduler, request, &caller);
-    (void)snprintf(by_whom, sizeof by_whom, "killed by %s", caller.user);
-    if (r == 0)
-        r = body_known(&field, "reason", &error);
-    if (r == 0)
-        r = body_string(&field, "reason", 200, &reason, &error);
+        r = read_kill(scheduler, request, by_whom, &body, &reason, &error);
     if (r == 0)
         r = cluster_kill_job(scheduler->cluster, job, reason, clock_instant(), &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
         held_build_after_commit(scheduler, held_new(request), 202, build_job, NULL, job->id);
+    json_decref(body);
+}
+
+/* Whether all of it that is not over is the caller's. */
+static int check_array(struct scheduler *scheduler, const struct http_request *request,
+                       const char *name, struct edl_error *error)
+{
+    const struct job *job;
+    int r = 0;
+
+    DL_FOREACH2(scheduler->cluster->active, job, active_next)
+    if (r == 0 && streq(job->spec->array.name, name))
+        r = auth_owner(scheduler, request, job->user, error);
+    return r;
+}
+
+void api_array_kill(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const char *name = http_request_param(request, "array");
+    struct edl_error error = { 0 };
+    char by_whom[BY_WHOM_MAX];
+    const char *reason;
+    json_t *body = NULL;
+    uint32_t n = 0;
+    int r = check_array(scheduler, request, name, &error);
+
+    if (r == 0)
+        r = read_kill(scheduler, request, by_whom, &body, &reason, &error);
+    if (r == 0)
+        r = cluster_kill_array(scheduler->cluster, name, reason, clock_instant(), &n, &error);
+    if (r == -ENOENT)
+        (void)edl_error_remedy(&error, "`edl ps --all` lists every job; one that is no array is "
+                                       "killed by DELETE /jobs/{job}");
+    if (r < 0)
+        refuse_after_commit(scheduler, request, &error);
+    else
+        held_after_commit(scheduler, held_new(request), 202,
+                          json_pack("{s:s,s:I}", "array", name, "jobs", (json_int_t)n));
     json_decref(body);
 }
 

@@ -122,6 +122,11 @@ static void add_own(json_t *env, const struct process *process)
                                  process->ports[i]);
     set_text(env, "EDL_JOB", job->spec->name);
     set_number(env, "EDL_JOB_ID", job->id);
+    if (job->spec->array.n > 0) {
+        set_text(env, "EDL_ARRAY", job->spec->array.name);
+        set_number(env, "EDL_ARRAY_INDEX", job->spec->array.first);
+        set_number(env, "EDL_ARRAY_JOBS", job->spec->array.n);
+    }
     set_text(env, "EDL_ROLE", job->spec->roles[process->role].name);
     set_number(env, "EDL_INDEX", process->index);
     set_number(env, "EDL_INCARNATION", process->incarnation);

@@ -16,6 +16,7 @@
 #include "shared/error.h"
 #include "shared/job_draft.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 #include "shared/rfc3339.h"
 #include "shared/yaml.h"
 
@@ -29,6 +30,8 @@
 #define RESTARTS_FAULT_TOLERANT 10
 #define AT(field) offsetof(struct job_draft, field)
 
+static int read_array(struct document_reader *reader, const char *key, const json_t *value,
+                      void *target);
 static int read_deadline(struct document_reader *reader, const char *key, const json_t *value,
                          void *target);
 static int read_master(struct document_reader *reader, const char *key, const json_t *value,
@@ -50,6 +53,20 @@ static const struct document_rule metadata_rules[] = {
     { .key = "resourceVersion", .kind = DOCUMENT_IGNORED },
     { .key = "selfLink", .kind = DOCUMENT_IGNORED },
     { .key = "uid", .kind = DOCUMENT_IGNORED },
+};
+
+/* as a job of an array is written: which one it is, and of how many */
+static const struct document_rule array_rules[] = {
+    { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(array_name), .max = JOB_NAME_MAX },
+    { .key = "index",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(array_index),
+      .max = JOB_ARRAY_INDEX_MAX },
+    { .key = "jobs",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(array_jobs),
+      .min = 1,
+      .max = JOB_ARRAY_MAX },
 };
 
 static const struct document_rule restart_rules[] = {
@@ -117,7 +134,7 @@ static const struct document_rule common_rules[] = {
     { .key = "teacher",
       .kind = DOCUMENT_LATER,
       .remedy = "a role of any name can serve the others, GET /jobs/{job}/hosts finds it" },
-    { .key = "array", .kind = DOCUMENT_LATER },
+    { .key = "array", .kind = DOCUMENT_CALL, .call = read_array },
     { .kind = DOCUMENT_MORE, .more = &container_keys },
 };
 
@@ -169,6 +186,19 @@ static int read_master(struct document_reader *reader, const char *key, const js
     r = document_read(reader, value, master_rules, ELEMENTS(master_rules), target);
     reader->ignored = ignored;
     return r;
+}
+
+/* Many jobs, or the one that a stored document is of. */
+static int read_array(struct document_reader *reader, const char *key, const json_t *value,
+                      void *target)
+{
+    struct job_draft *draft = target;
+
+    (void)key;
+    if (!json_is_object(value))
+        return document_text(reader, value, 32, &draft->array);
+    draft->array_element = value;
+    return document_read(reader, value, array_rules, ELEMENTS(array_rules), target);
 }
 
 /* An instant, or a time from the submission on. */
@@ -241,6 +271,8 @@ static void draft_init(struct job_draft *draft)
         .grace = 30 * USEC_PER_SEC,
         .restart_backoff = USEC_PER_SEC,
         .fault_tolerant = 0,
+        .array_index = -1,
+        .array_jobs = -1,
         .autoclean = 1,
         .submit = { .parallelism = -1,
                     .min = -1,
@@ -438,6 +470,61 @@ static int finish_env(struct document_reader *reader, const struct job_draft *dr
     return 0;
 }
 
+/* FIRST-LAST; the names that its jobs get have to be names as well. */
+static int finish_array_range(struct document_reader *reader, const struct job_draft *draft,
+                              struct job_spec *spec)
+{
+    const char *dash = strchr(draft->array, '-');
+    char first_text[16] = "";
+    uint64_t first = 0;
+    uint64_t last = 0;
+
+    if (dash != NULL && dash - draft->array < (ptrdiff_t)sizeof first_text)
+        memcpy(first_text, draft->array, (size_t)(dash - draft->array));
+    if (dash == NULL || parse_u64(first_text, &first) < 0 || parse_u64(dash + 1, &last) < 0 ||
+        first > last || last > JOB_ARRAY_INDEX_MAX || last - first >= JOB_ARRAY_MAX) {
+        (void)refuse_at(reader, draft, "array",
+                        "FIRST-LAST is expected, of at most 1000 jobs and "
+                        "up to 999999");
+        (void)edl_error_remedy(reader->error, "for a hundred jobs write array: 0-99");
+        return EDL_EBADSPEC;
+    }
+    if (strlen(spec->name) + 1 + strlen(dash + 1) > JOB_NAME_MAX) {
+        (void)refuse_at(reader, draft, "array", "the names of its jobs would be too long");
+        (void)edl_error_remedy(reader->error,
+                               "shorten the job's name: NAME-INDEX has at most %d "
+                               "characters",
+                               JOB_NAME_MAX);
+        return EDL_EBADSPEC;
+    }
+    spec->array.first = (uint32_t)first;
+    spec->array.n = (uint32_t)(last - first) + 1;
+    return 0;
+}
+
+static int finish_array(struct document_reader *reader, const struct job_draft *draft,
+                        struct job_spec *spec)
+{
+    char name[JOB_NAME_MAX + 16];
+
+    if (draft->array != NULL)
+        return finish_array_range(reader, draft, spec);
+    if (draft->array_element == NULL)
+        return 0;
+    (void)snprintf(name, sizeof name, "%s-%" PRId64,
+                   draft->array_name != NULL ? draft->array_name : "", draft->array_index);
+    if (draft->array_name == NULL || draft->array_index < 0 || draft->array_jobs < 0 ||
+        !streq(name, spec->name)) {
+        (void)refuse_at(reader, draft, "array", "this is not the array of that job");
+        (void)edl_error_remedy(reader->error, "write array: 0-99, or leave it out");
+        return EDL_EBADSPEC;
+    }
+    (void)snprintf(spec->array.name, sizeof spec->array.name, "%s", draft->array_name);
+    spec->array.first = (uint32_t)draft->array_index;
+    spec->array.n = (uint32_t)draft->array_jobs;
+    return 0;
+}
+
 /* Names or numbers of jobs; which ones there are the scheduler knows. */
 static int finish_after(struct document_reader *reader, const struct job_draft *draft,
                         struct job_spec *spec)
@@ -511,8 +598,8 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,  finish_mode,       finish_passes, finish_env,
-        finish_after, finish_disconnect, finish_roles,
+        finish_name, finish_array, finish_mode,       finish_passes,
+        finish_env,  finish_after, finish_disconnect, finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -4,7 +4,7 @@
  *
  * Everything is written out, defaults too: what a job runs with must not change when a later
  * version changes a default. Only empty text, an empty env and
- * what a job does not have (deadline, after) are left out. */
+ * what a job does not have (deadline, after, array) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -64,6 +64,14 @@ static json_t *role_to_json(const struct role_spec *role)
     return json;
 }
 
+static json_t *array_to_json(const struct job_array *array)
+{
+    if (array->name[0] == '\0')
+        return json_sprintf("%" PRIu32 "-%" PRIu32, array->first, array->first + array->n - 1);
+    return json_pack("{s:s,s:I,s:I}", "name", array->name, "index", (json_int_t)array->first,
+                     "jobs", (json_int_t)array->n);
+}
+
 static json_t *env_to_json(const struct job_spec *spec)
 {
     json_t *json = json_object();
@@ -97,6 +105,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
                                   json_string(rfc3339_format(spec->deadline_wall_us, instant)));
     else if (spec->deadline_us != 0)
         (void)json_object_set_new(json, "deadline", time_to_json(spec->deadline_us));
+    if (spec->array.n > 0)
+        (void)json_object_set_new(json, "array", array_to_json(&spec->array));
     if (spec->after != NULL)
         (void)json_object_set_new(json, "after", texts_to_json(spec->after));
     if (spec->dataset != NULL && spec->dataset[0] != '\0')

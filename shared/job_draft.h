@@ -42,7 +42,10 @@ struct submit_draft {
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
     const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect;
-    const json_t *after;
+    const json_t *after, *array_element;
+    const char *array;
+    const char *array_name;
+    int64_t array_index, array_jobs;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
     uint64_t grace, restart_backoff, deadline, deadline_wall;
     int fault_tolerant, autoclean;

@@ -3,6 +3,8 @@
 #include "shared/job_spec.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "shared/macro.h"
@@ -75,6 +77,18 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     return copy;
 }
 
+struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t place)
+{
+    struct job_spec *element = job_spec_copy(spec);
+
+    memcpy(element->array.name, spec->name, sizeof element->array.name);
+    element->array.first = spec->array.first + place;
+    /* the document has left room for the index */
+    (void)snprintf(element->name, sizeof element->name, "%.*s-%" PRIu32, JOB_NAME_MAX - 11,
+                   spec->name, element->array.first);
+    return element;
+}
+
 /* NULL is the same as "" */
 static bool text_equal(const char *a, const char *b)
 {
@@ -109,8 +123,9 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->ports_num_for_sparse != b->ports_num_for_sparse || a->grace_us != b->grace_us ||
         a->restart_max != b->restart_max || a->restart_backoff_us != b->restart_backoff_us ||
         a->deadline_us != b->deadline_us || a->deadline_wall_us != b->deadline_wall_us ||
-        !argv_equal(a->after, b->after) || !text_equal(a->dataset, b->dataset) ||
-        a->n_env != b->n_env || a->n_roles != b->n_roles)
+        !streq(a->array.name, b->array.name) || a->array.first != b->array.first ||
+        a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
+        !text_equal(a->dataset, b->dataset) || a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;
     for (size_t i = 0; i < a->n_env; i++)
         if (!streq(a->env[i].name, b->env[i].name) || !streq(a->env[i].value, b->env[i].value))

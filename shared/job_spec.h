@@ -17,6 +17,8 @@
 #define ROLE_INSTANCES_MAX 1024
 #define JOB_PRIORITY_MAX 1000000 /* and as far below zero */
 #define JOB_AFTER_MAX 64
+#define JOB_ARRAY_MAX 1000 /* jobs in one array */
+#define JOB_ARRAY_INDEX_MAX 999999
 
 enum job_mode { JOB_MODE_PSERVER, JOB_MODE_COLLECTIVE, JOB_MODE_MPI, JOB_MODE_SERVICE };
 
@@ -38,6 +40,13 @@ struct role_spec {
     struct labels selector;  /* its nodes must carry every one of these */
 };
 
+/* Many jobs of one document. */
+struct job_array {
+    char name[JOB_NAME_MAX + 1]; /* of the array that this job is one of; "": to be made into one */
+    uint32_t first;              /* index of its first job, or of this one */
+    uint32_t n;                  /* jobs; 0: no array */
+};
+
 struct job_spec {
     char name[JOB_NAME_MAX + 1];
     enum job_mode mode;
@@ -54,8 +63,9 @@ struct job_spec {
     uint64_t deadline_wall_us;   /* when it has to be over; 0: none */
     char **after;                /* jobs that have to succeed before: names, or (once it is
                                     submitted) ids in digits; NULL-terminated; NULL: none */
-    char *dataset;               /* glob of RecordIO files, "" = none */
-    struct env_pair *env;        /* n_env pairs, owned */
+    struct job_array array;
+    char *dataset;        /* glob of RecordIO files, "" = none */
+    struct env_pair *env; /* n_env pairs, owned */
     size_t n_env;
     struct role_spec roles[JOB_ROLES_MAX]; /* pserver before trainer: start order */
     size_t n_roles;
@@ -69,6 +79,10 @@ struct job_spec *job_spec_copy(const struct job_spec *spec);
 
 /* job_spec_equal - every member; linear, allocates nothing */
 bool job_spec_equal(const struct job_spec *a, const struct job_spec *b);
+
+/* job_spec_array_element - the job of that place (0 .. array.n - 1) in the array that spec is to be
+ * made into: a copy, named NAME-INDEX */
+struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t place);
 
 /* job_spec_role - index of a role by name, or -ENOENT */
 int job_spec_role(const struct job_spec *spec, const char *name);

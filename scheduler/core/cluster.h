@@ -373,6 +373,16 @@ uint32_t job_count_running(const struct job *job, uint32_t role);
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error);
 
+/* cluster_submit_array - the jobs of take_spec->array, all or none, with consecutive ids; without
+ * an array the one job. Errors as cluster_submit's. Linear in them */
+int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                         struct instant now, struct job **ret_first, struct edl_error *error);
+
+/* cluster_kill_array - every job of the arrays of that name that is not over. *ret_n: how many.
+ * -ENOENT when there never was one, EDL_EBADTRANSITION when all are over. Linear in all jobs */
+int cluster_kill_array(struct cluster *cluster, const char *name, const char *reason,
+                       struct instant now, uint32_t *ret_n, struct edl_error *error);
+
 /* cluster_kill_job - idempotent for a job that is stopping; EDL_EBADTRANSITION when final */
 int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
                      struct instant now, struct edl_error *error);

@@ -114,26 +114,60 @@ static void fix_deadline(struct job_spec *spec, struct instant now)
     spec->deadline_us = 0;
 }
 
-/* cluster_submit - see cluster.h; O(log n) */
-int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                   struct instant now, struct job **ret_job, struct edl_error *error)
+static int check_name(const struct cluster *cluster, const char *name, struct edl_error *error)
 {
-    struct job *job = cluster_find_job(cluster, take_spec->name);
-    int r = check_spec(take_spec, error);
+    const struct job *job = cluster_find_job(cluster, name);
+
+    if (job == NULL || job_state_is_final(job->state))
+        return 0;
+    return edl_error_at(error, -EEXIST, "/metadata/name", "a job named %s (%llu) is %s",
+                        job->spec->name, (unsigned long long)job->id,
+                        job_state_to_string(job->state));
+}
+
+static int check_array_names(const struct cluster *cluster, const struct job_spec *spec,
+                             struct edl_error *error)
+{
+    for (uint32_t i = 0; i < spec->array.n; i++) {
+        char name[JOB_NAME_MAX + 16];
+        int r;
+
+        (void)snprintf(name, sizeof name, "%s-%u", spec->name, spec->array.first + i);
+        r = check_name(cluster, name, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static bool is_to_be_made(const struct job_spec *spec)
+{
+    return spec->array.n > 0 && spec->array.name[0] == '\0';
+}
+
+/* What all jobs of a document have to fulfil; then its times and names are made absolute. */
+static int prepare(const struct cluster *cluster, struct job_spec *spec, struct instant now,
+                   struct edl_error *error)
+{
+    int r = check_spec(spec, error);
 
     if (r == 0)
-        r = check_deadline(take_spec, now, error);
-    if (r < 0)
-        return r;
-    if (job != NULL && !job_state_is_final(job->state))
-        return edl_error_at(error, -EEXIST, "/metadata/name", "a job named %s (%llu) is %s",
-                            job->spec->name, (unsigned long long)job->id,
-                            job_state_to_string(job->state));
-    r = after_resolve(cluster, take_spec, error);
-    if (r < 0)
-        return r;
-    fix_deadline(take_spec, now);
-    job = job_new(cluster, cluster->next_job_id, take_spec);
+        r = check_deadline(spec, now, error);
+    if (r == 0)
+        r = is_to_be_made(spec) ? check_array_names(cluster, spec, error)
+                                : check_name(cluster, spec->name, error);
+    if (r == 0)
+        r = after_resolve(cluster, spec, error);
+    if (r == 0)
+        fix_deadline(spec, now);
+    return r;
+}
+
+static struct job *add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                       struct instant now)
+{
+    struct job *job = job_new(cluster, cluster->next_job_id, take_spec);
+
     job->state = JOB_QUEUED;
     cluster->figures.jobs[JOB_QUEUED]++;
     cluster->figures.jobs_submitted++;
@@ -148,9 +182,74 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
     after_link(cluster, job, true, now);
     job_watch_deadline(cluster, job, now);
     cluster->plan_wanted = true;
+    return job;
+}
+
+/* cluster_submit - see cluster.h; O(log n) */
+int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                   struct instant now, struct job **ret_job, struct edl_error *error)
+{
+    struct job *job;
+    int r;
+
+    if (is_to_be_made(take_spec)) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
+        return edl_error_remedy(error, "leave array out to ask about one of them");
+    }
+    r = prepare(cluster, take_spec, now, error);
+    if (r < 0)
+        return r;
+    job = add(cluster, take_spec, user, now);
     if (ret_job != NULL)
         *ret_job = job;
     return 0;
+}
+
+/* cluster_submit_array - see cluster.h */
+int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                         struct instant now, struct job **ret_first, struct edl_error *error)
+{
+    struct job *first = NULL;
+    int r;
+
+    if (!is_to_be_made(take_spec))
+        return cluster_submit(cluster, take_spec, user, now, ret_first, error);
+    r = prepare(cluster, take_spec, now, error);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < take_spec->array.n; i++) {
+        struct job *job = add(cluster, job_spec_array_element(take_spec, i), user, now);
+
+        first = first != NULL ? first : job;
+    }
+    (void)job_spec_free(take_spec);
+    *ret_first = first;
+    return 0;
+}
+
+/* cluster_kill_array - see cluster.h */
+int cluster_kill_array(struct cluster *cluster, const char *name, const char *reason,
+                       struct instant now, uint32_t *ret_n, struct edl_error *error)
+{
+    const struct job *any = cluster->jobs;
+    struct job *job;
+    struct job *next;
+    uint32_t n = 0;
+
+    while (any != NULL && !streq(any->spec->array.name, name))
+        any = any->hh.next;
+    if (any == NULL || *name == '\0')
+        return edl_error_set(error, -ENOENT, "there is no array \"%.80s\"", name);
+    DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
+    {
+        if (streq(job->spec->array.name, name) &&
+            cluster_kill_job(cluster, job, reason, now, NULL) == 0)
+            n++;
+    }
+    *ret_n = n;
+    return n > 0 ? 0
+                 : edl_error_set(error, EDL_EBADTRANSITION, "every job of the array %s is over",
+                                 name);
 }
 
 /* cluster_kill_job - see cluster.h; what is stopping already goes on ending the way it was to end

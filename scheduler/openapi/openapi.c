@@ -41,6 +41,7 @@ static const struct {
       "version that the caller has: answer when it differs" },
     { "after", "listAudit", "integer", NULL, "id of the last entry that the caller has" },
     { "after", NULL, "integer", NULL, "revision of the last event that the caller has" },
+    { "array", NULL, "string", NULL, "only the jobs of this array" },
     { "cursor", NULL, "string", NULL, "\"next\" of the page before" },
     { "dry_run", NULL, "string", "1 true 0 false", "1: do nothing, tell what it would do" },
     { "follow", NULL, "integer", "0 1", "1: wait until there is something new" },

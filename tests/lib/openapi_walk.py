@@ -18,6 +18,10 @@ JOB = {"metadata": {"name": "walked"}, "spec": {"fault_tolerant": True, "trainer
     "entrypoint": "exec sleep 1000", "min-instance": 1, "max-instance": 2,
     "resources": {"requests": {"cpu": "100m"}}}}}
 YAML_JOB = b"metadata: {name: third}\nspec:\n  image: some/image\n  trainer: {entrypoint: 'true', min-instance: 1}\n"
+OLDER_JOB = {"name": "older", "entry": "true", "parallelism": 1, "pservers": 0, "cpu": 1,
+             "image": "some/image", "after": ["walked"]}
+MANY_JOBS = {"name": "many", "array": "0-2", "after": ["walked"], "deadline": "1h", "autoclean": False,
+             "trainer": {"entrypoint": "true"}}
 OFFER = {"address": "127.0.0.1", "cpu_millicores": 1000, "memory_bytes": 1 << 30, "gpus": 0,
          "port_first": 30000, "port_last": 30100}
 CHUNKS = [{"path": "/data/a", "offset": 0, "records": 10}]
@@ -147,7 +151,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "token": "1"}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "token": "1", "array": "many"}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -188,7 +192,7 @@ class Walk:
             self.wrong_callers(method, known, operation, body)
         self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
                     headers=headers, body=body)
-        for name in ("job", "node", "user", "token"):
+        for name in ("job", "node", "user", "token", "array"):
             if "{%s}" % name in path and not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"]):
                 self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
                             token=token, headers=headers, body=body)
@@ -264,8 +268,9 @@ GOOD = {
     "submitJob": lambda w: [
         {"query": "?dry_run=1", "body": dict(JOB, metadata={"name": "second"})},
         {"body": dict(JOB, metadata={"name": "second"})},
-        {"headers": {"Content-Type": "application/yaml"}, "body": YAML_JOB}],
-    "listJobs": lambda w: [{}, {"query": "?state=all&limit=1"}, {"query": "?limit=1&cursor=1"}],
+        {"headers": {"Content-Type": "application/yaml"}, "body": YAML_JOB},
+        {"body": OLDER_JOB}, {"body": MANY_JOBS}],
+    "listJobs": lambda w: [{}, {"query": "?array=many"}, {"query": "?state=all&limit=1"}, {"query": "?limit=1&cursor=1"}],
     "getJob": lambda w: [{}],
     "listProcesses": lambda w: [{"query": "?state=all"}],
     "explainJob": lambda w: [{}, {"names": {"job": "second"}}],
@@ -301,6 +306,7 @@ GOOD = {
     "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
                              {"body": {"state": "ready"}}],
     "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],
+    "killArray": lambda w: [{"body": {"reason": "there are too many"}}],
     "killJob": lambda w: [{"body": {"reason": "the walk is over"}}],
     "makeJoinToken": lambda w: [{}, {"body": {"node": "coming", "ttl_us": 1000000}, "after": keep_token}],
     "listJoinTokens": lambda w: [{}],

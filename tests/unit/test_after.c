@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_after.c - jobs that wait for others to succeed, and jobs that have to be over by a time */
+/* test_after.c - jobs that wait for others to succeed, jobs that have to be over by a time, and
+ * many jobs of one document */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,6 +219,82 @@ static void test_clock_set_back(void **state)
     world_free(w);
 }
 
+static struct job_spec *array_spec(const char *name, uint32_t first, uint32_t n)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, 200, 0, 0);
+
+    spec->array.first = first;
+    spec->array.n = n;
+    return spec;
+}
+
+static void test_array(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = NULL;
+    struct job_spec *spec = array_spec("many", 5, 3);
+    struct edl_error error = { 0 };
+    uint32_t n = 0;
+
+    (void)state;
+    (void)world_submit(w, world_spec("before", 1, 1, 200, 0, 0));
+    spec->after = xcalloc(2, sizeof *spec->after);
+    spec->after[0] = xstrdup("before");
+    spec->deadline_us = 3600 * USEC_PER_SEC;
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", w->now, &first, &error), 0);
+    assert_int_equal(first->id, 2);
+    world_run(w, 3);
+    world_restart(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct job *job = cluster_job(w->cluster, 2 + i);
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "many-%u", 5 + i);
+        assert_string_equal(job->spec->name, name);
+        assert_string_equal(job->spec->array.name, "many");
+        assert_int_equal(job->spec->array.first, 5 + i);
+        assert_int_equal(job->spec->array.n, 3);
+        assert_string_equal(job->spec->after[0], "1");
+        assert_int_equal(job->spec->deadline_wall_us, job->submitted_wall_us + 3600 * USEC_PER_SEC);
+        assert_code(job, JOB_QUEUED, "waits-for-job");
+    }
+    finish(w, cluster_job(w->cluster, 1));
+    world_run(w, 3);
+    assert_int_equal(cluster_job(w->cluster, 4)->state, JOB_RUNNING);
+    finish(w, cluster_job(w->cluster, 3));
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "enough", w->now, &n, &error), 0);
+    assert_int_equal(n, 2);
+    world_run(w, 3);
+    assert_code(cluster_job(w->cluster, 2), JOB_KILLED, "killed");
+    assert_code(cluster_job(w->cluster, 3), JOB_SUCCEEDED, "done");
+    assert_code(cluster_job(w->cluster, 4), JOB_KILLED, "killed");
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "enough", w->now, &n, &error),
+                     EDL_EBADTRANSITION);
+    assert_int_equal(cluster_kill_array(w->cluster, "before", "", w->now, &n, &error), -ENOENT);
+    assert_int_equal(cluster_kill_array(w->cluster, "", "", w->now, &n, &error), -ENOENT);
+    world_free(w);
+}
+
+/* All of an array or none of it. */
+static void test_array_is_whole(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = array_spec("many", 0, 3);
+    struct job *first = NULL;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    (void)world_submit(w, world_spec("many-2", 1, 1, 200, 0, 0));
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", w->now, &first, &error),
+                     -EEXIST);
+    assert_non_null(strstr(error.text, "many-2"));
+    assert_null(cluster_find_job(w->cluster, "many-0"));
+    assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &first, &error), EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/spec/array");
+    job_spec_free(spec);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +305,8 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_deadline_of_queued),
         cmocka_unit_test(test_clock_set_back),
+        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_array_is_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,6 +325,26 @@ static void test_order_in_time(void **state)
     }
 }
 
+static void test_array(void **state)
+{
+    char ignored[64];
+    struct job_spec *spec =
+        read_good("name: many\narray: 5-1004\ntrainer: {entrypoint: x}\n", ignored, sizeof ignored);
+    struct job_spec *element;
+
+    (void)state;
+    assert_int_equal(spec->array.first, 5);
+    assert_int_equal(spec->array.n, 1000);
+    check_round_trip(spec);
+    element = job_spec_array_element(spec, 999);
+    assert_string_equal(element->name, "many-1004");
+    assert_string_equal(element->array.name, "many");
+    check_round_trip(element);
+    assert_false(job_spec_equal(spec, element));
+    (void)job_spec_free(element);
+    (void)job_spec_free(spec);
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -452,7 +472,24 @@ static const struct refusal refusals[] = {
       "text is expected, found number 0", "" },
     { TRAINER("\"entrypoint\":\"x\"},\"after\":[\"\"],\"env\":{"), "/spec/after/0",
       "name or number of a job", "" },
-    { SPEC("\"array\":3"), "/spec/array", "not supported by this version", "" },
+    { SPEC("\"array\":3"), "/spec/array", "text is expected, found number 3", "" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"3\""), "/array", "FIRST-LAST",
+      "array: 0-99" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"3-2\""), "/array", "FIRST-LAST", "" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"-2\""), "/array", "FIRST-LAST", "" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"0-1000\""), "/array", "at most 1000",
+      "" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"999999-1000000\""), "/array",
+      "up to 999999", "" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"0-99999999999999999999\""), "/array",
+      "FIRST-LAST", "" },
+    { "{\"name\":\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgg\","
+      "\"trainer\":{\"entrypoint\":\"x\"},\"array\":\"0-9\"}",
+      "/array", "too long", "shorten" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":{\"name\":\"b\",\"index\":0,\"jobs\":1}"),
+      "/array", "not the array of that job", "" },
+    { FLAT("\"trainer\":{\"entrypoint\":\"x\"},\"array\":{}"), "/array",
+      "not the array of that job", "" },
     { SPEC("\"mode\":\"fast\",\"trainer\":{\"entrypoint\":\"x\"}"), "/spec/mode", "not known",
       "collective" },
     { SPEC("\"mode\":\"pserver\",\"trainer\":{\"entrypoint\":\"x\"}"), "/spec/mode",
@@ -602,7 +639,7 @@ int main(void)
         cmocka_unit_test(test_parse),         cmocka_unit_test(test_built_document),
         cmocka_unit_test(test_long_key),      cmocka_unit_test(test_older_submission),
         cmocka_unit_test(test_older_sizes),   cmocka_unit_test(test_container_keys),
-        cmocka_unit_test(test_order_in_time),
+        cmocka_unit_test(test_order_in_time), cmocka_unit_test(test_array),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

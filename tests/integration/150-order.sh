@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Jobs in an order: one after another, many of one document, over by a time, and what an ended one keeps.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+
+# an array, whose jobs know which one they are; and one job after it
+# shellcheck disable=SC2016
+edl submit --name many --array 3-5 --cpu 100m -- sh -c 'echo "I am $EDL_ARRAY $EDL_ARRAY_INDEX of $EDL_ARRAY_JOBS"' >"$work/out"
+grep -q '^array many: 3 jobs' "$work/out" || fail "submit: $(cat "$work/out")"
+edl submit --name last --after many-3 --after many-4 --after many-5 --follow -- echo the last one >"$work/out"
+for i in 3 4 5; do
+    job_is "many-$i" succeeded || fail "last ran before many-$i had succeeded"
+    edl logs "many-$i" | grep -q "I am many $i of 3" || fail "many-$i: $(edl logs "many-$i")"
+done
+[ "$(edl ps --all --array many | grep -c many-)" = 3 ] || fail "ps: $(edl ps --all --array many)"
+
+# one of which nothing comes takes what waits for it along
+edl submit --name base -- sleep 1000 >/dev/null
+edl submit --name chain-1 --after base -- true >/dev/null
+edl submit --name chain-2 --after chain-1 -- true >/dev/null
+edl why chain-1 | grep -q 'waits for base' || fail "why: $(edl why chain-1)"
+status=0; edl submit --name never --after nobody -- true 2>"$work/out" || status=$?
+[ $status != 0 ] && grep -q 'no job "nobody"' "$work/out" || fail "after nobody: $status $(cat "$work/out")"
+edl kill base >/dev/null
+status=0; edl wait chain-2 --timeout 30 >/dev/null || status=$?
+[ $status = 1 ] && job_is chain-2 failed || fail "chain-2: $status $(edl show chain-2)"
+job_field chain-2 .reason_code | grep -qx dependency-failed || fail "chain-2: $(job_field chain-2 .reason_code)"
+
+# all of an array is stopped by one call
+edl submit --name crowd --array 0-9 --cpu 100m -- sleep 1000 >/dev/null
+edl kill --array crowd >"$work/out"
+grep -q '^array crowd: 10 jobs' "$work/out" || fail "kill: $(cat "$work/out")"
+for i in 0 9; do
+    edl wait "crowd-$i" --timeout 30 >/dev/null || true
+    job_is "crowd-$i" killed || fail "crowd-$i is not killed"
+done
+
+# a deadline ends it
+edl submit --name late --deadline 1s -- sleep 1000 >/dev/null
+edl wait late --timeout 30 >/dev/null || true
+job_is late killed || fail "late: $(edl show late)"
+job_field late .reason_code | grep -qx deadline || fail "late: $(job_field late .reason_code)"
+
+# autoclean: false - the server stays until the job is killed, which has succeeded
+cat >"$work/kept.yaml" <<'YAML'
+name: kept
+autoclean: false
+pserver: {entrypoint: exec sleep 1000}
+trainer: {entrypoint: 'true'}
+YAML
+edl submit "$work/kept.yaml" >/dev/null
+await 30 'kept has ended' sh -c 'edl show kept | grep -q "stays until it is killed"'
+edl show kept | grep -q running || fail "its pserver does not run: $(edl show kept)"
+edl kill kept >/dev/null
+edl wait kept --timeout 30 >/dev/null || fail "kept: $(edl show kept)"
+job_is kept succeeded || fail "kept: $(edl show kept)"
+cluster_stop
