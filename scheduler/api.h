@@ -81,6 +81,9 @@ void api_metrics(struct http_request *request, void *userdata);
 void api_events(struct http_request *request, void *userdata);
 void api_job_events(struct http_request *request, void *userdata);
 
+/* api_resizes.c */
+void api_job_resizes(struct http_request *request, void *userdata);
+
 /* api_logs.c */
 void api_job_logs(struct http_request *request, void *userdata);
 void api_node_logs(struct http_request *request, void *userdata);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/core/resize_text.h"
 #include "shared/rfc3339.h"
 
 #define TO(state) (1U << (state))
@@ -139,6 +140,7 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
                     struct instant now)
 {
     uint32_t old = job->target[role];
+    char text[sizeof((struct effect *)0)->text];
 
     if (old == target)
         return;
@@ -150,9 +152,9 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
         return;
     job->resizes++;
     figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK, job->plan.why);
-    effect_event(cluster, now, job, "", "job-resized", "%s: %u -> %u%s%s%s",
-                 job->spec->roles[role].name, old, target, *job->plan.why != '\0' ? " (" : "",
-                 job->plan.why, *job->plan.why != '\0' ? ")" : "");
+    effect_event(cluster, now, job, "", "job-resized", "%s",
+                 resize_describe(job->spec->roles[role].name, old, target, job->plan.why, text,
+                                 sizeof text));
     *job->plan.why = '\0';
 }
 

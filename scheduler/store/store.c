@@ -151,6 +151,11 @@ static const char *const statement_texts[ST_N] = {
                        " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
     [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                            " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
+
+    /* the event's name stands in it, so that the index of resizes is used */
+    [ST_EVENT_RESIZES] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                         " WHERE revision > ?1 AND job_id = ?3 AND event = 'job-resized'"
+                         " ORDER BY revision LIMIT ?2",
     [ST_EVENT_BOUNDS] = "SELECT ifnull((SELECT min(revision) FROM event), 1),"
                         " ifnull((SELECT max(revision) FROM event), 0)",
     [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
@@ -333,10 +338,9 @@ int store_commit(struct store *store, const struct turn_records *records, struct
     return r;
 }
 
-int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
-                 store_event_fn fn, void *userdata, struct edl_error *error)
+static int each_event(struct store *store, enum statement which, uint64_t job_id, uint64_t after,
+                      uint32_t limit, store_event_fn fn, void *userdata, struct edl_error *error)
 {
-    enum statement which = job_id != 0 ? ST_EVENT_AFTER_JOB : ST_EVENT_AFTER;
     sqlite3_stmt *statement = store->statements[which];
     int step;
     int r = 0;
@@ -361,6 +365,19 @@ int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t 
         r = store_error(store, "reading events", error);
     (void)sqlite3_reset(statement);
     return r;
+}
+
+int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
+                 store_event_fn fn, void *userdata, struct edl_error *error)
+{
+    return each_event(store, job_id != 0 ? ST_EVENT_AFTER_JOB : ST_EVENT_AFTER, job_id, after,
+                      limit, fn, userdata, error);
+}
+
+int store_resizes(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
+                  store_event_fn fn, void *userdata, struct edl_error *error)
+{
+    return each_event(store, ST_EVENT_RESIZES, job_id, after, limit, fn, userdata, error);
 }
 
 int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error)

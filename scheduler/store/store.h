@@ -143,6 +143,10 @@ typedef void (*store_event_fn)(const struct stored_event *event, void *userdata)
 int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
                  store_event_fn fn, void *userdata, struct edl_error *error);
 
+/* store_resizes - the same for a job's events of the kind job-resized alone; job_id is not 0 */
+int store_resizes(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
+                  store_event_fn fn, void *userdata, struct edl_error *error);
+
 /* Events are consecutive from oldest to newest; there are none when newest is 0. */
 struct event_bounds {
     uint64_t oldest, newest; /* revisions */

@@ -56,6 +56,7 @@ enum statement {
     ST_TASK_ALL,
     ST_EVENT_AFTER,
     ST_EVENT_AFTER_JOB,
+    ST_EVENT_RESIZES,
     ST_EVENT_BOUNDS,
     ST_EVENT_OLDEST,
     ST_EVENT_TRIM,

@@ -22,4 +22,8 @@ for name in one two three; do
     [ "$hurt" = 0 ] || fail "$hurt processes of $name were killed instead of shrunk"
 done
 [ "$resizes" -ge 1 ] || fail 'one was never resized'
+# each change of size has its reason
+api GET /jobs/one/resizes | jq -e --argjson n "$(job_field one .resizes)" '
+    (.resizes | length == $n and all(.role == "trainer" and .from != .to and .code != "other" and .reason != ""))
+    and .resizes[0].code == "grown"' >/dev/null || fail "resizes: $(api GET /jobs/one/resizes)"
 cluster_stop

@@ -275,6 +275,7 @@ GOOD = {
     "listProcesses": lambda w: [{"query": "?state=all"}],
     "explainJob": lambda w: [{}, {"names": {"job": "second"}}],
     "listJobEvents": lambda w: [{"query": "?after=0&limit=1"}],
+    "listResizes": lambda w: [{"query": "?after=0"}],
     "readLogs": lambda w: [{"query": "?role=trainer&index=0"}],
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/resize_text.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -266,6 +267,54 @@ static void test_a_restart_keeps_what_is_and_forgets_what_was(void **state)
     world_free(w);
 }
 
+/* What an event tells of a change of size is read back, whole or cut. */
+static void test_resizes_are_read_back_from_their_events(void **state)
+{
+    static const struct {
+        const char *text, *role, *code, *reason; /* role NULL: refused */
+        uint32_t from, to;
+    } rows[] = {
+        { "trainer: 2 -> 5 (grown: load 61.2% of 97.0%)", "trainer", "grown", "load 61.2% of 97.0%",
+          2, 5 },
+        { "a: 10 -> 0", "a", "", "", 10, 0 },
+        { "a: 1 -> 2 (bounds: its bounds are now 1..2 (", "a", "bounds",
+          "its bounds are now 1..2 (", 1, 2 },
+        { "a: 1 -> 2 (boun", "a", "", "", 1, 2 },
+        { "a: 1 -> 2 (x: y: z)", "a", "x", "y: z", 1, 2 },
+        { .text = "" },
+        { .text = "a: 1" },
+        { .text = "a: 1 -> " },
+        { .text = "a: -1 -> 2" },
+        { .text = "a: 1 -> 99999" },
+        { .text = "a: 1 -> 2 and more" },
+        { .text = "one was submitted" },
+        { .text = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: 1 -> 2" },
+    };
+    char text[240];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct resize resize;
+
+        if (resize_parse(rows[i].text, &resize) < 0) {
+            if (rows[i].role != NULL)
+                fail_msg("%s: refused", rows[i].text);
+            continue;
+        }
+        if (rows[i].role == NULL)
+            fail_msg("%s: read", rows[i].text);
+        assert_string_equal(resize.role, rows[i].role);
+        assert_string_equal(resize.code, rows[i].code);
+        assert_string_equal(resize.reason, rows[i].reason);
+        assert_int_equal(resize.from, rows[i].from);
+        assert_int_equal(resize.to, rows[i].to);
+    }
+    assert_string_equal(resize_describe("trainer", 2, 5, "grown: load 61.2% of 97.0%", text,
+                                        sizeof text),
+                        rows[0].text);
+    assert_string_equal(resize_describe("a", 10, 0, "", text, sizeof text), rows[1].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_processes_end_and_start_again),
         cmocka_unit_test(test_resizes_have_direction_reason_and_duration),
         cmocka_unit_test(test_resize_reasons_are_whole_words),
+        cmocka_unit_test(test_resizes_are_read_back_from_their_events),
         cmocka_unit_test(test_tasks_are_leased_and_end),
         cmocka_unit_test(test_nodes_are_summed),
         cmocka_unit_test(test_silence_is_told_of_the_node_that_is_silent_longest),

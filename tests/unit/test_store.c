@@ -303,6 +303,45 @@ static void test_events_come_in_order_and_resume(void **state)
     assert_int_equal(none.n, 0);
 }
 
+static void see_resize(const struct stored_event *event, void *userdata)
+{
+    struct seen *seen = userdata;
+
+    assert_string_equal(event->event, "job-resized");
+    (void)snprintf(seen->text, sizeof seen->text, "%s", event->text);
+    seen->last = event->revision;
+    seen->n++;
+}
+
+static void test_resizes_are_found_among_the_events(void **state)
+{
+    static const char *const texts[] = { "trainer: 2 -> 3 (grown: why)", "trainer: 3 -> 2" };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct seen all = { 0 }, rest = { 0 };
+    struct job *job = run_job(f->cluster);
+
+    commit(f);
+    for (size_t i = 0; i < ELEMENTS(texts); i++) {
+        struct effect effects[] = { { .kind = EFFECT_EVENT, .job = job, .event = "job-resized" },
+                                    { .kind = EFFECT_EVENT, .job = job, .event = "job-resizing" } };
+
+        (void)snprintf(effects[0].text, sizeof effects[0].text, "%s", texts[i]);
+        assert_int_equal(store_commit(f->store,
+                                      &(struct turn_records){ .effects = effects, .n_effects = 2 },
+                                      &error),
+                         0);
+    }
+    assert_int_equal(store_resizes(f->store, job->id, 0, 100, see_resize, &all, &error), 0);
+    assert_int_equal(all.n, 2);
+    assert_string_equal(all.text, "trainer: 3 -> 2");
+    assert_int_equal(store_resizes(f->store, job->id, all.last - 1, 100, see_resize, &rest, &error),
+                     0);
+    assert_int_equal(rest.n, 1);
+    assert_int_equal(store_resizes(f->store, 99, 0, 100, see_resize, &rest, &error), 0);
+    assert_int_equal(rest.n, 1);
+}
+
 static void see_tail(const struct log_tail *tail, void *userdata)
 {
     struct seen *seen = userdata;
@@ -484,6 +523,7 @@ int main(void)
         T(test_pass_that_ends_and_a_lease_in_one_turn_survive),
         T(test_saver_and_saved_model_survive),
         T(test_events_come_in_order_and_resume),
+        T(test_resizes_are_found_among_the_events),
         T(test_log_tail_is_kept_and_replaced),
         T(test_damaged_row_stops_the_start),
         T(test_damaged_task_stops_the_start),
