@@ -151,6 +151,19 @@ char *after_describe(const struct job *job, char *buffer, size_t size)
     return buffer;
 }
 
+uint64_t after_ready_wall_us(const struct cluster *cluster, const struct job *job)
+{
+    uint64_t ready_us = job->submitted_wall_us;
+
+    for (char **name = job->spec->after; name != NULL && *name != NULL; name++) {
+        const struct job *on = cluster_find_job(cluster, *name);
+
+        if (on != NULL)
+            ready_us = MAX_OF(ready_us, on->ended_wall_us);
+    }
+    return ready_us;
+}
+
 static void enter(struct cluster *cluster, struct job *job)
 {
     job->plan.verdict = VERDICT_NONE;

@@ -265,7 +265,7 @@ static int check_figures(const struct cluster *cluster, struct edl_error *error)
     struct cluster_figures counted = { 0 };
     const struct job *first = cluster->active;
 
-    while (first != NULL && first->state != JOB_QUEUED)
+    while (first != NULL && (first->state != JOB_QUEUED || first->n_waits > 0))
         first = first->active_next;
     if (!ended_is_ordered(cluster))
         return BROKEN("the list of the jobs that are over is not in the order of their ends");

@@ -333,7 +333,7 @@ struct cluster {
     struct job *jobs;         /* uthash by id; all jobs kept */
     struct job *jobs_by_name; /* uthash: the newest job of each name */
     struct job *active;       /* list of the jobs that are not final, in submit order */
-    struct job *first_queued; /* of those in active */
+    struct job *first_queued; /* of those in active, that wait for no other job */
     struct job *ended;        /* list of the jobs that are over, the first to end first */
     uint64_t n_ended;
     struct job *ends;    /* list: ended, and who waits for them does not know yet */

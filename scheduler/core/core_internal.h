@@ -92,6 +92,9 @@ void after_link(struct cluster *cluster, struct job *job, bool tell, struct inst
 /* after_ended - the job is over: who waits for it enters the queue or fails, and so on. It waits
  * for nobody any more */
 void after_ended(struct cluster *cluster, struct job *job, struct instant now);
+/* after_ready_wall_us - since when it waits for nothing but room: its submission, or the end of the
+ * last job that it names. O(n) in those */
+uint64_t after_ready_wall_us(const struct cluster *cluster, const struct job *job);
 /* after_describe - for whom a job waits; "" nobody */
 char *after_describe(const struct job *job, char *buffer, size_t size);
 

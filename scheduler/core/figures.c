@@ -118,7 +118,7 @@ uint64_t figures_oldest_wait_us(const struct cluster *cluster, struct instant no
 {
     const struct job *job = cluster->first_queued;
 
-    return job != NULL ? now.wall_us - MIN_OF(job->submitted_wall_us, now.wall_us) : 0;
+    return job != NULL ? now.wall_us - MIN_OF(after_ready_wall_us(cluster, job), now.wall_us) : 0;
 }
 
 /* Every report renews a lease, all leases are equally long, and they are listed in order. */

@@ -58,20 +58,22 @@ static void next_queued(struct cluster *cluster)
 
     do
         job = job->active_next;
-    while (job != NULL && job->state != JOB_QUEUED);
+    while (job != NULL && job->plan.queue_class == NULL);
     cluster->first_queued = job;
 }
 
-static void count_move(struct cluster_figures *figures, const struct job *job, enum job_state to,
+static void count_move(struct cluster *cluster, const struct job *job, enum job_state to,
                        struct instant now)
 {
+    struct cluster_figures *figures = &cluster->figures;
+
     figures->jobs[job->state]--;
     figures->jobs[to]++;
     if (job_state_is_final(to))
         figures->jobs_ended[to]++;
     if (to == JOB_STARTING && job->started_wall_us == 0) /* not of those that are queued again */
         histogram_observe(&figures->queue_wait,
-                          now.wall_us - MIN_OF(job->submitted_wall_us, now.wall_us));
+                          now.wall_us - MIN_OF(after_ready_wall_us(cluster, job), now.wall_us));
 }
 
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
@@ -85,10 +87,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         queue_leave(cluster, job);
     if (job == cluster->first_queued)
         next_queued(cluster);
-    count_move(&cluster->figures, job, to, now);
+    count_move(cluster, job, to, now);
     job->state = to;
-    if (to == JOB_QUEUED && (cluster->first_queued == NULL || job->id < cluster->first_queued->id))
-        cluster->first_queued = job;
     job_touch(cluster, job);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;

@@ -231,6 +231,8 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
 
     insert_by_id(class, job);
     job->plan.queue_class = class;
+    if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
+        cluster->first_queued = job;
     if (class->never) {
         class->next = class->jobs;
         if (tell)

@@ -84,8 +84,6 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         DL_APPEND2(cluster->active, job, active_prev, active_next);
     else
         ended_restore(cluster, job);
-    if (job->state == JOB_QUEUED && cluster->first_queued == NULL)
-        cluster->first_queued = job;
     job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
     job_recount(job);
     DL_FOREACH2(job->processes, process, job_next)
@@ -100,7 +98,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         job_set_reason(cluster, job, "restored", "the scheduler was started again");
     else if (job->state == JOB_QUEUED)
         job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
-    if (job->state == JOB_QUEUED)
+    if (job->state == JOB_QUEUED && job->plan.queue_class == NULL)
         after_link(cluster, job, false, now); /* it was told before the restart */
     job_watch_deadline(cluster, job, now);
     if (job_state_is_final(job->state))

@@ -175,8 +175,6 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     job->submitted_wall_us = now.wall_us;
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     DL_APPEND2(cluster->active, job, active_prev, active_next);
-    if (cluster->first_queued == NULL)
-        cluster->first_queued = job;
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
     after_link(cluster, job, true, now);

@@ -219,6 +219,28 @@ static void test_clock_set_back(void **state)
     world_free(w);
 }
 
+/* How long jobs wait for room is no business of those that wait for others: nobody is alarmed. */
+static void test_waiting_for_others_is_no_waiting_for_room(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    struct job *job = world_submit(w, spec_after("job", "first", NULL));
+    const struct histogram *wait = &w->cluster->figures.queue_wait;
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++)
+        world_second(w);
+    assert_null(w->cluster->first_queued);
+    assert_int_equal(figures_oldest_wait_us(w->cluster, w->now), 0);
+    world_exit(w, world_live(first, "trainer", 0), 0, 0);
+    for (unsigned i = 0; i < 5; i++)
+        world_second(w);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(histogram_count(wait), 2);
+    assert_true(wait->sum_us < 10 * USEC_PER_SEC);
+    world_free(w);
+}
+
 static struct job_spec *array_spec(const char *name, uint32_t first, uint32_t n)
 {
     struct job_spec *spec = world_spec(name, 1, 1, 200, 0, 0);
@@ -305,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_deadline_of_queued),
         cmocka_unit_test(test_clock_set_back),
+        cmocka_unit_test(test_waiting_for_others_is_no_waiting_for_room),
         cmocka_unit_test(test_array),
         cmocka_unit_test(test_array_is_whole),
     };
