@@ -29,8 +29,27 @@ static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t 
     return job != NULL ? job_to_json(job, scheduler->options.policy->name, false) : NULL;
 }
 
+/* The core points into a wrapped document; where there is none, its keys stand at the top. */
+static void point_into_flat(struct edl_error *error)
+{
+    static const struct {
+        const char *wrapped, *flat;
+    } prefixes[] = { { "/metadata/", "/" }, { "/spec/", "/" } };
+
+    for (size_t i = 0; i < ELEMENTS(prefixes); i++) {
+        size_t length = strlen(prefixes[i].wrapped);
+        char rest[sizeof error->pointer];
+
+        if (strncmp(error->pointer, prefixes[i].wrapped, length) != 0)
+            continue;
+        (void)snprintf(rest, sizeof rest, "%s", error->pointer + length);
+        (void)snprintf(error->pointer, sizeof error->pointer, "%s%s", prefixes[i].flat, rest);
+        return;
+    }
+}
+
 static int read_spec(struct http_request *request, struct job_spec **ret_spec, json_t **ret_ignored,
-                     struct edl_error *error)
+                     bool *ret_flat, struct edl_error *error)
 {
     size_t size;
     const char *body = http_request_body(request, &size);
@@ -45,6 +64,7 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
     if (r < 0)
         return r;
     r = job_spec_from_document(document, ret_spec, ret_ignored, error);
+    *ret_flat = r == 0 && json_object_get(document, "spec") == NULL;
     json_decref(document);
     return r;
 }
@@ -79,17 +99,20 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     struct job *job = NULL;
     bool dry_run = false;
     bool is_array;
+    bool flat = false;
     int r = api_dry_run(request, &dry_run, &error);
 
     (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
-        r = read_spec(request, &spec, &ignored, &error);
+        r = read_spec(request, &spec, &ignored, &flat, &error);
     is_array = r == 0 && spec->array.n > 0 && spec->array.name[0] == '\0';
     if (r == 0 && dry_run)
         r = api_forecast_submit(scheduler, request, spec, caller.user, ignored, &error);
     else if (r == 0)
         r = cluster_submit_array(scheduler->cluster, spec, caller.user, clock_instant(), &job,
                                  &error);
+    if (r < 0 && flat)
+        point_into_flat(&error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)

@@ -21,6 +21,13 @@ edl submit --name chain-2 --after chain-1 -- true >/dev/null
 edl why chain-1 | grep -q 'waits for base' || fail "why: $(edl why chain-1)"
 status=0; edl submit --name never --after nobody -- true 2>"$work/out" || status=$?
 [ $status != 0 ] && grep -q 'no job "nobody"' "$work/out" || fail "after nobody: $status $(cat "$work/out")"
+# an error points into the document as it was sent
+pointer() { # DOCUMENT
+    curl -sS -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" -d "$1" "$EDL_SERVER/jobs" | jq -r '.errors[0].pointer'
+}
+[ "$(pointer '{"name":"x","after":["nobody"],"trainer":{"entrypoint":"x"}}')" = /after/0 ] || fail 'pointer, flat'
+[ "$(pointer '{"metadata":{"name":"x"},"spec":{"after":["nobody"],"trainer":{"entrypoint":"x"}}}')" = /spec/after/0 ] || fail 'pointer, wrapped'
+[ "$(pointer '{"name":"base","trainer":{"entrypoint":"x"}}')" = /name ] || fail 'pointer, a name that is taken'
 edl kill base >/dev/null
 status=0; edl wait chain-2 --timeout 30 >/dev/null || status=$?
 [ $status = 1 ] && job_is chain-2 failed || fail "chain-2: $status $(edl show chain-2)"
