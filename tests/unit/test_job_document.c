@@ -345,6 +345,20 @@ static void test_array(void **state)
     (void)job_spec_free(spec);
 }
 
+static void test_sweep(void **state)
+{
+    _cleanup_free_ char *text = read_example("sweep.yaml");
+    char ignored[64];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+
+    (void)state;
+    assert_string_equal(ignored, "");
+    assert_int_equal(spec->array.n, 10);
+    assert_int_equal(spec->deadline_us, 8 * 3600 * USEC_PER_SEC);
+    check_round_trip(spec);
+    (void)job_spec_free(spec);
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -640,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_long_key),      cmocka_unit_test(test_older_submission),
         cmocka_unit_test(test_older_sizes),   cmocka_unit_test(test_container_keys),
         cmocka_unit_test(test_order_in_time), cmocka_unit_test(test_array),
+        cmocka_unit_test(test_sweep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
