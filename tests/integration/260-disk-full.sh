@@ -36,8 +36,8 @@ undisturbed() { # the training job's processes are those of before, its node is 
     edl ps --all | grep -q '^.*train ' || fail "$1: edl ps does not list the job"
 }
 
-# --lease 4 s: it runs out several times while the disk is full
-cluster_start --nodes 1 --lease 4
+# --lease 8 s: it runs out while the disk is full, and a kill fits well into it
+cluster_start --nodes 1 --lease 8
 small_corpus 60 20000
 training_job train 1 1 400 >"$work/job.yaml"
 edl submit "$work/job.yaml"
@@ -52,7 +52,7 @@ dd if=/dev/zero of="$disk/fill" bs=4k 2>/dev/null || true
 await 60 'the scheduler found out' not_ready
 refused 'disk full'
 touch "$work/end" # a process ends, and nobody can write that down
-for second in 1 2 3 4 5 6 7 8 9 10; do
+for second in 1 2 3 4 5 6 7 8 9 10 11 12; do
     read -r -t 1 <> <(:) || true
     undisturbed "disk full for $second s"
 done

@@ -113,6 +113,25 @@ static void test_it_goes_on_by_itself(void **state)
     reply_clear(&again);
 }
 
+/* Who may do what is in memory as well, and goes back to what is stored. */
+static void test_a_user_that_was_not_stored_is_not_there(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    ask(live, 201, "POST", "/users", "{\"name\":\"ann\",\"role\":\"viewer\"}", &reply);
+    live_disk_full(true);
+    ask(live, 507, "POST", "/users", "{\"name\":\"bob\",\"role\":\"admin\"}", &reply);
+    ask(live, 200, "GET", "/users/ann", NULL, &reply);
+    ask(live, 404, "GET", "/users/bob", NULL, &reply);
+    await_recovery(live);
+    ask(live, 404, "GET", "/users/bob", NULL, &reply);
+    ask(live, 200, "GET", "/audit", NULL, &reply);
+    assert_non_null(strstr(reply.body, "\"status\""));
+    assert_null(strstr(reply.body, "bob"));
+    reply_clear(&reply);
+}
+
 static void join(struct live *live, struct reply *reply)
 {
     ask(live, 201, "POST", "/nodes/join", "{\"node\":\"n1\"," OFFER "}", reply);
@@ -233,6 +252,7 @@ int main(void)
         T(test_changes_are_refused_and_reads_answered),
         T(test_it_goes_on_by_itself),
         T(test_reports_renew_the_lease_and_tell_nothing),
+        T(test_a_user_that_was_not_stored_is_not_there),
         T(test_a_lost_node_gets_no_lease),
         T(test_a_start_on_a_full_disk_reads),
         T(test_tries_become_rarer),
