@@ -186,6 +186,7 @@ void stored_answer_clear(struct stored_answer *answer);
 /* store_tokens - every join token, in the order in which they were made */
 typedef void (*store_token_fn)(const struct stored_token *token, void *userdata);
 int store_tokens(struct store *store, store_token_fn fn, void *userdata, struct edl_error *error);
+
 /* A copy of the database while it is used. One at a time; it must end before the store does.
  * store_backup_step copies so many pages: 1 when there are more, 0 when path is whole. Then it is
  * what is stored at this moment, but not synced. Errors: -ENOSPC, -EIO. */

@@ -135,17 +135,20 @@ uint64_t store_first_number(struct store *store)
 int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
                       struct edl_error *error)
 {
-    char sql[400];
+    char sql[600];
 
-    /* Not of answers and the audit log: what is old there goes by its number. */
+    /* Not of answers and the audit log: what is old there goes by its number. Join tokens are good
+     * once, and which of them were used since nobody knows. */
     (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE;"
                    "INSERT INTO epoch (epoch, began_wall_us) VALUES (%" PRIu64 ", %" PRIu64 ");"
                    "DELETE FROM sqlite_sequence WHERE name IN ('event', 'token');"
                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('event', %" PRIu64
                    "), ('token', %" PRIu64 ");"
+                   "UPDATE join_token SET expires_wall_us = min(expires_wall_us, %" PRIu64
+                   ") WHERE used_wall_us = 0;"
                    "COMMIT",
-                   epoch, wall_us, epoch << EPOCH_SHIFT, epoch << EPOCH_SHIFT);
+                   epoch, wall_us, epoch << EPOCH_SHIFT, epoch << EPOCH_SHIFT, wall_us);
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return store_error(store, "beginning an epoch", error);
     return 0;

@@ -103,10 +103,12 @@ static void test_numbers_are_not_given_again(void **state)
 {
     struct live *live = *state;
     struct restored first, second;
+    struct reply token = { 0 };
     json_int_t lost, again;
     uint64_t revision;
 
     (void)submit(live, JOB("kept"));
+    assert_int_equal(live_ask(live, "POST", "/tokens/join", NULL, "{}", &token), 201);
     take(live);
     lost = submit(live, JOB("lost"));
     revision = newest_revision(live);
@@ -116,6 +118,9 @@ static void test_numbers_are_not_given_again(void **state)
     live_start(live);
     assert_int_equal(status_of(live, "/jobs/kept"), 200);
     assert_int_equal(status_of(live, "/jobs/lost"), 404);
+    /* A join token is good once: it may have been used since. */
+    assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &token), 200);
+    assert_null(strstr(token.body, "\"unused\""));
     again = submit(live, JOB("again"));
     assert_true(again > lost && (uint64_t)again >= first.first_number);
     assert_true(newest_revision(live) > revision);
@@ -128,6 +133,7 @@ static void test_numbers_are_not_given_again(void **state)
     live_start(live);
     assert_true(submit(live, JOB("anew")) > again);
     assert_true(newest_revision(live) > revision);
+    reply_clear(&token);
     live_restart(live); /* and that is remembered */
     assert_true(submit(live, JOB("later")) > again);
 }
