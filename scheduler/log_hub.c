@@ -278,11 +278,9 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
 
 void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us)
 {
-    const struct log_tail tail = { .job_id = process->job->id,
-                                   .index = process->index,
-                                   .incarnation = process->incarnation };
+    const struct stream *stream = find_stream(hub, process);
 
-    if (!store_has_tail(hub->store, &tail, role_name(process)))
+    if (stream == NULL || !stream->ended)
         log_hub_push(hub, &(struct log_push){ .process = process, .text = "", .end = true },
                      now_us);
 }
@@ -503,14 +501,13 @@ bool log_hub_is_ended(const struct log_hub *hub, const struct job *job, uint64_t
         return true;
     DL_FOREACH2(job->processes, process, job_next)
     {
-        const struct log_tail tail = { .job_id = job->id,
-                                       .index = process->index,
-                                       .incarnation = process->incarnation };
+        const struct stream *stream;
 
         if (process->state != PROCESS_EXITED || process->started_wall_us == 0)
             continue;
-        if (!store_has_tail(hub->store, &tail, role_name(process)))
-            return false;
+        stream = find_stream(hub, process); /* it stays for longer than the grace */
+        if (stream == NULL || !stream->ended)
+            return false; /* what is stored may be the end of before */
     }
     return true;
 }

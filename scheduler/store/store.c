@@ -161,8 +161,6 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
     [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
     [ST_TAIL_SEQUENCE] = "SELECT ifnull(max(sequence), 0) FROM log_tail",
-    [ST_TAIL_FIND] = "SELECT 1 FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3"
-                     " AND incarnation=?4",
     [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text FROM log_tail"
                     " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
@@ -391,20 +389,6 @@ int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *err
         r = store_error(store, "reading how far logs reach", error);
     (void)sqlite3_reset(statement);
     return r;
-}
-
-bool store_has_tail(struct store *store, const struct log_tail *tail, const char *role)
-{
-    sqlite3_stmt *statement = store->statements[ST_TAIL_FIND];
-    bool found;
-
-    store_bind_u64(statement, 1, tail->job_id);
-    store_bind_text(statement, 2, role);
-    store_bind_u64(statement, 3, tail->index);
-    store_bind_u64(statement, 4, tail->incarnation);
-    found = sqlite3_step(statement) == SQLITE_ROW;
-    (void)sqlite3_reset(statement);
-    return found;
 }
 
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,

@@ -153,11 +153,10 @@ struct event_bounds {
 };
 int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl_error *error);
 
-/* Log tails: those of one job with a sequence above `after`; the highest sequence of all (0: none);
- * whether there is one of that process (role beside it), false also when that cannot be read. */
+/* Log tails: those of one job with a sequence above `after`; the highest sequence of all (0: none).
+ */
 typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
 int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error);
-bool store_has_tail(struct store *store, const struct log_tail *tail, const char *role);
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);
 

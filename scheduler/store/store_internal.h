@@ -61,7 +61,6 @@ enum statement {
     ST_EVENT_OLDEST,
     ST_EVENT_TRIM,
     ST_TAIL_SEQUENCE,
-    ST_TAIL_FIND,
     ST_TAIL_JOB,
     ST_USER_PUT,
     ST_USER_DELETE,

@@ -177,6 +177,8 @@ static void test_a_stream_at_rest_does_not_spin(void **state)
     assert_true(after - before < 50);
     assert_int_equal(w->n_rooms, 1);
     assert_int_equal(w->n_gone, 0); /* nothing to say is no reason to end */
+    say(w, "still there\n");
+    expect(w, fd, "still there\n");
     (void)safe_close(fd);
 }
 

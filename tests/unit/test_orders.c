@@ -441,6 +441,29 @@ static void test_logs_kept_wait_for_what_is_coming(void **state)
     hub_close(&h);
 }
 
+/* A job that just ended: its last words are waited for, whatever was kept of it before. */
+static void test_logs_kept_are_not_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct process *process = trainer(f, 0);
+    uint64_t wall_us = start.wall_us;
+
+    hub_open(f, &h);
+    (void)keep(&h, process, 0, "so far\n", start.now_us);
+    store_pending(&h);
+    process->state = PROCESS_EXITED; /* as far as the log hub looks */
+    process->started_wall_us = wall_us;
+    f->job->state = JOB_SUCCEEDED;
+    f->job->ended_wall_us = wall_us;
+    assert_false(log_hub_is_ended(h.hub, f->job, wall_us));
+    push(&h, process, 0, "so far\nthe end\n", true);
+    assert_true(log_hub_is_ended(h.hub, f->job, wall_us));
+    process->state = PROCESS_ASSIGNED;
+    f->job->state = JOB_STARTING;
+    hub_close(&h);
+}
+
 static void test_logs_kept_do_not_replace_the_end(void **state)
 {
     struct fixture *f = *state;
@@ -595,6 +618,7 @@ int main(void)
         T(test_logs_ring_keeps_the_newest),
         T(test_logs_are_kept_for_when_the_node_dies),
         T(test_logs_kept_wait_for_what_is_coming),
+        T(test_logs_kept_are_not_the_end),
         T(test_logs_kept_do_not_replace_the_end),
         T(test_logs_orders_list_a_stream_while_it_is_read),
         cmocka_unit_test(test_listen_addresses),
