@@ -251,7 +251,7 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
     lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
     logs_kick(a->logs);
-    log_keep_look(a->log_keep, now_us);
+    log_keep_look(a->log_keep, now_us, clock_read_us(CLOCK_REALTIME));
     decided(a);
 }
 
@@ -497,14 +497,15 @@ static int open_link(struct agent *a, struct edl_error *error)
 
     if (r < 0)
         return r;
+    a->log_keep =
+        log_keep_new(a->link, &a->layout, &a->table, LOG_KEEP_BEATS * a->options->heartbeat_us);
     a->logs = logs_new(&(struct logs_config){ .event = a->event,
                                               .link = a->link,
                                               .layout = &a->layout,
+                                              .keep = a->log_keep,
                                               .on_tail = on_tail,
                                               .ended = process_ended,
                                               .userdata = a });
-    a->log_keep =
-        log_keep_new(a->link, &a->layout, &a->table, LOG_KEEP_BEATS * a->options->heartbeat_us);
     return proxy_new(&(struct proxy_config){ .event = a->event,
                                              .link = a->link,
                                              .socket_path = a->layout.socket_path,
@@ -585,8 +586,8 @@ struct agent *agent_free(struct agent *a)
     if (a == NULL)
         return NULL;
     (void)proxy_free(a->proxy);
-    (void)log_keep_free(a->log_keep);
     (void)logs_free(a->logs);
+    (void)log_keep_free(a->log_keep);
     (void)link_free(a->link);
     process_table_done(&a->table);
     if (a->runtime != NULL)

@@ -18,6 +18,7 @@
 
 #include "agent/layout.h"
 #include "agent/link.h"
+#include "agent/log_keep.h"
 #include "agent/orders.h"
 #include "agent/process_id_json.h"
 #include "agent/utf8.h"
@@ -146,6 +147,8 @@ static bool send(struct stream *s, json_t *take_text)
     (void)json_object_set_new(body, "next_offset", json_integer((json_int_t)s->next));
     (void)json_object_set_new(body, "end", json_boolean(s->last));
     (void)json_object_set_new(body, "text", take_text);
+    if (s->last)
+        (void)json_object_set_new(body, "marks", log_keep_marks(s->logs->config.keep, &s->id));
     r = link_call(s->logs->config.link,
                   &(struct http_call){ .method = "POST",
                                        .path = path,

@@ -199,7 +199,30 @@ struct push_body {
     const char *role;
     struct log_push push;
     bool keep; /* nobody asked for it */
+    struct log_mark marks[LOG_MARKS_MAX];
 };
+
+/* Absent: none. Only rising offsets make sense; times are the agent's word. */
+static int read_marks(const json_t *body, struct push_body *ret, struct edl_error *error)
+{
+    const json_t *array = json_object_get(body, "marks");
+    size_t n = json_array_size(array);
+
+    if (array != NULL && (!json_is_array(array) || n > LOG_MARKS_MAX))
+        return edl_error_at(error, -EINVAL, "/marks", "/marks is not a list of at most %d",
+                            LOG_MARKS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        json_int_t offset = json_integer_value(json_array_get(json_array_get(array, i), 0));
+        json_int_t wall_us = json_integer_value(json_array_get(json_array_get(array, i), 1));
+
+        if (offset <= 0 || wall_us <= 0 || (i > 0 && (uint64_t)offset <= ret->marks[i - 1].offset))
+            return edl_error_at(error, -EINVAL, "/marks", "/marks/%zu is no [offset, time]", i);
+        ret->marks[i] = (struct log_mark){ (uint64_t)offset, (uint64_t)wall_us };
+    }
+    ret->push.marks = ret->marks;
+    ret->push.n_marks = n;
+    return 0;
+}
 
 static int read_push(const json_t *body, struct push_body *ret, struct edl_error *error)
 {
@@ -223,6 +246,8 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
         r = body_bool(&may, "end", &ret->push.end, error);
     if (r == 0)
         r = body_bool(&may, "keep", &ret->keep, error);
+    if (r == 0)
+        r = read_marks(body, ret, error);
     if (r == 0 && ret->push.next_offset < ret->push.offset)
         r = edl_error_at(error, -EINVAL, "/next_offset", "next_offset is before offset");
     return r;
@@ -292,6 +317,7 @@ void api_node_logs(struct http_request *request, void *userdata)
         return;
     }
     now_us = clock_read_us(CLOCK_BOOTTIME);
+    push.push.wall_us = clock_read_us(CLOCK_REALTIME);
     if (push.keep && !push.push.end) {
         if (log_hub_keep(scheduler->logs, &push.push, now_us))
             scheduler_touch(scheduler);

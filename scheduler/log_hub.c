@@ -8,7 +8,7 @@
  * An agent may push what is known already (the unasked end overlaps with live output); offsets
  * tell, and the known part is cut off. Offsets count bytes of the file, and the text may be longer
  * where invalid bytes were replaced. */
-#include "scheduler/log_hub.h"
+#include "scheduler/log_hub_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,53 +20,12 @@
 #include "shared/macro.h"
 
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
-#define FRESH_WAIT_US (2 * USEC_PER_SEC)
 #define END_GRACE_US                                                                               \
-    (3 * USEC_PER_SEC) /* an agent that died with its logs must not hold up a reader */
-#define KEY_MAX 96
+    (3 * USEC_PER_SEC)   /* an agent that died with its logs must not hold up a reader */
+#define PIECE_BYTES 1024 /* of a stored tail; what is smaller has the time of the next */
 
-struct entry {
-    uint64_t sequence;
-    bool gap; /* something is missing before it */
-    size_t size;
-    struct entry *next, *prev;
-    char text[];
-};
-
-struct stream {
-    char key[KEY_MAX]; /* job.role.index.incarnation */
-    uint64_t job_id, incarnation;
-    char role[ROLE_NAME_MAX + 1];
-    uint32_t index;
-    struct entry *entries; /* owned list, oldest first */
-    size_t bytes;
-    uint64_t next_offset;
-    uint64_t dropped; /* sequence of the newest entry that the ring lost */
-    uint64_t pushed_us, ended_us;
-    bool ended;
-    UT_hash_handle hh;
-};
-
-struct interest {
-    uint64_t job_id;
-    char role[ROLE_NAME_MAX + 1]; /* "": all */
-    uint32_t index;
-    uint64_t since_us, until_us;
-    struct interest *next, *prev;
-};
-
-struct log_hub {
-    struct store *store;        /* borrowed */
-    struct stream *streams;     /* k: key, owned */
-    struct interest *interests; /* owned list; as many as jobs being read */
-    struct log_tail *pending;   /* owned array, owned texts */
-    size_t n_pending, cap_pending, pending_bytes;
-    uint64_t committed_us; /* when what is pending was last written */
-    uint64_t sequence;     /* of the newest entry */
-};
-
-static void make_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
-                     uint64_t incarnation)
+void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
+             uint64_t incarnation)
 {
     (void)snprintf(key, KEY_MAX, "%" PRIu64 ".%s.%" PRIu32 ".%" PRIu64, job_id, role, index,
                    incarnation);
@@ -82,7 +41,7 @@ static struct stream *find_stream(const struct log_hub *hub, const struct proces
     char key[KEY_MAX];
     struct stream *stream;
 
-    make_key(key, process->job->id, role_name(process), process->index, process->incarnation);
+    log_key(key, process->job->id, role_name(process), process->index, process->incarnation);
     HASH_FIND_STR(hub->streams, key, stream);
     return stream;
 }
@@ -125,8 +84,10 @@ static void stream_free(struct log_hub *hub, struct stream *stream)
 
 void log_hub_pending_clear(struct log_hub *hub)
 {
-    for (size_t i = 0; i < hub->n_pending; i++)
+    for (size_t i = 0; i < hub->n_pending; i++) {
         free(hub->pending[i].text);
+        free(hub->pending[i].times);
+    }
     hub->n_pending = 0;
     hub->pending_bytes = 0;
 }
@@ -179,25 +140,81 @@ static const char *last_part(const char *text, size_t size, uint64_t n_source)
     return at;
 }
 
-static void append_entry(struct log_hub *hub, struct stream *stream, const char *text, bool gap)
+static void append_entry(struct log_hub *hub, struct stream *stream, const char *text, size_t size,
+                         uint64_t time_us, bool gap)
 {
-    size_t size = strlen(text);
     struct entry *entry;
 
     if (size > LOG_RING_BYTES) {
+        const char *end = text + size;
+
         text = last_part(text, size, LOG_RING_BYTES);
-        size = strlen(text);
+        size = (size_t)(end - text);
         gap = true;
     }
     while (stream->entries != NULL && stream->bytes + size > LOG_RING_BYTES)
         drop_oldest(stream);
     entry = xcalloc(1, sizeof *entry + size + 1);
     entry->sequence = ++hub->sequence;
+    entry->time_us = time_us;
+    if (stream->entries != NULL)
+        entry->time_us = MAX_OF(time_us, stream->entries->prev->time_us);
     entry->gap = gap;
     entry->size = size;
-    memcpy(entry->text, text, size + 1);
+    memcpy(entry->text, text, size);
     stream->bytes += size;
     DL_APPEND(stream->entries, entry);
+}
+
+/* One entry for each piece whose time is known. */
+static void append_text(struct log_hub *hub, struct stream *stream, const struct log_push *push,
+                        const char *text, bool gap)
+{
+    size_t size = strlen(text);
+
+    for (size_t i = 0; i < push->n_marks && size > 0; i++) {
+        const struct log_mark *mark = &push->marks[i];
+        const char *at = text + size;
+        size_t piece;
+
+        if (mark->offset < push->next_offset)
+            at = last_part(text, size, push->next_offset - mark->offset);
+        piece = (size_t)(at - text);
+        if (piece == 0)
+            continue; /* it is of what came before */
+        append_entry(hub, stream, text, piece, mark->wall_us, gap);
+        size -= piece;
+        text = at;
+        gap = false;
+    }
+    if (size > 0)
+        append_entry(hub, stream, text, size, push->wall_us, gap);
+}
+
+/* [[bytes, time], ...] of the last `size` bytes of the ring, small entries put together. */
+static char *times_of(const struct stream *stream, size_t size)
+{
+    json_t *array = json_array();
+    size_t before = stream->bytes - size; /* bytes that are left out */
+    const struct entry *entry;
+    size_t piece = 0;
+    char *text;
+
+    DL_FOREACH(stream->entries, entry)
+    {
+        size_t skipped = MIN_OF(before, entry->size);
+
+        before -= skipped;
+        piece += entry->size - skipped;
+        if (piece >= PIECE_BYTES || (entry->next == NULL && piece > 0)) {
+            (void)json_array_append_new(array, json_pack("[II]", (json_int_t)piece,
+                                                         (json_int_t)entry->time_us));
+            piece = 0;
+        }
+    }
+    text = json_dumps(array, JSON_COMPACT);
+    json_decref(array);
+    return text;
 }
 
 static void add_pending(struct log_hub *hub, const struct log_tail *tail, const char *role)
@@ -211,6 +228,7 @@ static void add_pending(struct log_hub *hub, const struct log_tail *tail, const 
     added = &hub->pending[hub->n_pending++];
     *added = *tail;
     added->text = xstrdup(tail->text);
+    added->times = tail->times != NULL ? xstrdup(tail->times) : NULL;
     (void)snprintf(added->role, sizeof added->role, "%s", role);
     hub->pending_bytes += sizeof *added + strlen(tail->text);
 }
@@ -235,7 +253,9 @@ static void keep_tail(struct log_hub *hub, const struct stream *stream)
     tail.text = (char *)last_part(all, used, size); /* borrowed: it is copied */
     if (stream->entries != NULL)
         tail.sequence = stream->entries->prev->sequence;
+    tail.times = times_of(stream, strlen(tail.text));
     add_pending(hub, &tail, stream->role);
+    free(tail.times);
     free(all);
 }
 
@@ -250,7 +270,7 @@ static struct stream *get_stream(struct log_hub *hub, const struct process *proc
     stream->index = process->index;
     stream->incarnation = process->incarnation;
     (void)snprintf(stream->role, sizeof stream->role, "%s", role_name(process));
-    make_key(stream->key, stream->job_id, stream->role, stream->index, stream->incarnation);
+    log_key(stream->key, stream->job_id, stream->role, stream->index, stream->incarnation);
     HASH_ADD_STR(hub->streams, key, stream);
     return stream;
 }
@@ -267,7 +287,7 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
                    ? ""
                    : last_part(text, strlen(text), push->next_offset - stream->next_offset);
     if (text[0] != '\0')
-        append_entry(hub, stream, text, push->offset > stream->next_offset);
+        append_text(hub, stream, push, text, push->offset > stream->next_offset);
     stream->next_offset = MAX_OF(stream->next_offset, push->next_offset);
     if (push->end) {
         stream->ended = true;
@@ -289,11 +309,14 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
 {
     const struct process *process = push->process;
     struct stream *stream = find_stream(hub, process);
+    char times[64];
     struct log_tail tail = { .job_id = process->job->id,
                              .index = process->index,
                              .incarnation = process->incarnation,
-                             .text = (char *)push->text }; /* borrowed: it is copied */
+                             .text = (char *)push->text, /* borrowed: it is copied */
+                             .times = times };
 
+    (void)snprintf(times, sizeof times, "[[%zu,%" PRIu64 "]]", strlen(push->text), push->wall_us);
     if (process_state_is_final(process->state) || (stream != NULL && stream->ended))
         return false; /* overtaken by its end, which is longer */
     if (stream != NULL) {
@@ -315,10 +338,12 @@ static void drop_pending(struct log_hub *hub, uint64_t job_id)
     size_t kept = 0;
 
     for (size_t i = 0; i < hub->n_pending; i++) {
-        if (hub->pending[i].job_id == job_id)
-            free(hub->pending[i].text);
-        else
+        if (hub->pending[i].job_id != job_id) {
             hub->pending[kept++] = hub->pending[i];
+            continue;
+        }
+        free(hub->pending[i].text);
+        free(hub->pending[i].times);
     }
     hub->n_pending = kept;
 }
@@ -349,7 +374,7 @@ const struct log_tail *log_hub_pending(const struct log_hub *hub, size_t *ret_n)
 
 /* --- readers --- */
 
-static bool filter_takes(const struct log_filter *filter, const char *role, uint32_t index)
+bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_t index)
 {
     return (filter->role == NULL || streq(filter->role, role)) &&
            (filter->index == UINT32_MAX || filter->index == index);
@@ -364,7 +389,7 @@ static struct log_filter interest_filter(const struct interest *interest)
     };
 }
 
-static struct interest *find_interest(const struct log_hub *hub, const struct log_filter *filter)
+struct interest *log_find_interest(const struct log_hub *hub, const struct log_filter *filter)
 {
     const char *role = filter->role != NULL ? filter->role : "";
     struct interest *interest;
@@ -379,7 +404,7 @@ static struct interest *find_interest(const struct log_hub *hub, const struct lo
 bool log_hub_want(struct log_hub *hub, const struct log_filter *filter, uint64_t now_us,
                   uint64_t until_us)
 {
-    struct interest *interest = find_interest(hub, filter);
+    struct interest *interest = log_find_interest(hub, filter);
     bool is_new = interest == NULL;
 
     if (is_new) {
@@ -403,7 +428,7 @@ static bool is_wanted(const struct log_hub *hub, uint64_t job_id, const char *ro
     {
         struct log_filter filter = interest_filter(interest);
 
-        if (filter.job_id == job_id && filter_takes(&filter, role, index))
+        if (filter.job_id == job_id && log_filter_takes(&filter, role, index))
             return true;
     }
     return false;
@@ -472,7 +497,7 @@ json_t *log_hub_orders(const struct log_hub *hub, const struct node *node)
 bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
                       const struct log_filter *filter, uint64_t now_us)
 {
-    const struct interest *interest = find_interest(hub, filter);
+    const struct interest *interest = log_find_interest(hub, filter);
     const struct process *process;
 
     if (interest == NULL || interest->since_us + FRESH_WAIT_US <= now_us)
@@ -482,7 +507,7 @@ bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
         const struct stream *stream;
 
         if (process_state_is_final(process->state) || process->state == PROCESS_ASSIGNED ||
-            !filter_takes(filter, role_name(process), process->index))
+            !log_filter_takes(filter, role_name(process), process->index))
             continue;
         stream = find_stream(hub, process);
         if (stream == NULL || stream->pushed_us < interest->since_us)
@@ -510,133 +535,4 @@ bool log_hub_is_ended(const struct log_hub *hub, const struct job *job, uint64_t
             return false; /* what is stored may be the end of before */
     }
     return true;
-}
-
-/* --- reading --- */
-
-struct found {
-    uint64_t sequence;
-    json_t *entry; /* owned */
-    size_t size;
-};
-
-struct reader {
-    struct log_hub *hub;
-    struct log_read *read;
-    struct found *found; /* owned */
-    size_t n, cap;
-    size_t tail_bytes;
-};
-
-static void add_found(struct reader *reader, const struct log_tail *tail)
-{
-    json_t *entry =
-        json_pack("{s:s,s:I,s:I,s:s}", "role", tail->role, "index", (json_int_t)tail->index,
-                  "incarnation", (json_int_t)tail->incarnation, "text", tail->text);
-
-    if (entry == NULL)
-        return; /* why: only UTF-8 is ever pushed; a damaged row must not stop the others */
-    if (reader->n == reader->cap) {
-        reader->cap = reader->cap != 0 ? reader->cap * 2 : 64;
-        reader->found = xreallocarray(reader->found, reader->cap, sizeof *reader->found);
-    }
-    reader->found[reader->n++] = (struct found){ tail->sequence, entry, strlen(tail->text) };
-}
-
-/* The end that was kept of a live process while its agent is asked for more: that will begin before
- * it. */
-static bool is_coming(const struct reader *reader, const struct log_tail *tail)
-{
-    const struct log_read *read = reader->read;
-    const struct interest *interest = find_interest(reader->hub, &read->filter);
-    const struct process *process = NULL;
-
-    if (read->job != NULL)
-        process = job_find_process(read->job, (uint32_t)job_spec_role(read->job->spec, tail->role),
-                                   tail->index, tail->incarnation);
-    return process != NULL && !process_state_is_final(process->state) && interest != NULL &&
-           interest->since_us + FRESH_WAIT_US > read->now_us;
-}
-
-static void on_tail(const struct log_tail *tail, void *userdata)
-{
-    struct reader *reader = userdata;
-    struct stream *stream;
-    char key[KEY_MAX];
-
-    if (!filter_takes(&reader->read->filter, tail->role, tail->index) ||
-        reader->tail_bytes > reader->read->max_bytes || tail->text[0] == '\0')
-        return; /* tails come in order: those left out are behind what fits */
-    make_key(key, tail->job_id, tail->role, tail->index, tail->incarnation);
-    HASH_FIND_STR(reader->hub->streams, key, stream);
-    if (stream != NULL || is_coming(reader, tail))
-        return; /* the ring has it, and knows what the reader has seen; or will have */
-    reader->tail_bytes += strlen(tail->text);
-    add_found(reader, tail);
-}
-
-static void read_stream(struct reader *reader, const struct stream *stream)
-{
-    struct log_read *read = reader->read;
-    const struct entry *entry;
-
-    if (stream->dropped > read->cursor)
-        read->truncated = true;
-    DL_FOREACH(stream->entries, entry)
-    {
-        struct log_tail tail = { .index = stream->index, .incarnation = stream->incarnation };
-
-        if (entry->sequence <= read->cursor)
-            continue;
-        read->truncated |= entry->gap;
-        tail.sequence = entry->sequence;
-        tail.text = (char *)entry->text; /* borrowed: add_found copies */
-        (void)snprintf(tail.role, sizeof tail.role, "%s", stream->role);
-        add_found(reader, &tail);
-    }
-}
-
-static int compare_found(const void *a, const void *b)
-{
-    uint64_t x = ((const struct found *)a)->sequence, y = ((const struct found *)b)->sequence;
-
-    return (x > y) - (x < y);
-}
-
-int log_hub_read(struct log_hub *hub, struct log_read *read, json_t **ret_entries,
-                 struct edl_error *error)
-{
-    struct reader reader = { .hub = hub, .read = read };
-    const struct stream *stream;
-    json_t *array;
-    size_t used = 0;
-    int r;
-
-    read->truncated = read->more = false;
-    r = store_log_tails(hub->store, read->filter.job_id, read->cursor, on_tail, &reader, error);
-    for (stream = hub->streams; stream != NULL; stream = stream->hh.next)
-        if (stream->job_id == read->filter.job_id &&
-            filter_takes(&read->filter, stream->role, stream->index))
-            read_stream(&reader, stream);
-    if (reader.n > 1)
-        qsort(reader.found, reader.n, sizeof *reader.found, compare_found);
-    array = json_array();
-    for (size_t i = 0; i < reader.n; i++) {
-        struct found *found = &reader.found[i];
-
-        if (r < 0 || read->more || (used > 0 && used + found->size > read->max_bytes)) {
-            read->more = true;
-            json_decref(found->entry);
-            continue;
-        }
-        used += found->size;
-        read->cursor = found->sequence;
-        (void)json_array_append_new(array, found->entry);
-    }
-    free(reader.found);
-    if (r < 0)
-        json_decref(array);
-    else
-        *ret_entries = array;
-    return r;
 }

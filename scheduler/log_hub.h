@@ -31,11 +31,20 @@ struct store;
 #define LOG_TAIL_BYTES (64 * 1024)
 #define LOG_INTEREST_US (10 * UINT64_C(1000000))
 
+/* What is before this offset of the file was written by then. */
+struct log_mark {
+    uint64_t offset, wall_us;
+};
+#define LOG_MARKS_MAX 64
+
 struct log_push {
     const struct process *process;
     uint64_t offset, next_offset; /* in the file, bytes */
     const char *text;             /* UTF-8 */
     bool end;                     /* nothing will follow */
+    uint64_t wall_us;             /* when it came */
+    const struct log_mark *marks; /* rising; may lie outside of it */
+    size_t n_marks;
 };
 #define LOG_PENDING_BYTES (1024 * 1024) /* ends that nobody asked for: then they are committed */
 #define LOG_PENDING_US (10 * UINT64_C(1000000))
@@ -90,8 +99,9 @@ json_t *log_hub_orders(const struct log_hub *hub, const struct node *node);
 bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
                       const struct log_filter *filter, uint64_t now_us);
 
-/* log_hub_read - entries behind the cursor in their order, about max_bytes of text at most
- * *cursor moves on. *ret_more: read again. *ret_truncated: something before or between was dropped.
+/* log_hub_read - entries behind the cursor, those of one answer in the order of their times; about
+ * max_bytes of text at most *cursor moves on. *ret_more: read again. *ret_truncated: something
+ * before or between was dropped.
  */
 struct log_read {
     struct log_filter filter;

@@ -65,9 +65,10 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_ADD] =
         "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
     [ST_TAIL_PUT] =
-        "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text)"
-        " VALUES (?1,?2,?3,?4,?5,?6)"
-        " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6",
+        "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text, times)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7)"
+        " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6,"
+        " times=?7",
     /* REPLACE: a key that had its day comes anew, as the newest row. */
     [ST_ANSWER_PUT] =
         "INSERT OR REPLACE INTO answer (user, idempotency_key, request_digest, status, location,"
@@ -162,7 +163,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
     [ST_TAIL_SEQUENCE] = "SELECT ifnull(max(sequence), 0) FROM log_tail",
     [ST_PROBE] = "SELECT max(revision) FROM event",
-    [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text FROM log_tail"
+    [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text, times FROM log_tail"
                     " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
 };
 
@@ -280,6 +281,7 @@ static int put_tail(struct store *store, const struct log_tail *tail, struct edl
     store_bind_u64(statement, 4, tail->incarnation);
     store_bind_u64(statement, 5, tail->sequence);
     store_bind_text(statement, 6, tail->text);
+    store_bind_text(statement, 7, tail->times != NULL ? tail->times : "");
     return store_step_done(store, ST_TAIL_PUT, error);
 }
 
@@ -402,12 +404,14 @@ int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_
     store_bind_u64(statement, 2, MIN_OF(after, (uint64_t)INT64_MAX));
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         _cleanup_free_ char *text = xstrdup(store_column_text(statement, 5));
+        _cleanup_free_ char *times = xstrdup(store_column_text(statement, 6));
         struct log_tail tail = {
             .job_id = store_column_u64(statement, 0),
             .index = (uint32_t)store_column_u64(statement, 2),
             .incarnation = store_column_u64(statement, 3),
             .sequence = store_column_u64(statement, 4),
             .text = text,
+            .times = times,
         };
 
         (void)snprintf(tail.role, sizeof tail.role, "%s", store_column_text(statement, 1));

@@ -54,6 +54,7 @@ struct log_tail {
     uint64_t
         sequence; /* place in the order of all log entries; later runs of the scheduler count on */
     char *text;   /* owned by whoever made it */
+    char *times;  /* the same; JSON: [[bytes of text, wall clock us], ...]; NULL or "": not known */
 };
 
 /* What a request with an Idempotency-Key was answered with. All owned by whoever made it. */

@@ -441,6 +441,69 @@ static void test_logs_kept_wait_for_what_is_coming(void **state)
     hub_close(&h);
 }
 
+/* Two processes that ended: their outputs are merged by when it was written, not by who ended
+ * first; what is of one process stays in its order, even when its clock was set back. */
+static void test_logs_of_ended_processes_are_merged_in_time(void **state)
+{
+    static const struct log_mark marks[2][3] = { { { 2, 100 }, { 4, 300 }, { 6, 500 } },
+                                                 { { 2, 200 }, { 4, 150 }, { 6, 400 } } };
+    static const char *const texts[] = { "a\nb\nc\nd\n", "A\nB\nC\nD\n" };
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct edl_error error = { 0 };
+    struct log_read read = whole_job(f);
+
+    hub_open(f, &h);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct log_push p = { .process = trainer(f, i),
+                              .next_offset = 8,
+                              .text = texts[i],
+                              .end = true,
+                              .wall_us = 600 + i,
+                              .marks = marks[i],
+                              .n_marks = 3 };
+
+        log_hub_push(h.hub, &p, start.now_us);
+    }
+    assert_string_equal(read_text(&h, &read), "a\nA\nB\nb\nC\nc\nd\nD\n");
+    assert_string_equal(read_text(&h, &read), "");
+    hub_close(&h);
+    /* stored, pieces are not smaller than a KiB */
+    hub_open(f, &h);
+    for (uint32_t i = 0; i < 2; i++) {
+        char first[1025], second[1025];
+        _cleanup_free_ char *text = xcalloc(1, 2049);
+        struct log_mark mark = { 1024, 100 + 10 * i };
+        struct log_push p = { .process = trainer(f, i),
+                              .next_offset = 2048,
+                              .text = text,
+                              .end = true,
+                              .wall_us = 300 - 10 * i,
+                              .marks = &mark,
+                              .n_marks = 1 };
+
+        memset(first, (int)('a' + i), 1024);
+        memset(second, (int)('A' + i), 1024);
+        memcpy(text, first, 1024);
+        memcpy(text + 1024, second, 1024);
+        log_hub_push(h.hub, &p, start.now_us);
+    }
+    store_pending(&h);
+    (void)log_hub_free(h.hub);
+    assert_int_equal(log_hub_new(h.store, start.wall_us, &h.hub, &error), 0);
+    read = whole_job(f);
+    {
+        const char *text = read_text(&h, &read);
+
+        assert_int_equal(strlen(text), 4096);
+        assert_int_equal(text[0], 'a');
+        assert_int_equal(text[1024], 'b');
+        assert_int_equal(text[2048], 'B'); /* at 290 */
+        assert_int_equal(text[3072], 'A'); /* at 300 */
+    }
+    hub_close(&h);
+}
+
 /* A job that just ended: its last words are waited for, whatever was kept of it before. */
 static void test_logs_kept_are_not_the_end(void **state)
 {
@@ -618,6 +681,7 @@ int main(void)
         T(test_logs_ring_keeps_the_newest),
         T(test_logs_are_kept_for_when_the_node_dies),
         T(test_logs_kept_wait_for_what_is_coming),
+        T(test_logs_of_ended_processes_are_merged_in_time),
         T(test_logs_kept_are_not_the_end),
         T(test_logs_kept_do_not_replace_the_end),
         T(test_logs_orders_list_a_stream_while_it_is_read),

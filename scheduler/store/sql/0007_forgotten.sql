@@ -17,3 +17,6 @@ CREATE TABLE queue_end (
     records_done INTEGER NOT NULL, -- in its last pass
     records_pass INTEGER NOT NULL
 ) STRICT;
+
+-- When the pieces of a tail were written: [[bytes, microseconds since 1970], ...]; '' when that is not known.
+ALTER TABLE log_tail ADD COLUMN times TEXT NOT NULL DEFAULT '';

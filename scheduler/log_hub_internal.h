@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_hub_internal.h - what log_hub.c and log_read.c share; nobody else includes it */
+#pragma once
+
+#include <uthash.h>
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/log_hub.h"
+
+#define FRESH_WAIT_US (2 * USEC_PER_SEC)
+#define KEY_MAX 96
+
+struct entry {
+    uint64_t sequence;
+    uint64_t time_us; /* wall clock; never before that of the entry before */
+    bool gap;         /* something is missing before it */
+    size_t size;
+    struct entry *next, *prev;
+    char text[];
+};
+
+struct stream {
+    char key[KEY_MAX]; /* job.role.index.incarnation */
+    uint64_t job_id, incarnation;
+    char role[ROLE_NAME_MAX + 1];
+    uint32_t index;
+    struct entry *entries; /* owned list, oldest first */
+    size_t bytes;
+    uint64_t next_offset;
+    uint64_t dropped; /* sequence of the newest entry that the ring lost */
+    uint64_t pushed_us, ended_us;
+    bool ended;
+    UT_hash_handle hh;
+};
+
+struct interest {
+    uint64_t job_id;
+    char role[ROLE_NAME_MAX + 1]; /* "": all */
+    uint32_t index;
+    uint64_t since_us, until_us;
+    struct interest *next, *prev;
+};
+
+struct log_hub {
+    struct store *store;        /* borrowed */
+    struct stream *streams;     /* k: key, owned */
+    struct interest *interests; /* owned list; as many as jobs being read */
+    struct log_tail *pending;   /* owned array, owned texts */
+    size_t n_pending, cap_pending, pending_bytes;
+    uint64_t committed_us; /* when what is pending was last written */
+    uint64_t sequence;     /* of the newest entry */
+};
+
+/* log_key - names a process: the key of its stream */
+void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
+             uint64_t incarnation);
+bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_t index);
+/* log_find_interest - of readers with that very filter; NULL: nobody reads */
+struct interest *log_find_interest(const struct log_hub *hub, const struct log_filter *filter);
