@@ -48,7 +48,8 @@ await 30 'one fills the cluster' settled one 10
 
 # a full cluster: one gives way; nothing of the asking is stored
 job two 3 3 >"$work/two.yaml"
-before=$(api GET '/jobs?state=all')
+all_jobs() { api GET '/jobs?state=all' | jq -c 'del(.jobs[].usage)'; } # usage grows with the time
+before=$(all_jobs)
 revision=$(revision)
 plan 0 --json "$work/two.yaml"
 jq -e '.dry_run and .verdict == "after-shrinking" and .reason.code == "gives-way" and
@@ -76,7 +77,7 @@ status=$(api POST '/jobs?dry_run=perhaps' --data-binary "@$work/two.yaml" -o /de
 status=$(curl -sS -X POST --data-binary "@$work/two.yaml" -o /dev/null -w '%{http_code}' "$EDL_SERVER/jobs?dry_run=1")
 [ "$status" = 401 ] || fail "a dry run without a token was answered with $status"
 [ "$(revision)" = "$revision" ] || fail 'asking made events'
-[ "$(api GET '/jobs?state=all')" = "$before" ] || fail 'asking changed a job'
+[ "$(all_jobs)" = "$before" ] || fail 'asking changed a job'
 
 # told is what happens: the same processes stop, and the new ones come to the same nodes
 edl submit "$work/two.yaml" 2>/dev/null
