@@ -176,21 +176,36 @@ static json_t *argv_to_json(char *const *argv)
     return array;
 }
 
-json_t *order_to_json(const struct process *process)
+/* add_start - what is needed to start it */
+static void add_start(json_t *order, const struct process *process)
 {
     const struct job *job = process->job;
     const struct role_spec *role = &job->spec->roles[process->role];
-    bool stop = process->stop_wanted || process->state == PROCESS_STOPPING;
+    json_t *start =
+        json_pack("{s:s,s:o,s:o,s:s,s:I,s:I,s:I,s:o}", "job", job->spec->name, "argv",
+                  argv_to_json(role->argv), "env", order_environment(process), "workspace",
+                  role->workspace != NULL ? role->workspace : "", "cpu_millicores",
+                  (json_int_t)role->cpu_millicores, "memory_bytes", (json_int_t)role->memory_bytes,
+                  "gpus", (json_int_t)role->gpus, "ports", ports_to_json(process));
 
-    return json_pack("{s:I,s:s,s:s,s:I,s:I,s:s,s:I,s:o,s:o,s:s,s:I,s:I,s:I,s:o}", "job_id",
-                     (json_int_t)job->id, "job", job->spec->name, "role", role->name, "index",
-                     (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
-                     "desired", stop ? "stop" : "run", "grace_us", (json_int_t)job->spec->grace_us,
-                     "argv", argv_to_json(role->argv), "env", order_environment(process),
-                     "workspace", role->workspace != NULL ? role->workspace : "", "cpu_millicores",
-                     (json_int_t)role->cpu_millicores, "memory_bytes",
-                     (json_int_t)role->memory_bytes, "gpus", (json_int_t)role->gpus, "ports",
-                     ports_to_json(process));
+    (void)json_object_update_missing(order, start);
+    json_decref(start);
+}
+
+json_t *order_to_json(const struct process *process)
+{
+    const struct job *job = process->job;
+    bool stop = process->stop_wanted || process->state == PROCESS_STOPPING;
+    json_t *order =
+        json_pack("{s:I,s:s,s:I,s:I,s:s,s:I}", "job_id", (json_int_t)job->id, "role",
+                  job->spec->roles[process->role].name, "index", (json_int_t)process->index,
+                  "incarnation", (json_int_t)process->incarnation, "desired", stop ? "stop" : "run",
+                  "grace_us", (json_int_t)job->spec->grace_us);
+
+    /* Nothing starts twice. An agent that reported it and then lost it says so, before it asks. */
+    if (!process->reported)
+        add_start(order, process);
+    return order;
 }
 
 json_t *orders_to_json(const struct node *node, const struct log_hub *logs)

@@ -7,7 +7,7 @@
 #define BACKOFF_FIRST_US (100 * USEC_PER_MSEC)
 #define BACKOFF_MOST_US (2 * USEC_PER_SEC)
 #define BACKOFF_DOUBLINGS 10U
-#define POLL_SPACING_US (20 * USEC_PER_MSEC) /* from one poll to the next */
+#define POLL_SPACING_US (5 * USEC_PER_MSEC) /* from one poll to the next */
 /* A poll is given up when so many reports in a row, over so long a time, spoke of other orders. */
 #define BEHIND_REPORTS 3
 #define BEHIND_LEAST_US (500 * USEC_PER_MSEC)

@@ -277,14 +277,14 @@ static void test_polls_are_spaced(void **state)
     (void)state;
     settle();
     asked = now;
-    now += 5 * USEC_PER_MSEC;
+    now += 1 * USEC_PER_MSEC;
     orders(LINK_TAKEN, 2);
     assert_null(action(LINK_POLL_ORDERS));
-    assert_armed(LINK_ARM_ORDERS, now, asked + 20 * USEC_PER_MSEC);
+    assert_armed(LINK_ARM_ORDERS, now, asked + 5 * USEC_PER_MSEC);
     (void)main_timer(LINK_REPORT);
     report_taken(3); /* no report makes it sooner */
     assert_null(action(LINK_POLL_ORDERS));
-    now = asked + 20 * USEC_PER_MSEC;
+    now = asked + 5 * USEC_PER_MSEC;
     link_sm_orders_timer(&sm, now, &actions);
     (void)assert_call(LINK_POLL_ORDERS);
     orders(LINK_TAKEN, 2); /* a server that does not wait */

@@ -159,6 +159,24 @@ static void test_orders_name_every_process_of_the_node(void **state)
     json_decref(orders);
 }
 
+static void test_orders_tell_what_starts_a_process_until_it_is_reported(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    json_t *order;
+
+    process->reported = false;
+    order = order_to_json(process);
+    assert_non_null(json_object_get(order, "argv"));
+    assert_non_null(json_object_get(order, "job"));
+    json_decref(order);
+    process->reported = true;
+    order = order_to_json(process);
+    assert_int_equal(json_object_size(order), 6);
+    assert_string_equal(json_string_value(json_object_get(order, "desired")), "run");
+    json_decref(order);
+}
+
 static void test_orders_stop_what_is_wanted_stopped(void **state)
 {
     struct fixture *f = *state;
@@ -673,6 +691,7 @@ int main(void)
         T(test_environment_lists_allocated_ports),
         T(test_environment_shows_granted_gpus_only),
         T(test_orders_name_every_process_of_the_node),
+        T(test_orders_tell_what_starts_a_process_until_it_is_reported),
         T(test_orders_stop_what_is_wanted_stopped),
         T(test_logs_are_cut_where_they_overlap),
         T(test_logs_overlap_with_replaced_bytes),
