@@ -24,116 +24,98 @@
 
 #define EXIT_CANNOT_EXECUTE 127
 
-enum step { STEP_PREPARE, STEP_WORKSPACE, STEP_EXECUTE };
+enum step { STEP_PREPARE, STEP_ANNOUNCE, STEP_WORKSPACE, STEP_EXECUTE };
 
 struct failure_message {
     int32_t step;
     int32_t error_number;
 };
 
-static void report_and_exit(int status_fd, enum step step)
+static void report_and_exit(int status_fd, enum step step, int error_number)
 {
-    struct failure_message message = { .step = step, .error_number = errno };
+    struct failure_message message = { .step = step, .error_number = error_number };
 
     (void)!write(status_fd, &message, sizeof message);
     _exit(EXIT_CANNOT_EXECUTE);
 }
 
-static void reset_signals(void)
-{
-    sigset_t none;
-
-    for (int i = 1; i < NSIG; i++)
-        (void)signal(i, SIG_DFL); /* ignored ones would stay ignored over execve */
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void run_child(const struct child_spec *spec, pid_t supervisor, int go_fd, int status_fd)
+/* run_child - signals have their defaults (main sees to that), but are blocked */
+static void run_child(const struct child_spec *spec, pid_t supervisor, int status_fd)
 {
     const struct rlimit no_core = { 0, 0 };
-    int null_fd;
-    char go;
+    struct edl_error error = { 0 };
+    sigset_t none;
+    int null_fd, r;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
-        report_and_exit(status_fd, STEP_PREPARE);
+        report_and_exit(status_fd, STEP_PREPARE, errno);
     if (getppid() != supervisor) /* it died before the line above */
         _exit(EXIT_CANNOT_EXECUTE);
-    if (read(go_fd, &go, 1) != 1) /* the supervisor gave up */
-        _exit(EXIT_CANNOT_EXECUTE);
+    r = spec->announce(spec->userdata, &error);
+    if (r < 0)
+        report_and_exit(status_fd, STEP_ANNOUNCE, -r);
     null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null_fd == -1 || setsid() == -1 || setrlimit(RLIMIT_CORE, &no_core) == -1 ||
         dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->log_fd, STDOUT_FILENO) == -1 ||
         dup2(spec->log_fd, STDERR_FILENO) == -1)
-        report_and_exit(status_fd, STEP_PREPARE);
+        report_and_exit(status_fd, STEP_PREPARE, errno);
     if (chdir(spec->workspace) == -1)
-        report_and_exit(status_fd, STEP_WORKSPACE);
-    reset_signals();
+        report_and_exit(status_fd, STEP_WORKSPACE, errno);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     environ = spec->environment; /* execvp searches the PATH of this environment */
     (void)execvp(spec->argv[0], spec->argv);
-    report_and_exit(status_fd, STEP_EXECUTE);
+    report_and_exit(status_fd, STEP_EXECUTE, errno);
 }
 
 int child_fork(const struct child_spec *spec, struct child *ret, struct edl_error *error)
 {
-    int go[2] = { -1, -1 };
     int status[2] = { -1, -1 };
     pid_t supervisor = getpid();
     pid_t pid = -1;
     int pidfd = -1;
 
-    if (pipe2(go, O_CLOEXEC) == 0 && pipe2(status, O_CLOEXEC) == 0)
+    if (pipe2(status, O_CLOEXEC) == 0)
         pid = fork();
-    if (pid == 0) {
-        (void)safe_close(go[1]);
-        (void)safe_close(status[0]);
-        run_child(spec, supervisor, go[0], status[1]);
-    }
+    if (pid == 0)
+        run_child(spec, supervisor, status[1]);
     if (pid > 0)
         pidfd = pidfd_open(pid, 0);
     if (pidfd == -1) {
         int saved = errno;
 
-        for (size_t i = 0; i < 2; i++) { /* closing go ends a child that waits on it */
-            (void)safe_close(go[i]);
+        for (size_t i = 0; i < 2; i++)
             (void)safe_close(status[i]);
-        }
-        return edl_error_errno(error, -saved, "cannot start a process");
+        return edl_error_errno(error, -saved, "cannot start a process"); /* the caller kills it */
     }
-    (void)safe_close(go[0]);
     (void)safe_close(status[1]);
-    *ret = (struct child){ .pid = pid, .pidfd = pidfd, .go_fd = go[1], .status_fd = status[0] };
+    *ret = (struct child){ .pid = pid, .pidfd = pidfd, .status_fd = status[0] };
     return 0;
-}
-
-void child_release(struct child *child)
-{
-    (void)!write(child->go_fd, "",
-                 1); /* fails only when the child is dead, which is noticed anyway */
-    child->go_fd = safe_close(child->go_fd);
 }
 
 int child_failure(struct child *child, const struct child_spec *spec, struct edl_error *error)
 {
     struct failure_message message;
+    int code;
 
     if (child->status_fd < 0 || read(child->status_fd, &message, sizeof message) != sizeof message)
         return 0;
+    code = -message.error_number;
     switch ((enum step)message.step) {
+    case STEP_ANNOUNCE:
+        return edl_error_errno(error, code, "cannot write the record of the process");
     case STEP_WORKSPACE:
-        return edl_error_errno(error, -message.error_number, "cannot enter the workspace %s",
-                               spec->workspace);
+        return edl_error_errno(error, code, "cannot enter the workspace %s", spec->workspace);
     case STEP_EXECUTE:
-        return edl_error_errno(error, -message.error_number, "cannot execute %s", spec->argv[0]);
+        return edl_error_errno(error, code, "cannot execute %s", spec->argv[0]);
     case STEP_PREPARE:
         break;
     }
-    return edl_error_errno(error, -message.error_number, "cannot prepare the process");
+    return edl_error_errno(error, code, "cannot prepare the process");
 }
 
 void child_close(struct child *child)
 {
     child->pidfd = safe_close(child->pidfd);
-    child->go_fd = safe_close(child->go_fd);
     child->status_fd = safe_close(child->status_fd);
 }

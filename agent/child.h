@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.h - starts the program of a process: session, folder, environment, log
  *
- * Two steps, so that the supervisor's record is on disk before the program runs: child_fork makes a
- * child that waits, child_release lets it execute. */
+ * The child itself writes the supervisor's record before it executes the program: nobody has to
+ * wait for anybody. */
 #pragma once
 
 #include <stddef.h>
@@ -15,20 +15,19 @@ struct child_spec {
     char **environment;    /* borrowed, NULL-terminated, "NAME=value"; nothing else is passed on */
     const char *workspace; /* borrowed; absolute */
     int log_fd;            /* borrowed; standard output and error */
+    /* runs in the child before the program does; a negative result ends it */
+    int (*announce)(void *userdata, struct edl_error *error);
+    void *userdata; /* of announce; borrowed */
 };
 
 struct child {
     pid_t pid;
     int pidfd;     /* owned */
-    int go_fd;     /* owned; one byte lets it go on, closing it ends it */
     int status_fd; /* owned; a struct child_failure comes when it could not execute */
 };
 
-/* child_fork - the child exists and waits; on failure nothing is left */
+/* child_fork - on failure nothing is left */
 int child_fork(const struct child_spec *spec, struct child *ret, struct edl_error *error);
-
-/* child_release - it executes now */
-void child_release(struct child *child);
 
 /* child_failure - after the child's end: why it never ran the program; 0 when it did
  * Else negative with error set ("cannot execute train: No such file or directory"). */

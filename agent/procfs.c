@@ -91,8 +91,8 @@ int procfs_list(struct procfs_stat **ret, size_t *ret_n)
 
 int procfs_boot_id(char ret[BOOT_ID_SIZE])
 {
-    char text[BOOT_ID_SIZE];
-    int r = read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    static char text[BOOT_ID_SIZE]; /* it does not change: a supervisor has it from its server */
+    int r = text[0] != '\0' ? 0 : read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
 
     if (r < 0)
         return r;

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/procfs.h"
 #include "agent/supervise.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -72,11 +73,13 @@ static void serve(int fd, const struct spawn_request *request)
 int spawn_server_run(int fd)
 {
     static struct spawn_request request;
+    char boot_id[BOOT_ID_SIZE];
 
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) == -1) {
         log_error("there is no agent to serve: %s", strerror(errno));
         return -errno;
     }
+    (void)procfs_boot_id(boot_id);  /* read once for all supervisors */
     (void)signal(SIGCHLD, SIG_IGN); /* supervisors need no reaping: their ends are on record */
     for (;;) {
         ssize_t n = recv(fd, &request, sizeof request, 0);

@@ -14,13 +14,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,9 +45,11 @@ struct supervisor {
     struct fence fence;
     struct child child;
     struct killtree_main main_child;
-    int signal_fd;
-    int timer_fd;
-    bool rest_told; /* what the program left behind got its SIGTERM */
+    struct supervisor_record record;
+    timer_t timer; /* valid when has_timer */
+    bool has_timer;
+    uint64_t armed_us; /* what it is set to; 0: nothing */
+    bool rest_told;    /* what the program left behind got its SIGTERM */
 };
 
 static const char *text_of(const json_t *order, const char *key)
@@ -140,38 +139,50 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     return 0;
 }
 
+/* announce - in the child, before its program runs */
+static int announce(void *userdata, struct edl_error *error)
+{
+    struct supervisor *s = userdata;
+
+    s->record.child_pid = getpid();
+    return process_dir_write_supervisor(s->dir_fd, &s->record, error);
+}
+
 static int start(struct supervisor *s, struct edl_error *error)
 {
-    struct supervisor_record record = { .pid = getpid() };
     struct procfs_stat self;
     int r = procfs_stat(getpid(), &self);
 
     if (r == 0)
-        r = procfs_boot_id(record.boot_id);
+        r = procfs_boot_id(s->record.boot_id);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc");
+    s->record.pid = getpid();
+    s->record.start_ticks = self.start_ticks;
+    s->spec.announce = announce;
+    s->spec.userdata = s;
     r = child_fork(&s->spec, &s->child, error);
-    if (r < 0)
-        return r;
     s->main_child.pid = s->child.pid;
-    record.start_ticks = self.start_ticks;
-    record.child_pid = s->child.pid;
-    r = process_dir_write_supervisor(s->dir_fd, &record, error);
-    if (r == 0)
-        child_release(&s->child);
     return r;
 }
 
-static void arm(const struct supervisor *s, uint64_t at_us)
+/* arm - a timer of the kernel that counts on while the machine sleeps, unlike sigtimedwait(2) */
+static void arm(struct supervisor *s, uint64_t at_us)
 {
+    struct sigevent by_signal = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
     struct itimerspec when = { 0 };
 
-    if (at_us != NEVER_US) {
-        at_us = MAX_OF(at_us, 1); /* all zero would disarm */
-        when.it_value.tv_sec = (time_t)(at_us / USEC_PER_SEC);
-        when.it_value.tv_nsec = (long)(at_us % USEC_PER_SEC) * 1000;
-    }
-    (void)timerfd_settime(s->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    if (at_us == NEVER_US || at_us == s->armed_us)
+        return;
+    if (!s->has_timer)
+        s->has_timer = timer_create(CLOCK_BOOTTIME, &by_signal, &s->timer) == 0;
+    at_us = MAX_OF(at_us, 1); /* all zero would disarm */
+    when.it_value.tv_sec = (time_t)(at_us / USEC_PER_SEC);
+    when.it_value.tv_nsec = (long)(at_us % USEC_PER_SEC) * 1000;
+    if (!s->has_timer || timer_settime(s->timer, TIMER_ABSTIME, &when, NULL) == -1)
+        log_error("cannot set a timer: %s", strerror(errno));
+    else
+        s->armed_us = at_us;
 }
 
 /* terminate - SIGTERM to the program's process group
@@ -198,24 +209,21 @@ static bool look(struct supervisor *s)
     return verdict.kill;
 }
 
-static void on_timer(const struct supervisor *s)
+/* await - one of the signals that are blocked: a child ended, the agent asks, the time has come */
+static void await(struct supervisor *s)
 {
-    uint64_t count;
+    siginfo_t info;
+    sigset_t set;
 
-    (void)!read(s->timer_fd, &count, sizeof count); /* run looks again */
-}
-
-static void on_signal(struct supervisor *s)
-{
-    struct signalfd_siginfo info;
-
-    while (read(s->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigaddset(&set, SIGALRM);
+    if (sigwaitinfo(&set, &info) == SIGTERM) {
         uint64_t grace_us = s->fence.grace_us;
 
-        if (info.ssi_signo != SIGTERM)
-            continue; /* SIGCHLD: run reaps */
-        if (info.ssi_code == SI_QUEUE && info.ssi_int >= 0)
-            grace_us = (uint64_t)info.ssi_int * USEC_PER_MSEC;
+        if (info.si_code == SI_QUEUE && info.si_int >= 0)
+            grace_us = (uint64_t)info.si_int * USEC_PER_MSEC;
         fence_stop(&s->fence, grace_us, clock_read_us(CLOCK_BOOTTIME));
     }
 }
@@ -224,12 +232,10 @@ static void on_signal(struct supervisor *s)
  * A program that ends by itself takes everything with it at once. One that was asked to stop may
  * leave others behind, who were born after the SIGTERM or live in other sessions: they get one of
  * their own and have the rest of the grace. */
-static void run(struct supervisor *s, int epoll_fd)
+static void run(struct supervisor *s)
 {
     for (;;) {
-        struct epoll_event events[2];
         int left = killtree_reap(&s->main_child);
-        int n;
 
         if (left == 0 || (s->main_child.reaped && s->fence.cause == FENCE_NONE))
             break;
@@ -239,50 +245,19 @@ static void run(struct supervisor *s, int epoll_fd)
             s->rest_told = true;
             killtree_signal_children(SIGTERM);
         }
-        n = epoll_wait(epoll_fd, events, ELEMENTS(events), -1);
-        for (int i = 0; i < n; i++) {
-            if (events[i].data.fd == s->signal_fd)
-                on_signal(s);
-            else
-                on_timer(s);
-        }
+        await(s);
     }
     killtree_kill_all(&s->main_child);
 }
 
-static int watch(struct supervisor *s, struct edl_error *error)
-{
-    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event event = { .events = EPOLLIN };
-    sigset_t set;
-    int r = epoll_fd == -1 ? -1 : 0;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGCHLD);
-    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    s->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    event.data.fd = s->signal_fd;
-    if (r == 0)
-        r = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->signal_fd, &event);
-    event.data.fd = s->timer_fd;
-    if (r == 0)
-        r = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->timer_fd, &event);
-    if (r == -1) {
-        r = edl_error_errno(error, -errno, "cannot watch for events");
-        (void)safe_close(epoll_fd);
-        return r;
-    }
-    return epoll_fd;
-}
-
 void supervise_block_signals(void)
 {
+    static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGINT, SIGHUP, SIGPIPE };
     sigset_t set;
 
     (void)sigemptyset(&set);
-    for (size_t i = 0; i < 4; i++)
-        (void)sigaddset(&set, (const int[]){ SIGTERM, SIGCHLD, SIGINT, SIGHUP }[i]);
+    for (size_t i = 0; i < ELEMENTS(blocked); i++)
+        (void)sigaddset(&set, blocked[i]);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
@@ -322,16 +297,14 @@ static void describe(struct supervisor *s, struct exit_record *ret)
 static int supervise(struct supervisor *s, struct edl_error *error)
 {
     struct exit_record record = { 0 };
-    _cleanup_close_ int epoll_fd = watch(s, error);
-    int r = epoll_fd < 0 ? epoll_fd : prepare(s, error);
+    int r = prepare(s, error);
 
     if (r == 0)
         r = start(s, error);
     if (r == 0) {
-        run(s, epoll_fd);
+        run(s);
         describe(s, &record);
     } else {
-        child_close(&s->child); /* a child that waits to be released ends by this */
         killtree_kill_all(&s->main_child);
         record.exit_code = 127;
         (void)snprintf(record.reason, sizeof record.reason, "%.255s", error->text);
@@ -350,8 +323,6 @@ static void supervisor_done(struct supervisor *s)
     free(s->spec.argv);
     json_decref(s->order);
     (void)safe_close(s->spec.log_fd);
-    (void)safe_close(s->signal_fd);
-    (void)safe_close(s->timer_fd);
     (void)safe_close(s->dir_fd);
 }
 
@@ -359,16 +330,12 @@ int supervise_folder(const char *path)
 {
     struct supervisor s = { .dir_fd = -1,
                             .spec.log_fd = -1,
-                            .child = { .pidfd = -1, .go_fd = -1, .status_fd = -1 },
-                            .signal_fd = -1,
-                            .timer_fd = -1 };
+                            .child = { .pidfd = -1, .status_fd = -1 } };
     struct edl_error error = { 0 };
     int r;
 
     supervise_block_signals();
-    (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored by the spawn server: we want to be told */
-    (void)setsid();
     (void)umask(0027);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
         r = edl_error_errno(&error, -errno, "cannot become a subreaper");

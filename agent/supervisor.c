@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor.c - program edl-supervisor: the spawn server of an agent, or one supervisor by hand */
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/spawn_server.h"
 #include "agent/supervise.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
+/* reset_signals - ignored ones would stay ignored in every program that is executed below us */
+static void reset_signals(void)
+{
+    for (int i = 1; i < NSIG; i++)
+        (void)signal(i, SIG_DFL);
+}
+
 int main(int argc, char **argv)
 {
     log_init("edl-supervisor");
+    reset_signals();
     if (argc == 2 && streq(argv[1], "--version")) {
         (void)printf("edl-supervisor %s\n", EDL_VERSION);
         return 0;
@@ -22,5 +32,6 @@ int main(int argc, char **argv)
                               "Supervises one process, or for edl-agent as many as it orders.\n");
         return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
     }
+    (void)setsid();
     return supervise_folder(argv[1]) < 0 ? 1 : 0;
 }

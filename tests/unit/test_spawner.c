@@ -209,6 +209,17 @@ static void test_processes_run_once_each(void **state)
     }
 }
 
+static void test_ignored_signals_are_not_passed_on(void **state)
+{
+    struct fixture *f = *state;
+
+    (void)signal(SIGHUP, SIG_IGN); /* as nohup(1) does for an agent */
+    start_well(f, 0, "kill -HUP $$");
+    await(f, 0, RUNTIME_EXITED);
+    (void)signal(SIGHUP, SIG_DFL);
+    assert_int_equal(f->list[0].state.exit_signal, SIGHUP);
+}
+
 static void test_server_killed_disturbs_nobody(void **state)
 {
     struct fixture *f = *state;
@@ -316,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_processes_run_once_each),
+        TEST(test_ignored_signals_are_not_passed_on),
         TEST(test_server_killed_disturbs_nobody),
         TEST(test_server_killed_while_it_starts_one),
         TEST(test_agent_killed_while_it_starts_one),
