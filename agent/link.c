@@ -43,6 +43,7 @@ struct link {
     uint64_t orders_number;
     sd_event_source *main_timer;
     sd_event_source *orders_timer;
+    bool complained; /* that the scheduler cannot be reached; until it is */
 };
 
 static void carry_out(struct link *l, const struct link_actions *actions);
@@ -115,10 +116,11 @@ static void keep_credential(struct link *l)
 }
 
 /* complain - only the first of a row; link_sm tries again */
-static void complain(const struct link *l, const char *what, const struct edl_error *error)
+static void complain(struct link *l, const char *what, const struct edl_error *error)
 {
-    if (l->sm.failures == 0)
+    if (!l->complained)
         (void)log_failure(error, "%s (trying again)", what);
+    l->complained = true;
 }
 
 static enum link_result result_of(const struct http_answer *answer, struct edl_error *error)
@@ -228,14 +230,19 @@ static void join(struct link *l)
 static void reported(struct link *l, const struct link_report_answer *answer,
                      const struct edl_error *error)
 {
-    bool again = l->sm.failures > 0;
     struct link_actions actions;
     uint64_t now_us = now();
 
-    if (answer->result != LINK_TAKEN)
+    if (answer->result == LINK_TAKEN) {
+        if (l->complained)
+            log_info("the scheduler is reached again");
+        l->complained = false;
+    } else if (answer->session != 0) { /* after each restart, of either side */
+        log_debug("the scheduler asks for one more report, with session %llu",
+                  (unsigned long long)answer->session);
+    } else {
         complain(l, "cannot report to the scheduler", error);
-    else if (again)
-        log_info("the scheduler is reached again");
+    }
     link_sm_report_answered(&l->sm, l->main_number, answer, now_us, link_noise(), &actions);
     carry_out(l, &actions);
     if (answer->result == LINK_TAKEN)
