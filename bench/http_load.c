@@ -7,20 +7,16 @@
  *
  * Usage: http_load [--clients N] [--requests N] [--token-file FILE] --body FILE HOST:PORT /path
  * Prints one JSON object. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include "bench/wire.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -47,24 +43,6 @@ struct load {
     int epoll_fd;
 };
 
-static _Noreturn void die(const char *what)
-{
-    (void)fprintf(stderr, "http_load: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static void read_file(const char *path, char *ret, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    size_t n;
-
-    if (file == NULL)
-        die(path);
-    n = fread(ret, 1, size - 1, file);
-    ret[n] = '\0';
-    (void)fclose(file);
-}
-
 static void send_next(struct load *load, struct client *client)
 {
     char request[BUFFER_BYTES], body[BUFFER_BYTES];
@@ -84,20 +62,7 @@ static void send_next(struct load *load, struct client *client)
     client->used = 0;
     client->sent_us = clock_read_us(CLOCK_MONOTONIC);
     if (n >= (int)sizeof request || write(client->fd, request, (size_t)n) != n)
-        die("sending");
-}
-
-/* The length of the answer in the buffer; 0: it is not whole yet */
-static size_t whole_answer(const struct client *client)
-{
-    const char *end = strstr(client->buffer, "\r\n\r\n");
-    const char *length = strcasestr(client->buffer, "\r\nContent-Length:");
-    size_t size;
-
-    if (end == NULL || length == NULL || length > end)
-        return 0;
-    size = (size_t)(end + 4 - client->buffer) + strtoull(length + 17, NULL, 10);
-    return client->used >= size ? size : 0;
+        wire_die("sending");
 }
 
 static void on_readable(struct load *load, struct client *client)
@@ -105,12 +70,12 @@ static void on_readable(struct load *load, struct client *client)
     ssize_t n = read(client->fd, client->buffer + client->used, BUFFER_BYTES - 1 - client->used);
 
     if (n <= 0)
-        die("the server ended the connection");
+        wire_die("the server ended the connection");
     client->used += (size_t)n;
     client->buffer[client->used] = '\0';
-    if (whole_answer(client) == 0)
+    if (wire_whole_answer(client->buffer, client->used) == 0)
         return;
-    if (strncmp(client->buffer, "HTTP/1.1 2", 10) != 0 && load->failed++ == 0)
+    if (wire_status(client->buffer) / 100 != 2 && load->failed++ == 0)
         (void)fprintf(stderr, "http_load: %.*s\n", 400, client->buffer);
     load->latencies_us[load->answered++] = clock_read_us(CLOCK_MONOTONIC) - client->sent_us;
     send_next(load, client);
@@ -119,22 +84,11 @@ static void on_readable(struct load *load, struct client *client)
 static void start_client(struct load *load, struct client *client)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = client };
-    const int on = 1;
 
-    client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (client->fd == -1 ||
-        connect(client->fd, (struct sockaddr *)&load->server, sizeof load->server) == -1 ||
-        setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == -1 ||
-        epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) == -1)
-        die("connecting");
+    client->fd = wire_connect(&load->server);
+    if (epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) == -1)
+        wire_die("connecting");
     send_next(load, client);
-}
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 static void run(struct load *load)
@@ -152,31 +106,18 @@ static void run(struct load *load)
 
         if (ready <= 0) {
             errno = ETIMEDOUT;
-            die("waiting for answers");
+            wire_die("waiting for answers");
         }
         for (int i = 0; i < ready; i++)
             on_readable(load, events[i].data.ptr);
     }
     seconds = (double)(clock_read_us(CLOCK_MONOTONIC) - start_us) / 1e6;
-    qsort(load->latencies_us, n, sizeof *load->latencies_us, compare);
     (void)printf("{\"clients\":%" PRIu64 ",\"requests\":%" PRIu64 ",\"failed\":%" PRIu64
                  ",\"per_s\":%.1f,\"p50_us\":%" PRIu64 ",\"p99_us\":%" PRIu64 "}\n",
-                 load->n_clients, n, load->failed, (double)n / seconds, load->latencies_us[n / 2],
-                 load->latencies_us[n * 99 / 100]);
+                 load->n_clients, n, load->failed, (double)n / seconds,
+                 wire_percentile(load->latencies_us, n, 500),
+                 wire_percentile(load->latencies_us, n, 990));
     free(clients);
-}
-
-static int set_server(struct load *load, char *text)
-{
-    char *colon = strrchr(text, ':');
-    uint64_t port;
-
-    if (colon == NULL || parse_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
-        return -EINVAL;
-    *colon = '\0';
-    load->server.sin_family = AF_INET;
-    load->server.sin_port = htons((uint16_t)port);
-    return inet_pton(AF_INET, text, &load->server.sin_addr) == 1 ? 0 : -EINVAL;
 }
 
 int main(int argc, char **argv)
@@ -195,15 +136,14 @@ int main(int argc, char **argv)
         else if (c == 'n')
             r |= parse_u64(optarg, &load.n_requests);
         else if (c == 't')
-            read_file(optarg, load.token, sizeof load.token);
+            wire_read_token(optarg, load.token, sizeof load.token);
         else if (c == 'b')
-            read_file(optarg, load.body, sizeof load.body);
+            wire_read_file(optarg, load.body, sizeof load.body);
         else
             r = -1;
     }
-    load.token[strcspn(load.token, "\n")] = '\0';
-    if (r != 0 || optind + 2 != argc || set_server(&load, argv[optind]) < 0 || load.n_clients < 1 ||
-        load.n_clients > CLIENTS_MAX || load.n_requests < load.n_clients) {
+    if (r != 0 || optind + 2 != argc || wire_server(argv[optind], &load.server) < 0 ||
+        load.n_clients < 1 || load.n_clients > CLIENTS_MAX || load.n_requests < load.n_clients) {
         (void)fprintf(stderr, "usage: http_load [--clients N] [--requests N] [--token-file FILE]"
                               " --body FILE HOST:PORT PATH\n");
         return 2;
@@ -212,7 +152,7 @@ int main(int argc, char **argv)
     load.latencies_us = xcalloc(load.n_requests, sizeof *load.latencies_us);
     load.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (load.epoll_fd == -1)
-        die("epoll");
+        wire_die("epoll");
     run(&load);
     free(load.latencies_us);
     (void)safe_close(load.epoll_fd);
