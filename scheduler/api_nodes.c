@@ -274,6 +274,16 @@ static void note_silence(struct scheduler *scheduler, const struct node *node, c
             api_logs_note_silence(scheduler, node, &report->processes[i]);
 }
 
+/* At once, when the report changed nothing that is to be stored. */
+static void reply_report(struct scheduler *scheduler, struct http_request *request,
+                         const struct node *node)
+{
+    if (scheduler_skip_turn(scheduler))
+        http_reply_json(request, 200, build_report(scheduler, node->name, 0));
+    else
+        held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+}
+
 void api_node_report(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -300,7 +310,7 @@ void api_node_report(struct http_request *request, void *userdata)
         degraded_report(scheduler, request, node, &report);
     } else {
         note_silence(scheduler, node, body, &report);
-        held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+        reply_report(scheduler, request, node);
     }
     if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */
         (void)snprintf(topic, sizeof topic, "orders/%s", node->name);

@@ -126,6 +126,10 @@ void refuse_after_commit(struct scheduler *scheduler, struct http_request *reque
 /* scheduler_touch - the core changed: a turn will come */
 void scheduler_touch(struct scheduler *scheduler);
 
+/* scheduler_skip_turn - whether the core holds nothing to plan, to store or to tell: then what was
+ * just handled needs no turn and may be answered at once. Most reports are such. */
+bool scheduler_skip_turn(struct scheduler *scheduler);
+
 /* scheduler_turn - plan, commit, answer, wake; called by the loop */
 int scheduler_turn(struct scheduler *scheduler);
 

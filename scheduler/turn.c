@@ -337,16 +337,31 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
     dispatch_readers(scheduler);
 }
 
+/* One that is armed for an earlier instant stays: each report moves the first lease a little, and
+ * finding nothing to do once in a lease costs less than setting the timer each time. */
 static void arm_timer(struct scheduler *scheduler)
 {
     uint64_t deadline_us = cluster_next_deadline_us(scheduler->cluster);
+    uint64_t armed_us = 0;
+    int enabled = SD_EVENT_OFF;
 
-    if (deadline_us == NEVER_US) {
-        (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+    (void)sd_event_source_get_enabled(scheduler->timer, &enabled);
+    (void)sd_event_source_get_time(scheduler->timer, &armed_us);
+    if (deadline_us == NEVER_US || (enabled != SD_EVENT_OFF && armed_us <= deadline_us))
         return;
-    }
     (void)sd_event_source_set_time(scheduler->timer, deadline_us);
     (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_ONESHOT);
+}
+
+bool scheduler_skip_turn(struct scheduler *scheduler)
+{
+    size_t n;
+
+    (void)cluster_effects(scheduler->cluster, &n);
+    if (n > 0 || scheduler->cluster->plan_wanted || scheduler->turn_wanted)
+        return false;
+    arm_timer(scheduler);
+    return true;
 }
 
 static void plan(struct scheduler *scheduler)
@@ -449,7 +464,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     cluster_tick(scheduler->cluster, clock_instant());
-    scheduler_touch(scheduler);
+    if (!scheduler_skip_turn(scheduler))
+        scheduler_touch(scheduler);
     return 0;
 }
 

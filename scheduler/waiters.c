@@ -11,7 +11,12 @@
 #include <utlist.h>
 
 #include "scheduler/scheduler.h"
+#include "shared/clock.h"
 #include "shared/macro.h"
+
+/* A wait may be longer by this part, so that many end together: libmicrohttpd walks all requests
+ * that wait whenever one of them is answered, and once for all that are answered in one turn. */
+#define WAIT_SLACK_PART 100
 
 struct waiter {
     struct scheduler *scheduler; /* borrowed */
@@ -91,6 +96,8 @@ void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, c
                           uint64_t deadline_us, waiter_poll_fn poll, void *take_data)
 {
     struct waiter *waiter = xcalloc(1, sizeof *waiter);
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t wait_us = deadline_us > now_us ? deadline_us - now_us : 0;
 
     waiter->scheduler = scheduler;
     waiter->topic = topic_get(&scheduler->waiters, topic);
@@ -99,7 +106,8 @@ void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, c
     waiter->data = take_data;
     DL_APPEND(waiter->topic->waiters, waiter);
     if (sd_event_add_time(scheduler->event, &waiter->timer, CLOCK_BOOTTIME, deadline_us,
-                          USEC_PER_MSEC, on_deadline, waiter) < 0) {
+                          MAX_OF(wait_us / WAIT_SLACK_PART, USEC_PER_MSEC), on_deadline,
+                          waiter) < 0) {
         (void)poll_waiter(waiter, true); /* no timer, no wait */
         waiter_end(waiter);
     }

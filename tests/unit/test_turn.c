@@ -175,6 +175,66 @@ static void test_forecasts_and_refusals_wait_for_the_commit(void **state)
     reply_clear(&health);
 }
 
+static const char join[] = "{\"node\":\"n1\",\"address\":\"127.0.0.1\",\"cpu_millicores\":4000,"
+                           "\"memory_bytes\":1073741824,\"gpus\":0,\"port_first\":20000,"
+                           "\"port_last\":20099}";
+
+static void report_text(char *ret, size_t size, unsigned sent_us, unsigned foreign)
+{
+    (void)snprintf(ret, size,
+                   "{\"address\":\"127.0.0.1\",\"cpu_millicores\":4000,"
+                   "\"memory_bytes\":1073741824,\"gpus\":0,\"port_first\":20000,"
+                   "\"port_last\":20099,\"boot_id\":\"b\",\"sent_us\":%u,"
+                   "\"foreign_cpu_millicores\":%u,\"processes\":[]}",
+                   sent_us, foreign);
+}
+
+/* Those that change nothing need no turn; those that do, or come while one is under way, wait. */
+static void test_reports_wait_for_a_turn_that_is_due(void **state)
+{
+    struct live *live = *state;
+    struct reply joined = { 0 }, posted = { 0 }, first = { 0 }, same = { 0 }, within = { 0 };
+    char body[512];
+
+    assert_int_equal(live_ask(live, "POST", "/nodes/join", NULL, join, &joined), 201);
+    report_text(body, sizeof body, 1, 0);
+    live_send(live, "POST", "/nodes/n1/report", NULL, body, &first);
+    live_hold(live);
+    assert_int_equal(first.n, 0);
+    live_release(live);
+    live_wait(live, &first);
+    assert_int_equal(first.status, 200);
+
+    live->scheduler->committed = false; /* a turn would set it */
+    report_text(body, sizeof body, 2, 0);
+    assert_int_equal(live_ask(live, "POST", "/nodes/n1/report", NULL, body, &same), 200);
+    assert_false(live->scheduler->committed);
+    assert_non_null(json_object_get(same.json, "orders_version"));
+
+    live_send(live, "POST", "/jobs", NULL, job, &posted);
+    live_hold(live);
+    report_text(body, sizeof body, 3, 0);
+    live_send(live, "POST", "/nodes/n1/report", NULL, body, &within);
+    for (int i = 0; i < 3; i++) { /* the loop has handled it by then */
+        struct reply health = { 0 };
+
+        assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+        reply_clear(&health);
+    }
+    assert_int_equal(within.n, 0); /* its orders_version would tell of the job's process */
+    live_release(live);
+    live_wait(live, &within);
+    live_wait(live, &posted);
+    assert_int_equal(within.status, 200);
+    assert_true(json_integer_value(json_object_get(within.json, "orders_version")) >
+                json_integer_value(json_object_get(same.json, "orders_version")));
+    reply_clear(&joined);
+    reply_clear(&posted);
+    reply_clear(&first);
+    reply_clear(&same);
+    reply_clear(&within);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
@@ -184,6 +244,7 @@ int main(void)
         T(test_a_late_read_knows_nothing_of_a_commit_that_failed),
         T(test_long_polls_hear_of_the_turn),
         T(test_forecasts_and_refusals_wait_for_the_commit),
+        T(test_reports_wait_for_a_turn_that_is_due),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
