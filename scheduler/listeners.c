@@ -25,7 +25,8 @@
 #include "shared/macro.h"
 
 /* Every agent keeps one long poll and one report open, every waiting process one call. */
-#define MAX_CONNECTIONS 4096U
+#define MAX_CONNECTIONS 65536U /* at one address; agents keep two each */
+#define FEW_CONNECTIONS 4096U /* less is worth a word */
 #define LEAST_CONNECTIONS 64U
 #define OTHER_FILES 128 /* the database, the journal, sources of the loop */
 #define FRESH_TIMEOUT_S 10
@@ -132,6 +133,8 @@ static unsigned connections_each(size_t n_servers)
     each = (files.rlim_cur > OTHER_FILES ? files.rlim_cur - OTHER_FILES : 0) / n_servers;
     if (each >= MAX_CONNECTIONS)
         return MAX_CONNECTIONS;
+    if (each >= FEW_CONNECTIONS)
+        return (unsigned)each;
     log_warning("only %llu connections fit the limit of open files (ulimit -n %llu)",
                 (unsigned long long)MAX_OF(each, LEAST_CONNECTIONS),
                 (unsigned long long)files.rlim_cur);

@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "shared/cleanup.h"
@@ -235,6 +236,21 @@ static void test_reports_wait_for_a_turn_that_is_due(void **state)
     reply_clear(&within);
 }
 
+/* Each agent keeps two connections open: what the operator allows is used. */
+static void test_takes_as_many_connections_as_files_may_be_open(void **state)
+{
+    struct live *live = *state;
+    struct rlimit before, limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = (struct rlimit){ .rlim_cur = 128, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    live_restart(live);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(limit.rlim_cur >= MIN_OF(before.rlim_max, (rlim_t)65536));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
@@ -245,6 +261,7 @@ int main(void)
         T(test_long_polls_hear_of_the_turn),
         T(test_forecasts_and_refusals_wait_for_the_commit),
         T(test_reports_wait_for_a_turn_that_is_due),
+        T(test_takes_as_many_connections_as_files_may_be_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
