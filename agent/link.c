@@ -256,6 +256,7 @@ static void on_reported(const struct http_answer *answer, void *userdata)
     struct edl_error error = { 0 };
     const json_t *version = json_object_get(answer->json, "orders_version");
     json_int_t lease_us = json_integer_value(json_object_get(answer->json, "lease_us"));
+    json_int_t next_us = json_integer_value(json_object_get(answer->json, "next_report_us"));
     json_int_t session = json_integer_value(json_object_get(answer->json, "session"));
 
     l->main_call = NULL;
@@ -263,6 +264,7 @@ static void on_reported(const struct http_answer *answer, void *userdata)
              &(struct link_report_answer){
                  .result = result_of(answer, &error),
                  .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
+                 .next_us = next_us > 0 ? (uint64_t)next_us : 0,
                  .session = session > 0 ? (uint64_t)session : 0,
                  .not_stored = json_is_false(json_object_get(answer->json, "stored")),
                  .has_version = json_is_integer(version),

@@ -246,7 +246,8 @@ static json_t *build_report(struct scheduler *scheduler, const char *key, uint64
     (void)id;
     if (node == NULL)
         return NULL;
-    return json_pack("{s:I,s:I}", "lease_us", (json_int_t)scheduler->options.lease_us,
+    return json_pack("{s:I,s:I,s:I}", "lease_us", (json_int_t)scheduler->options.lease_us,
+                     "next_report_us", (json_int_t)cluster_next_report_us(scheduler->cluster),
                      "orders_version", (json_int_t)node->orders_version);
 }
 

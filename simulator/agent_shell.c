@@ -464,6 +464,7 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
     struct agent_shell *agent = node->agent;
     struct link_report_answer said = { .result = result_of(answer->status),
                                        .lease_us = answer->lease_us,
+                                       .next_us = answer->next_report_us,
                                        .session = answer->session,
                                        .has_version = true,
                                        .version = answer->version };

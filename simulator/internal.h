@@ -156,7 +156,7 @@ struct message {
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     uint64_t session;
     struct report_data *report;
-    uint64_t lease_us, version;
+    uint64_t lease_us, next_report_us, version;
     bool has_version;
     uint64_t wait_us;
     struct orders_data *orders;

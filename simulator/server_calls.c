@@ -149,6 +149,7 @@ static void on_report(struct sim *sim, struct message *request)
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
     answer = answer_new(sim, request, status_of(r));
     answer->lease_us = sim->config.lease_us;
+    answer->next_report_us = cluster_next_report_us(sim->server.cluster);
     if (r == EDL_ESTALE)
         answer->session = node->session;
     server_hold(sim, answer);

@@ -11,6 +11,7 @@
 /* A poll is given up when so many reports in a row, over so long a time, spoke of other orders. */
 #define BEHIND_REPORTS 3
 #define BEHIND_LEAST_US (500 * USEC_PER_MSEC)
+#define REPORT_PART_OF_LEASE 3 /* one that is lost must not cost the lease */
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
 {
@@ -162,6 +163,14 @@ void link_sm_orders_timer(struct link_sm *sm, uint64_t now_us, struct link_actio
     poll_orders(sm, now_us, ret);
 }
 
+/* The scheduler's wish for fewer reports, within what its lease allows. */
+static uint64_t period_us(const struct link_sm *sm, const struct link_report_answer *answer)
+{
+    uint64_t wish_us = MIN_OF(answer->next_us, answer->lease_us / REPORT_PART_OF_LEASE);
+
+    return MAX_OF(sm->heartbeat_us, wish_us);
+}
+
 void link_sm_report_answered(struct link_sm *sm, uint64_t call,
                              const struct link_report_answer *answer, uint64_t now_us,
                              uint32_t noise, struct link_actions *ret)
@@ -187,7 +196,7 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
     if (!answer->not_stored)
         sm->reported = sm->reporting;
     add_timer(ret, LINK_ARM_MAIN,
-              answer->not_stored || link_sm_all_told(sm) ? now_us + sm->heartbeat_us : now_us);
+              answer->not_stored || link_sm_all_told(sm) ? now_us + period_us(sm, answer) : now_us);
     if (answer->lease_us > 0)
         sm->lease_end_us = MAX_OF(sm->lease_end_us, sm->sent_us + answer->lease_us);
     if (lapsed)

@@ -11,7 +11,8 @@
  * one input in their order before the next input. A call that cannot even be started is answered
  * with LINK_FAILED.
  *
- *  - A report goes out at once after a change, else each heartbeat; after a failure with back-off.
+ *  - A report goes out at once after a change, else each heartbeat, or later when the scheduler
+ *    asks for that, but never later than a third of its lease; after a failure with back-off.
  *  - Orders are first asked for after a report was taken: the scheduler knows then what runs here.
  *  - The first poll does not wait, and neither does the first one after the lease had run out or
  *    the node joined anew: what was ordered before may have been given to others. A poll in flight
@@ -85,6 +86,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
 struct link_report_answer {
     enum link_result result;
     uint64_t lease_us; /* 0: the answer gave none */
+    uint64_t next_us;  /* the next report may come so late; 0: the answer did not say */
     uint64_t session;  /* to be repeated by the next report; 0: the answer gave none */
     bool has_version;
     uint64_t version; /* of the orders that the scheduler has for this node */

@@ -211,6 +211,17 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster)
     return cluster->leases != NULL ? MIN_OF(next, cluster->leases->lease_deadline_us) : next;
 }
 
+/* Reports cost tens of microseconds each: spaced so, they take a hundredth of a core or two. */
+#define REPORT_SPACING_US (5 * USEC_PER_MSEC)
+#define REPORT_PART_OF_LEASE 4
+
+uint64_t cluster_next_report_us(const struct cluster *cluster)
+{
+    uint64_t spaced_us = HASH_COUNT(cluster->nodes) * REPORT_SPACING_US;
+
+    return MIN_OF(spaced_us, cluster->config.lease_us / REPORT_PART_OF_LEASE);
+}
+
 /* cluster_utilisation_ppm - CPU granted plus foreign over CPU offered; linear in nodes */
 uint32_t cluster_utilisation_ppm(const struct cluster *cluster)
 {

@@ -475,6 +475,9 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
  */
 void cluster_tick(struct cluster *cluster, struct instant now);
 uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US when none */
+/* cluster_next_report_us - after so long an agent that has nothing to tell may report again: longer
+ * in a larger cluster, at most a quarter of the lease */
+uint64_t cluster_next_report_us(const struct cluster *cluster);
 
 /* cluster_forget_ended - lets jobs go that ended, by the bounds of the configuration, a few a turn;
  * how many. Pointers to them die with it. */

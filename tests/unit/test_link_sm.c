@@ -529,6 +529,35 @@ static void test_what_was_not_stored_is_told_again(void **state)
     assert_true(link_sm_all_told(&sm));
 }
 
+/* The scheduler may ask for fewer reports than the heartbeat, not for more, and not for so few that
+ * the lease is in danger. */
+static void test_next_report_follows_the_scheduler(void **state)
+{
+    static const struct {
+        uint64_t next_us, lease_us, after_us;
+    } cases[] = {
+        { 0, LEASE, HEARTBEAT },
+        { HEARTBEAT / 2, LEASE, HEARTBEAT },
+        { HEARTBEAT * 3 / 2, LEASE, HEARTBEAT * 3 / 2 },
+        { LEASE / 3 + 1, LEASE, LEASE / 3 },
+        { UINT64_MAX, LEASE, LEASE / 3 },
+        { UINT64_MAX, 0, HEARTBEAT },
+        { UINT64_MAX, HEARTBEAT, HEARTBEAT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        init(true);
+        (void)main_timer(LINK_REPORT);
+        link_sm_report_answered(&sm, sm.main_call,
+                                &(struct link_report_answer){ .result = LINK_TAKEN,
+                                                              .lease_us = cases[i].lease_us,
+                                                              .next_us = cases[i].next_us },
+                                now, 0, &actions);
+        assert_armed(LINK_ARM_MAIN, now + cases[i].after_us, now + cases[i].after_us);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_failed_poll_is_tried_with_the_next_report),
         cmocka_unit_test(test_session_of_an_answer_is_kept_for_the_next_report),
         cmocka_unit_test(test_what_was_not_stored_is_told_again),
+        cmocka_unit_test(test_next_report_follows_the_scheduler),
         cmocka_unit_test(test_storms),
     };
 

@@ -211,6 +211,7 @@ static void test_reports_wait_for_a_turn_that_is_due(void **state)
     assert_int_equal(live_ask(live, "POST", "/nodes/n1/report", NULL, body, &same), 200);
     assert_false(live->scheduler->committed);
     assert_non_null(json_object_get(same.json, "orders_version"));
+    assert_int_equal(json_integer_value(json_object_get(same.json, "next_report_us")), 5000);
 
     live_send(live, "POST", "/jobs", NULL, job, &posted);
     live_hold(live);
