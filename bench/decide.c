@@ -203,7 +203,7 @@ static int settle(struct bench *b)
 static struct job_spec *draw_spec(struct bench *b)
 {
     static const uint64_t cpus[] = { 500, 1000, 2000, 4000 };
-    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    struct job_spec *spec = job_spec_new(2);
     bool elastic = random_below(&b->seed, 3) > 0;
     uint32_t min = 1 + (uint32_t)random_below(&b->seed, 4);
 

@@ -563,6 +563,7 @@ static int finish_after(struct document_reader *reader, const struct job_draft *
 static int finish_roles(struct document_reader *reader, const struct job_draft *draft,
                         struct job_spec *spec)
 {
+    spec->roles = xcalloc(draft->n_roles, sizeof *spec->roles);
     for (int first = 1; first >= 0; first--)
         for (size_t i = 0; i < draft->n_roles; i++) {
             int r;

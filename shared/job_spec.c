@@ -23,6 +23,14 @@ static void free_argv(char **argv)
     free(argv);
 }
 
+struct job_spec *job_spec_new(size_t roles_max)
+{
+    struct job_spec *spec = xcalloc(1, sizeof *spec);
+
+    spec->roles = xcalloc(roles_max, sizeof *spec->roles);
+    return spec;
+}
+
 struct job_spec *job_spec_free(struct job_spec *spec)
 {
     if (spec == NULL)
@@ -35,6 +43,7 @@ struct job_spec *job_spec_free(struct job_spec *spec)
         free(spec->env[i].name);
         free(spec->env[i].value);
     }
+    free(spec->roles);
     free(spec->env);
     free_argv(spec->after);
     free(spec->dataset);
@@ -62,6 +71,7 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     struct job_spec *copy = xcalloc(1, sizeof *copy);
 
     *copy = *spec;
+    copy->roles = xcalloc(spec->n_roles, sizeof *copy->roles);
     copy->dataset = spec->dataset != NULL ? xstrdup(spec->dataset) : NULL;
     copy->after = copy_argv(spec->after);
     copy->env = spec->n_env > 0 ? xcalloc(spec->n_env, sizeof *copy->env) : NULL;
@@ -71,6 +81,7 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     for (size_t i = 0; i < spec->n_roles; i++) {
         const struct role_spec *role = &spec->roles[i];
 
+        copy->roles[i] = *role;
         copy->roles[i].argv = copy_argv(role->argv);
         copy->roles[i].workspace = role->workspace != NULL ? xstrdup(role->workspace) : NULL;
     }

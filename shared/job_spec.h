@@ -67,9 +67,13 @@ struct job_spec {
     char *dataset;        /* glob of RecordIO files, "" = none */
     struct env_pair *env; /* n_env pairs, owned */
     size_t n_env;
-    struct role_spec roles[JOB_ROLES_MAX]; /* pserver before trainer: start order */
+    struct role_spec
+        *roles; /* n_roles of at most JOB_ROLES_MAX; pserver before trainer: start order */
     size_t n_roles;
 };
+
+/* job_spec_new - with room for so many roles, and none yet; free with job_spec_free */
+struct job_spec *job_spec_new(size_t roles_max);
 
 /* job_spec_free - accepts NULL; returns NULL */
 struct job_spec *job_spec_free(struct job_spec *spec);

@@ -159,7 +159,7 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
     uint64_t random = stream_of(seed, "job", number);
-    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    struct job_spec *spec = job_spec_new(2);
     struct role_spec *trainer;
 
     *ret_work = (struct sim_work){ 0 };

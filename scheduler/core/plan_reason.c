@@ -232,7 +232,7 @@ static void say_waits(const struct cluster *cluster, const struct job *job,
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
     size_t used = say_need(job, buffer, size);
-    char what[140];
+    char what[240];
 
     say_short(cluster, job->spec, demands, n, what, sizeof what);
     buffer += used;

@@ -50,10 +50,10 @@ static void fixture_free(struct fixture *f)
 
 static void test_gang_demands_puts_pservers_first_then_larger(void **state)
 {
-    struct job_spec spec = { .n_roles = 3,
-                             .roles = { { .name = "trainer", .min = 1, .cpu_millicores = 200 },
-                                        { .name = "teacher", .min = 2, .cpu_millicores = 900 },
-                                        { .name = "pserver", .min = 3, .cpu_millicores = 100 } } };
+    struct role_spec roles[] = { { .name = "trainer", .min = 1, .cpu_millicores = 200 },
+                                 { .name = "teacher", .min = 2, .cpu_millicores = 900 },
+                                 { .name = "pserver", .min = 3, .cpu_millicores = 100 } };
+    struct job_spec spec = { .n_roles = ELEMENTS(roles), .roles = roles };
     struct demand demands[JOB_ROLES_MAX];
 
     (void)state;

@@ -105,7 +105,7 @@ static void test_profile_that_does_not_exist_is_refused(void **state)
 
 static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max)
 {
-    struct job_spec *spec = xcalloc(1, sizeof *spec);
+    struct job_spec *spec = job_spec_new(1);
     struct role_spec *role = &spec->roles[spec->n_roles++];
 
     (void)snprintf(spec->name, sizeof spec->name, "%s", name);

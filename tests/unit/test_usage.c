@@ -23,8 +23,8 @@ struct fixture {
 
 static void begin(struct fixture *f)
 {
-    *f = (struct fixture){ .spec = { .n_roles = 1 } };
-    f->spec.roles[0] = (struct role_spec){ .cpu_millicores = 2000, .gpus = 1, .memory_bytes = GIB };
+    *f = (struct fixture){ .spec = { .n_roles = 1, .roles = &f->role } };
+    f->role = (struct role_spec){ .cpu_millicores = 2000, .gpus = 1, .memory_bytes = GIB };
     f->job.spec = &f->spec;
     f->process = (struct process){ .job = &f->job,
                                    .state = PROCESS_RUNNING,
