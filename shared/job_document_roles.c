@@ -335,7 +335,7 @@ static int finish_amount(struct document_reader *reader, const struct role_draft
 /* finish_label - at the pointer of its value. Numbers and booleans are not taken: YAML reads 007
  * and 7, or True and true, as the same, and a node's label is text. */
 static int finish_label(struct document_reader *reader, const char *name, const json_t *value,
-                        struct labels *selector)
+                        struct role_spec *role)
 {
     struct edl_error why = { 0 };
     const char *text = NULL;
@@ -346,7 +346,7 @@ static int finish_label(struct document_reader *reader, const char *name, const 
             (void)edl_error_remedy(reader->error, "put the value in quotes");
         return r;
     }
-    r = labels_set(selector, name, text, &why);
+    r = role_select(role, name, text, &why);
     if (r == 0)
         return 0;
     (void)document_refuse(reader, "%s", why.text);
@@ -376,7 +376,7 @@ static int finish_selector(struct document_reader *reader, const struct role_dra
     json_object_foreach((json_t *)(uintptr_t)selector, name, value)
     {
         size_t length = document_enter(reader, name);
-        int r = finish_label(reader, name, value, &role->selector);
+        int r = finish_label(reader, name, value, role);
 
         if (r < 0)
             return r;

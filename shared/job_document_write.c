@@ -59,8 +59,8 @@ static json_t *role_to_json(const struct role_spec *role)
     (void)json_object_set_new(json, "memory", json_integer((json_int_t)role->memory_bytes));
     (void)json_object_set_new(json, "gpus", json_integer(role->gpus));
     (void)json_object_set_new(json, "ports", json_integer(role->n_ports));
-    if (role->selector.n > 0)
-        (void)json_object_set_new(json, "node-selector", labels_to_json(&role->selector));
+    if (role->selector != NULL)
+        (void)json_object_set_new(json, "node-selector", labels_to_json(role->selector));
     return json;
 }
 

@@ -38,6 +38,7 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     for (size_t i = 0; i < spec->n_roles; i++) {
         free_argv(spec->roles[i].argv);
         free(spec->roles[i].workspace);
+        free(spec->roles[i].selector);
     }
     for (size_t i = 0; i < spec->n_env; i++) {
         free(spec->env[i].name);
@@ -49,6 +50,21 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     free(spec->dataset);
     free(spec);
     return NULL;
+}
+
+const struct labels *role_selector(const struct role_spec *role)
+{
+    static const struct labels none = { .n = 0 };
+
+    return role->selector != NULL ? role->selector : &none;
+}
+
+int role_select(struct role_spec *role, const char *name, const char *value,
+                struct edl_error *error)
+{
+    if (role->selector == NULL)
+        role->selector = xcalloc(1, sizeof *role->selector);
+    return labels_set(role->selector, name, value, error);
 }
 
 static char **copy_argv(char *const *argv)
@@ -83,6 +99,10 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
 
         copy->roles[i] = *role;
         copy->roles[i].argv = copy_argv(role->argv);
+        if (role->selector != NULL) {
+            copy->roles[i].selector = xcalloc(1, sizeof *role->selector);
+            *copy->roles[i].selector = *role->selector;
+        }
         copy->roles[i].workspace = role->workspace != NULL ? xstrdup(role->workspace) : NULL;
     }
     return copy;
@@ -123,7 +143,7 @@ static bool roles_equal(const struct role_spec *a, const struct role_spec *b)
            text_equal(a->workspace, b->workspace) && a->min == b->min && a->max == b->max &&
            a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
            a->gpus == b->gpus && a->n_ports == b->n_ports &&
-           labels_equal(&a->selector, &b->selector);
+           labels_equal(role_selector(a), role_selector(b));
 }
 
 bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)

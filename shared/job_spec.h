@@ -37,7 +37,7 @@ struct role_spec {
     uint64_t memory_bytes;   /* request per instance */
     uint32_t gpus;           /* limit per instance, as upstream counts them */
     uint32_t n_ports;        /* ports allocated per instance */
-    struct labels selector;  /* its nodes must carry every one of these */
+    struct labels *selector; /* its nodes must carry every one of these; NULL: any node */
 };
 
 /* Many jobs of one document. */
@@ -87,6 +87,12 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b);
 /* job_spec_array_element - the job of that place (0 .. array.n - 1) in the array that spec is to be
  * made into: a copy, named NAME-INDEX */
 struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t place);
+/* role_selector - what its nodes must carry; without labels when they may be any. Never NULL. */
+const struct labels *role_selector(const struct role_spec *role);
+
+/* role_select - its nodes must carry this label, too; errors as labels_set */
+int role_select(struct role_spec *role, const char *name, const char *value,
+                struct edl_error *error);
 
 /* job_spec_role - index of a role by name, or -ENOENT */
 int job_spec_role(const struct job_spec *spec, const char *name);

@@ -34,7 +34,7 @@ static bool pack(struct bin *bins, uint32_t n_bins, const struct role_spec *role
     for (uint32_t i = 0; n > 0 && i < n_bins; i++) {
         struct bin *bin = &bins[i];
 
-        if (!labels_cover(bin->labels, &role->selector))
+        if (!labels_cover(bin->labels, role_selector(role)))
             continue;
         for (; n > 0 && bin->cpu_millicores >= role->cpu_millicores &&
                bin->memory_bytes >= role->memory_bytes && bin->gpus >= role->gpus &&

@@ -147,12 +147,20 @@ static void label(struct labels *labels, const char *name, const char *prefix, u
     (void)labels_set(labels, name, value, NULL);
 }
 
+static void want_disk(struct role_spec *role, uint64_t number)
+{
+    char value[LABEL_VALUE_MAX + 1];
+
+    (void)snprintf(value, sizeof value, "d%" PRIu64, number);
+    (void)role_select(role, LABEL_DISK, value, NULL);
+}
+
 /* One role in eight wants a disk of one kind, which may be nowhere. */
 static void select_nodes(struct job_spec *spec, uint64_t random)
 {
     for (size_t i = 0; i < spec->n_roles; i++)
         if (random_below(&random, 8) == 0)
-            label(&spec->roles[i].selector, LABEL_DISK, "d", random_below(&random, DISKS));
+            want_disk(&spec->roles[i], random_below(&random, DISKS));
 }
 
 void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,

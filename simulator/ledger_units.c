@@ -60,12 +60,12 @@ static void check_grant(struct sim *sim, const struct unit *unit)
                 unit->job->name, unit->id.role, unit->id.index, unit->node->name,
                 unit->cpu_millicores, unit->memory_bytes, unit->gpu_mask, unit->n_ports,
                 role->cpu_millicores, role->memory_bytes, role->gpus, role->n_ports);
-    if (!labels_cover(&offer->labels, &role->selector))
+    if (!labels_cover(&offer->labels, role_selector(role)))
         violate(sim, "selector", "job %s: %s-%u starts on %s, which lacks the labels that it wants",
                 unit->job->name, unit->id.role, unit->id.index, unit->node->name);
     sim->seen[SIM_SEEN_STARTS]++;
     sim->seen[SIM_SEEN_STARTS_WITH_GPU] += role->gpus > 0;
-    sim->seen[SIM_SEEN_STARTS_BY_SELECTOR] += role->selector.n > 0;
+    sim->seen[SIM_SEEN_STARTS_BY_SELECTOR] += role_selector(role)->n > 0;
 }
 
 static bool share_a_port(const struct unit *a, const struct unit *b)

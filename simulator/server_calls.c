@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/queue_rules.h"
+#include "shared/cleanup.h"
 #include "simulator/internal.h"
 
 #define LEASE_WAIT_MAX_US (20 * USEC_PER_SEC)
@@ -440,7 +441,7 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
             spec->roles[i].max > spec->roles[i].min)
             spec->roles[i].max += 3;
         if (sim->config.mutant == SIM_MUTANT_SELECTOR_IGNORED)
-            spec->roles[i].selector.n = 0;
+            free(TAKE_PTR(spec->roles[i].selector));
         if (sim->config.mutant == SIM_MUTANT_REQUEST_INFLATED)
             spec->roles[i].cpu_millicores *= INFLATION;
     }

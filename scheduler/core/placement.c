@@ -10,8 +10,7 @@
 
 struct want want_of_role(const struct role_spec *role)
 {
-    return (struct want){ .need = resources_of_role(role),
-                          .selector = role->selector.n > 0 ? &role->selector : NULL };
+    return (struct want){ .need = resources_of_role(role), .selector = role->selector };
 }
 
 void near_add(struct near *near, struct room *room)

@@ -73,11 +73,12 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
  */
 static uint64_t where_of(const struct role_spec *spec)
 {
+    const struct labels *selector = role_selector(spec);
     uint64_t digest = spec->n_ports;
 
-    for (uint32_t i = 0; i < spec->selector.n; i++) {
-        digest = digest_text(digest, spec->selector.items[i].name);
-        digest = digest_text(digest, spec->selector.items[i].value);
+    for (uint32_t i = 0; i < selector->n; i++) {
+        digest = digest_text(digest, selector->items[i].name);
+        digest = digest_text(digest, selector->items[i].value);
     }
     return digest;
 }

@@ -76,15 +76,16 @@ static uint64_t digest_of(const struct job_spec *spec)
 
     for (size_t r = 0; r < spec->n_roles; r++) {
         const struct role_spec *role = &spec->roles[r];
+        const struct labels *selector = role_selector(role);
 
         hash = mix(hash, role->min);
         hash = mix(hash, role->cpu_millicores);
         hash = mix(hash, role->memory_bytes);
         hash = mix(hash, role->gpus);
         hash = mix(hash, role->n_ports);
-        for (uint32_t i = 0; i < role->selector.n; i++) {
-            hash = digest_text(hash, role->selector.items[i].name);
-            hash = digest_text(hash, role->selector.items[i].value);
+        for (uint32_t i = 0; i < selector->n; i++) {
+            hash = digest_text(hash, selector->items[i].name);
+            hash = digest_text(hash, selector->items[i].value);
         }
     }
     return hash;
@@ -102,7 +103,7 @@ static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
         if (x->min != y->min || x->cpu_millicores != y->cpu_millicores ||
             x->memory_bytes != y->memory_bytes || x->gpus != y->gpus || x->n_ports != y->n_ports ||
             streq(x->name, "pserver") != streq(y->name, "pserver") ||
-            !labels_equal(&x->selector, &y->selector))
+            !labels_equal(role_selector(x), role_selector(y)))
             return false;
     }
     return true;

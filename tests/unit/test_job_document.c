@@ -85,7 +85,7 @@ static void check_round_trip(const struct job_spec *spec)
     assert_int_equal(back->restart_backoff_us, spec->restart_backoff_us);
     for (size_t i = 0; i < spec->n_roles; i++) {
         assert_string_equal(back->roles[i].name, spec->roles[i].name);
-        assert_true(labels_equal(&back->roles[i].selector, &spec->roles[i].selector));
+        assert_true(labels_equal(role_selector(&back->roles[i]), role_selector(&spec->roles[i])));
     }
     if (!job_spec_equal(back, spec))
         fail_msg("%s is read back as another", spec->name);
@@ -202,11 +202,11 @@ static void test_everything(void **state)
     assert_string_equal(spec->roles[2].name, "helper");
     assert_int_equal(spec->roles[2].n_ports, 3);
     assert_int_equal(spec->roles[2].gpus, 2);
-    assert_int_equal(spec->roles[0].selector.n, 1);
-    assert_string_equal(labels_get(&spec->roles[0].selector, "disk/type"), "");
-    assert_int_equal(trainer->selector.n, 0);
-    assert_int_equal(spec->roles[2].selector.n, 2);
-    assert_string_equal(labels_get(&spec->roles[2].selector, "gpu"), "a100");
+    assert_int_equal(role_selector(&spec->roles[0])->n, 1);
+    assert_string_equal(labels_get(role_selector(&spec->roles[0]), "disk/type"), "");
+    assert_int_equal(role_selector(trainer)->n, 0);
+    assert_int_equal(role_selector(&spec->roles[2])->n, 2);
+    assert_string_equal(labels_get(role_selector(&spec->roles[2]), "gpu"), "a100");
     check_round_trip(spec);
     (void)job_spec_free(spec);
 }

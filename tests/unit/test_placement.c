@@ -123,14 +123,15 @@ static void test_selector_keeps_to_the_nodes_that_carry_it(void **state)
     struct want want;
 
     (void)state;
-    assert_int_equal(labels_set(&role.selector, LABEL_RACK, "r1", NULL), 0);
+    assert_int_equal(role_select(&role, LABEL_RACK, "r1", NULL), 0);
     want = want_of_role(&role);
     assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[3]);
     near_add(&near, &f->rooms[0]);
     assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[3]);
-    assert_int_equal(labels_set(&role.selector, LABEL_RACK, "r9", NULL), 0);
+    assert_int_equal(role_select(&role, LABEL_RACK, "r9", NULL), 0);
     want = want_of_role(&role);
     assert_null(place_one(&f->capacity, &want, &near, true));
+    free(role.selector);
     fixture_free(f);
 }
 

@@ -458,14 +458,14 @@ static void test_selector_is_kept_when_waiting_growing_and_never(void **state)
     (void)state;
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "disk", "ssd", NULL), 0);
     world_run(w, 1);
-    assert_int_equal(labels_set(&spec->roles[0].selector, "disk", "ssd", NULL), 0);
+    assert_int_equal(role_select(&spec->roles[0], "disk", "ssd", NULL), 0);
     job = world_submit(w, spec);
     world_run(w, 4);
     assert_int_equal(trainers(job), 2); /* the others are not for it */
     assert_string_equal(world_live(job, "trainer", 0)->node->name, "node-1");
     assert_string_equal(world_live(job, "trainer", 1)->node->name, "node-1");
     spec = world_spec("lost", 1, 1, 400, 0, 0);
-    assert_int_equal(labels_set(&spec->roles[0].selector, "disk", "tape", NULL), 0);
+    assert_int_equal(role_select(&spec->roles[0], "disk", "tape", NULL), 0);
     lost = world_submit(w, spec);
     assert_says(lost, "never-fits", "on a node with disk=tape");
     world_free(w);

@@ -441,7 +441,7 @@ static void fail_start_on(struct world *w, const char *name, const char *on)
 
     spec->restart_max = 0;
     if (on != NULL)
-        assert_int_equal(labels_set(&spec->roles[0].selector, "host", on, NULL), 0);
+        assert_int_equal(role_select(&spec->roles[0], "host", on, NULL), 0);
     job = world_submit(w, spec);
     report_failed_start(w, job);
     assert_int_equal(job->state, JOB_FAILED);
@@ -506,7 +506,7 @@ static void test_jobs_that_fail_on_every_node_quarantine_none(void **state)
     /* what could not be started where others could is no news of the next node */
     fail_start_on(w, "f", "node-0");
     fail_start_on(w, "g", "node-0");
-    assert_int_equal(labels_set(&good->roles[0].selector, "host", "node-0", NULL), 0);
+    assert_int_equal(role_select(&good->roles[0], "host", "node-0", NULL), 0);
     (void)world_submit(w, good);
     world_run(w, 2);
     fail_start_on(w, "f", "node-1");

@@ -108,7 +108,7 @@ static void test_role_that_wants_a_certain_node_has_its_place_there(void **state
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "ssd", NULL), 0);
     for (size_t r = 0; r < spec->n_roles; r++)
         if (strcmp(spec->roles[r].name, "trainer") == 0)
-            assert_int_equal(labels_set(&spec->roles[r].selector, "disk", "ssd", NULL), 0);
+            assert_int_equal(role_select(&spec->roles[r], "disk", "ssd", NULL), 0);
     world_run(w, 2);
     job = world_submit(w, spec);
     world_run(w, 4);
@@ -147,7 +147,7 @@ static void test_idle_node_is_used_behind_many_that_are_blocked(void **state)
 
         (void)snprintf(name, sizeof name, "blocked-%u", i);
         spec = world_spec(name, 1, 1, 90000 + i, 0, 0);
-        assert_int_equal(labels_set(&spec->roles[0].selector, "disk", "nvme", NULL), 0);
+        assert_int_equal(role_select(&spec->roles[0], "disk", "nvme", NULL), 0);
         (void)world_submit(w, spec);
     }
     world_run(w, 3);
@@ -169,7 +169,7 @@ static void test_idle_node_is_used_behind_many_that_are_blocked(void **state)
 
 static struct job_spec *on_node(struct job_spec *spec, const char *where)
 {
-    assert_int_equal(labels_set(&spec->roles[0].selector, "where", where, NULL), 0);
+    assert_int_equal(role_select(&spec->roles[0], "where", where, NULL), 0);
     return spec;
 }
 

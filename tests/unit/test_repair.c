@@ -24,7 +24,7 @@ static struct job_spec *picky_spec(uint64_t cpu, uint64_t pserver_cpu)
 {
     struct job_spec *spec = world_spec("a", 1, 1, cpu, 1, pserver_cpu);
 
-    (void)labels_set(&spec->roles[1].selector, "disk", "ssd", NULL);
+    (void)role_select(&spec->roles[1], "disk", "ssd", NULL);
     return spec;
 }
 
