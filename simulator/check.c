@@ -39,6 +39,15 @@ static void check_replay(struct sim *sim)
     (void)cluster_free(replay);
 }
 
+static void check_priority(struct sim *sim, const struct truth_job *truth)
+{
+    const struct job *job = cluster_job(sim->server.cluster, truth->id);
+
+    if (job != NULL && job->spec->priority != truth->priority)
+        violate(sim, "durable", "job %s was given priority %d and has %d", truth->name,
+                truth->priority, job->spec->priority);
+}
+
 void check_durable(struct sim *sim)
 {
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
@@ -48,6 +57,8 @@ void check_durable(struct sim *sim)
             truth->state != JOB_STOPPING)
             violate(sim, "durable", "job %s was killed, which was acknowledged, and is %s",
                     truth->name, job_state_to_string(truth->state));
+        if (truth != NULL)
+            check_priority(sim, truth);
     }
 }
 

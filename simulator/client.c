@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client.c - people: submit, kill, scale, drain; they try again until they are answered
+/* client.c - people: submit, kill, scale, give priorities, drain; they try again until they are
+ * answered
  *
  * An answer that was lost leaves a client not knowing; it asks again. A submission whose name is
  * taken then is its own: names are unique here. */

@@ -354,6 +354,16 @@ static struct entry make_action(const struct schedule *schedule, uint32_t number
     return entry;
 }
 
+static struct entry make_priority(const struct schedule *schedule, uint32_t number, uint32_t n_jobs)
+{
+    uint64_t random = stream_of(schedule->seed, "priority", number);
+
+    return (struct entry){ .kind = ENTRY_PRIORITISE,
+                           .at_us = random_below(&random, schedule->calm_us),
+                           .job = (uint32_t)random_below(&random, n_jobs),
+                           .priority = (int32_t)between(&random, 0, 6) - 2 };
+}
+
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a;
@@ -373,9 +383,12 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
     uint64_t minutes = schedule->calm_us / (60 * USEC_PER_SEC) + 1;
     uint32_t n_faults = (uint32_t)random_below(random, 1 + 2 * minutes * profile->per_minute) +
                         (profile->per_minute > 0);
+    uint64_t priorities = stream_of(schedule->seed, "priorities", 0);
+    uint32_t n_priorities = (uint32_t)random_below(&priorities, n_jobs);
     uint64_t work_us = 0;
 
-    schedule->entries = xcalloc(n_jobs + n_actions + n_faults, sizeof *schedule->entries);
+    schedule->entries =
+        xcalloc(n_jobs + n_actions + n_faults + n_priorities, sizeof *schedule->entries);
     for (uint32_t i = 0; i < n_jobs; i++) {
         uint64_t own = stream_of(schedule->seed, "submit", i);
         struct job_spec *spec;
@@ -392,6 +405,8 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
     }
     for (uint32_t i = 0; i < n_actions; i++)
         schedule->entries[schedule->n_entries++] = make_action(schedule, i, n_jobs);
+    for (uint32_t i = 0; i < n_priorities; i++)
+        schedule->entries[schedule->n_entries++] = make_priority(schedule, i, n_jobs);
     for (uint32_t i = 0; i < n_faults; i++)
         schedule->entries[schedule->n_entries++] = make_fault(schedule, profile, i);
     qsort(schedule->entries, schedule->n_entries, sizeof *schedule->entries, compare_entries);
@@ -452,6 +467,10 @@ void schedule_describe(const struct schedule *schedule, const struct entry *entr
     case ENTRY_SCALE:
         (void)snprintf(buffer, size, "%9.3f scale job-%u to %u..%u", at_s, entry->job, entry->min,
                        entry->max);
+        break;
+    case ENTRY_PRIORITISE:
+        (void)snprintf(buffer, size, "%9.3f give job-%u priority %d", at_s, entry->job,
+                       entry->priority);
         break;
     case ENTRY_NODE_STATE:
         (void)snprintf(buffer, size, "%9.3f node %u is set %s", at_s, entry->node,

@@ -12,15 +12,17 @@ enum entry_kind {
     ENTRY_SCALE,
     ENTRY_NODE_STATE,
     ENTRY_NODE_REMOVE,
-    ENTRY_FAULT
+    ENTRY_FAULT,
+    ENTRY_PRIORITISE
 };
 
 struct entry {
     enum entry_kind kind;
     uint64_t at_us;
-    uint32_t job;  /* SUBMIT: its number; KILL, SCALE: of which */
+    uint32_t job;  /* SUBMIT: its number; KILL, SCALE, PRIORITISE: of which */
     uint32_t node; /* NODE_STATE, NODE_REMOVE */
     uint32_t min, max;
+    int32_t priority;
     enum node_state state;
     struct script fault;
 };

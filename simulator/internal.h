@@ -99,6 +99,7 @@ enum call_kind {
     CALL_SCALE,
     CALL_NODE_STATE,
     CALL_NODE_REMOVE,
+    CALL_PRIORITISE,
     _CALL_MAX,
 };
 
@@ -361,6 +362,7 @@ struct operation {
     uint64_t at_us;
     char role[ROLE_NAME_MAX + 1];
     uint32_t min, max;
+    int32_t priority;
     enum node_state state;
     uint64_t call; /* under way */
     bool acknowledged, done;
@@ -470,6 +472,7 @@ struct truth_task {
 /* What the core took and is not on disk yet. */
 enum pending_kind {
     PENDING_SCALE,
+    PENDING_PRIORITISE,
     PENDING_NODE,
     PENDING_KILL,
     PENDING_LEASE, /* this and the following are looked at by ledger_tasks.c */
@@ -485,7 +488,7 @@ struct pending {
     struct task_ref ref;
     uint64_t holder;
     uint64_t at_us; /* LEASE: when it was asked for */
-    uint32_t op;    /* SCALE, NODE */
+    uint32_t op;    /* SCALE, PRIORITISE, NODE */
 };
 
 struct truth_job {
@@ -496,6 +499,7 @@ struct truth_job {
     uint32_t n_roles;
     bool exists; /* committed */
     enum job_state state;
+    int32_t priority;                /* committed */
     bool gang_complete;              /* was in a committed state since it was queued */
     uint64_t stop_commit;            /* the last one that asked a process of it to end */
     struct truth_process *processes; /* owned, by incarnation */
@@ -558,6 +562,7 @@ void ledger_check_records(struct sim *sim, struct truth_job *truth, const struct
 /* ledger_killed - the core took it for a job that was not ending already */
 void ledger_killed(struct sim *sim, const struct job *job);
 void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op);
+void ledger_prioritised(struct sim *sim, const struct job *job, uint32_t op);
 void ledger_node_told(struct sim *sim, uint32_t op); /* its state, or that it is removed */
 void ledger_acknowledged(struct sim *sim, const struct operation *op);
 void ledger_done(struct sim *sim);

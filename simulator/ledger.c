@@ -65,6 +65,7 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
     truth = job_new(&sim->ledger, job->id);
     truth->submission = submission;
     (void)snprintf(truth->name, sizeof truth->name, "%s", job->spec->name);
+    truth->priority = made->spec->priority;
     truth->n_roles = (uint32_t)made->spec->n_roles;
     for (uint32_t r = 0; r < truth->n_roles; r++) {
         struct truth_role *role = &truth->roles[r];
@@ -134,6 +135,11 @@ void ledger_scaled(struct sim *sim, const struct job *job, uint32_t op)
     pend(sim, PENDING_SCALE, job)->op = op;
 }
 
+void ledger_prioritised(struct sim *sim, const struct job *job, uint32_t op)
+{
+    pend(sim, PENDING_PRIORITISE, job)->op = op;
+}
+
 void ledger_node_told(struct sim *sim, uint32_t op)
 {
     pend(sim, PENDING_NODE, NULL)->op = op;
@@ -160,6 +166,12 @@ static void apply_scale(struct sim *sim, const struct pending *pending)
     }
 }
 
+static void apply_priority(struct sim *sim, const struct pending *pending)
+{
+    pending->job->priority = sim->operations[pending->op].priority;
+    sim->seen[SIM_SEEN_PRIORITIES]++;
+}
+
 static void apply_kill(struct sim *sim, const struct pending *pending)
 {
     if (pending->job->killed)
@@ -182,6 +194,7 @@ static void apply_pending(struct sim *sim, bool of_tasks)
 {
     static void (*const apply[])(struct sim *, const struct pending *) = {
         [PENDING_SCALE] = apply_scale,
+        [PENDING_PRIORITISE] = apply_priority,
         [PENDING_NODE] = apply_node,
         [PENDING_KILL] = apply_kill,
     };

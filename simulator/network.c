@@ -24,6 +24,7 @@ static const char *const call_names[] = {
     [CALL_SUBMIT] = "submit",
     [CALL_KILL] = "kill",
     [CALL_SCALE] = "scale",
+    [CALL_PRIORITISE] = "prioritise",
     [CALL_NODE_STATE] = "node-state",
     [CALL_NODE_REMOVE] = "node-remove",
 };

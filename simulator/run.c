@@ -81,6 +81,8 @@ static void add_entries(struct sim *sim, const struct schedule *schedule, const 
         else if (entry->kind == ENTRY_SCALE && submissions[entry->job] != NOBODY)
             sim_scale_at(sim, entry->at_us, submissions[entry->job], "trainer", entry->min,
                          entry->max);
+        else if (entry->kind == ENTRY_PRIORITISE && submissions[entry->job] != NOBODY)
+            sim_prioritise_at(sim, entry->at_us, submissions[entry->job], entry->priority);
     }
     free(submissions);
 }

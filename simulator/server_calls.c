@@ -541,6 +541,25 @@ static void on_scale(struct sim *sim, struct message *request)
         server_hold(sim, answer_new(sim, request, 200));
 }
 
+static void on_prioritise(struct sim *sim, struct message *request)
+{
+    const struct operation *op = &sim->operations[request->op];
+    struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    const struct job_change change = { .prioritise =
+                                           sim->config.mutant != SIM_MUTANT_PRIORITY_IGNORED,
+                                       .priority = op->priority };
+    int r = job == NULL
+                ? -ENOENT
+                : cluster_change_job(sim->server.cluster, job, &change, server_instant(sim), NULL);
+
+    if (r == 0)
+        ledger_prioritised(sim, job, request->op);
+    if (r < 0)
+        refuse(sim, request, status_of(r));
+    else
+        server_hold(sim, answer_new(sim, request, 200));
+}
+
 static void on_node_state(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
@@ -591,6 +610,7 @@ static void (*const handlers[_CALL_MAX])(struct sim *, struct message *) = {
     [CALL_SCALE] = on_scale,
     [CALL_NODE_STATE] = on_node_state,
     [CALL_NODE_REMOVE] = on_node_remove,
+    [CALL_PRIORITISE] = on_prioritise,
 };
 
 void server_handle(struct sim *sim, struct message *take_request)

@@ -52,6 +52,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_SUM_SPOILED] = "sum-spoiled",
     [SIM_MUTANT_REQUEST_INFLATED] = "request-inflated",
     [SIM_MUTANT_SUCCESS_FAILS] = "success-fails",
+    [SIM_MUTANT_PRIORITY_IGNORED] = "priority-ignored",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -70,6 +71,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_NODES_LOST] = "nodes-lost",
     [SIM_SEEN_CORDONS] = "cordons",
     [SIM_SEEN_KILLS] = "kills",
+    [SIM_SEEN_PRIORITIES] = "priorities",
     [SIM_SEEN_FOREIGN_LOADS] = "foreign-loads",
     [SIM_SEEN_FOREIGN_MEMORY] = "foreign-memory",
     [SIM_SEEN_WALL_JUMPS] = "wall-jumps",
@@ -275,6 +277,15 @@ void sim_scale_at(struct sim *sim, uint64_t at_us, uint32_t submission, const ch
 
     (void)snprintf(op.role, sizeof op.role, "%s", role != NULL ? role : "trainer");
     (void)add_operation(sim, at_us, &op);
+}
+
+void sim_prioritise_at(struct sim *sim, uint64_t at_us, uint32_t submission, int32_t priority)
+{
+    (void)add_operation(sim, at_us,
+                        &(struct operation){ .kind = CALL_PRIORITISE,
+                                             .submission = submission,
+                                             .node = NOBODY,
+                                             .priority = priority });
 }
 
 void sim_node_state_at(struct sim *sim, uint64_t at_us, uint32_t node, enum node_state state)

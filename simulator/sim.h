@@ -67,6 +67,7 @@ enum sim_mutant {
     SIM_MUTANT_SUM_SPOILED,      /* a shell writes into a sum that the core keeps */
     SIM_MUTANT_REQUEST_INFLATED, /* the core is told that processes ask for more than nodes have */
     SIM_MUTANT_SUCCESS_FAILS,    /* reports call a success a failure */
+    SIM_MUTANT_PRIORITY_IGNORED, /* another priority is acknowledged and not carried out */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -88,6 +89,7 @@ enum sim_seen {
     SIM_SEEN_NODES_LOST,  /* committed */
     SIM_SEEN_CORDONS,     /* committed: cordoned or draining */
     SIM_SEEN_KILLS,       /* acknowledged */
+    SIM_SEEN_PRIORITIES,  /* other ones, committed */
     SIM_SEEN_FOREIGN_LOADS,
     SIM_SEEN_FOREIGN_MEMORY,
     SIM_SEEN_WALL_JUMPS,
@@ -192,6 +194,7 @@ uint32_t sim_submit_at(struct sim *sim, uint64_t at_us, struct job_spec *take_sp
 void sim_kill_at(struct sim *sim, uint64_t at_us, uint32_t submission);
 void sim_scale_at(struct sim *sim, uint64_t at_us, uint32_t submission, const char *role,
                   uint32_t min, uint32_t max);
+void sim_prioritise_at(struct sim *sim, uint64_t at_us, uint32_t submission, int32_t priority);
 /* NODE_READY, NODE_CORDONED, NODE_DRAINING */
 void sim_node_state_at(struct sim *sim, uint64_t at_us, uint32_t node, enum node_state state);
 /* refused while its processes live; its agent joins again */

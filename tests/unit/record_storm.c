@@ -94,19 +94,11 @@ static void do_work(struct world *w)
 void storm_act(struct world *w)
 {
     static const struct storm_event events[] = {
-        { 30, storm_turn },
-        { 8, do_submit },
-        { 2, storm_kill },
-        { 3, storm_scale },
-        { 5, storm_exit },
-        { 6, storm_advance },
-        { 2, storm_silence },
-        { 1, storm_boot },
-        { 2, do_offer },
-        { 2, storm_node_state },
-        { 1, storm_remove_or_join },
-        { 1, storm_restart },
-        { 25, do_work },
+        { 30, storm_turn },   { 8, do_submit },        { 2, storm_kill },
+        { 3, storm_scale },   { 2, storm_prioritise }, { 5, storm_exit },
+        { 6, storm_advance }, { 2, storm_silence },    { 1, storm_boot },
+        { 2, do_offer },      { 2, storm_node_state }, { 1, storm_remove_or_join },
+        { 1, storm_restart }, { 25, do_work },
     };
 
     storm_happen(w, events, ELEMENTS(events));

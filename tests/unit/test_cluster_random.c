@@ -51,13 +51,11 @@ static void do_submit(struct world *w)
 static void act(struct world *w)
 {
     static const struct storm_event events[] = {
-        { 40, storm_turn },          { 8, do_submit },
-        { 1, storm_kill },           { 3, storm_scale },
-        { 4, storm_exit },           { 8, storm_advance },
-        { 2, storm_silence },        { 1, storm_boot },
-        { 2, storm_node_state },     { 2, storm_foreign },
-        { 1, storm_remove_or_join }, { 1, storm_restart },
-        { 10, storm_work },
+        { 40, storm_turn },      { 8, do_submit },        { 1, storm_kill },
+        { 3, storm_scale },      { 2, storm_prioritise }, { 4, storm_exit },
+        { 8, storm_advance },    { 2, storm_silence },    { 1, storm_boot },
+        { 2, storm_node_state }, { 2, storm_foreign },    { 1, storm_remove_or_join },
+        { 1, storm_restart },    { 10, storm_work },
     };
 
     storm_happen(w, events, ELEMENTS(events));

@@ -58,9 +58,10 @@ static void do_nothing(struct world *w)
 
 static void disturb(struct world *w)
 {
-    static const struct storm_event events[] = { { 1, storm_kill },    { 1, storm_node_state },
-                                                 { 1, storm_foreign }, { 1, storm_scale },
-                                                 { 1, storm_exit },    { 1, do_nothing } };
+    static const struct storm_event events[] = { { 1, storm_kill },       { 1, storm_node_state },
+                                                 { 1, storm_foreign },    { 1, storm_scale },
+                                                 { 1, storm_prioritise }, { 1, storm_exit },
+                                                 { 1, do_nothing } };
 
     storm_happen(w, events, ELEMENTS(events));
 }
@@ -227,15 +228,28 @@ static void check_placements(const struct forecast *forecast, const struct job *
 
 /* --- the change, told and made --- */
 
-enum kind { SUBMIT, SCALE, DRAIN };
+enum kind { SUBMIT, CHANGE, DRAIN };
 
 struct change {
     enum kind kind;
     struct job_spec *spec; /* SUBMIT; owned until it is made */
-    struct job *job;       /* SCALE; made by SUBMIT */
-    uint32_t min, max;
+    struct job *job;       /* CHANGE; made by SUBMIT */
+    struct job_change to;  /* CHANGE */
     struct node *node;
 };
+
+/* Other bounds, another priority, or both. */
+static struct job_change random_job_change(struct world *w)
+{
+    struct job_change to = { .min = 1 + (uint32_t)world_random(w, 3) };
+    uint64_t what = world_random(w, 3);
+
+    to.scale = what != 0;
+    to.max = to.min + (uint32_t)world_random(w, 6);
+    to.prioritise = what != 1;
+    to.priority = (int32_t)world_random(w, 7) - 3;
+    return to;
+}
 
 static struct change random_change(struct world *w)
 {
@@ -247,9 +261,8 @@ static struct change random_change(struct world *w)
         change.node = cluster_node(w->cluster, w->agents[world_random(w, w->n_agents)].name);
         return change;
     case 1:
-        change.kind = SCALE;
-        change.min = 1 + (uint32_t)world_random(w, 3);
-        change.max = change.min + (uint32_t)world_random(w, 6);
+        change.kind = CHANGE;
+        change.to = random_job_change(w);
         if (change.job != NULL && change.job->state != JOB_STOPPING)
             return change;
         break;
@@ -264,13 +277,11 @@ static struct change random_change(struct world *w)
 static int ask(const struct world *w, const struct change *change, struct forecast *ret,
                struct edl_error *error)
 {
-    const struct job_change bounds = { .scale = true, .min = change->min, .max = change->max };
-
     switch (change->kind) {
     case SUBMIT:
         return cluster_forecast(w->cluster, change->spec, "ann", w->now, &options, ret, error);
-    case SCALE:
-        return cluster_forecast_change(w->cluster, change->job, &bounds, w->now, &options, ret,
+    case CHANGE:
+        return cluster_forecast_change(w->cluster, change->job, &change->to, w->now, &options, ret,
                                        error);
     case DRAIN:
         break;
@@ -284,9 +295,8 @@ static int make(struct world *w, struct change *change, struct edl_error *error)
     switch (change->kind) {
     case SUBMIT:
         return cluster_submit(w->cluster, change->spec, "ann", w->now, &change->job, error);
-    case SCALE:
-        return cluster_scale_job(w->cluster, change->job, NULL, change->min, change->max, w->now,
-                                 error);
+    case CHANGE:
+        return cluster_change_job(w->cluster, change->job, &change->to, w->now, error);
     case DRAIN:
         break;
     }
@@ -354,7 +364,7 @@ static enum forecast_verdict ask_and_compare(struct world *w)
     CHECK(n_effects == 0 && !w->cluster->plan_wanted, "asking left %zu effects", n_effects);
     (void)cluster_free(before);
     CHECK(make(w, &change, &error) == r, "told was %d, it is not: %s", r, error.text);
-    CHECK(r == 0 || change.kind == SCALE, "refused: %s", error.text);
+    CHECK(r == 0 || change.kind == CHANGE, "refused: %s", error.text);
     if (r < 0)
         return FORECAST_NOW;
     CHECK(forecast.wait_most_us >= forecast.wait_least_us, "the bounds are the wrong way round");

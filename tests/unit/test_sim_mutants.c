@@ -63,6 +63,7 @@ static const struct mutant_case {
     { SIM_MUTANT_SUM_SPOILED, "none", "core", NULL, 5 },
     { SIM_MUTANT_REQUEST_INFLATED, "none", "convergence", "never", 5 },
     { SIM_MUTANT_SUCCESS_FAILS, "none", "failed", NULL, 10 },
+    { SIM_MUTANT_PRIORITY_IGNORED, "none", "durable", "was given priority", 20 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,

@@ -119,6 +119,19 @@ void storm_scale(struct world *w)
                                 min + (uint32_t)world_random(w, 6), w->now, NULL);
 }
 
+void storm_prioritise(struct world *w)
+{
+    struct job *job = storm_job(w);
+    struct job_change change = { .prioritise = true, .priority = (int32_t)world_random(w, 7) - 3 };
+
+    if (world_random(w, 3) == 0) { /* and bounds with it */
+        change.scale = true;
+        change.min = change.max = 1 + (uint32_t)world_random(w, 4);
+    }
+    if (job != NULL) /* not what is stopping */
+        (void)cluster_change_job(w->cluster, job, &change, w->now, NULL);
+}
+
 void storm_exit(struct world *w)
 {
     static const int codes[] = { 0, 0, 0, 1, 139, 7 };

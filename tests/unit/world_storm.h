@@ -36,7 +36,8 @@ void storm_work_of(struct world *w, struct process *process);
 void storm_turn(struct world *w); /* of one agent */
 void storm_kill(struct world *w);
 void storm_scale(struct world *w);
-void storm_exit(struct world *w); /* of a process by itself */
+void storm_prioritise(struct world *w); /* sometimes with other bounds */
+void storm_exit(struct world *w);       /* of a process by itself */
 void storm_work(struct world *w);
 void storm_advance(struct world *w); /* the clock */
 void storm_silence(struct world *w); /* of an agent, or its end */
