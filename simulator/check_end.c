@@ -5,6 +5,9 @@
  * ended; the scheduler's own reasons are believed only where nothing else is certain. */
 #include "simulator/internal.h"
 
+/* Up to so many the scheduler finds every place that there is for two roles. */
+#define PAIR_NODES_MAX 64
+
 /* What is free of a machine that runs nothing. */
 struct bin {
     uint64_t cpu_millicores, memory_bytes;
@@ -28,24 +31,27 @@ static struct bin *make_bins(const struct sim *sim)
     return bins;
 }
 
+static bool takes(const struct bin *bin, const struct role_spec *role)
+{
+    return labels_cover(bin->labels, role_selector(role)) &&
+           bin->cpu_millicores >= role->cpu_millicores && bin->memory_bytes >= role->memory_bytes &&
+           bin->gpus >= role->gpus && bin->ports >= role->n_ports;
+}
+
+static void put(struct bin *bin, const struct role_spec *role)
+{
+    bin->cpu_millicores -= role->cpu_millicores;
+    bin->memory_bytes -= role->memory_bytes;
+    bin->gpus -= role->gpus;
+    bin->ports -= role->n_ports;
+}
+
 /* First fit; false: there is room for fewer than n. */
 static bool pack(struct bin *bins, uint32_t n_bins, const struct role_spec *role, uint32_t n)
 {
-    for (uint32_t i = 0; n > 0 && i < n_bins; i++) {
-        struct bin *bin = &bins[i];
-
-        if (!labels_cover(bin->labels, role_selector(role)))
-            continue;
-        for (; n > 0 && bin->cpu_millicores >= role->cpu_millicores &&
-               bin->memory_bytes >= role->memory_bytes && bin->gpus >= role->gpus &&
-               bin->ports >= role->n_ports;
-             n--) {
-            bin->cpu_millicores -= role->cpu_millicores;
-            bin->memory_bytes -= role->memory_bytes;
-            bin->gpus -= role->gpus;
-            bin->ports -= role->n_ports;
-        }
-    }
+    for (uint32_t i = 0; n > 0 && i < n_bins; i++)
+        for (; n > 0 && takes(&bins[i], role); n--)
+            put(&bins[i], role);
     return n == 0;
 }
 
@@ -89,6 +95,58 @@ static bool sum_fits(const struct sim *sim, const struct truth_job *truth)
            need.gpus <= all.gpus && need.ports <= all.ports;
 }
 
+/* Which numbers of two roles the machines so far can hold: a row for each of the first. */
+struct mixes {
+    bool *possible; /* owned */
+    uint32_t n[2];  /* that are wanted */
+};
+
+/* The machine more: whoever goes there goes beside what those before hold. */
+static void add_mixes(struct mixes *mixes, const struct bin *empty, const struct role_spec *roles)
+{
+    size_t width = mixes->n[1] + 1;
+    bool *before = mixes->possible;
+    struct bin bin = *empty;
+
+    mixes->possible = xcalloc((mixes->n[0] + 1) * width, sizeof *before);
+    for (uint32_t a = 0; a <= mixes->n[0]; a++) {
+        struct bin beside = bin;
+
+        for (uint32_t b = 0; b <= mixes->n[1]; b++) {
+            for (size_t x = a; x <= mixes->n[0]; x++)
+                for (size_t y = b; y <= mixes->n[1]; y++)
+                    if (before[(x - a) * width + y - b])
+                        mixes->possible[x * width + y] = true;
+            if (!takes(&beside, &roles[1]))
+                break;
+            put(&beside, &roles[1]);
+        }
+        if (!takes(&bin, &roles[0]))
+            break;
+        put(&bin, &roles[0]);
+    }
+    free(before);
+}
+
+/* Every way to mix them on the machines is looked at. */
+static bool pair_fits(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+    struct mixes mixes = { .n = { truth->roles[0].min, truth->roles[1].min } };
+    size_t n = ((size_t)mixes.n[0] + 1) * (mixes.n[1] + 1);
+    struct bin *bins = make_bins(sim);
+    bool fits;
+
+    mixes.possible = xcalloc(n, sizeof *mixes.possible);
+    mixes.possible[0] = true;
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        add_mixes(&mixes, &bins[i], spec->roles);
+    fits = mixes.possible[n - 1];
+    free(mixes.possible);
+    free(bins);
+    return fits;
+}
+
 bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
 {
     const struct job *job;
@@ -99,8 +157,10 @@ bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
         return true;
     if (truth->n_roles == 1)
         return false; /* of one size first fit finds what there is */
-    /* Roles of several sizes are packed by rules of thumb: one that finds no place where another
-     * rule would is believed, one that says "never" is not. */
+    if (truth->n_roles == 2 && sim->n_nodes <= PAIR_NODES_MAX)
+        return !pair_fits(sim, truth);
+    /* More sizes, and two of them on many nodes, are packed by rules of thumb: one that finds no
+     * place where another rule would is believed, one that says "never" is not. */
     job = cluster_job(sim->server.cluster, truth->id);
     return job != NULL && streq(job->reason_code, "gang-not-packed");
 }

@@ -231,6 +231,13 @@ static bool carries(const struct room *room, const struct want *want)
     return rack != NULL && streq(rack, want->rack);
 }
 
+struct resources room_open(const struct capacity *capacity, const struct room *room, bool now)
+{
+    struct resources later = open_later(room, capacity->holding);
+
+    return now ? resources_lesser(&later, &room->now) : later;
+}
+
 bool room_fits(const struct capacity *capacity, const struct room *room, const struct want *want,
                bool now)
 {
@@ -261,6 +268,31 @@ static struct room *first_fit(const struct capacity *capacity, struct tree_node 
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now)
 {
     return first_fit(capacity, capacity->tree.root, want, want_signature(want), now);
+}
+
+/* false: enough */
+static bool each_open(const struct capacity *capacity, struct tree_node *at,
+                      const struct resources *need, bool now,
+                      bool (*fn)(struct room *room, void *userdata), void *userdata)
+{
+    struct room *room = (struct room *)at;
+    struct resources open;
+
+    if (room == NULL || !resources_fit(&room->max_later[capacity->holding], need) ||
+        (now && !resources_fit(&room->max_now, need)))
+        return true;
+    if (!each_open(capacity, at->right, need, now, fn, userdata))
+        return false;
+    open = room_open(capacity, room, now);
+    if (resources_fit(&open, need) && !fn(room, userdata))
+        return false;
+    return each_open(capacity, at->left, need, now, fn, userdata);
+}
+
+void capacity_each_open(const struct capacity *capacity, const struct resources *need, bool now,
+                        bool (*fn)(struct room *room, void *userdata), void *userdata)
+{
+    (void)each_open(capacity, capacity->tree.root, need, now, fn, userdata);
 }
 
 struct visit {

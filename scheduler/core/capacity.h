@@ -97,6 +97,8 @@ void capacity_hold(struct capacity *capacity, struct room *room, const struct re
 /* room_fits - it does: later (beside what is held, while holding), and now as well if asked */
 bool room_fits(const struct capacity *capacity, const struct room *room, const struct want *want,
                bool now);
+/* room_open - what searches find there */
+struct resources room_open(const struct capacity *capacity, const struct room *room, bool now);
 /* the order described above */
 int room_compare(const struct room *a, const struct room *b);
 /* capacity_best_fit - the first room that fits, or NULL */
@@ -105,6 +107,10 @@ struct room *capacity_best_fit(const struct capacity *capacity, const struct wan
  * first, until fn returns false */
 void capacity_each_possible(const struct capacity *capacity, const struct want *want,
                             bool (*fn)(struct room *room, void *userdata), void *userdata);
+/* capacity_each_open - calls fn for each room in which that is open, whatever its labels, the
+ * largest first, until fn returns false */
+void capacity_each_open(const struct capacity *capacity, const struct resources *need, bool now,
+                        bool (*fn)(struct room *room, void *userdata), void *userdata);
 /* some room might */
 bool capacity_might_fit(const struct capacity *capacity, const struct want *want);
 /* capacity_most - of each kind the most that is free now on one node that carries these labels

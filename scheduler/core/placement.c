@@ -5,7 +5,8 @@
  * it fits best (capacity.h: the tightest hole, GPUs spared). A gang goes to one node as a whole if
  * one holds it; else instance by instance, pservers first, so that trainers settle around them; and
  * where that fails once more packed tightly: the hardest to place first, each where it fits best.
- * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
+ * Of two roles all ways to mix them are tried last (placement_pair.c). Looking near costs NEAR_MAX
+ * nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
 struct want want_of_role(const struct role_spec *role)
@@ -229,5 +230,6 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
     if (n < 2) /* of one size any order is the best */
         return false;
     demands_hardest_first(demands, n, packed);
-    return place_all(capacity, packed, n, now, true, placed);
+    return place_all(capacity, packed, n, now, true, placed) ||
+           (n == 2 && place_pair(capacity, demands, now, placed));
 }

@@ -144,6 +144,10 @@ struct resources gang_total(const struct demand *demands, size_t n);
  * false: it does not fit, and nothing is taken */
 bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
                 struct placed *placed);
+/* placement_pair.c: place_pair - the same for two roles, however they have to be mixed; false:
+ * there is no place, or there are too many of both or of nodes to be sure */
+bool place_pair(struct capacity *capacity, const struct demand demands[2], bool now,
+                struct placed *placed);
 /* the room in which all of it fits, or NULL */
 struct room *place_whole(const struct capacity *capacity, const struct demand *demands, size_t n,
                          bool now);

@@ -410,7 +410,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
         (void)
             snprintf(buffer, size,
                      "its minimum of %zu processes needs %s and could not be packed on the nodes, "
-                     "even empty, in two orders; it is tried again with every change; smaller "
+                     "even empty, in several orders; it is tried again with every change; smaller "
                      "instances or one node more would change it",
                      gang_size(demands, n), need);
         break;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "scheduler/core/plan_internal.h"
+#include "shared/random.h"
 
 #define NODES 4
 
@@ -97,6 +98,100 @@ static void test_gang_goes_to_one_node_if_one_holds_it(void **state)
     for (size_t i = 0; i < 3; i++) /* the tightest of the two that hold it */
         assert_ptr_equal(placed[i].room, &f->rooms[3]);
     fixture_free(f);
+}
+
+/* Whether the instances from the i-th on can be put anywhere: every way is tried. */
+static bool any_way(const struct fixture *f, const struct demand demands[2],
+                    struct resources left[NODES], uint32_t i)
+{
+    const struct demand *demand = &demands[i < demands[0].count ? 0 : 1];
+
+    if (i == demands[0].count + demands[1].count)
+        return true;
+    for (size_t n = 0; n < NODES; n++) {
+        bool fits = demand->want.selector == NULL ||
+                    labels_cover(f->rooms[n].labels, demand->want.selector);
+
+        if (!fits || !resources_fit(&left[n], &demand->want.need))
+            continue;
+        resources_add(&left[n], &demand->want.need, -1);
+        fits = any_way(f, demands, left, i + 1);
+        resources_add(&left[n], &demand->want.need, 1);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static void random_demand(struct demand *demand, uint64_t *random)
+{
+    *demand = (struct demand){
+        .role = demand->role,
+        .count = 1 + (uint32_t)random_below(random, 4),
+        .want = { .need = { .cpu_millicores = (int64_t)random_below(random, 7) * 100,
+                            .memory_bytes = (int64_t)random_below(random, 7) * 100,
+                            .ports = (int64_t)random_below(random, 3) } }
+    };
+}
+
+/* What was placed is what was asked for, and what is left is what there was less that. */
+static void check_placed(const struct fixture *f, const struct demand demands[2],
+                         const struct placed *placed, const struct resources before[NODES])
+{
+    size_t n[2] = { 0 };
+
+    for (size_t i = 0; i < demands[0].count + demands[1].count; i++)
+        n[placed[i].role]++;
+    assert_int_equal(n[0], demands[0].count);
+    assert_int_equal(n[1], demands[1].count);
+    for (size_t r = 0; r < NODES; r++) {
+        struct resources left = before[r];
+
+        for (size_t i = 0; i < n[0] + n[1]; i++)
+            if (placed[i].room == &f->rooms[r])
+                resources_add(&left, &placed[i].need, -1);
+        assert_false(resources_owe(&left));
+        assert_true(resources_equal(&left, &f->rooms[r].now));
+        assert_true(resources_equal(&left, &f->rooms[r].later));
+    }
+}
+
+static void test_two_roles_find_a_place_whenever_there_is_one(void **state)
+{
+    uint64_t random = 20181103;
+    struct labels r1 = { 0 };
+    unsigned n_placed = 0;
+
+    (void)state;
+    assert_int_equal(labels_set(&r1, LABEL_RACK, "r1", NULL), 0);
+    for (int round = 0; round < 3000; round++) {
+        struct demand demands[2] = { { .role = 0 }, { .role = 1 } };
+        struct resources before[NODES];
+        struct placed placed[8];
+        struct fixture *f;
+        int64_t cpu[NODES];
+        bool fits;
+
+        for (size_t i = 0; i < NODES; i++)
+            cpu[i] = (int64_t)random_below(&random, 12) * 100;
+        f = fixture_new(cpu);
+        for (size_t i = 0; i < NODES; i++)
+            before[i] = f->rooms[i].now;
+        random_demand(&demands[0], &random);
+        random_demand(&demands[1], &random);
+        if (random_below(&random, 4) == 0)
+            demands[1].want.selector = &r1;
+        fits = place_gang(&f->capacity, demands, 2, true, placed);
+        n_placed += fits;
+        if (fits)
+            check_placed(f, demands, placed, before);
+        else
+            assert_int_equal(capacity_mark(&f->capacity), 0);
+        if (fits != (any_way(f, demands, before, 0)))
+            fail_msg("round %d: it %s", round, fits ? "fits, which cannot be" : "would fit");
+        fixture_free(f);
+    }
+    assert_true(n_placed > 300 && n_placed < 2700);
 }
 
 static void test_instance_prefers_its_job_s_node_then_its_rack(void **state)
@@ -191,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_gang_demands_puts_pservers_first_then_larger),
         cmocka_unit_test(test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched),
         cmocka_unit_test(test_gang_goes_to_one_node_if_one_holds_it),
+        cmocka_unit_test(test_two_roles_find_a_place_whenever_there_is_one),
         cmocka_unit_test(test_instance_prefers_its_job_s_node_then_its_rack),
         cmocka_unit_test(test_selector_keeps_to_the_nodes_that_carry_it),
         cmocka_unit_test(test_ports_go_round_and_skip_used_ones),

@@ -117,12 +117,28 @@ static void test_role_that_wants_a_certain_node_has_its_place_there(void **state
 }
 
 /* 4 + 3 + 3 on each of two nodes of 10 is the only way, and both orders begin with 4 + 4. */
-static void test_what_no_order_packs_is_not_told_never(void **state)
+static void test_two_roles_are_mixed_as_no_order_does(void **state)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("gang", 4, 4, 3000, 2, 4000));
 
     (void)state;
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* The same with trainers of two names. */
+static void test_what_no_order_packs_is_not_told_never(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 1000);
+    struct job_spec *spec = world_spec("gang", 2, 2, 3000, 2, 4000);
+    struct job *job;
+
+    (void)state;
+    spec->roles[spec->n_roles++] =
+        (struct role_spec){ .name = "teacher", .min = 2, .max = 2, .cpu_millicores = 3000 };
+    job = world_submit(w, spec);
     world_run(w, 2);
     assert_says(job, "gang-not-packed", "could not be packed");
     w->agents[0].offer.cpu_millicores = 12000;
@@ -419,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_who_loses_its_promise_is_told),
         cmocka_unit_test(test_gang_that_fits_in_another_order_starts),
         cmocka_unit_test(test_role_that_wants_a_certain_node_has_its_place_there),
+        cmocka_unit_test(test_two_roles_are_mixed_as_no_order_does),
         cmocka_unit_test(test_what_no_order_packs_is_not_told_never),
         cmocka_unit_test(test_idle_node_is_used_behind_many_that_are_blocked),
         cmocka_unit_test(test_stops_elsewhere_hold_no_gang_back),
