@@ -11,8 +11,8 @@
 #define LABEL_DISK "disk"
 #define DISKS 3 /* kinds of them */
 /* after the last fault: a lease with its margin (40 s), boots, calls made again, and the rest
- * before what serves is killed (120 s), its grace (20 s) */
-#define SLACK_US (240 * USEC_PER_SEC)
+ * before what serves is killed (205 s), its grace (20 s) */
+#define SLACK_US (325 * USEC_PER_SEC)
 #define RESTART_US (30 * USEC_PER_SEC) /* back-off, start and what is done again, on average */
 
 /* How often each fault comes, relative to the others. */

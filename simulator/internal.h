@@ -282,10 +282,11 @@ struct sim_node {
     uint64_t frozen_until_us, agent_frozen_until_us, starts_fail_until_us;
     uint64_t network_random, agent_random;
     /* truth */
-    uint64_t lost_commit;   /* the last one that called it lost */
-    enum node_state wanted; /* by people, as committed */
-    uint64_t last_call;     /* of it that arrived */
-    struct unit *units;     /* owned */
+    uint64_t lost_commit;                    /* the last one that called it lost */
+    uint64_t drains_since_us, owes_since_us; /* check_settled.c: without an excuse; 0: with one */
+    enum node_state wanted;                  /* by people, as committed */
+    uint64_t last_call;                      /* of it that arrived */
+    struct unit *units;                      /* owned */
     uint64_t cpu_used, memory_used;
     struct agent_shell *agent; /* owned; NULL: not running */
     uint64_t credential;       /* on disk, 0: none */
@@ -439,6 +440,7 @@ struct truth_role {
     uint32_t n_live; /* units that are there and not asked to stop */
     uint32_t n_running;
     uint64_t short_since_us; /* fewer than min run; meaningless while enough do */
+    uint64_t small_since_us; /* check_settled.c: it could grow; 0: it could not */
     uint32_t min, max;       /* committed */
     uint32_t max_before;     /* holds until max_before_until_us as well */
     uint64_t max_before_until_us;
@@ -574,6 +576,8 @@ void check_durable(struct sim *sim);
 bool check_may_wait(const struct sim *sim, const struct truth_job *truth);
 /* check_failed - a job that failed had processes that did, more often than it bears */
 void check_failed(struct sim *sim, const struct truth_job *truth);
+/* check_settled.c: every second of the calm; nodes are emptied and relieved, jobs grow */
+void check_settled(struct sim *sim);
 /* check_rest - in the calm: what is on record as running for long really runs */
 void check_rest(struct sim *sim);
 /* check_kills - in the calm, from since_us on: what was killed ends soon */

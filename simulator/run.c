@@ -14,7 +14,14 @@
 /* what was cut off may be told so late */
 #define LATEST_US (35 * USEC_PER_SEC)
 #define DIGITS "0123456789."
-#define REST_US (120 * USEC_PER_SEC) /* of calm before what never ends by itself is killed */
+/* Of calm. Load of the machines' own that ended with the faults is forgotten (three times the
+ * hold); then a node is drained; then it is ready and there is such load again; then what never
+ * ends by itself is killed. */
+#define SETTLED_US (70 * USEC_PER_SEC)
+#define DRAIN_US (110 * USEC_PER_SEC)
+#define FOREIGN_US (165 * USEC_PER_SEC)
+#define REST_US (205 * USEC_PER_SEC)
+#define LOOK_US (10 * USEC_PER_SEC) /* so often people do */
 
 static const struct sim_range boots = { 0, USEC_PER_SEC };
 
@@ -39,12 +46,30 @@ static void add_nodes(struct sim *sim, const struct schedule *schedule)
     }
 }
 
+static void add_foreign(struct sim *sim, const struct schedule *schedule, uint32_t node)
+{
+    const struct node_offer *offer = &schedule->offers[node];
+    uint64_t random = stream(sim, "calm-foreign", node, 0);
+    uint64_t cpu = random_below(&random, 2) * random_below(&random, offer->cpu_millicores + 1);
+    uint64_t memory = random_below(&random, 2) * random_below(&random, offer->memory_bytes + 1);
+
+    sim_foreign_at(sim, schedule->calm_us + FOREIGN_US, node, cpu, memory);
+    sim_foreign_at(sim, schedule->calm_us + REST_US, node, 0, 0);
+}
+
 /* What never ends by itself is killed when the faults are over; every node is ready then. */
 static void add_calm(struct sim *sim, const struct schedule *schedule)
 {
+    uint64_t random = stream(sim, "calm-drain", 0, 0);
+    uint32_t drained = (uint32_t)random_below(&random, schedule->n_nodes);
+
     sim_script_at(sim, schedule->calm_us, &(struct script){ .kind = SCRIPT_CALM });
-    for (uint32_t i = 0; i < schedule->n_nodes; i++)
+    for (uint32_t i = 0; i < schedule->n_nodes; i++) {
         sim_node_state_at(sim, schedule->calm_us + LATEST_US, i, NODE_READY);
+        add_foreign(sim, schedule, i);
+    }
+    sim_node_state_at(sim, schedule->calm_us + DRAIN_US, drained, NODE_DRAINING);
+    sim_node_state_at(sim, schedule->calm_us + FOREIGN_US, drained, NODE_READY);
     for (uint32_t i = 0; i < sim->n_submissions; i++)
         if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
             sim_kill_at(sim, schedule->calm_us + REST_US, i);
@@ -103,14 +128,6 @@ static bool is_quiet(const struct sim *sim)
     return true;
 }
 
-static bool any_serves(const struct sim *sim)
-{
-    for (uint32_t i = 0; i < sim->n_submissions; i++)
-        if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
-            return true;
-    return false;
-}
-
 /* A node whose starts failed waits for people: they look now and then. */
 static void end_quarantines(struct sim *sim)
 {
@@ -154,19 +171,34 @@ static void end_stuck(struct sim *sim)
     }
 }
 
+static void look_after(struct sim *sim, const struct schedule *schedule)
+{
+    check_kills(sim, schedule->calm_us);
+    end_quarantines(sim);
+    end_stuck(sim);
+}
+
+static void settle(struct sim *sim, const struct schedule *schedule)
+{
+    for (uint64_t us = SETTLED_US; us < REST_US; us += USEC_PER_SEC) {
+        sim_run_until(sim, schedule->calm_us + us);
+        if (us % LOOK_US == 0) {
+            if (sim->violated || is_quiet(sim))
+                return;
+            look_after(sim, schedule);
+        }
+        if (us == DRAIN_US)
+            check_rest(sim);
+        check_settled(sim);
+    }
+}
+
 static void run_to_end(struct sim *sim, const struct schedule *schedule)
 {
-    if (any_serves(sim)) {
-        sim_run_until(sim, schedule->calm_us + REST_US);
-        if (!sim->violated)
-            check_rest(sim);
-    }
-    sim_run_until(sim, schedule->calm_us + 2 * LATEST_US);
+    settle(sim, schedule);
     while (!sim->violated && sim->now_us < schedule->end_us && !is_quiet(sim)) {
-        end_quarantines(sim);
-        end_stuck(sim);
-        sim_run_until(sim, sim->now_us + 10 * USEC_PER_SEC);
-        check_kills(sim, schedule->calm_us);
+        look_after(sim, schedule);
+        sim_run_until(sim, sim->now_us + LOOK_US);
     }
     if (!sim->violated)
         check_calm(sim);

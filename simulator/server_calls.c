@@ -147,6 +147,8 @@ static void on_report(struct sim *sim, struct message *request)
     hide_exits(sim, request->report);
     blame(sim, request->report);
     report.offer = *request->offer;
+    if (sim->config.mutant == SIM_MUTANT_FOREIGN_HIDDEN)
+        report.foreign_cpu_millicores = report.foreign_memory_bytes = 0;
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
     answer = answer_new(sim, request, status_of(r));
     answer->lease_us = sim->config.lease_us;
@@ -440,6 +442,8 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
         if (sim->config.mutant == SIM_MUTANT_MAX_EXCEEDED &&
             spec->roles[i].max > spec->roles[i].min)
             spec->roles[i].max += 3;
+        if (sim->config.mutant == SIM_MUTANT_MAX_LOWERED)
+            spec->roles[i].max = spec->roles[i].min;
         if (sim->config.mutant == SIM_MUTANT_SELECTOR_IGNORED)
             free(TAKE_PTR(spec->roles[i].selector));
         if (sim->config.mutant == SIM_MUTANT_REQUEST_INFLATED)
@@ -560,12 +564,20 @@ static void on_prioritise(struct sim *sim, struct message *request)
         server_hold(sim, answer_new(sim, request, 200));
 }
 
+static enum node_state spoil_state(const struct sim *sim, enum node_state state)
+{
+    if (sim->config.mutant == SIM_MUTANT_CORDON_IGNORED)
+        return NODE_READY;
+    return sim->config.mutant == SIM_MUTANT_DRAIN_AS_CORDON && state == NODE_DRAINING
+               ? NODE_CORDONED
+               : state;
+}
+
 static void on_node_state(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
     struct node *node = cluster_node(sim->server.cluster, sim->nodes[op->node]->name);
-    enum node_state state =
-        sim->config.mutant == SIM_MUTANT_CORDON_IGNORED ? NODE_READY : op->state;
+    enum node_state state = spoil_state(sim, op->state);
     int r = node == NULL ? -ENOENT
                          : cluster_set_node_state(sim->server.cluster, node, state,
                                                   server_instant(sim), NULL);

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_settled.c - in the calm: what must not stay as it is
+ *
+ * A node that is drained becomes empty, a node whose own services want cores or memory gets them,
+ * and a job that could be larger grows. Looked at every second, from what really runs: as long as
+ * there is an excuse, or something is on its way, the time begins anew. */
+#include "simulator/internal.h"
+
+#include <utlist.h>
+
+/* Without an excuse: for reports, commits, a start or two, and who else has to move first. */
+#define DRAIN_LIMIT_US (35 * USEC_PER_SEC)
+#define FOREIGN_LIMIT_US (20 * USEC_PER_SEC)
+#define GROWTH_LIMIT_US (30 * USEC_PER_SEC)
+/* What the scheduler takes for noise of a node's own load, which may stand for long, is 2 %. */
+#define NOISE_PART 25
+
+static bool is_there(const struct unit *unit)
+{
+    return unit->job != NULL && (unit->life == LIFE_STARTING || unit->life == LIFE_RUNNING);
+}
+
+static bool anybody_leaves(const struct sim_node *node)
+{
+    const struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    if (is_there(unit) && unit->told)
+        return true;
+    return false;
+}
+
+static bool is_open(const struct sim *sim, const struct sim_node *node)
+{
+    const struct node *known = cluster_node(sim->server.cluster, node->name);
+
+    return node->up && node->wanted == NODE_READY && known != NULL && known->state == NODE_READY;
+}
+
+static bool has_room(const struct sim_node *node, const struct role_spec *role)
+{
+    const struct node_offer *offer = &node->offer;
+    uint32_t gpus = role->gpus;
+    uint32_t ports = role->n_ports;
+    const struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    {
+        gpus += is_there(unit) ? (uint32_t)__builtin_popcountll(unit->gpu_mask) : 0;
+        ports += is_there(unit) ? unit->n_ports : 0;
+    }
+    return labels_cover(&offer->labels, &role->selector) && gpus <= offer->gpus &&
+           ports <= (uint32_t)offer->port_last - offer->port_first + 1 &&
+           node->cpu_used + node->foreign_cpu + role->cpu_millicores +
+                   offer->cpu_millicores / NOISE_PART <=
+               offer->cpu_millicores &&
+           node->memory_used + node->foreign_memory + role->memory_bytes +
+                   offer->memory_bytes / NOISE_PART <=
+               offer->memory_bytes;
+}
+
+static bool has_room_elsewhere(const struct sim *sim, const struct sim_node *node,
+                               const struct role_spec *role)
+{
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        if (sim->nodes[i] != node && is_open(sim, sim->nodes[i]) && has_room(sim->nodes[i], role))
+            return true;
+    return false;
+}
+
+static const struct job_spec *spec_of(const struct sim *sim, const struct truth_job *truth)
+{
+    return sim->submissions[truth->submission].spec;
+}
+
+static bool is_complete(const struct truth_job *truth)
+{
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (truth->roles[r].n_running < truth->roles[r].min)
+            return false;
+    return truth->state == JOB_RUNNING || truth->state == JOB_RESIZING;
+}
+
+static bool is_finishing(const struct truth_job *truth)
+{
+    for (uint64_t i = 0; i < truth->n_processes; i++)
+        if (truth->processes[i].finished)
+            return true;
+    return false;
+}
+
+static bool is_elastic(const struct sim *sim, const struct truth_job *truth, uint32_t role)
+{
+    return spec_of(sim, truth)->fault_tolerant && truth->roles[role].min < truth->roles[role].max &&
+           (truth->n_roles == 1 || !streq(truth->roles[role].name, "pserver"));
+}
+
+/* What failed may be in back-off, and keeps its place so long. */
+static bool nobody_failed(const struct truth_role *role)
+{
+    for (uint32_t i = 0; i < role->n_slots; i++)
+        if (role->slots[i].failures > 0)
+            return false;
+    return true;
+}
+
+/* Somebody has a claim on what is free: a gang that waits for it, a job that lacks somebody. */
+static bool anybody_waits(const struct sim *sim)
+{
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
+        const struct truth_job *truth = sim->ledger.jobs[id];
+
+        if (truth == NULL || job_state_is_final(truth->state))
+            continue;
+        if (truth->state == JOB_QUEUED ? !check_may_wait(sim, truth) : !is_complete(truth))
+            return true;
+    }
+    return false;
+}
+
+/* since_us: when it began, 0 it is not so; true: it has lasted for so long */
+static bool lasts(const struct sim *sim, uint64_t *since_us, bool is_so, uint64_t limit_us)
+{
+    if (!is_so)
+        *since_us = 0;
+    else if (*since_us == 0)
+        *since_us = sim->now_us;
+    return is_so && sim->now_us - *since_us > limit_us;
+}
+
+/* --- draining nodes --- */
+
+static uint32_t count_elsewhere(const struct sim *sim, const struct truth_role *role)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < role->n_slots; i++) {
+        const struct unit *unit;
+
+        DL_FOREACH2(role->slots[i].live, unit, slot_next)
+        n += unit->life == LIFE_RUNNING && !unit->told && is_open(sim, unit->node);
+    }
+    return n;
+}
+
+/* The rest run elsewhere, or it can: nobody has to be waited for. */
+static bool could_leave(const struct sim *sim, const struct unit *unit)
+{
+    const struct truth_job *truth = unit->job;
+    const struct truth_role *role = &truth->roles[unit->role];
+
+    if (!is_there(unit) || !spec_of(sim, truth)->fault_tolerant || !is_complete(truth) ||
+        is_finishing(truth) || !nobody_failed(role))
+        return false;
+    if (is_elastic(sim, truth, unit->role) && count_elsewhere(sim, role) >= role->min)
+        return true;
+    return has_room_elsewhere(sim, unit->node, &spec_of(sim, truth)->roles[unit->role]);
+}
+
+static const struct unit *first_that_could_leave(const struct sim *sim, const struct sim_node *node)
+{
+    const struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    if (could_leave(sim, unit))
+        return unit;
+    return NULL;
+}
+
+static void check_drain(struct sim *sim, struct sim_node *node, bool settled)
+{
+    const struct unit *unit = settled && node->wanted == NODE_DRAINING && !anybody_leaves(node)
+                                  ? first_that_could_leave(sim, node)
+                                  : NULL;
+
+    if (lasts(sim, &node->drains_since_us, unit != NULL, DRAIN_LIMIT_US))
+        violate(sim, "drain", "%s is drained, and for %.0f s %s-%u of job %s could leave it",
+                node->name, (double)(sim->now_us - node->drains_since_us) / 1e6, unit->id.role,
+                unit->id.index, unit->job->name);
+}
+
+/* --- nodes whose own services want more --- */
+
+static bool is_short(uint64_t used, uint64_t foreign, uint64_t offered)
+{
+    return used + foreign > offered + offered / NOISE_PART;
+}
+
+static const struct unit *first_that_could_give_way(const struct sim *sim,
+                                                    const struct sim_node *node)
+{
+    const struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    {
+        const struct truth_job *truth = unit->job;
+
+        if (is_there(unit) && is_elastic(sim, truth, unit->role) && is_complete(truth) &&
+            !is_finishing(truth) && truth->roles[unit->role].n_live > truth->roles[unit->role].min)
+            return unit;
+    }
+    return NULL;
+}
+
+static void check_foreign(struct sim *sim, struct sim_node *node)
+{
+    const struct node_offer *offer = &node->offer;
+    bool owes = is_short(node->cpu_used, node->foreign_cpu, offer->cpu_millicores) ||
+                is_short(node->memory_used, node->foreign_memory, offer->memory_bytes);
+    const struct unit *unit =
+        owes && !anybody_leaves(node) ? first_that_could_give_way(sim, node) : NULL;
+
+    if (lasts(sim, &node->owes_since_us, unit != NULL, FOREIGN_LIMIT_US))
+        violate(sim, "foreign",
+                "%s has not what its own services want, and for %.0f s %s-%u of job %s does not "
+                "give way, which is above its minimum",
+                node->name, (double)(sim->now_us - node->owes_since_us) / 1e6, unit->id.role,
+                unit->id.index, unit->job->name);
+}
+
+/* --- growth --- */
+
+/* One more stays below the limits of what all open nodes have. */
+static bool load_allows(const struct sim *sim, const struct role_spec *role)
+{
+    uint64_t cpu = role->cpu_millicores;
+    uint64_t memory = role->memory_bytes;
+    struct node_offer all = { 0 };
+
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        const struct sim_node *node = sim->nodes[i];
+
+        if (!is_open(sim, node))
+            continue;
+        all.cpu_millicores += node->offer.cpu_millicores;
+        all.memory_bytes += node->offer.memory_bytes;
+        cpu += node->cpu_used + node->foreign_cpu;
+        memory += node->memory_used + node->foreign_memory;
+    }
+    return cpu + all.cpu_millicores / NOISE_PART <=
+               all.cpu_millicores * sim->config.max_load_permille / 1000 &&
+           memory + all.memory_bytes / NOISE_PART < all.memory_bytes;
+}
+
+static bool could_grow(const struct sim *sim, const struct truth_job *truth, uint32_t r)
+{
+    const struct truth_role *role = &truth->roles[r];
+    const struct role_spec *spec = &spec_of(sim, truth)->roles[r];
+
+    return is_elastic(sim, truth, r) && is_complete(truth) && !is_finishing(truth) &&
+           role->n_live < role->max && role->n_live == role->n_running && nobody_failed(role) &&
+           has_room_elsewhere(sim, NULL, spec) && load_allows(sim, spec);
+}
+
+static void check_growth(struct sim *sim, struct truth_job *truth, bool settled)
+{
+    for (uint32_t r = 0; r < truth->n_roles; r++) {
+        struct truth_role *role = &truth->roles[r];
+
+        if (lasts(sim, &role->small_since_us, settled && could_grow(sim, truth, r),
+                  GROWTH_LIMIT_US))
+            violate(sim, "growth", "job %s has %u of its %u %s, and for %.0f s there is room",
+                    truth->name, role->n_live, role->max, role->name,
+                    (double)(sim->now_us - role->small_since_us) / 1e6);
+    }
+}
+
+/* What is on such a node counts as wanted elsewhere as long as it is there, also what is never
+ * moved: it ends first. */
+static bool any_drains(const struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        if (sim->nodes[i]->wanted == NODE_DRAINING)
+            return true;
+    return false;
+}
+
+void check_settled(struct sim *sim)
+{
+    bool settled = sim->server.up && !anybody_waits(sim);
+
+    for (uint32_t i = 0; sim->server.up && i < sim->n_nodes; i++) {
+        check_drain(sim, sim->nodes[i], settled);
+        check_foreign(sim, sim->nodes[i]);
+    }
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++)
+        if (sim->ledger.jobs[id] != NULL)
+            check_growth(sim, sim->ledger.jobs[id], settled && !any_drains(sim));
+}
