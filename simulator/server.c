@@ -228,6 +228,20 @@ static void forget_incarnations(struct sim *sim)
     job->next_incarnation = 1;
 }
 
+/* SIM_MUTANT_GANG_FORGOTTEN: right before a plan that may start it again */
+static void forget_gangs(struct sim *sim)
+{
+    struct job *job;
+
+    if (sim->config.mutant != SIM_MUTANT_GANG_FORGOTTEN)
+        return;
+    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (job->state == JOB_QUEUED && job->next_incarnation > 1 && job->spec->roles[r].min > 1)
+            (void)cluster_scale_job(sim->server.cluster, job, job->spec->roles[r].name, 1, 1,
+                                    server_instant(sim), NULL);
+}
+
 static void turn(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -238,6 +252,7 @@ static void turn(struct sim *sim)
     if (server->cluster->plan_wanted) {
         server->planned = true;
         forget_incarnations(sim);
+        forget_gangs(sim);
         cluster_plan(server->cluster, server_instant(sim));
         spoil(sim);
     }

@@ -53,6 +53,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_REQUEST_INFLATED] = "request-inflated",
     [SIM_MUTANT_SUCCESS_FAILS] = "success-fails",
     [SIM_MUTANT_PRIORITY_IGNORED] = "priority-ignored",
+    [SIM_MUTANT_GANG_FORGOTTEN] = "gang-forgotten",
     [SIM_MUTANT_DRAIN_AS_CORDON] = "drain-as-cordon",
     [SIM_MUTANT_FOREIGN_HIDDEN] = "foreign-hidden",
     [SIM_MUTANT_MAX_LOWERED] = "max-lowered",

@@ -68,6 +68,7 @@ enum sim_mutant {
     SIM_MUTANT_REQUEST_INFLATED, /* the core is told that processes ask for more than nodes have */
     SIM_MUTANT_SUCCESS_FAILS,    /* reports call a success a failure */
     SIM_MUTANT_PRIORITY_IGNORED, /* another priority is acknowledged and not carried out */
+    SIM_MUTANT_GANG_FORGOTTEN,   /* the core is told to start again with one when queued again */
     SIM_MUTANT_DRAIN_AS_CORDON,  /* a node that is to be drained is only closed */
     SIM_MUTANT_FOREIGN_HIDDEN,   /* reports do not tell of load that is not ours */
     SIM_MUTANT_MAX_LOWERED,      /* the core is told the minimum as the maximum */

@@ -64,6 +64,7 @@ static const struct mutant_case {
     { SIM_MUTANT_REQUEST_INFLATED, "none", "convergence", "never", 5 },
     { SIM_MUTANT_SUCCESS_FAILS, "none", "failed", NULL, 10 },
     { SIM_MUTANT_PRIORITY_IGNORED, "none", "durable", "was given priority", 20 },
+    { SIM_MUTANT_GANG_FORGOTTEN, "storm", "gang", NULL, 60 },
     { SIM_MUTANT_DRAIN_AS_CORDON, "none", "drain", NULL, 40 },
     { SIM_MUTANT_FOREIGN_HIDDEN, "none", "foreign", NULL, 40 },
     { SIM_MUTANT_MAX_LOWERED, "none", "growth", NULL, 20 },
