@@ -49,7 +49,7 @@ static bool has_room(const struct sim_node *node, const struct role_spec *role)
         gpus += is_there(unit) ? (uint32_t)__builtin_popcountll(unit->gpu_mask) : 0;
         ports += is_there(unit) ? unit->n_ports : 0;
     }
-    return labels_cover(&offer->labels, &role->selector) && gpus <= offer->gpus &&
+    return labels_cover(&offer->labels, role_selector(role)) && gpus <= offer->gpus &&
            ports <= (uint32_t)offer->port_last - offer->port_first + 1 &&
            node->cpu_used + node->foreign_cpu + role->cpu_millicores +
                    offer->cpu_millicores / NOISE_PART <=

@@ -21,8 +21,9 @@
 
 #define EVENTS 24000
 #define ACTIVE_MAX 12
+#define UNSETTLED_SEEDS 100
 
-static void do_submit(struct world *w)
+static void submit(struct world *w, int n_max)
 {
     uint32_t min = 1 + (uint32_t)world_random(w, 4);
     struct job_spec *spec;
@@ -45,7 +46,12 @@ static void do_submit(struct world *w)
     }
     if (world_random(w, 8) == 0)
         spec->deadline_us = (1 + world_random(w, 120)) * USEC_PER_SEC;
-    storm_submit(w, spec, ACTIVE_MAX);
+    storm_submit(w, spec, n_max);
+}
+
+static void do_submit(struct world *w)
+{
+    submit(w, ACTIVE_MAX);
 }
 
 static void act(struct world *w)
@@ -134,10 +140,59 @@ static void test_random_events_keep_invariants_and_everything_ends(void **state)
     world_free(w);
 }
 
+static void submit_many(struct world *w)
+{
+    for (uint64_t n = 1 + world_random(w, 6); n > 0; n--)
+        submit(w, 2 * ACTIVE_MAX);
+}
+
+static void act_at_once(struct world *w)
+{
+    static const struct storm_event events[] = {
+        { 6, submit_many }, { 2, storm_kill },       { 4, storm_scale },   { 2, storm_prioritise },
+        { 4, storm_exit },  { 6, storm_node_state }, { 2, storm_foreign },
+    };
+
+    for (uint64_t n = 1 + world_random(w, 12); n > 0; n--)
+        storm_happen(w, events, ELEMENTS(events));
+}
+
+/* Much at once on few nodes: now and then the passes of one plan are too few. What it left is
+ * wanted still, and the next turns go on with it though nothing else happens. */
+static void test_plan_that_does_not_settle_goes_on_in_the_next_turn(void **state)
+{
+    unsigned n_unsettled = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= UNSETTLED_SEEDS; seed++) {
+        struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
+
+        w->seed = seed * 7919;
+        w->max_linger = 3;
+        for (int i = 0; i < 100; i++) {
+            int turns = 0;
+
+            act_at_once(w);
+            world_second(w);
+            n_unsettled += w->cluster->plan_wanted;
+            for (; w->cluster->plan_wanted && turns < 4; turns++)
+                world_plan(w);
+            if (w->cluster->plan_wanted)
+                fail_msg("seed %" PRIu64 ": not settled after %d turns more", seed, turns);
+            world_replan(w);
+            world_second(w);
+        }
+        world_free(w);
+    }
+    print_message("%u plans did not settle\n", n_unsettled);
+    assert_true(n_unsettled > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events_keep_invariants_and_everything_ends),
+        cmocka_unit_test(test_plan_that_does_not_settle_goes_on_in_the_next_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+#include <utlist.h>
 
 #include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
@@ -211,6 +212,70 @@ static void test_stops_elsewhere_hold_no_gang_back(void **state)
     world_run(w, 3);
     assert_true(job_count(elastic, 0, true) > job_count(elastic, 0, false));
     assert_int_equal(gang->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* So many that were told to stop do so; the others take their time. */
+static void end_stopping(struct world *w, const struct job *job, unsigned n)
+{
+    const struct process *process;
+
+    w->seed = 7;
+    w->max_linger = 1000000;
+    world_turn(w, 0); /* its agent reads the orders */
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->state == PROCESS_STOPPING && n > 0) {
+        world_exit(w, process, 0, 15);
+        n--;
+    }
+    assert_int_equal(n, 0);
+    world_turn(w, 0);
+}
+
+/* There is room for it once one has ended, but those that still stop count as load. */
+static void test_gang_waits_for_the_load_of_what_stops_where_it_goes(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 900);
+    struct job *elastic = world_submit(w, world_spec("elastic", 1, 20, 500, 0, 0));
+    struct job *gang;
+
+    (void)state;
+    world_run(w, 6);
+    assert_int_equal(job_count_running(elastic, 0), 18);
+    gang = world_submit(w, world_spec("gang", 1, 1, 1500, 0, 0));
+    assert_int_equal(job_count(elastic, 0, false), 15);
+    assert_says(gang, "gang-does-not-fit", "room is being made");
+    end_stopping(w, elastic, 1);
+    assert_int_equal(gang->state, JOB_QUEUED);
+    assert_says(gang, "over-load-limit",
+                "over the load limit of 90.0% until 2 processes are gone that are being stopped");
+    end_stopping(w, elastic, 2);
+    assert_int_equal(gang->state, JOB_STARTING);
+    world_free(w);
+}
+
+/* A load limit is of the CPU: devices are granted whole, and may all be. */
+static void test_gang_does_not_wait_for_devices_that_stop_anyway(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 900);
+    struct job_spec *spec = world_spec("elastic", 1, 8, 100, 0, 0);
+    struct job *elastic;
+    struct job *gang;
+
+    (void)state;
+    w->agents[0].offer.gpus = 8;
+    world_run(w, 1);
+    spec->roles[0].gpus = 1;
+    elastic = world_submit(w, spec);
+    world_run(w, 6);
+    assert_int_equal(job_count_running(elastic, 0), 8);
+    assert_int_equal(cluster_scale_job(w->cluster, elastic, NULL, 1, 4, w->now, NULL), 0);
+    spec = world_spec("gang", 1, 1, 100, 0, 0);
+    spec->roles[0].gpus = 2;
+    gang = world_submit(w, spec);
+    assert_int_equal(gang->state, JOB_QUEUED);
+    end_stopping(w, elastic, 2); /* 4 run, 2 stop, and it needs the other 2 of 8 */
+    assert_int_equal(gang->state, JOB_STARTING);
     world_free(w);
 }
 
@@ -444,6 +509,8 @@ int main(void)
         cmocka_unit_test(test_hold_goes_where_it_can_work),
         cmocka_unit_test(test_who_gives_way_where_room_is_kept_waits_for_that),
         cmocka_unit_test(test_growth_uses_what_is_kept),
+        cmocka_unit_test(test_gang_waits_for_the_load_of_what_stops_where_it_goes),
+        cmocka_unit_test(test_gang_does_not_wait_for_devices_that_stop_anyway),
         cmocka_unit_test(test_reason_names_what_is_short),
     };
 
