@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
 #include "scheduler/dispatch.h"
 #include "scheduler/idempotency.h"
 #include "shared/macro.h"
@@ -188,6 +190,41 @@ static void test_end_within_a_turn_frees_the_key(void **state)
     reply_clear(&first);
 }
 
+/* What was answered is that much older when the scheduler is there again. */
+static void let_pass(struct live *live, unsigned minutes)
+{
+    char path[100], sql[120];
+    sqlite3 *db;
+
+    live_stop(live);
+    (void)snprintf(path, sizeof path, "%s/edl.db", live->folder);
+    (void)snprintf(sql, sizeof sql,
+                   "UPDATE answer SET answered_wall_us = answered_wall_us - %u * 60000000",
+                   minutes);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_changes(db), 1);
+    (void)sqlite3_close(db);
+    live_start(live);
+}
+
+static void test_key_is_free_after_24_hours(void **state)
+{
+    struct live *live = *state;
+    struct reply first = { 0 }, again = { 0 };
+
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &first), 201);
+    let_pass(live, 24 * 60 - 5);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &again), 201);
+    assert_string_equal(again.body, first.body);
+    let_pass(live, 6);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("a"), &again), 409);
+    assert_int_equal(live_ask(live, "POST", "/jobs", "k1", JOB("b"), &again), 201);
+    assert_int_equal(n_jobs(live), 2);
+    reply_clear(&first);
+    reply_clear(&again);
+}
+
 static void test_patch_and_delete(void **state)
 {
     static const struct {
@@ -257,6 +294,7 @@ int main(void)
         T(test_what_did_nothing_is_not_remembered),
         T(test_what_did_nothing_within_a_turn_is_not_remembered),
         T(test_end_within_a_turn_frees_the_key),
+        T(test_key_is_free_after_24_hours),
         T(test_patch_and_delete),
         T(test_bad_keys_are_refused),
     };
