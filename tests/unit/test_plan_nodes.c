@@ -325,19 +325,33 @@ static void test_draining_moves_what_is_fixed_only_to_a_place(void **state)
     world_free(w);
 }
 
-/* 3 nodes, two jobs of 3 processes each, and the node that they share dies. Returns its number. */
-static size_t half_gangs(struct world *w, struct job **ret_a, struct job **ret_b)
+static bool is_on(const struct job *job, const struct node *node)
+{
+    const struct process *process;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    if (process->job == job)
+        return true;
+    return false;
+}
+
+/* 3 nodes, two jobs of 3 processes each, and the node that they share dies. Returns its number.
+ * take_third: NULL, or of another job. */
+static size_t half_gangs(struct world *w, struct job **ret_a, struct job **ret_b,
+                         struct job_spec *take_third)
 {
     size_t shared = 0;
 
     *ret_a = world_submit(w, world_spec("a", 3, 3, 4000, 0, 0));
     *ret_b = world_submit(w, world_spec("b", 3, 3, 4000, 0, 0));
+    if (take_third != NULL)
+        (void)world_submit(w, take_third);
     world_run(w, 5);
     assert_int_equal(trainers(*ret_a) + trainers(*ret_b), 6);
     for (size_t i = 0; i < 3; i++) {
-        const struct process *first = cluster_node(w->cluster, w->agents[i].name)->processes;
+        const struct node *node = cluster_node(w->cluster, w->agents[i].name);
 
-        if (first->job != first->node_next->job)
+        if (is_on(*ret_a, node) && is_on(*ret_b, node))
             shared = i;
     }
     w->agents[shared].silent = true;
@@ -353,12 +367,13 @@ static void test_younger_half_gang_gives_up_for_the_older(void **state)
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8000, GIB, 1000);
-    size_t shared = half_gangs(w, &a, &b);
+    size_t shared = half_gangs(w, &a, &b, NULL);
 
     (void)state;
     assert_int_equal(cluster_set_dataset(w->cluster, b, world_queue(4, 1), "aa", w->now, NULL), 0);
+    seconds(w, 40); /* they have waited for 55 s */
     assert_int_equal(b->state, JOB_RESIZING);
-    seconds(w, 60);
+    seconds(w, 20);
     assert_int_equal(a->state, JOB_RUNNING);
     assert_int_equal(trainers(a), 3);
     assert_int_equal(b->state, JOB_QUEUED);
@@ -378,7 +393,7 @@ static void test_node_that_comes_back_in_time_costs_nobody_anything(void **state
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8000, GIB, 1000);
-    size_t shared = half_gangs(w, &a, &b);
+    size_t shared = half_gangs(w, &a, &b, NULL);
 
     (void)state;
     w->agents[shared].silent = false;
@@ -397,7 +412,7 @@ static void test_nobody_gives_up_in_vain(void **state)
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8000, GIB, 1000);
-    size_t shared = half_gangs(w, &a, &b);
+    size_t shared = half_gangs(w, &a, &b, NULL);
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
@@ -409,6 +424,50 @@ static void test_nobody_gives_up_in_vain(void **state)
     assert_int_equal(b->state, JOB_RESIZING);
     assert_int_equal(trainers(b), 2);
     world_replan(w);
+    world_free(w);
+}
+
+/* The youngest could give up as well, but the older one has no use for that. */
+static void test_who_holds_nothing_of_use_gives_nothing_up(void **state)
+{
+    struct job *a;
+    struct job *b;
+    struct world *w = world_new(3, 8900, GIB, 1000);
+    const struct job *c;
+
+    (void)state;
+    (void)half_gangs(w, &a, &b, world_spec("c", 3, 3, 900, 0, 0));
+    c = cluster_find_job(w->cluster, "c");
+    assert_string_equal(c->reason_code, "replacement-does-not-fit");
+    seconds(w, 60);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_QUEUED);
+    assert_int_equal(c->state, JOB_RUNNING);
+    assert_int_equal(c->next_incarnation, 5);
+    world_replan(w);
+    world_free(w);
+}
+
+/* It would have to do again what one of it has finished; that one's room is taken by others. */
+static void test_who_finishes_gives_nothing_up(void **state)
+{
+    struct job *a;
+    struct job *b;
+    struct world *w = world_new(3, 8000, GIB, 1000);
+    size_t shared = half_gangs(w, &a, &b, NULL);
+    const struct process *done = world_live(b, "trainer", 1);
+
+    (void)state;
+    assert_non_null(done);
+    for (size_t i = 0; i < 3; i++)
+        if (i != shared && streq(w->agents[i].name, done->node->name))
+            w->agents[i].foreign_cpu_millicores = 4000;
+    world_exit(w, done, 0, 0);
+    seconds(w, 120);
+    assert_true(b->finishing);
+    assert_int_equal(b->state, JOB_RESIZING);
+    assert_int_equal(a->state, JOB_RESIZING);
+    assert_int_equal(trainers(b), 1);
     world_free(w);
 }
 
@@ -611,6 +670,8 @@ int main(void)
         cmocka_unit_test(test_younger_half_gang_gives_up_for_the_older),
         cmocka_unit_test(test_node_that_comes_back_in_time_costs_nobody_anything),
         cmocka_unit_test(test_nobody_gives_up_in_vain),
+        cmocka_unit_test(test_who_holds_nothing_of_use_gives_nothing_up),
+        cmocka_unit_test(test_who_finishes_gives_nothing_up),
         cmocka_unit_test(test_smaller_offer_withdraws_what_was_not_heard_of),
         cmocka_unit_test(test_dataset_that_comes_when_a_job_finishes),
         cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
