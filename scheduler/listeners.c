@@ -26,7 +26,7 @@
 
 /* Every agent keeps one long poll and one report open, every waiting process one call. */
 #define MAX_CONNECTIONS 65536U /* at one address; agents keep two each */
-#define FEW_CONNECTIONS 4096U /* less is worth a word */
+#define FEW_CONNECTIONS 4096U  /* less is worth a word */
 #define LEAST_CONNECTIONS 64U
 #define OTHER_FILES 128 /* the database, the journal, sources of the loop */
 #define FRESH_TIMEOUT_S 10

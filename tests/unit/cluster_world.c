@@ -380,7 +380,7 @@ void world_restart(struct world *world)
 struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64_t cpu,
                             uint32_t pservers, uint64_t pserver_cpu)
 {
-    struct job_spec *spec = job_spec_new(2);
+    struct job_spec *spec = job_spec_new(JOB_ROLES_MAX);
 
     (void)snprintf(spec->name, sizeof spec->name, "%s", name);
     spec->fault_tolerant = true;

@@ -103,7 +103,7 @@ static void test_labels(void **state)
     struct job_account account;
 
     (void)state;
-    assert_int_equal(labels_set(&spec->roles[spec->n_roles - 1].selector, "gpu", "a100", NULL), 0);
+    assert_int_equal(role_select(&spec->roles[spec->n_roles - 1], "gpu", "a100", NULL), 0);
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "gpu", "a100", NULL), 0);
     w->agents[1].offer.cpu_millicores = 550; /* some of it is granted */
     world_run(w, 3);
