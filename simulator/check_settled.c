@@ -265,13 +265,19 @@ static void check_growth(struct sim *sim, struct truth_job *truth, bool settled)
     }
 }
 
-/* What is on such a node counts as wanted elsewhere as long as it is there, also what is never
- * moved: it ends first. */
-static bool any_drains(const struct sim *sim)
+/* What is to leave a draining node has a claim on what it needs elsewhere, also when it has no
+ * place there yet. What is never moved has none. */
+static bool anybody_is_to_move(const struct sim *sim)
 {
-    for (uint32_t i = 0; i < sim->n_nodes; i++)
-        if (sim->nodes[i]->wanted == NODE_DRAINING)
+    for (uint32_t i = 0; i < sim->n_nodes; i++) {
+        const struct unit *unit;
+
+        DL_FOREACH(sim->nodes[i]->units, unit)
+        if (sim->nodes[i]->wanted == NODE_DRAINING && is_there(unit) &&
+            spec_of(sim, unit->job)->fault_tolerant &&
+            !(is_finishing(unit->job) && program_works_on_data(unit)))
             return true;
+    }
     return false;
 }
 
@@ -285,5 +291,5 @@ void check_settled(struct sim *sim)
     }
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++)
         if (sim->ledger.jobs[id] != NULL)
-            check_growth(sim, sim->ledger.jobs[id], settled && !any_drains(sim));
+            check_growth(sim, sim->ledger.jobs[id], settled && !anybody_is_to_move(sim));
 }

@@ -24,6 +24,21 @@ static uint32_t held_of_role(const struct job *job, uint32_t role)
     return MAX_OF(held, job_role_floor(job, role));
 }
 
+/* What leaves a draining node by its own end only is wanted nowhere else (plan_nodes.c). */
+static uint32_t ends_where_it_is(const struct job *job, uint32_t role)
+{
+    bool finishes = job->finishing && job_role_works(job, role);
+
+    return job->spec->fault_tolerant && !finishes ? 0 : job->counts[role].leaving;
+}
+
+static int64_t lacking(const struct job *job, uint32_t role)
+{
+    int64_t there = (int64_t)staying(job, role) + ends_where_it_is(job, role);
+
+    return MAX_OF((int64_t)held_of_role(job, role) - there, 0);
+}
+
 static struct resources lack_of(const struct job *job)
 {
     struct resources lack = { 0 };
@@ -34,7 +49,7 @@ static struct resources lack_of(const struct job *job)
         if (job->plan.promised)
             resources_add(&lack, &need, job->spec->roles[r].min);
         else if (job_is_started(job))
-            resources_add(&lack, &need, (int64_t)held_of_role(job, r) - staying(job, r));
+            resources_add(&lack, &need, lacking(job, r));
     }
     return lack;
 }

@@ -471,6 +471,33 @@ static void test_selector_is_kept_when_waiting_growing_and_never(void **state)
     world_free(w);
 }
 
+/* A job that is not fault tolerant ends on the draining node: nothing is kept for it elsewhere. */
+static void test_growth_waits_for_nobody_who_stays_on_a_draining_node(void **state)
+{
+    struct world *w = world_new(2, 5000, GIB, 1000);
+    struct job_spec *spec = world_spec("stays", 1, 1, 2000, 0, 0);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct job *elastic;
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "on", "0", NULL), 0);
+    assert_int_equal(labels_set(&w->agents[1].offer.labels, "on", "1", NULL), 0);
+    world_run(w, 1);
+    spec->fault_tolerant = false;
+    assert_int_equal(role_select(&spec->roles[0], "on", "0", NULL), 0);
+    (void)world_submit(w, spec);
+    world_run(w, 3);
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
+    spec = world_spec("elastic", 1, 5, 1000, 0, 0);
+    assert_int_equal(role_select(&spec->roles[0], "on", "1", NULL), 0);
+    elastic = world_submit(w, spec);
+    world_run(w, 12);
+    assert_int_equal(node->n_processes, 1);
+    assert_int_equal(job_count_running(elastic, 0), 5);
+    world_replan(w);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_processes_of_a_job_stay_close),
         cmocka_unit_test(test_whole_gpu_nodes_are_kept),
         cmocka_unit_test(test_selector_is_kept_when_waiting_growing_and_never),
+        cmocka_unit_test(test_growth_waits_for_nobody_who_stays_on_a_draining_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
