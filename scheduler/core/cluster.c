@@ -29,6 +29,8 @@ void job_free(struct job *job)
         free(job->slots[i]);
     (void)task_queue_free(job->queue);
     free(job->metrics);
+    free(job->counts);
+    free(job->plan.why);
     free(job->plan.places);
     free(job->after);
     (void)job_spec_free(job->spec);

@@ -236,7 +236,7 @@ struct job_plan {
     bool held_back;                  /* it is there but for the load of what is being stopped */
     struct placed *places;           /* where: what it is promised again if it can be; owned */
     size_t n_places;
-    char why[160]; /* the last decision about its size: "code: sentence" */
+    char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
     struct job *class_next, *class_prev; /* queue_class->jobs, first come first */
@@ -259,10 +259,10 @@ struct job {
     uint32_t target[JOB_ROLES_MAX];    /* instances wanted now */
     struct slot *slots[JOB_ROLES_MAX]; /* n_slots[r] of each, at least spec->roles[r].max; owned */
     uint32_t n_slots[JOB_ROLES_MAX];
-    struct role_counts counts[JOB_ROLES_MAX];
-    uint32_t resizes;   /* grown or shrunk after the start */
-    struct usage usage; /* of the processes that ended; usage_of_job has the rest */
-    bool finishing;     /* some process finished: no more growth */
+    struct role_counts *counts; /* one for each role; owned */
+    uint32_t resizes;           /* grown or shrunk after the start */
+    struct usage usage;         /* of the processes that ended; usage_of_job has the rest */
+    bool finishing;             /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t submitted_us;
     struct task_queue *queue; /* NULL without a dataset; owned */

@@ -180,13 +180,15 @@ void job_touch(struct cluster *cluster, struct job *job)
 
 void job_decided(struct job *job, const char *code, const char *format, ...)
 {
-    char text[sizeof job->plan.why - 32];
+    char text[128], why[160];
     va_list ap;
 
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    (void)snprintf(job->plan.why, sizeof job->plan.why, "%.30s: %s", code, text);
+    (void)snprintf(why, sizeof why, "%.30s: %s", code, text);
+    free(job->plan.why);
+    job->plan.why = xstrdup(why);
 }
 
 /* --- nodes

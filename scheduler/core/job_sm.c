@@ -141,6 +141,7 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
 {
     uint32_t old = job->target[role];
     char text[sizeof((struct effect *)0)->text];
+    const char *why;
 
     if (old == target)
         return;
@@ -151,11 +152,12 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
         job_elastic_role(job) != (int)role)
         return;
     job->resizes++;
-    figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK, job->plan.why);
+    why = job->plan.why != NULL ? job->plan.why : "";
+    figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK, why);
     effect_event(cluster, now, job, "", "job-resized", "%s",
-                 resize_describe(job->spec->roles[role].name, old, target, job->plan.why, text,
-                                 sizeof text));
-    *job->plan.why = '\0';
+                 resize_describe(job->spec->roles[role].name, old, target, why, text, sizeof text));
+    free(job->plan.why);
+    job->plan.why = NULL;
 }
 
 /* The gang is complete: what already ended by itself with success counts as well. Nobody new comes

@@ -114,7 +114,7 @@ static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
     uint32_t counted = job_count(job, role, false);
 
     for (; counted > most; counted--) {
-        if (job->plan.why[0] == '\0')
+        if (job->plan.why == NULL)
             job_decided(job, "bounds", "%u are enough", most);
         process_stop(plan->cluster, next_victim(job, role, false), false,
                      "shrunk: its job wants fewer instances", plan->now);

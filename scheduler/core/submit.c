@@ -59,6 +59,7 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     job->id = id;
     job->spec = take_spec;
     job->next_incarnation = 1;
+    job->counts = xcalloc(take_spec->n_roles, sizeof *job->counts);
     for (uint32_t r = 0; r < take_spec->n_roles; r++) {
         job_grow_slots(job, r, take_spec->roles[r].max);
         job->target[r] = take_spec->roles[r].min;

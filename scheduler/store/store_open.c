@@ -125,10 +125,9 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
     /* EXTRA for the way to WAL: it makes a rollback journal, and one that a loss of power brings
      * back would undo the new file under the log. */
     static const struct setting settings[] = {
-        { "synchronous", "EXTRA", "3" },
-        { "journal_mode", "WAL", "wal" },
-        { "synchronous", "FULL", "2" },
-        { "foreign_keys", "ON", "1" },
+        { "synchronous", "EXTRA", "3" },    { "journal_mode", "WAL", "wal" },
+        { "synchronous", "FULL", "2" },     { "foreign_keys", "ON", "1" },
+        { "cache_size", "-1024", "-1024" }, /* KiB: rows are read just once */
     };
     bool left_open = was_left_open(path);
     struct store *store;
