@@ -54,7 +54,7 @@ struct job_account {
     struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides what is free there */
     const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
     const struct job *before; /* CHANGE_JOB; borrowed; NULL: many */
-    char text[240];           /* the change as a sentence; "" none */
+    char text[320];           /* the change as a sentence; "" none */
 };
 
 /* cluster_account - n_nodes and the change are 0 for a job that does not wait for room */

@@ -72,15 +72,18 @@ static int setup(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof *f);
     const char *build = getenv("EDL_BUILD_DIR");
+    char root[sizeof f->root] = "/tmp/edl-test-spawner-XXXXXX";
 
-    (void)snprintf(f->root, sizeof f->root, "/tmp/edl-test-spawner-XXXXXX");
-    assert_non_null(mkdtemp(f->root));
+    assert_non_null(mkdtemp(root));
+    (void)snprintf(f->root, sizeof f->root, "%s", root);
     (void)snprintf(f->gate, sizeof f->gate, "%s/gate", f->root);
     (void)snprintf(f->supervisor, sizeof f->supervisor, "%s/edl-supervisor",
                    build != NULL ? build : ".");
     for (int i = 0; i < PROCESSES_MAX; i++) {
-        (void)snprintf(f->list[i].dir, sizeof f->list[i].dir, "%s/%d", f->root, i);
-        (void)snprintf(f->list[i].log, sizeof f->list[i].log, "%s/%d.log", f->root, i);
+        struct one *one = &f->list[i];
+
+        (void)snprintf(one->dir, sizeof one->dir, "%s/%d", root, i);
+        (void)snprintf(one->log, sizeof one->log, "%s/%d.log", root, i);
     }
     assert_int_equal(mkfifo(f->gate, 0600), 0);
     f->gate_fd = open(f->gate, O_RDWR | O_CLOEXEC);
