@@ -154,6 +154,8 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
 
 /* --- plan_victims.c: who gives way
  * ------------------------------------------------------------------------------------------- */
+/* it is elected to save its job's model, and did not yet */
+bool is_saver(const struct process *process);
 /* of two processes of one role: a goes first */
 bool victim_before(const struct process *a, const struct process *b);
 /* of two processes of any jobs: a goes first */

@@ -74,7 +74,7 @@ static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint3
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         struct process *process = job->slots[role][i].live;
 
-        if (process == NULL || !process_is_leaving(process))
+        if (process == NULL || !process_is_leaving(process) || is_saver(process))
             continue;
         if (process->state == PROCESS_RUNNING ? spare == 0 : !enough)
             continue;

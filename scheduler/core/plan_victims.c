@@ -5,7 +5,8 @@
  * that does not run yet has done nothing, one with an index beyond the maximum is too many. Then
  * the one that took up its present task last (its task is done again by another), one without any
  * before all; then the one that came last (its incarnation is the order of assignment and no clock
- * can turn it around). */
+ * can turn it around). The one that saves the model goes for nobody: it ends soon, and with it all
+ * of the job's work is whole. */
 #include "scheduler/core/plan_internal.h"
 
 #define FIRST_IF(a, b)                                                                             \
@@ -21,11 +22,21 @@ static uint64_t busy_since_us(const struct process *process)
     return queue != NULL ? task_queue_held_since_us(queue, process->incarnation) : NEVER_US;
 }
 
+/* It saves the job's model: the others were told so, and leave. */
+bool is_saver(const struct process *process)
+{
+    const struct task_queue *queue = process->job->queue;
+
+    return queue != NULL && task_queue_saver(queue) == process->incarnation &&
+           !task_queue_is_model_saved(queue);
+}
+
 bool victim_before(const struct process *a, const struct process *b)
 {
     uint64_t a_busy;
     uint64_t b_busy;
 
+    FIRST_IF(!is_saver(a), !is_saver(b));
     FIRST_IF(process_is_leaving(a), process_is_leaving(b));
     FIRST_IF(a->state < PROCESS_RUNNING, b->state < PROCESS_RUNNING);
     FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
@@ -79,7 +90,7 @@ bool is_victim(const struct process *process, const struct resources *have,
     struct resources held = resources_of_role(&job->spec->roles[process->role]);
 
     if (process->marked || process->state == PROCESS_STOPPING || job_surplus(job) == 0 ||
-        job_elastic_role(job) != (int)process->role)
+        job_elastic_role(job) != (int)process->role || is_saver(process))
         return false;
     return (have->cpu_millicores < need->cpu_millicores && held.cpu_millicores > 0) ||
            (have->memory_bytes < need->memory_bytes && held.memory_bytes > 0) ||

@@ -498,9 +498,49 @@ static void test_growth_waits_for_nobody_who_stays_on_a_draining_node(void **sta
     world_free(w);
 }
 
+/* Whose instance is elected to save leaves for nobody: the others were told, and end. */
+static void test_who_saves_the_model_does_not_give_way(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 2, 400, 0, 0));
+    enum task_lease_result result;
+    struct process *other;
+    struct process *saver;
+    struct task *task;
+    bool save;
+
+    (void)state;
+    world_run(w, 4);
+    other = world_live(job, "trainer", 0);
+    saver = world_live(job, "trainer", 1); /* came last, holds no task: else it would go first */
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 1), "aa", w->now, NULL),
+                     0);
+    assert_int_equal(cluster_lease_task(w->cluster, other, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(cluster_finish_task(w->cluster, other, task->id, 0, task->lease, w->now, NULL),
+                     0);
+    assert_int_equal(cluster_lease_task(w->cluster, saver, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_true(save);
+    w->agents[0].foreign_cpu_millicores = 900;
+    world_run(w, 1);
+    assert_true(other->stop_wanted);
+    assert_false(saver->stop_wanted);
+    world_run(w, 4);
+    assert_false(saver->stop_wanted);
+    assert_int_equal(cluster_model_saved(w->cluster, saver, w->now, NULL), 0);
+    world_exit(w, saver, 0, 0);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_saves_the_model_does_not_give_way),
         cmocka_unit_test(test_jobs_that_ask_the_same_wait_in_one_class),
         cmocka_unit_test(test_classes_keep_priority_and_submission),
         cmocka_unit_test(test_a_job_that_waits_is_preferred_when_people_say_so),
