@@ -160,6 +160,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_BOUNDS] = "SELECT ifnull((SELECT min(revision) FROM event), 1),"
                         " ifnull((SELECT max(revision) FROM event), 0)",
     [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
+    /* revisions behind ?1 that a restored history skipped; ?2: EPOCH_SHIFT */
+    [ST_EVENT_SKIPPED] = "SELECT ifnull(sum((e.epoch << ?2) - max("
+                         "ifnull((SELECT max(revision) FROM event WHERE revision <= e.epoch << ?2),"
+                         " 0),"
+                         "ifnull((SELECT max(epoch) << ?2 FROM epoch WHERE epoch < e.epoch), 0))),"
+                         " 0) FROM epoch AS e WHERE e.epoch << ?2 > ?1",
     [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
     [ST_TAIL_SEQUENCE] = "SELECT ifnull(max(sequence), 0) FROM log_tail",
     [ST_PROBE] = "SELECT max(revision) FROM event",

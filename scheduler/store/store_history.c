@@ -3,7 +3,8 @@
  *
  * Each turn that adds events lets a few more go than it adds, the oldest first, in its own
  * transaction: no sweep, no long transaction, and a bound that was lowered is reached while work
- * goes on. Revisions that are left stay consecutive, because only the beginning goes. */
+ * goes on. Revisions that are left stay consecutive, because only the beginning goes; but where a
+ * restored history goes on they jump, which is no reason to let more of it go. */
 #include "scheduler/store/store_internal.h"
 
 #include "scheduler/core/cluster.h"
@@ -30,6 +31,20 @@ int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl
     return r;
 }
 
+/* How many events are newer than this one. */
+static uint64_t newer_than(struct store *store, uint64_t revision, uint64_t newest)
+{
+    sqlite3_stmt *statement = store->statements[ST_EVENT_SKIPPED];
+    uint64_t skipped = 0;
+
+    store_bind_u64(statement, 1, revision);
+    store_bind_u64(statement, 2, EPOCH_SHIFT);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        skipped = store_column_u64(statement, 0);
+    (void)sqlite3_reset(statement);
+    return newest - revision - skipped;
+}
+
 /* The last of the oldest that may all go, 0 for none. The newest event always stays: it tells how
  * far revisions have come. */
 static int last_to_go(struct store *store, uint64_t limit, uint64_t now_us, uint64_t *ret,
@@ -45,7 +60,8 @@ static int last_to_go(struct store *store, uint64_t limit, uint64_t now_us, uint
     store_bind_u64(statement, 1, limit);
     while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
         uint64_t revision = store_column_u64(statement, 0);
-        bool many = keep->events != 0 && bounds.newest - revision >= keep->events;
+        bool many = keep->events != 0 && bounds.newest - revision >= keep->events &&
+                    newer_than(store, revision, bounds.newest) >= keep->events;
         bool old = keep->us != 0 && store_column_u64(statement, 1) + keep->us < now_us;
 
         if (revision == bounds.newest || (!many && !old)) {

@@ -2,6 +2,7 @@
 /* test_store_history.c - what the store lets go of: old events, forgotten jobs, superseded
  * processes
  */
+#include "scheduler/store/store_internal.h"
 #include "tests/unit/store_fixture.h"
 
 static struct event_bounds bounds_of(const struct fixture *f)
@@ -52,6 +53,29 @@ static void test_events_are_bounded_by_number(void **state)
     last = 501;
     assert_int_equal(store_events(f->store, 0, 501, 100, count_event, &last, &error), 0);
     assert_int_equal(last, 511);
+}
+
+/* A restored history goes on with much higher revisions: what was before counts as before. */
+static void test_events_survive_a_restore(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+
+    for (uint64_t i = 0; i < 20; i++)
+        happen(f, start.wall_us);
+    assert_int_equal(store_begin_epoch(f->store, 5, start.wall_us, &error), 0);
+    store_keep(f->store, &(struct store_history){ .events = 10 });
+    happen(f, start.wall_us);
+    assert_int_equal(bounds_of(f).newest, (5 << EPOCH_SHIFT) + 1);
+    assert_int_equal(bounds_of(f).oldest, 12);
+    assert_int_equal(store_begin_epoch(f->store, 8, start.wall_us, &error), 0);
+    assert_int_equal(store_begin_epoch(f->store, 9, start.wall_us, &error), 0);
+    for (uint64_t i = 0; i < 5; i++)
+        happen(f, start.wall_us);
+    assert_int_equal(bounds_of(f).oldest, 17);
+    for (uint64_t i = 0; i < 5; i++)
+        happen(f, start.wall_us);
+    assert_int_equal(bounds_of(f).oldest, (9 << EPOCH_SHIFT) + 1);
 }
 
 static void test_events_are_bounded_by_age(void **state)
@@ -229,11 +253,9 @@ static void test_a_superseded_process_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_events_are_bounded_by_number),
-        T(test_events_are_bounded_by_age),
-        T(test_a_forgotten_job_goes_bit_by_bit),
-        T(test_the_tasks_of_an_ended_job_go),
-        T(test_tasks_that_were_kept_go_after_a_restart),
+        T(test_events_are_bounded_by_number), T(test_events_survive_a_restore),
+        T(test_events_are_bounded_by_age),    T(test_a_forgotten_job_goes_bit_by_bit),
+        T(test_the_tasks_of_an_ended_job_go), T(test_tasks_that_were_kept_go_after_a_restart),
         T(test_a_superseded_process_goes),
     };
 
