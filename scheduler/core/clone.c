@@ -86,17 +86,20 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     }
 }
 
-/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. */
-static void copy_places(struct cluster *copy, const struct job *job, struct job *to)
+/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. NULL: none
+ */
+static struct placed *copy_places(struct cluster *copy, const struct placed *places, size_t n)
 {
-    if (job->plan.places == NULL)
-        return;
-    to->plan.places = xcalloc(job->plan.n_places, sizeof *to->plan.places);
-    to->plan.n_places = job->plan.n_places;
-    for (size_t i = 0; i < job->plan.n_places; i++) {
-        to->plan.places[i] = job->plan.places[i];
-        to->plan.places[i].room = cluster_node(copy, job->plan.places[i].room->node->name)->room;
+    struct placed *to;
+
+    if (n == 0)
+        return NULL;
+    to = xcalloc(n, sizeof *to);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = places[i];
+        to[i].room = cluster_node(copy, places[i].room->node->name)->room;
     }
+    return to;
 }
 
 static void copy_job(struct cluster *copy, const struct job *job)
@@ -110,7 +113,10 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.stuck_since_us = job->plan.stuck_since_us;
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
-    copy_places(copy, job, to);
+    to->plan.places = copy_places(copy, job->plan.places, job->plan.n_places);
+    to->plan.n_places = job->plan.n_places;
+    to->plan.reserved = copy_places(copy, job->plan.reserved, job->plan.n_reserved);
+    to->plan.n_reserved = job->plan.n_reserved;
     deadline_set(&copy->planner->deadlines, &to->plan.backoff, DEADLINE_BACKOFF, to,
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB, to,

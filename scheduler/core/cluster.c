@@ -32,6 +32,7 @@ void job_free(struct job *job)
     free(job->counts);
     free(job->plan.why);
     free(job->plan.places);
+    free(job->plan.reserved);
     free(job->after);
     (void)job_spec_free(job->spec);
     free(job);

@@ -236,6 +236,8 @@ struct job_plan {
     bool held_back;                  /* it is there but for the load of what is being stopped */
     struct placed *places;           /* where: what it is promised again if it can be; owned */
     size_t n_places;
+    struct placed *reserved; /* of a started job: where what it lacks goes; owned */
+    size_t n_reserved;
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;

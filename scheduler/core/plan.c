@@ -48,6 +48,7 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
 void plan_forget_node(struct cluster *cluster, struct node *node)
 {
     struct planner *planner = cluster->planner;
+    struct job *job;
 
     /* no take may speak of a room that is gone: what is reserved is reserved afresh */
     capacity_roll_back(&planner->rooms, 0);
@@ -56,6 +57,8 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
         queue_forget_places(planner->queue.promised[i]);
     if (planner->queue.held != NULL)
         queue_forget_places(planner->queue.held);
+    DL_FOREACH2(planner->lacking, job, plan.lacking_next)
+    plan_reserve_forget(job);
     plan_hold_drop(planner);
     node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
     node_refresh(cluster, node);

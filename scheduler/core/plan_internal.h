@@ -118,7 +118,9 @@ struct plan {
     unsigned searches; /* left, of SEARCHES_MAX */
     bool check_hold;   /* who was started before it may be in the way of what nodes are kept for */
     bool searched;     /* single nodes were looked at for victims */
-    char load[64];     /* for reasons: "load 61.2% of 97.0%" */
+    struct placed *before; /* what the job that is repaired had reserved the last time; owned */
+    size_t n_before, at_before;
+    char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };
 
 /* --- placement.c: where an instance goes
@@ -174,6 +176,17 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now);
 /* plan_make_room - stops victims so that the demands fit later, and reserves that room; false:
  * nothing changed */
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n);
+
+/* --- plan_reserve.c: what lacks keeps its place from plan to plan
+ * ----------------------------------------------------------------------------------------- */
+/* around the repair of a job: between them its places of before are at hand, and new ones noted */
+void plan_reserve_begin(struct plan *plan, struct job *job);
+void plan_reserve_end(struct plan *plan);
+/* the next place that this role had, if it fits later; NULL: choose another */
+struct room *plan_reserved_before(struct plan *plan, uint32_t role, const struct want *want);
+/* takes the place off the index, and notes it; place: copied */
+void plan_reserve(struct plan *plan, struct job *job, const struct placed *place);
+void plan_reserve_forget(struct job *job);
 
 /* --- plan_move.c
  * -------------------------------------------------------------------------------------------- */

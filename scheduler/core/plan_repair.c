@@ -83,6 +83,8 @@ void job_set_lacking(struct planner *planner, struct job *job, bool lacking)
         DL_APPEND2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
     else
         DL_DELETE2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
+    if (!lacking)
+        plan_reserve_forget(job);
 }
 
 static bool lacks(const struct job *job)
@@ -163,37 +165,36 @@ void plan_examine(struct plan *plan, struct job *job)
 /* --- lacking jobs
  * -------------------------------------------------------------------------------------- */
 
+/* false: there is none */
+static bool keep_place(struct plan *plan, struct job *job, const struct demand *demand)
+{
+    struct placed place = { .room = plan_reserved_before(plan, demand->role, &demand->want),
+                            .role = demand->role,
+                            .need = demand->want.need };
+    struct near near = { 0 };
+
+    near_job(&near, job);
+    if (place.room == NULL)
+        place.room = place_one(&plan->planner->rooms, &demand->want, &near, false);
+    if (place.room != NULL)
+        plan_reserve(plan, job, &place);
+    return place.room != NULL;
+}
+
 /* What is in back-off or still waits for its slot gets its room reserved, without anybody's loss.
  */
-static void keep_place(struct plan *plan, const struct job *job, const struct want *want,
-                       uint32_t n)
+static void keep_places(struct plan *plan, struct job *job, const struct demand *demand, uint32_t n)
 {
-    for (; n > 0; n--) {
-        struct near near = { 0 };
-        struct room *room;
-
-        near_job(&near, job);
-        room = place_one(&plan->planner->rooms, want, &near, false);
-        if (room == NULL)
-            return;
-        capacity_take(&plan->planner->rooms, room, &want->need, false);
-    }
+    while (n > 0 && keep_place(plan, job, demand))
+        n--;
 }
 
 /* Nothing is moved for what fits already: it is reserved first. false: some of it fits nowhere */
 static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct demand *demand)
 {
-    for (uint32_t n = demand->count; n > 0; n--) {
-        struct near near = { 0 };
-        struct room *room;
-
-        near_job(&near, job);
-        room = place_one(&plan->planner->rooms, &demand->want, &near, false);
-        if (room != NULL)
-            capacity_take(&plan->planner->rooms, room, &demand->want.need, false);
-        else if (!plan_move(plan, job, &demand->want))
+    for (uint32_t n = demand->count; n > 0; n--)
+        if (!keep_place(plan, job, demand) && !plan_move(plan, job, &demand->want))
             return false;
-    }
     return true;
 }
 
@@ -206,12 +207,11 @@ static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
     demand.count = fill_role(plan, job, role, wanted);
     backing_off = count_backing_off(job, role, plan->now);
     if (backing_off > 0)
-        keep_place(plan, job, &demand.want,
-                   MIN_OF(backing_off, wanted - job_count(job, role, false)));
+        keep_places(plan, job, &demand, MIN_OF(backing_off, wanted - job_count(job, role, false)));
     if (demand.count == 0)
         return true;
     if (next_slot(job, role, plan->now) < 0) {
-        keep_place(plan, job, &demand.want, demand.count); /* its slots are still being stopped */
+        keep_places(plan, job, &demand, demand.count); /* its slots are still being stopped */
         return true;
     }
     job->waits_for_room = true;
@@ -248,12 +248,14 @@ static void repair(struct plan *plan, struct job *job)
     size_t n = roles_hardest_first(job, roles);
 
     job->waits_for_room = false;
+    plan_reserve_begin(plan, job);
     for (size_t i = 0; i < n; i++) {
         uint32_t wanted = job_role_floor(job, roles[i]);
 
         if (job_count(job, roles[i], false) < wanted)
             stuck = !repair_role(plan, job, roles[i], wanted) || stuck;
     }
+    plan_reserve_end(plan);
     plan_note_stuck(plan, job, stuck);
     if (waited != job->waits_for_room)
         job_touch(plan->cluster, job);

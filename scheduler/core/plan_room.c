@@ -136,6 +136,22 @@ static struct room *free_somewhere(struct plan *plan, struct victims *victims,
     return search.best;
 }
 
+/* Where a started job was kept a place before, else where it fits, else where somebody gives way.
+ */
+static struct room *find_one(struct plan *plan, const struct job *job, const struct demand *demand,
+                             const struct near *near, struct victims *victims)
+{
+    struct room *room = NULL;
+
+    if (job_is_started(job))
+        room = plan_reserved_before(plan, demand->role, &demand->want);
+    if (room == NULL)
+        room = place_one(&plan->planner->rooms, &demand->want, near, false);
+    if (room == NULL && plan->searches > 0)
+        room = free_somewhere(plan, victims, &demand->want);
+    return room;
+}
+
 static bool find_room(struct plan *plan, const struct job *job, const struct demand *demands,
                       size_t n, bool packed, struct victims *victims, struct placed *placed)
 {
@@ -156,10 +172,8 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
         near_add(&near, whole);
     for (size_t d = 0; d < n; d++)
         for (uint32_t i = 0; i < demands[d].count; i++) {
-            struct room *room = place_one(rooms, &demands[d].want, &near, false);
+            struct room *room = find_one(plan, job, &demands[d], &near, victims);
 
-            if (room == NULL && plan->searches > 0)
-                room = free_somewhere(plan, victims, &demands[d].want);
             if (room == NULL)
                 return false;
             capacity_take(rooms, room, &demands[d].want.need, false);
@@ -221,6 +235,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
     size_t size = gang_size(demands, n);
+    size_t at_before = plan->at_before;
     struct placed *placed;
     struct victims victims = { .policy = plan->cluster->config.policy };
     bool fits;
@@ -248,7 +263,10 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
         }
         stop(plan, &chosen, job, demands, n);
         for (size_t i = 0; i < size; i++) /* what was freed by stopping is a fact by now */
-            capacity_take(rooms, placed[i].room, &placed[i].need, false);
+            if (job_is_started(job))
+                plan_reserve(plan, job, &placed[i]);
+            else
+                capacity_take(rooms, placed[i].room, &placed[i].need, false);
         if (!job_is_started(job)) {
             queue_forget_places(job);
             job->plan.places = placed;
@@ -257,6 +275,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
         }
     } else {
         unmark_down_to(&victims, 0);
+        plan->at_before = at_before;
         plan->searches -= plan->searched ? 1 : 0;
     }
     free(victims.items);

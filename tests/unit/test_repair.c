@@ -130,6 +130,36 @@ static void test_smaller_one_moves_from_where_the_larger_one_fits(void **state)
     world_free(w);
 }
 
+/* "x" backs off: of what is free node-1 is the tighter place as long as "e" has both its trainers,
+ * node-0 when one of them gave way - and the gang finds room by that with "x" on node-1 alone. */
+static void test_what_backs_off_keeps_its_place_when_others_give_way(void **state)
+{
+    struct world *w = world_of(2, 2000);
+    struct job_spec *spec = world_spec("e", 1, 2, 1000, 0, 0);
+    struct job *elastic, *gang, *x;
+
+    (void)state;
+    w->agents[1].offer.cpu_millicores = 3500;
+    seconds(w, 1);
+    (void)role_select(&spec->roles[0], "disk", "hdd", NULL);
+    x = world_submit(w, world_spec("x", 1, 1, 600, 0, 0));
+    elastic = world_submit(w, spec);
+    seconds(w, 5);
+    assert_string_equal(node_of(x, "trainer", 0), "node-0");
+    assert_int_equal(elastic->counts[0].running, 2);
+    world_exit(w, world_live(x, "trainer", 0), 1, 0);
+    world_run(w, 1);
+    assert_string_equal(node_of(x, "trainer", 0), "nowhere");
+    gang = world_submit(w, world_spec("g", 1, 1, 2000, 1, 1900));
+    world_run(w, 20); /* no time passes, nor does the back-off */
+    assert_int_equal(elastic->next_incarnation, 3);
+    assert_int_equal(gang->state, JOB_RUNNING);
+    seconds(w, 5);
+    assert_string_equal(node_of(x, "trainer", 0), "node-1");
+    world_replan(w);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_repair_serves_first_who_has_the_fewest_nodes),
         cmocka_unit_test(test_larger_one_moves_from_the_only_node_with_the_labels),
         cmocka_unit_test(test_smaller_one_moves_from_where_the_larger_one_fits),
+        cmocka_unit_test(test_what_backs_off_keeps_its_place_when_others_give_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
