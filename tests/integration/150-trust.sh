@@ -174,10 +174,10 @@ begin n1 "node n1, 0 processes" agent n1
 edl submit --name hello -- true >/dev/null
 edl wait hello >/dev/null || fail "no job runs on a node that joined over TLS"
 end "$pid"
-begin n1 "node n1, 0 processes" agent n1 --join "$server" --token "$token" --ca-pin "$pin" --node n1
+begin n1 "node n1, " agent n1 --join "$server" --token "$token" --ca-pin "$pin" --node n1
 end "$pid"
 says "belongs to node n1" agent n1 --join https://10.77.0.2:1 --token "$token" --ca-pin "$pin"
-begin n1 "node n1, 0 processes" agent n1
+begin n1 "node n1, " agent n1
 n1=$pid
 
 # --- what a node's credential is good for ---

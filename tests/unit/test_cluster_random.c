@@ -21,6 +21,8 @@
 
 #define EVENTS 24000
 #define ACTIVE_MAX 12
+/* seeds of which some have a plan that does not settle at once; of all, one in sixty has */
+#define UNSETTLED_FIRST 1320
 #define UNSETTLED_SEEDS 100
 
 static void submit(struct world *w, int n_max)
@@ -85,14 +87,17 @@ static void calm(struct world *w)
     w->max_linger = 0;
 }
 
-/* What runs does its work and ends well. */
+/* What runs does its work and ends well; what stays until it is killed is killed. */
 static void end_well(struct world *w)
 {
-    struct job *job;
+    struct job *job, *next;
 
-    DL_FOREACH2(w->cluster->active, job, active_next)
+    DL_FOREACH_SAFE2(w->cluster->active, job, next, active_next)
     {
         uint32_t r = role_of(job, "trainer");
+
+        if (job->state == JOB_STOPPING && job->spec->keep_remains)
+            assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
 
         for (uint32_t i = 0; job->state == JOB_RUNNING && i < job->n_slots[r]; i++) {
             struct process *process = job->slots[r][i].live;
@@ -164,7 +169,7 @@ static void test_plan_that_does_not_settle_goes_on_in_the_next_turn(void **state
     unsigned n_unsettled = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= UNSETTLED_SEEDS; seed++) {
+    for (uint64_t seed = UNSETTLED_FIRST; seed < UNSETTLED_FIRST + UNSETTLED_SEEDS; seed++) {
         struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
 
         w->seed = seed * 7919;
