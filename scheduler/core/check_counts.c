@@ -298,10 +298,41 @@ static int check_figures(const struct cluster *cluster, struct edl_error *error)
     return 0;
 }
 
+static int check_groups(const struct cluster *cluster, struct edl_error *error)
+{
+    const struct planner *planner = cluster->planner;
+    struct resources held[POLICY_GROUPS_MAX] = { 0 };
+
+    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
+        const struct resources used = wanted_of_job(job);
+
+        if (job_state_is_final(job->state) &&
+            resources_equal(&job->plan.used, &(struct resources){ 0 }))
+            continue;
+        if (job->plan.group >= planner->n_groups)
+            return BROKEN("job %s is in group %u of %u", job->spec->name, job->plan.group,
+                          planner->n_groups);
+        if (planner->n_groups > 1 && !resources_equal(&used, &job->plan.used))
+            return BROKEN("job %s holds %lldm of its group's, kept are %lldm", job->spec->name,
+                          (long long)used.cpu_millicores, (long long)job->plan.used.cpu_millicores);
+        resources_add(&held[job->plan.group], &job->plan.used, 1);
+    }
+    for (uint32_t g = 0; g < planner->n_groups; g++)
+        if (held[g].cpu_millicores != planner->groups[g].cpu_millicores ||
+            held[g].gpus != planner->groups[g].gpus)
+            return BROKEN("group \"%s\" holds %lldm, kept are %lldm", planner->groups[g].name,
+                          (long long)held[g].cpu_millicores,
+                          (long long)planner->groups[g].cpu_millicores);
+    return 0;
+}
+
 int check_planner(const struct cluster *cluster, struct edl_error *error)
 {
     const struct planner *planner = cluster->planner;
     int r = check_totals(cluster, error);
+
+    if (r == 0)
+        r = check_groups(cluster, error);
 
     if (r == 0)
         r = check_figures(cluster, error);

@@ -143,10 +143,10 @@ static void copy_promises(struct cluster *copy, const struct cluster *cluster)
         struct job *job = cluster_job(copy, from->promised[i]->id);
 
         job->plan.promised = true;
+        group_count(copy, job);
         to->promised[to->n_promised++] = job;
     }
-    to->deep_priority = from->deep_priority;
-    to->deep_id = from->deep_id;
+    to->deep = from->deep;
     if (from->held != NULL)
         to->held = cluster_job(copy, from->held->id);
     to->hold_check = from->hold_check;

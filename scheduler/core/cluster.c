@@ -14,7 +14,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     cluster->next_job_id = 1;
     cluster->offers_version = 1;
     figures_init(&cluster->figures);
-    cluster->planner = planner_new(config->policy);
+    cluster->planner = planner_new(config->policy, config->groups);
     return cluster;
 }
 

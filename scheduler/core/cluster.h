@@ -18,6 +18,7 @@
 
 #include "scheduler/core/deadline.h"
 #include "scheduler/core/figures.h"
+#include "scheduler/core/groups.h"
 #include "scheduler/core/policy.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
@@ -225,8 +226,10 @@ struct job_plan {
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     bool known_to_policy;
     enum queue_verdict verdict;
-    uint32_t marked;                     /* victims of a search */
-    struct resources lack;               /* its part of what is requested and not granted */
+    uint32_t marked;       /* victims of a search */
+    struct resources lack; /* its part of what is requested and not granted */
+    uint32_t group;        /* its user's, in the table of groups */
+    struct resources used; /* its part of what the group holds; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     bool promised;                   /* room is being made for its gang */
@@ -327,6 +330,7 @@ struct cluster_config {
     /* Jobs that are over are forgotten: when there are more, when they ended longer ago (wall
      * clock); 0: never. */
     uint64_t keep_ended_jobs, keep_ended_us;
+    const struct group_table *groups; /* borrowed; NULL: none */
 };
 
 struct cluster {
@@ -472,6 +476,11 @@ int cluster_model_saved(struct cluster *cluster, struct process *holder, struct 
                         struct edl_error *error);
 int cluster_set_metrics(struct cluster *cluster, struct process *holder, const char *json,
                         struct instant now, struct edl_error *error);
+
+/* cluster_set_groups - other groups, members or shares; table is borrowed until the next call,
+ * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps
+ * the groups tells them again after a restart. Linear in the jobs that are not over. */
+void cluster_set_groups(struct cluster *cluster, const struct group_table *table);
 
 /* cluster_tick - what time alone brings: leases that ended, back-offs that are over, task deadlines
  */

@@ -242,7 +242,7 @@ int64_t node_ports_of(const struct node *node, const struct process *process);
 
 /* --- planning as other files see it: plan_internal.h has the rest
  * ---------------------------------------------------------------------- */
-struct planner *planner_new(const struct policy *policy);
+struct planner *planner_new(const struct policy *policy, const struct group_table *groups);
 struct planner *planner_free(struct planner *planner, const struct policy *policy);
 /* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
  * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
@@ -260,6 +260,8 @@ void plan_forget_node(struct cluster *cluster, struct node *node);
 void job_tasks_changed(struct cluster *cluster, struct job *job);
 /* carries out what is due but leases */
 void deadlines_fire(struct cluster *cluster, struct instant now);
+/* group_count - its part of what its group holds, afresh. O(roles) */
+void group_count(struct cluster *cluster, struct job *job);
 /* job_decided - why its size changes next; said with the change */
 void job_decided(struct job *job, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

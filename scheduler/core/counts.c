@@ -172,6 +172,7 @@ static void update_yield(struct cluster *cluster, struct job *job)
 void job_touch(struct cluster *cluster, struct job *job)
 {
     update_yield(cluster, job);
+    group_count(cluster, job);
     if (job->plan.touched)
         return;
     job->plan.touched = true;
@@ -241,6 +242,8 @@ static void count_totals(struct planner *planner, struct node *node)
         stopping = node->stopping;
         resources_add(&requested, &stopping, -1);
     }
+    planner->groups_changed =
+        planner->groups_changed || !resources_equal(&total, &node->counted_total);
     resources_add(&planner->total, &node->counted_total, -1);
     resources_add(&planner->total, &total, 1);
     resources_add(&planner->requested, &node->counted_requested, -1);

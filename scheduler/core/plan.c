@@ -23,7 +23,7 @@
  * that could give way for who waits. */
 #define PASSES_MAX 4
 
-struct planner *planner_new(const struct policy *policy)
+struct planner *planner_new(const struct policy *policy, const struct group_table *groups)
 {
     struct planner *planner = xcalloc(1, sizeof *planner);
 
@@ -32,6 +32,7 @@ struct planner *planner_new(const struct policy *policy)
     deadlines_init(&planner->deadlines);
     queue_init(&planner->queue);
     planner->policy = policy->new ();
+    groups_init(planner, groups);
     return planner;
 }
 
@@ -123,6 +124,14 @@ static bool finish(struct plan *plan)
     return n > 0;
 }
 
+/* Who goes first and who may be asked to give depends on what the groups hold. */
+static void note_groups(struct planner *planner)
+{
+    if (planner->groups_changed && planner->n_groups > 1)
+        queue_might_move(planner);
+    planner->groups_changed = false;
+}
+
 static void pass(struct cluster *cluster, struct instant now)
 {
     struct plan plan = {
@@ -136,12 +145,14 @@ static void pass(struct cluster *cluster, struct instant now)
     examine(&plan);
     plan_relieve(&plan);
     plan_queue_release(&plan);
+    note_groups(plan.planner);
     plan_queue(&plan);
     tell_policy(&plan);
     plan_ask_policy(&plan);
     changed = finish(&plan);
     plan_drain_tell(&plan);
     plan_queue_release(&plan);
+    note_groups(plan.planner);
     /* what was decided since may make room for who waits, and stand in for what leaves its node */
     if ((plan.planner->queue.wanted && plan_queue_waits(plan.planner)) ||
         (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))

@@ -54,6 +54,21 @@ static struct resources lack_of(const struct job *job)
     return lack;
 }
 
+struct resources wanted_of_job(const struct job *job)
+{
+    struct resources wanted = { 0 };
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&job->spec->roles[r]);
+
+        if (job->plan.promised)
+            resources_add(&wanted, &need, job->spec->roles[r].min);
+        else if (job_is_started(job))
+            resources_add(&wanted, &need, held_of_role(job, r));
+    }
+    return wanted;
+}
+
 /* Slots that could be filled: one that is still being stopped is not. So a growth that the policy
  * wants fails for want of a node only, which says something about other jobs as well. */
 static uint32_t most_of(const struct job *job, uint32_t role)
@@ -115,7 +130,8 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
                                   .cpu_millicores = spec->cpu_millicores,
                                   .memory_bytes = spec->memory_bytes,
                                   .gpus = spec->gpus,
-                                  .where = where_of(spec) };
+                                  .where = where_of(spec),
+                                  .group = job->plan.group };
     if (!job->plan.promised)
         entry_of_started(job, role, entry);
     return true;
@@ -140,7 +156,7 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
 
 static void decided_by_policy(const struct plan *plan, struct job *job, const char *code)
 {
-    char why[80];
+    char why[120];
 
     plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
     job_decided(job, code, "%s, %s", why, plan->load);
@@ -217,6 +233,8 @@ void plan_ask_policy(struct plan *plan)
         .memory_stopping_bytes = planner->stopping.memory_bytes,
         .gpu_stopping = planner->stopping.gpus,
         .max_load_permille = max_load_permille,
+        .groups = planner->n_groups > 1 ? planner->groups : NULL,
+        .n_groups = planner->n_groups,
     };
 
     (void)snprintf(plan->load, sizeof plan->load, "load %.1f%% of at most %.1f%%",

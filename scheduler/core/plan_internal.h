@@ -58,6 +58,7 @@ struct queue_class {
     struct least least;
     struct least least_below; /* of the subtree, of each kind */
     uint64_t digest;
+    uint32_t group;
     int32_t priority;
     struct job *jobs; /* all of them, first come first */
     uint32_t n_jobs;
@@ -65,26 +66,37 @@ struct queue_class {
     uint64_t next_id;      /* its id: the key, with the priority */
     uint64_t fits_version; /* of the offers that fits_ever was found out with */
     enum queue_fit fits_ever;
-    bool never;      /* in queue->never */
-    bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
-    bool fresh;      /* in queue->fresh */
+    uint64_t failed_in; /* the last round in which it was tried in vain */
+    bool never;         /* in queue->never */
+    bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
+    bool fresh;         /* in queue->fresh */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
     UT_hash_handle hh; /* k: digest */
 };
 
+/* A place in the order of the classes. */
+struct queue_key {
+    uint32_t rank; /* 0: its group has less than is guaranteed to it, 1: it does not */
+    int32_t priority;
+    uint64_t id;
+};
+
 struct queue {
-    struct queue_class *classes;        /* uthash by digest; owned */
-    struct tree order;                  /* by priority, then who came first */
+    struct queue_class *classes; /* uthash by digest; owned */
+    /* of each group, by priority, then who came first */
+    struct tree order[POLICY_GROUPS_MAX];
+    uint32_t n_open;                    /* classes in them */
+    uint64_t round;                     /* how often it was gone through */
     struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
     struct queue_class *fresh;          /* list: new since the last plan */
     struct job *promised[PROMISES_MAX]; /* borrowed */
     size_t n_promised;
-    int32_t
-        deep_priority; /* and deep_id: the last class behind the depth that was tried, when not */
-    uint64_t deep_id;  /* all were: the next time goes on there; 0: from the depth on */
-    struct job *held;  /* the first that waits for ends; its places are kept for it, once there are
-                        * some; borrowed; NULL: none */
+    /* the last class behind the depth that was tried, when not all were: the next time goes on
+     * there; id 0: from the depth on */
+    struct queue_key deep;
+    struct job *held; /* the first that waits for ends; its places are kept for it, once there are
+                       * some; borrowed; NULL: none */
     struct placed *kept; /* owned: what the index holds, until it has to hold other places */
     size_t n_kept;
     bool hold_check; /* something started since it was looked at whether these can work */
@@ -106,7 +118,10 @@ struct planner {
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
     struct queue queue;
-    uint64_t n_assigned; /* processes, ever */
+    struct policy_group groups[POLICY_GROUPS_MAX]; /* what each holds, when there are any */
+    uint32_t n_groups;                             /* with the one without a name: 1 or more */
+    bool groups_changed;                           /* what they hold, since the queue was wanted */
+    uint64_t n_assigned;                           /* processes, ever */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };
 
@@ -161,7 +176,7 @@ bool is_saver(const struct process *process);
 /* of two processes of one role: a goes first */
 bool victim_before(const struct process *a, const struct process *b);
 /* of two processes of any jobs: a goes first */
-bool gives_before(const struct policy *policy, const struct process *a, const struct process *b);
+bool gives_before(const struct plan *plan, const struct process *a, const struct process *b);
 /* it may be shrunk away, and it holds something of what is short */
 bool is_victim(const struct process *process, const struct resources *have,
                const struct resources *need);
@@ -282,16 +297,37 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class, bool ne
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
 void queue_forget_fresh(struct queue *queue, struct queue_class *class);
-/* queue_fitting_after - the first class behind priority and id of which a gang may fit: most is the
- * most that is free on one node, all the sum. NULL: there is none. O(log n) when one resource
+/* queue_key - where a class is, as its group stands now */
+struct queue_key queue_key(const struct planner *planner, const struct queue_class *class);
+int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
+/* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
+struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
+/* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that
+ * is free on one node, all the sum. NULL: there is none. O(groups x log n) when one resource
  * decides */
-struct queue_class *queue_fitting_after(const struct queue *queue, int32_t priority, uint64_t id,
+struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
                                         const struct resources *most, const struct resources *all);
 void queue_init(struct queue *queue);
 void queue_done(struct queue *queue);
+
+/* --- groups.c: what each group holds
+ * ------------------------------------------------------------------------------------------- */
+/* the planner's groups, which hold nothing yet */
+void groups_init(struct planner *planner, const struct group_table *table);
+/* it may be shrunk away and its group keeps what is guaranteed to it */
+bool group_may_lend(const struct planner *planner, const struct process *process);
+/* its group gives the process away (1), in a search for victims, or has it again (-1) */
+void group_give(struct planner *planner, const struct process *process, int sign);
+/* as policy_group_level */
+int64_t group_level(const struct planner *planner, uint32_t group);
+bool group_is_below(const struct planner *planner, uint32_t group);
+/* what it holds of the cluster */
+double group_percent(const struct planner *planner, uint32_t group);
 
 /* --- plan_grow.c: the policy
  * ------------------------------------------------------------------------------------------- */
 /* tells it of a job that changed */
 void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job);
 void plan_ask_policy(struct plan *plan);
+/* what a started job holds and is to have, or the gang that room is made for; else nothing */
+struct resources wanted_of_job(const struct job *job);

@@ -328,7 +328,7 @@ static bool relieve(struct plan *plan, struct node *node)
     DL_FOREACH2(node->processes, process, node_next)
     {
         if (is_victim(process, &later, &nothing) &&
-            (best == NULL || gives_before(plan->cluster->config.policy, process, best)))
+            (best == NULL || gives_before(plan, process, best)))
             best = process;
     }
     if (best == NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_queue.c - starts waiting gangs, in order of priority and submission
+/* plan_queue.c - starts waiting gangs, in order of priority and submission; those of groups that
+ * have less than is guaranteed to them first
  *
  * A gang that does not fit now but will when what is stopping is gone, or when elastic jobs give
  * way down to their minima, is promised that room: it stays reserved, so later gangs and growth see
@@ -104,8 +105,10 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
     if (fits && queue->n_promised < PROMISES_MAX && (queue->held == NULL || queue->held == job)) {
         queue->held = job;
         if (job->plan.verdict == VERDICT_HELD && job->plan.places != NULL &&
-            plan_hold_works(plan->planner, job, plan->check_hold))
+            plan_hold_works(plan->planner, job, plan->check_hold)) {
+            queue_tell(plan->cluster, job, VERDICT_HELD);
             return; /* where is chosen once */
+        }
     } else if (fits && plan_hold_keeps_out(plan, job, demands, n)) {
         verdict = VERDICT_YIELDS;
     }
@@ -199,35 +202,47 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
 
 /* Those behind the depth: whatever blocks all before them, they start when they fit. Kept as
  * numbers: a class is gone when its last job starts. */
-static void go_deep(struct plan *plan, int32_t priority, uint64_t id)
+static void go_deep(struct plan *plan, const struct queue_key *depth)
 {
     struct queue *queue = &plan->planner->queue;
     const struct capacity *rooms = &plan->planner->rooms;
-    struct queue_class from = { .priority = priority, .next_id = id };
-    struct queue_class last = { .priority = queue->deep_priority, .next_id = queue->deep_id };
-    bool goes_on = last.next_id != 0 && queue->order.compare(&last.tree, &from.tree) > 0;
+    struct queue_key from = *depth;
+    bool goes_on = queue->deep.id != 0 && queue_key_compare(&queue->deep, &from) > 0;
     unsigned failed = 0;
 
     if (goes_on)
-        from = last;
-    queue->deep_id = 0;
+        from = queue->deep;
+    queue->deep.id = 0;
     while (failed < QUEUE_DEPTH) {
         const struct resources most = capacity_bound(rooms);
-        struct queue_class *class =
-            queue_fitting_after(queue, from.priority, from.next_id, &most, &rooms->free);
+        struct queue_class *class = queue_fitting_after(plan->planner, &from, &most, &rooms->free);
 
         if (class == NULL && !goes_on)
             return;
         if (class == NULL) { /* once round */
             goes_on = false;
-            from = (struct queue_class){ .priority = priority, .next_id = id };
+            from = *depth;
             continue;
         }
-        from = (struct queue_class){ .priority = class->priority, .next_id = class->next_id };
+        from = queue_key(plan->planner, class);
         failed += try_deep(plan, class) == FAILED;
     }
-    queue->deep_priority = from.priority;
-    queue->deep_id = from.next_id;
+    queue->deep = from;
+}
+
+/* A group that comes to what is guaranteed to it on the way goes on among the others: what failed
+ * while it went first does not fit there either. */
+static enum outcome try_in_turn(struct plan *plan, struct queue_class *class)
+{
+    uint64_t round = plan->planner->queue.round;
+    enum outcome outcome;
+
+    if (class->failed_in == round)
+        return STARTED;
+    outcome = try_next(plan, class);
+    if (outcome == FAILED)
+        class->failed_in = round;
+    return outcome;
 }
 
 static void go_through(struct plan *plan)
@@ -236,28 +251,27 @@ static void go_through(struct plan *plan)
     uint64_t n_assigned = plan->planner->n_assigned;
     struct job *promised[PROMISES_MAX];
     size_t n_promised = queue->n_promised;
-    struct queue_class key = { 0 };
+    struct queue_class *class;
+    struct queue_key key;
     struct job *held = queue->held;
-    struct tree_node *at;
     unsigned failed = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
     queue->wanted = false;
+    queue->round++;
     plan->check_hold = queue->hold_check;
     capacity_roll_back(&plan->planner->rooms, 0);
     queue_reset(plan->cluster);
     plan_repair(plan);
     plan_drain_to_places(plan);
-    at = tree_first(&queue->order);
-    while (at != NULL && failed < QUEUE_DEPTH) {
-        struct queue_class *class = (struct queue_class *)at;
-
-        key = (struct queue_class){ .priority = class->priority, .next_id = class->next_id };
-        failed += try_next(plan, class) == FAILED;
-        at = tree_after(&queue->order, &key.tree);
+    class = queue_after(plan->planner, NULL);
+    while (class != NULL && failed < QUEUE_DEPTH) {
+        key = queue_key(plan->planner, class);
+        failed += try_in_turn(plan, class) == FAILED;
+        class = queue_after(plan->planner, &key);
     }
-    if (at != NULL)
-        go_deep(plan, key.priority, key.next_id);
+    if (class != NULL)
+        go_deep(plan, &key);
     plan_hold_off(plan);
     tell_fresh(plan->cluster);
     tell_broken(plan, promised, n_promised);
@@ -276,9 +290,14 @@ static bool is_after(const struct job *job, const struct queue_class *class)
            (job->spec->priority == class->priority && job->id > class->next_id);
 }
 
-/* Somebody behind it has a promise, or nodes are kept for somebody behind it. */
-static bool goes_before(const struct queue_class *class, const struct queue *queue)
+/* Somebody behind it has a promise, or nodes are kept for somebody behind it. With groups, what is
+ * promised decides which of them go first. */
+static bool goes_before(const struct planner *planner, const struct queue_class *class)
 {
+    const struct queue *queue = &planner->queue;
+
+    if (planner->n_groups > 1)
+        return queue->n_promised > 0 || queue->held != NULL;
     for (size_t i = 0; i < queue->n_promised; i++)
         if (is_after(queue->promised[i], class))
             return true;
@@ -290,9 +309,10 @@ static void try_alone(struct plan *plan, struct queue_class *class)
 {
     struct queue *queue = &plan->planner->queue;
     uint64_t n_assigned = plan->planner->n_assigned;
+    size_t n_promised = queue->n_promised;
     bool last;
 
-    if (queue->order.n > QUEUE_DEPTH) {
+    if (queue->n_open > QUEUE_DEPTH) {
         bool started = try_deep(plan, class) == STARTED;
 
         plan_hold_off(plan);
@@ -306,10 +326,11 @@ static void try_alone(struct plan *plan, struct queue_class *class)
         last = class->n_jobs == 1;
     } while (try_next(plan, class) != FAILED && !last && class->next != NULL);
     plan_hold_off(plan);
-    if (n_assigned == plan->planner->n_assigned)
-        return;
-    queue->hold_check = true;
-    queue_might_move(plan->planner); /* the greedy search may go another way for others */
+    queue->hold_check = queue->hold_check || n_assigned != plan->planner->n_assigned;
+    /* the greedy search may go another way for others, and its group may not go first any more */
+    if (n_assigned != plan->planner->n_assigned ||
+        (plan->planner->n_groups > 1 && n_promised != queue->n_promised))
+        queue_might_move(plan->planner);
 }
 
 void plan_queue_release(struct plan *plan)
@@ -333,7 +354,7 @@ void plan_queue(struct plan *plan)
     /* several at once, or one that goes before who has a promise or nodes: that is a matter of
      * order */
     if (queue->fresh != NULL &&
-        (queue->fresh->fresh_next != NULL || goes_before(queue->fresh, queue)))
+        (queue->fresh->fresh_next != NULL || goes_before(plan->planner, queue->fresh)))
         queue->wanted = true;
     if (queue->wanted)
         go_through(plan);
@@ -343,6 +364,5 @@ void plan_queue(struct plan *plan)
 
 bool plan_queue_waits(const struct planner *planner)
 {
-    return planner->queue.order.root != NULL || planner->queue.n_promised > 0 ||
-           planner->lacking != NULL;
+    return planner->queue.n_open > 0 || planner->queue.n_promised > 0 || planner->lacking != NULL;
 }

@@ -330,6 +330,32 @@ static void say_yields(const struct cluster *cluster, const struct job *job, cha
                    list_say(&nodes, names, sizeof names), held->spec->name, need);
 }
 
+/* The most that others could give is what they hold beyond their guarantees, and it was not enough.
+ */
+static bool has_its_share(const struct cluster *cluster, const struct job *job,
+                          enum queue_verdict verdict)
+{
+    if (verdict != VERDICT_WAITS && verdict != VERDICT_HELD && verdict != VERDICT_YIELDS)
+        return false;
+    return cluster->planner->n_groups > 1 && !group_is_below(cluster->planner, job->plan.group);
+}
+
+/* How much of the buffer it took. */
+static size_t say_share(const struct planner *planner, const struct job *job, char *buffer,
+                        size_t size)
+{
+    const struct policy_group *group = &planner->groups[job->plan.group];
+    char who[GROUP_NAME_MAX + 40] = "users of no group hold";
+    int used;
+
+    if (job->plan.group != 0)
+        (void)snprintf(who, sizeof who, "group %s holds", group->name);
+    used = snprintf(buffer, size, "%s %.1f%% of the cluster, %.1f%% are guaranteed to %s; ", who,
+                    group_percent(planner, job->plan.group), group->guaranteed_permille / 10.0,
+                    job->plan.group != 0 ? "it" : "them");
+    return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
+}
+
 static const char *const codes[] = {
     [VERDICT_NONE] = "queued",
     [VERDICT_BEHIND] = "queued",
@@ -374,6 +400,12 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     char need[80];
 
     resources_describe(&total, need, sizeof need);
+    if (has_its_share(cluster, job, verdict)) {
+        size_t used = say_share(cluster->planner, job, buffer, size);
+
+        buffer += used;
+        size -= used;
+    }
     switch (verdict) {
     case VERDICT_NONE:
         (void)snprintf(buffer, size, "waits for its turn to be placed");
@@ -430,12 +462,14 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
 {
     char text[sizeof job->reason];
+    const char *code = has_its_share(cluster, job, verdict) ? "group-share" : codes[verdict];
 
-    if (job->plan.verdict == verdict)
+    if (job->plan.verdict == verdict &&
+        (cluster->planner->n_groups <= 1 || streq(job->reason_code, code)))
         return;
     job->plan.verdict = verdict;
     say(cluster, job, verdict, text, sizeof text);
-    job_set_reason(cluster, job, codes[verdict], "%s", text);
+    job_set_reason(cluster, job, code, "%s", text);
 }
 
 /* cluster_explain - see cluster.h; O(log n), and a walk past those before it in its class */

@@ -20,10 +20,21 @@
 #define LOOKED_AT_MAX 256
 
 struct victims {
-    const struct policy *policy;
+    const struct plan *plan;
+    uint32_t group; /* of who is in need */
+    bool of_anyone; /* else of its own group, and of those that hold more than is guaranteed to them
+                     */
     struct process **items; /* owned */
     size_t n, cap;
 };
+
+static bool may_take(const struct victims *victims, const struct process *process)
+{
+    const struct planner *planner = victims->plan->planner;
+
+    return victims->of_anyone || planner->n_groups <= 1 ||
+           process->job->plan.group == victims->group || group_may_lend(planner, process);
+}
 
 static void mark(struct victims *victims, struct process *process)
 {
@@ -34,6 +45,7 @@ static void mark(struct victims *victims, struct process *process)
     victims->items[victims->n++] = process;
     process->marked = true;
     process->job->plan.marked++;
+    group_give(victims->plan->planner, process, 1);
 }
 
 static void unmark_down_to(struct victims *victims, size_t n)
@@ -43,6 +55,7 @@ static void unmark_down_to(struct victims *victims, size_t n)
 
         process->marked = false;
         process->job->plan.marked--;
+        group_give(victims->plan->planner, process, -1);
     }
 }
 
@@ -60,8 +73,8 @@ static bool free_on(struct victims *victims, const struct room *room, const stru
 
         DL_FOREACH2(room->node->processes, process, node_next)
         {
-            if (is_victim(process, &have, need) &&
-                (best == NULL || gives_before(victims->policy, process, best)))
+            if (is_victim(process, &have, need) && may_take(victims, process) &&
+                (best == NULL || gives_before(victims->plan, process, best)))
                 best = process;
         }
         if (best == NULL || victims->n - before >= limit) {
@@ -190,12 +203,18 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
                  const struct demand *demands, size_t n)
 {
     struct resources total = gang_total(demands, n);
+    const struct policy_group *group = &plan->planner->groups[job->plan.group];
     char need[80];
     char text[240];
+    char whom[100] = "";
 
+    if (group_is_below(plan->planner, job->plan.group))
+        (void)snprintf(whom, sizeof whom, " (group %s has %.1f%% of %.1f%%)", group->name,
+                       group_percent(plan->planner, job->plan.group),
+                       group->guaranteed_permille / 10.0);
     resources_describe(&total, need, sizeof need);
-    (void)snprintf(text, sizeof text, "shrunk to make room for job %s: its %s of %zu needs %s",
-                   job->spec->name, job_is_started(job) ? "replacement" : "gang",
+    (void)snprintf(text, sizeof text, "shrunk to make room for job %s%s: its %s of %zu needs %s",
+                   job->spec->name, whom, job_is_started(job) ? "replacement" : "gang",
                    gang_size(demands, n), need);
     for (size_t i = 0; i < victims->n; i++) {
         struct process *process = victims->items[i];
@@ -230,37 +249,56 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
     return fits;
 }
 
-bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
+static bool search(struct plan *plan, const struct job *job, const struct demand *demands, size_t n,
+                   struct victims *victims, struct placed *placed)
 {
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
+    bool fits = find_room(plan, job, demands, n, false, victims, placed);
+
+    capacity_roll_back(rooms, mark);
+    if (!fits && n > 1) { /* as place_gang: packed tightly */
+        struct demand packed[JOB_ROLES_MAX];
+
+        unmark_down_to(victims, 0);
+        demands_hardest_first(demands, n, packed);
+        fits = find_room(plan, job, packed, n, true, victims, placed);
+        capacity_roll_back(rooms, mark);
+    }
+    return fits;
+}
+
+/* A job's minimum, once it started, and what is guaranteed to its group are worth anybody's
+ * surplus. */
+static bool goes_before_all(const struct plan *plan, const struct job *job)
+{
+    return plan->planner->n_groups > 1 &&
+           (job_is_started(job) || group_is_below(plan->planner, job->plan.group));
+}
+
+bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
+{
+    struct capacity *rooms = &plan->planner->rooms;
     size_t size = gang_size(demands, n);
     size_t at_before = plan->at_before;
     struct placed *placed;
-    struct victims victims = { .policy = plan->cluster->config.policy };
+    struct victims victims = { .plan = plan, .group = job->plan.group };
     bool fits;
 
     if (plan_keep_places(plan, job, false))
         return true;
     placed = xcalloc(size, sizeof *placed);
     plan->searched = false;
-    fits = find_room(plan, job, demands, n, false, &victims, placed);
-    capacity_roll_back(rooms, mark);
-    if (!fits && n > 1) { /* as place_gang: packed tightly */
-        struct demand packed[JOB_ROLES_MAX];
-
+    fits = search(plan, job, demands, n, &victims, placed);
+    if (!fits && goes_before_all(plan, job)) {
         unmark_down_to(&victims, 0);
-        demands_hardest_first(demands, n, packed);
-        fits = find_room(plan, job, packed, n, true, &victims, placed);
-        capacity_roll_back(rooms, mark);
+        victims.of_anyone = true;
+        fits = search(plan, job, demands, n, &victims, placed);
     }
     if (fits) {
         struct victims chosen = victims;
 
-        for (size_t i = 0; i < victims.n; i++) {
-            victims.items[i]->marked = false;
-            victims.items[i]->job->plan.marked--;
-        }
+        unmark_down_to(&victims, 0); /* the items stay where they are */
         stop(plan, &chosen, job, demands, n);
         for (size_t i = 0; i < size; i++) /* what was freed by stopping is a fact by now */
             if (job_is_started(job))

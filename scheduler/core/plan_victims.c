@@ -68,8 +68,9 @@ static struct policy_job giver(const struct process *process)
                                 .gpus = spec->gpus };
 }
 
-/* Within a job: who loses the least. Across jobs: whom the policy lets give. */
-bool gives_before(const struct policy *policy, const struct process *a, const struct process *b)
+/* Within a job: who loses the least. Across groups: who has most beyond its guarantee. Across the
+ * jobs of one: whom the policy lets give. */
+bool gives_before(const struct plan *plan, const struct process *a, const struct process *b)
 {
     struct policy_job a_job;
     struct policy_job b_job;
@@ -77,9 +78,15 @@ bool gives_before(const struct policy *policy, const struct process *a, const st
 
     if (a->job == b->job)
         return victim_before(a, b);
+    if (a->job->plan.group != b->job->plan.group) {
+        int64_t a_level = group_level(plan->planner, a->job->plan.group);
+        int64_t b_level = group_level(plan->planner, b->job->plan.group);
+
+        FIRST_IF(a_level > b_level, b_level > a_level);
+    }
     a_job = giver(a);
     b_job = giver(b);
-    order = policy->compare_givers(&a_job, &b_job);
+    order = plan->cluster->config.policy->compare_givers(&a_job, &b_job);
     return order != 0 ? order < 0 : a->job->id > b->job->id;
 }
 

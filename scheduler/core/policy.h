@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define POLICY_GROUPS_MAX 65
+
 struct policy_job {
     uint64_t id; /* ties are broken by it, lower first */
     int32_t priority;
@@ -24,6 +26,17 @@ struct policy_job {
     uint64_t cpu_millicores, memory_bytes; /* request of one instance */
     uint32_t gpus;                         /* limit of one instance */
     uint64_t where; /* digest of what else decides which nodes it fits, 0: nothing */
+    uint32_t group; /* in policy_totals.groups; 0 when there are none */
+};
+
+/* A group of users and what its jobs hold, lack and are promised. Between groups the order is that
+ * of policy_group_level, whatever the policy: the lowest grows first, the highest gives first.
+ * Within one the policy decides. */
+struct policy_group {
+    const char *name; /* borrowed; "": those who are in none */
+    uint32_t guaranteed_permille;
+    uint32_t weight;
+    int64_t cpu_millicores, gpus;
 };
 
 /* requested: granted + foreign load + what started jobs lack + the gangs that room is made for */
@@ -34,6 +47,8 @@ struct policy_totals {
     /* held by what is being stopped: free soon, and not in requested any more */
     int64_t cpu_stopping_millicores, memory_stopping_bytes, gpu_stopping;
     uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total; cores only */
+    const struct policy_group *groups; /* borrowed; NULL when there are none */
+    uint32_t n_groups;                 /* at most POLICY_GROUPS_MAX */
 };
 
 struct policy_ops {
@@ -68,6 +83,14 @@ struct policy {
 };
 
 extern const struct policy policy_fulfilment;
+
+/* policy_group_part - what a group holds of the cluster, in billionths */
+int64_t policy_group_part(const struct policy_group *group, int64_t cpu_total_millicores,
+                          int64_t gpu_total);
+/* policy_group_level - below 0: it has less than is guaranteed to it, by so many billionths of the
+ * cluster; else what it has beyond that, divided by its weight */
+int64_t policy_group_level(const struct policy_group *group, int64_t cpu_total_millicores,
+                           int64_t gpu_total);
 
 /* policy_find - by name, or NULL */
 const struct policy *policy_find(const char *name);

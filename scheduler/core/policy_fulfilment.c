@@ -33,7 +33,10 @@
 #include "scheduler/core/policy_fulfilment_index.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <utlist.h>
+
+#include "shared/macro.h"
 
 /* A transfer costs a stop and a start: less than this part of a span is not worth it. */
 #define WORTH_PPM 50000
@@ -111,6 +114,8 @@ struct refusals {
 
 struct decision {
     struct policy_state *state;
+    struct policy_group groups[POLICY_GROUPS_MAX]; /* with what is planned */
+    uint32_t n_groups;
     struct policy_totals totals; /* with what is planned; stopping: less what it is kept for */
     struct policy_totals held;   /* with what was moved; requested: what is being stopped as well */
     struct refusals no_room;     /* no node has room for it */
@@ -179,6 +184,23 @@ static void plan_change(struct decision *d, struct entry *entry, int change)
     entry->plan.parallelism = (uint32_t)((int64_t)entry->plan.parallelism + change);
     index_file_in(d->state, entry);
     account(&d->totals, &entry->job, change);
+    d->groups[entry->job.group].cpu_millicores += change * (int64_t)entry->job.cpu_millicores;
+    d->groups[entry->job.group].gpus += change * (int64_t)entry->job.gpus;
+}
+
+/* Its group's place among the groups once it has so many instances more. */
+static int64_t level_with(const struct decision *d, const struct request *request, int change)
+{
+    struct policy_group group = d->groups[request->group];
+
+    group.cpu_millicores += change * (int64_t)request->cpu_millicores;
+    group.gpus += change * (int64_t)request->gpus;
+    return policy_group_level(&group, d->totals.cpu_total_millicores, d->totals.gpu_total);
+}
+
+static int64_t level_of(const struct decision *d, uint32_t group)
+{
+    return level_with(d, &(struct request){ .group = group }, 0);
 }
 
 /* What is being stopped will be enough for one of these. */
@@ -252,17 +274,50 @@ static bool grow_one(struct decision *d, struct entry *entry)
     return true;
 }
 
+/* How far the growth of a group has come. */
+struct progress {
+    struct entry at; /* as it was before it grew */
+    bool begun, past, over;
+};
+
+/* Of the groups in which somebody may still grow that with the least beyond its guarantee, or
+ * n_groups. */
+static uint32_t poorest(const struct decision *d, const struct progress *progress)
+{
+    uint32_t best = d->n_groups;
+    int64_t least = 0;
+
+    for (uint32_t g = 0; g < d->n_groups; g++) {
+        int64_t level = progress[g].over ? 0 : level_of(d, g);
+
+        if (progress[g].over || (best < d->n_groups && level >= least))
+            continue;
+        best = g;
+        least = level;
+    }
+    return best;
+}
+
 /* Limits and room only become tighter, and who grew comes later in the order: nobody before the
  * cursor could grow. */
 static void grow_all(struct decision *d)
 {
-    struct cursor cursor = { 0 };
-    struct entry at; /* as it was before it grew */
-    struct rank *rank;
+    struct progress progress[POLICY_GROUPS_MAX];
+    uint32_t g;
 
-    while ((rank = next_grower(d, d->state->ranks[UP].root, &cursor)) != NULL) {
-        at = *rank->head;
-        cursor = (struct cursor){ .at = &at, .past = !grow_one(d, rank->head) };
+    for (g = 0; g < d->n_groups; g++)
+        progress[g].begun = progress[g].over = false;
+    while ((g = poorest(d, progress)) < d->n_groups) {
+        struct progress *of = &progress[g];
+        const struct cursor cursor = { .at = of->begun ? &of->at : NULL, .past = of->past };
+        struct rank *rank = next_grower(d, d->state->ranks[g][UP].root, &cursor);
+
+        of->over = rank == NULL;
+        if (rank == NULL)
+            continue;
+        of->begun = true;
+        of->at = *rank->head;
+        of->past = !grow_one(d, rank->head);
     }
 }
 
@@ -305,18 +360,36 @@ static int last_down_list(const struct decision *d)
     return d->state->n_pending > 0 ? DOWN_UNSTABLE : DOWN;
 }
 
+/* Of the group with the most beyond its guarantee that has somebody who holds what is over. */
+static struct entry *next_over(const struct decision *d)
+{
+    struct entry *best = NULL;
+    int64_t most = 0;
+
+    for (uint32_t g = 0; g < d->n_groups; g++) {
+        struct entry *entry = NULL;
+        int64_t level;
+
+        for (int list = DOWN; list <= last_down_list(d); list++)
+            entry = first_of(entry, next_shrinker(d, d->state->ranks[g][list].root));
+        if (entry == NULL)
+            continue;
+        level = level_of(d, g);
+        if (best != NULL && level <= most)
+            continue;
+        best = entry;
+        most = level;
+    }
+    return best;
+}
+
 static bool shrink_all(struct decision *d)
 {
     struct entry *entry;
     bool moved = false;
 
-    do {
-        entry = NULL;
-        for (int list = DOWN; list <= last_down_list(d); list++)
-            entry = first_of(entry, next_shrinker(d, d->state->ranks[list].root));
-        if (entry != NULL)
-            moved = shrink_one(d, entry) || moved;
-    } while (entry != NULL);
+    while ((entry = next_over(d)) != NULL)
+        moved = shrink_one(d, entry) || moved;
     return moved;
 }
 
@@ -331,7 +404,7 @@ static bool is_worth_it(uint32_t giver_ppm, uint32_t taker_ppm)
 static bool could_give(const struct extent *giver, const struct extent *wanted)
 {
     return amounts_cover(&giver->request, &wanted->request) &&
-           is_worth_it(giver->score_ppm, wanted->score_ppm);
+           (wanted->free_of_score || is_worth_it(giver->score_ppm, wanted->score_ppm));
 }
 
 /* The most fulfilled who could give what is wanted, or NULL. */
@@ -375,13 +448,13 @@ static struct rank *next_taker(const struct tree_node *at, const struct cursor *
     return next_taker(at->right, cursor, richest_ppm, refusals);
 }
 
-/* What the richest giver of all would keep: who is not below that takes from nobody. */
-static uint32_t richest(const struct decision *d)
+/* What the richest giver of a group would keep: who is not below that takes from nobody in it. */
+static uint32_t richest(const struct decision *d, uint32_t group)
 {
     uint32_t most = 0;
 
     for (int list = DOWN; list <= last_down_list(d); list++) {
-        const struct tree_node *root = d->state->ranks[list].root;
+        const struct tree_node *root = d->state->ranks[group][list].root;
 
         if (root != NULL && rank_at(root)->all.score_ppm > most)
             most = rank_at(root)->all.score_ppm;
@@ -389,33 +462,86 @@ static uint32_t richest(const struct decision *d)
     return most;
 }
 
-/* Full: from the most to the least fulfilled. Only the giving is done; what it frees is planned for
- * the taker, and the next decision that finds it free will give it to the least fulfilled. */
-static bool transfer(struct decision *d)
+/* Between two groups how well each job is served decides nothing: any giver is ahead of it. */
+static struct extent asked_of_others(const struct extent *own)
 {
-    const uint32_t richest_ppm = richest(d);
+    struct extent wanted = *own;
+
+    wanted.free_of_score = true;
+    return wanted;
+}
+
+/* After it the group that gave is not behind the one that took: it would not have it back. */
+static bool is_fair(const struct decision *d, const struct entry *giver, const struct rank *taker)
+{
+    return level_with(d, &giver->shape->request, -1) >= level_with(d, &taker->own.request, 1);
+}
+
+/* Full: within a group from the most to the least fulfilled, between two from who has most beyond
+ * its guarantee to who has least. Only the giving is done; what it frees is planned for the taker,
+ * and the next decision that finds it free will give it to whoever is next then. */
+static bool transfer(struct decision *d, uint32_t from, uint32_t to, unsigned *looks)
+{
+    const bool same = from == to;
+    const uint32_t richest_ppm = same ? richest(d, from) : UINT32_MAX;
     struct refusals nobody_gives = { .n = 0 };
     struct cursor cursor = { 0 };
-    unsigned looks = LOOKS_MAX;
     struct rank *taker;
 
-    for (int tries = TAKERS_MAX; tries > 0 && looks > 0; tries--) {
+    for (int tries = TAKERS_MAX; tries > 0 && *looks > 0; tries--) {
+        struct extent wanted;
         struct entry *giver = NULL;
 
-        taker = next_taker(d->state->ranks[UP].root, &cursor, richest_ppm, &nobody_gives);
+        taker = next_taker(d->state->ranks[to][UP].root, &cursor, richest_ppm, &nobody_gives);
         if (taker == NULL)
             return false;
+        wanted = same ? taker->own : asked_of_others(&taker->own);
         for (int list = DOWN; list <= last_down_list(d); list++)
-            giver = first_of(giver, next_giver(d->state->ranks[list].root, &taker->own, &looks));
-        if (giver != NULL) {
-            struct entry *to = taker->head;
+            giver = first_of(giver, next_giver(d->state->ranks[from][list].root, &wanted, looks));
+        if (giver != NULL && (same || is_fair(d, giver, taker))) {
+            struct entry *receiver = taker->head;
 
+            d->state->gives_to = same ? NULL : d->groups[to].name;
             if (shrink_one(d, giver))
-                plan_change(d, to, 1);
+                plan_change(d, receiver, 1);
+            d->state->gives_to = NULL;
             return true;
         }
         refuse(&nobody_gives, &taker->own);
         cursor = (struct cursor){ .at = taker->head, .past = true };
+    }
+    return false;
+}
+
+/* The pairs of groups that are furthest apart come first. */
+static bool transfer_between(struct decision *d)
+{
+    uint32_t order[POLICY_GROUPS_MAX]; /* the poorest first */
+    int64_t levels[POLICY_GROUPS_MAX];
+    unsigned looks = LOOKS_MAX;
+
+    for (uint32_t g = 0; g < d->n_groups; g++) {
+        uint32_t i = g;
+
+        levels[g] = level_of(d, g);
+        for (; i > 0 && levels[order[i - 1]] > levels[g]; i--)
+            order[i] = order[i - 1];
+        order[i] = g;
+    }
+    for (uint32_t t = 0; t < d->n_groups; t++)
+        for (uint32_t f = d->n_groups; f-- > t + 1 && levels[order[f]] > levels[order[t]];)
+            if (transfer(d, order[f], order[t], &looks))
+                return true;
+    return false;
+}
+
+static bool transfer_within(struct decision *d)
+{
+    for (uint32_t g = 0; g < d->n_groups; g++) {
+        unsigned looks = LOOKS_MAX;
+
+        if (transfer(d, g, g, &looks))
+            return true;
     }
     return false;
 }
@@ -428,13 +554,16 @@ static void decide(struct policy_state *state, const struct policy_totals *total
     };
     struct entry *entry;
 
+    d.n_groups = MAX_OF(totals->n_groups, 1U);
+    if (totals->groups != NULL)
+        memcpy(d.groups, totals->groups, d.n_groups * sizeof *d.groups);
     d.held.cpu_requested_millicores += totals->cpu_stopping_millicores;
     d.held.memory_requested_bytes += totals->memory_stopping_bytes;
     d.held.gpu_requested += totals->gpu_stopping;
     do
         grow_all(&d);
     while (shrink_all(&d));
-    while (transfer(&d))
+    while (transfer_between(&d) || transfer_within(&d))
         continue;
     /* the index is again what was put; the core will put what it moved */
     while (state->moved != NULL) {
@@ -454,6 +583,9 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
 
     (void)snprintf(buffer, size, "fulfilment %.2f",
                    entry != NULL ? policy_fulfilment_score_ppm(&entry->plan) / 1e6 : 0);
+    if (state->gives_to != NULL)
+        (void)snprintf(buffer + strlen(buffer), size - strlen(buffer), ", for %s%s",
+                       *state->gives_to != '\0' ? "group " : "users of no group", state->gives_to);
 }
 
 /* Who has the largest part of its span above its minimum gives first. */

@@ -38,7 +38,8 @@ int policy_fulfilment_compare(const struct policy_job *a, const struct policy_jo
 
 struct request request_of_job(const struct policy_job *job)
 {
-    return (struct request){ job->cpu_millicores, job->memory_bytes, job->gpus, job->where };
+    return (struct request){ job->cpu_millicores, job->memory_bytes, job->gpus, job->where,
+                             job->group };
 }
 
 static struct entry *entry_at(const struct tree_node *node, int direction)
@@ -129,15 +130,16 @@ static void rank_refresh(struct policy_state *state, struct shape *shape, int li
 {
     struct entry *head = entry_at(tree_first(&shape->jobs[list]), list == UP ? UP : DOWN);
     struct rank *rank = &shape->ranks[list];
+    struct tree *ranks = &state->ranks[shape->request.group][list];
 
     if (head == rank->head)
         return;
-    tree_remove(&state->ranks[list], &rank->tree);
+    tree_remove(ranks, &rank->tree);
     rank->head = head;
     if (head == NULL)
         return;
     rank->own.score_ppm = score_with(&head->plan, list == UP ? 1 : -1);
-    tree_insert(&state->ranks[list], &rank->tree);
+    tree_insert(ranks, &rank->tree);
 }
 
 static struct shape *shape_of(struct policy_state *state, const struct policy_job *job)
@@ -179,7 +181,7 @@ static void take_out_of(struct policy_state *state, struct entry *entry, int lis
     if (!tree_holds(place))
         return;
     if (rank->head == entry) { /* it is what the shape's place depends on */
-        tree_remove(&state->ranks[list], &rank->tree);
+        tree_remove(&state->ranks[entry->shape->request.group][list], &rank->tree);
         rank->head = NULL;
     }
     tree_remove(&entry->shape->jobs[list], place);
@@ -221,11 +223,12 @@ struct policy_state *index_new(void)
 {
     struct policy_state *state = xcalloc(1, sizeof *state);
 
-    for (int list = 0; list < LISTS; list++)
-        state->ranks[list] = (struct tree){
-            .compare = list == UP ? compare_ranks_up : compare_ranks_down,
-            .update = list == UP ? update_least : update_most,
-        };
+    for (uint32_t group = 0; group < POLICY_GROUPS_MAX; group++)
+        for (int list = 0; list < LISTS; list++)
+            state->ranks[group][list] = (struct tree){
+                .compare = list == UP ? compare_ranks_up : compare_ranks_down,
+                .update = list == UP ? update_least : update_most,
+            };
     return state;
 }
 
@@ -263,7 +266,7 @@ static bool is_same(const struct policy_job *a, const struct policy_job *b)
     return a->min == b->min && a->max == b->max && a->parallelism == b->parallelism &&
            a->stable == b->stable && a->pending == b->pending && a->priority == b->priority &&
            a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
-           a->gpus == b->gpus && a->where == b->where;
+           a->gpus == b->gpus && a->where == b->where && a->group == b->group;
 }
 
 void index_put(struct policy_state *state, const struct policy_job *job)

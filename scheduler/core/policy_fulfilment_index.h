@@ -2,9 +2,9 @@
 /* policy_fulfilment_index.h - the jobs of policy_fulfilment, kept in order between its decisions
  *
  * Jobs by what they request (a shape), in the order of their fulfilment; and the shapes in the
- * order of their first job, each subtree with the least or the most that anybody in it requests.
- * Whatever is searched for by an amount passes over a subtree of shapes at a time. Every change is
- * O(log n). */
+ * order of their first job, for each group of users by itself, each subtree with the least or the
+ * most that anybody in it requests. Whatever is searched for by an amount passes over a subtree of
+ * shapes at a time. Every change is O(log n). */
 #pragma once
 
 #include <uthash.h>
@@ -29,11 +29,13 @@ struct entry {
 
 struct request {
     uint64_t cpu_millicores, memory_bytes, gpus, where;
+    uint64_t group; /* jobs of two groups are never of one shape */
 };
 
 struct extent {
     struct request request;
     uint32_t score_ppm; /* after one step in the direction of the list */
+    bool free_of_score; /* asked for by another group */
 };
 
 /* A shape's place among the shapes that have somebody in a list. */
@@ -55,9 +57,10 @@ struct shape {
 struct policy_state {
     struct entry *entries;
     struct shape *shapes;
-    struct tree ranks[LISTS];
+    struct tree ranks[POLICY_GROUPS_MAX][LISTS];
     uint32_t n_pending;
-    struct entry *moved; /* during a decision */
+    struct entry *moved;  /* during a decision */
+    const char *gives_to; /* borrowed; the group that an instance is taken away for; NULL: none */
 };
 
 static inline struct rank *rank_at(const struct tree_node *node)

@@ -4,7 +4,11 @@
  * Jobs that ask for exactly the same form a class: where the first of them does not fit, no other
  * does. Classes are in the order of their priority, then of the submission of their next job; those
  * before `next` in a class are promised room already. Entering and leaving is O(log n) (a job that
- * comes back with other bounds walks to its place among its like). */
+ * comes back with other bounds walks to its place among its like).
+ *
+ * Each group of users has classes and an order of its own; those of groups that have less than is
+ * guaranteed to them go before all others. Which groups these are is asked at every step through
+ * the queue, so nothing is filed anew when a group's standing changes. */
 #include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
@@ -38,7 +42,9 @@ static void update(struct tree_node *node)
 
 void queue_init(struct queue *queue)
 {
-    *queue = (struct queue){ .order = { .compare = compare, .update = update }, .wanted = true };
+    *queue = (struct queue){ .wanted = true };
+    for (size_t i = 0; i < ELEMENTS(queue->order); i++)
+        queue->order[i] = (struct tree){ .compare = compare, .update = update };
 }
 
 void queue_done(struct queue *queue)
@@ -70,9 +76,10 @@ uint64_t digest_text(uint64_t hash, const char *text)
     return mix(hash, 0);
 }
 
-static uint64_t digest_of(const struct job_spec *spec)
+static uint64_t digest_of(const struct job_spec *spec, uint32_t group)
 {
-    uint64_t hash = mix((uint64_t)(uint32_t)spec->priority, spec->n_roles);
+    uint64_t hash =
+        mix((uint64_t)(uint32_t)spec->priority, spec->n_roles + ((uint64_t)group << 32));
 
     for (size_t r = 0; r < spec->n_roles; r++) {
         const struct role_spec *role = &spec->roles[r];
@@ -128,18 +135,19 @@ static struct least least_of(const struct job_spec *spec)
  * next free number. */
 static struct queue_class *class_of(struct queue *queue, const struct job *job)
 {
-    uint64_t digest = digest_of(job->spec);
+    uint64_t digest = digest_of(job->spec, job->plan.group);
     struct queue_class *class;
 
     for (;; digest++) {
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
         if (class == NULL)
             break;
-        if (asks_the_same(class->jobs->spec, job->spec))
+        if (class->group == job->plan.group && asks_the_same(class->jobs->spec, job->spec))
             return class;
     }
     class = xcalloc(1, sizeof *class);
     class->digest = digest;
+    class->group = job->plan.group;
     class->priority = job->spec->priority;
     class->least = least_of(job->spec);
     HASH_ADD(hh, queue->classes, digest, sizeof class->digest, class);
@@ -182,24 +190,83 @@ static struct queue_class *find_after(struct tree_node *at, const struct queue_c
     return find_after(at->right, key, most, all);
 }
 
-struct queue_class *queue_fitting_after(const struct queue *queue, int32_t priority, uint64_t id,
+struct queue_key queue_key(const struct planner *planner, const struct queue_class *class)
+{
+    return (struct queue_key){ .rank = group_is_below(planner, class->group) ? 0 : 1,
+                               .priority = class->priority,
+                               .id = class->next_id };
+}
+
+int queue_key_compare(const struct queue_key *a, const struct queue_key *b)
+{
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Of one group's classes those behind key: all, some or none of them, by how the group stands. */
+static bool starts_behind(const struct planner *planner, uint32_t group,
+                          const struct queue_key *key, struct queue_class *ret_from)
+{
+    uint32_t rank = group_is_below(planner, group) ? 0 : 1;
+
+    *ret_from = (struct queue_class){ .priority = INT32_MAX }; /* before all */
+    if (key != NULL && rank == key->rank)
+        *ret_from = (struct queue_class){ .priority = key->priority, .next_id = key->id };
+    return key == NULL || rank >= key->rank;
+}
+
+static struct queue_class *earlier(const struct planner *planner, struct queue_class *a,
+                                   struct queue_class *b)
+{
+    struct queue_key a_key, b_key;
+
+    if (a == NULL || b == NULL)
+        return a != NULL ? a : b;
+    a_key = queue_key(planner, a);
+    b_key = queue_key(planner, b);
+    return queue_key_compare(&a_key, &b_key) < 0 ? a : b;
+}
+
+struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key)
+{
+    struct queue_class *first = NULL;
+    struct queue_class from;
+
+    for (uint32_t g = 0; g < planner->n_groups; g++)
+        if (planner->queue.order[g].root != NULL && starts_behind(planner, g, key, &from))
+            first = earlier(planner, first,
+                            (struct queue_class *)tree_after(&planner->queue.order[g], &from.tree));
+    return first;
+}
+
+struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
                                         const struct resources *most, const struct resources *all)
 {
-    const struct queue_class key = { .priority = priority, .next_id = id };
+    struct queue_class *first = NULL;
+    struct queue_class from;
 
-    return find_after(queue->order.root, &key, most, all);
+    for (uint32_t g = 0; g < planner->n_groups; g++)
+        if (starts_behind(planner, g, key, &from))
+            first =
+                earlier(planner, first, find_after(planner->queue.order[g].root, &from, most, all));
+    return first;
 }
 
 static void set_next(struct queue *queue, struct queue_class *class, struct job *next)
 {
-    tree_remove(&queue->order, &class->tree);
+    queue->n_open -= tree_holds(&class->tree);
+    tree_remove(&queue->order[class->group], &class->tree);
     class->next = next;
     if (next == NULL || class->never) {
         queue_forget_fresh(queue, class);
         return;
     }
     class->next_id = next->id;
-    tree_insert(&queue->order, &class->tree);
+    tree_insert(&queue->order[class->group], &class->tree);
+    queue->n_open++;
     if (!class->fresh) {
         class->fresh = true;
         DL_APPEND2(queue->fresh, class, fresh_prev, fresh_next);

@@ -76,6 +76,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     struct process *next;
 
     cluster->figures.jobs[job->state]++;
+    job->plan.group = group_table_index(cluster->config.groups, job->user);
     DL_SORT2(job->processes, compare_incarnations, job_prev, job_next);
     if (job->processes != NULL)
         job->next_incarnation =

@@ -175,6 +175,7 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     job->submitted_us = now.now_us;
     job->submitted_wall_us = now.wall_us;
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
+    job->plan.group = group_table_index(cluster->config.groups, job->user);
     DL_APPEND2(cluster->active, job, active_prev, active_next);
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);

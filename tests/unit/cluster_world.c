@@ -42,6 +42,7 @@ struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory
     world->now =
         (struct instant){ .now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC };
     world->cluster = cluster_new(&cfg);
+    world->user = "ann";
     world->store = memory_store_new();
     world->disk = (struct world_disk){ commit_to_memory, load_from_memory, world->store };
     world->n_agents = n_nodes;
@@ -403,7 +404,7 @@ struct job *world_submit(struct world *world, struct job_spec *spec)
 {
     struct job *job = NULL;
 
-    assert_int_equal(cluster_submit(world->cluster, spec, "ann", world->now, &job, NULL), 0);
+    assert_int_equal(cluster_submit(world->cluster, spec, world->user, world->now, &job, NULL), 0);
     world_plan(world);
     return job;
 }

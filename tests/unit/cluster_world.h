@@ -54,7 +54,8 @@ struct world {
     struct instant now;
     struct fake_agent agents[WORLD_NODES];
     size_t n_agents;
-    uint64_t seed; /* 0: starts and stops take one step */
+    const char *user; /* who submits; borrowed */
+    uint64_t seed;    /* 0: starts and stops take one step */
     uint32_t max_linger;
     uint64_t n_checks;
 };

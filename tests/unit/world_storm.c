@@ -85,7 +85,7 @@ void storm_submit(struct world *w, struct job_spec *take_spec, int n_max)
     struct job *job;
 
     if (count_active(w) >= n_max ||
-        cluster_submit(w->cluster, take_spec, "ann", w->now, &job, NULL) < 0)
+        cluster_submit(w->cluster, take_spec, w->user, w->now, &job, NULL) < 0)
         (void)job_spec_free(take_spec);
     else if (world_random(w, 2) == 0)
         assert_int_equal(cluster_set_dataset(w->cluster, job,

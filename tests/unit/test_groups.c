@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_groups.c - guaranteed shares: had at once, lent while idle, taken back by shrinking; what is
+ * beyond them is shared by weight. One node of ten cores; alice is of group a, bob of b, carol of
+ * none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static const struct group_member members[] = { { "alice", "a" }, { "bob", "b" } };
+static struct group_table *table;
+
+static struct world *world_of(uint32_t a_permille, uint32_t b_permille, uint32_t b_weight)
+{
+    const struct group_spec specs[] = {
+        { .name = "b", .guaranteed_permille = b_permille, .weight = b_weight },
+        { .name = "a", .guaranteed_permille = a_permille, .weight = 1 },
+    };
+    struct world *w = world_new(1, 10000, GIB, 1000);
+
+    table = group_table_new(specs, ELEMENTS(specs), members, ELEMENTS(members));
+    cluster_set_groups(w->cluster, table);
+    world_plan(w);
+    return w;
+}
+
+static void done(struct world *w)
+{
+    world_replan(w);
+    world_free(w);
+    table = group_table_free(table);
+}
+
+static struct job *submit(struct world *w, const char *user, const char *name, uint32_t min,
+                          uint32_t max, uint64_t cpu)
+{
+    struct job *job;
+
+    w->user = user;
+    job = world_submit(w, world_spec(name, min, max, cpu, 0, 0));
+    world_run(w, 24);
+    return job;
+}
+
+static void assert_runs(const struct job *job, uint32_t n)
+{
+    if (job->state != JOB_RUNNING || job_count_running(job, 0) != n)
+        fail_msg("%s: %s with %u, not %u: %s (%s)", job->spec->name,
+                 job_state_to_string(job->state), job_count_running(job, 0), n, job->reason_code,
+                 job->reason);
+}
+
+static void assert_waits(const struct job *job, const char *code, const char *words)
+{
+    if (job->state != JOB_QUEUED || !streq(job->reason_code, code) ||
+        strstr(job->reason, words) == NULL)
+        fail_msg("%s: %s: %s (%s)", job->spec->name, job_state_to_string(job->state),
+                 job->reason_code, job->reason);
+}
+
+static bool shrank_for(const struct job *job, const char *words)
+{
+    const struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (strstr(process->reason, words) != NULL)
+        return true;
+    return false;
+}
+
+static void test_what_is_idle_is_lent_and_taken_back_at_once(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *lender = submit(w, "alice", "lender", 1, 10, 1000);
+    struct job *gang;
+
+    (void)state;
+    assert_runs(lender, 10);
+    gang = submit(w, "bob", "gang", 3, 3, 1000);
+    assert_runs(gang, 3);
+    assert_runs(lender, 7);
+    assert_true(shrank_for(lender, "job gang (group b has 0.0% of 30.0%)"));
+    assert_int_equal(cluster_kill_job(w->cluster, gang, NULL, w->now, NULL), 0);
+    world_run(w, 24);
+    assert_runs(lender, 10); /* and lent again */
+    done(w);
+}
+
+/* Beyond its share nothing is taken that is guaranteed to another. */
+static void test_who_is_over_its_share_takes_no_guaranteed_room(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *a = submit(w, "alice", "a", 1, 10, 1000);
+    struct job *over;
+
+    (void)state;
+    assert_runs(submit(w, "bob", "first", 3, 3, 1000), 3);
+    assert_runs(a, 7);
+    assert_runs(submit(w, "bob", "two", 2, 2, 1000), 2);
+    assert_runs(a, 5);
+    over = submit(w, "bob", "three", 3, 3, 1000);
+    assert_runs(a, 5);
+    assert_waits(over, "group-share",
+                 "group b holds 50.0% of the cluster, 30.0% are guaranteed to it");
+    assert_waits(submit(w, "carol", "one", 1, 1, 1000), "group-share", "users of no group hold");
+    assert_runs(a, 5);
+    done(w);
+}
+
+static void test_nobody_goes_below_its_minimum_for_a_share(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *a = submit(w, "alice", "a", 8, 10, 1000);
+    (void)state;
+    assert_runs(submit(w, "bob", "two", 2, 2, 1000), 2);
+    assert_runs(a, 8);
+    assert_waits(submit(w, "bob", "one", 1, 1, 1000), "gang-does-not-fit", "");
+    assert_runs(a, 8);
+    done(w);
+}
+
+static void test_who_is_below_its_share_goes_before_higher_priorities(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *rigid = submit(w, "alice", "rigid", 10, 10, 1000);
+    struct job_spec *spec = world_spec("urgent", 3, 3, 1000, 0, 0);
+    struct job *urgent;
+    struct job *entitled;
+
+    (void)state;
+    spec->priority = 50;
+    w->user = "carol";
+    urgent = world_submit(w, spec);
+    entitled = submit(w, "bob", "entitled", 3, 3, 1000);
+    assert_int_equal(cluster_kill_job(w->cluster, rigid, NULL, w->now, NULL), 0);
+    (void)submit(w, "alice", "again", 5, 5, 1000);
+    assert_runs(entitled, 3);
+    assert_waits(urgent, "group-share", "");
+    done(w);
+}
+
+/* 40 % and 20 % are guaranteed; of the 40 % that remain b has three quarters. */
+static void test_what_is_beyond_is_shared_by_weight(void **state)
+{
+    struct world *w = world_of(400, 200, 3);
+    struct job *a = submit(w, "alice", "a", 1, 20, 500);
+    struct job *b;
+
+    (void)state;
+    assert_runs(a, 20);
+    b = submit(w, "bob", "b", 1, 20, 500);
+    assert_runs(a, 10);
+    assert_runs(b, 10);
+    assert_true(shrank_for(a, "shrunk by the policy"));
+    (void)submit(w, "bob", "more", 1, 20, 500); /* of the same group: it changes nothing for a */
+    assert_runs(a, 10);
+    assert_int_equal(cluster_kill_job(w->cluster, b, NULL, w->now, NULL), 0);
+    world_run(w, 40);
+    assert_runs(a, 10);
+    done(w);
+}
+
+static void test_growth_comes_to_the_group_that_has_least(void **state)
+{
+    struct world *w = world_of(0, 0, 1);
+    struct job *jobs[] = { submit(w, "alice", "a0", 1, 10, 500),
+                           submit(w, "alice", "a1", 1, 10, 500),
+                           submit(w, "alice", "a2", 1, 10, 500) };
+    struct job *b = submit(w, "bob", "b", 1, 10, 500);
+    uint32_t n = 0;
+
+    (void)state;
+    assert_runs(b, 10);
+    for (size_t i = 0; i < ELEMENTS(jobs); i++)
+        n += job_count_running(jobs[i], 0);
+    assert_int_equal(n, 10);
+    done(w);
+}
+
+/* As without any groups: who came first keeps nothing, and nobody asks who owns what. */
+static void test_other_groups_share_anew(void **state)
+{
+    struct world *w = world_of(700, 0, 1);
+    struct job *a = submit(w, "alice", "a", 1, 10, 1000);
+    struct job *b = submit(w, "bob", "b", 1, 10, 1000);
+
+    (void)state;
+    assert_in_range(job_count_running(a, 0), 8, 9);
+    cluster_set_groups(w->cluster, NULL);
+    world_run(w, 40);
+    assert_runs(a, 6); /* as two jobs share that nobody else owns */
+    assert_runs(b, 4);
+    done(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_idle_is_lent_and_taken_back_at_once),
+        cmocka_unit_test(test_who_is_over_its_share_takes_no_guaranteed_room),
+        cmocka_unit_test(test_nobody_goes_below_its_minimum_for_a_share),
+        cmocka_unit_test(test_who_is_below_its_share_goes_before_higher_priorities),
+        cmocka_unit_test(test_what_is_beyond_is_shared_by_weight),
+        cmocka_unit_test(test_growth_comes_to_the_group_that_has_least),
+        cmocka_unit_test(test_other_groups_share_anew),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

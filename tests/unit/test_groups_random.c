@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_groups_random.c - many random events with groups whose shares and members change: the
+ * invariants after each, a full plan changes nothing, a copy plans as the original, a restart
+ * remembers all; and when the storm is over, who is below its share does not wait for what another
+ * has beyond its own
+ *
+ * EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <utlist.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/world_storm.h"
+
+#define EVENTS 12000
+#define ACTIVE_MAX 16
+
+static const char *const users[] = { "ann", "ben", "cyd", "dan", "eve" };
+static const char *const names[] = { "one", "two", "three", "" };
+static struct group_table *table;
+
+static void regroup(struct world *w)
+{
+    struct group_table *old = table;
+    struct group_spec specs[3];
+    struct group_member members[ELEMENTS(users)];
+    uint32_t left = 1000;
+    size_t n = (size_t)world_random(w, 4);
+
+    for (size_t i = 0; i < n; i++) {
+        specs[i] = (struct group_spec){ .guaranteed_permille = (uint32_t)world_random(w, left + 1),
+                                        .weight = 1 + (uint32_t)world_random(w, 4) };
+        left -= specs[i].guaranteed_permille;
+        (void)snprintf(specs[i].name, sizeof specs[i].name, "%s", names[i]);
+    }
+    for (size_t i = 0; i < ELEMENTS(users); i++)
+        members[i] = (struct group_member){ users[i], names[world_random(w, ELEMENTS(names))] };
+    table = n > 0 ? group_table_new(specs, n, members, ELEMENTS(users)) : NULL;
+    cluster_set_groups(w->cluster, table);
+    old = group_table_free(old);
+}
+
+static void do_submit(struct world *w)
+{
+    uint32_t min = 1 + (uint32_t)world_random(w, 4);
+    struct job_spec *spec;
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "job-%" PRIu64, world_random(w, 40));
+    spec =
+        world_spec(name, min, min + (uint32_t)world_random(w, 10), 100 * (1 + world_random(w, 12)),
+                   (uint32_t)world_random(w, 3), 100 * world_random(w, 10));
+    spec->fault_tolerant = world_random(w, 5) != 0;
+    spec->priority = (int32_t)world_random(w, 3);
+    spec->restart_max = (uint32_t)world_random(w, 6);
+    spec->passes = 2;
+    w->user = users[world_random(w, ELEMENTS(users))];
+    storm_submit(w, spec, ACTIVE_MAX);
+}
+
+static void act(struct world *w)
+{
+    static const struct storm_event events[] = {
+        { 40, storm_turn },   { 8, do_submit },   { 1, storm_kill },
+        { 3, storm_scale },   { 4, storm_exit },  { 8, storm_advance },
+        { 1, storm_silence }, { 1, storm_boot },  { 2, storm_node_state },
+        { 2, storm_foreign }, { 1, regroup },     { 1, storm_remove_or_join },
+        { 1, storm_restart }, { 10, storm_work },
+    };
+
+    storm_happen(w, events, ELEMENTS(events));
+}
+
+static void plan_with_a_copy(struct world *w)
+{
+    struct cluster *copy = cluster_clone(w->cluster, w->now);
+    struct edl_error error = { 0 };
+
+    cluster_plan(copy, w->now);
+    cluster_plan(w->cluster, w->now);
+    if (cluster_compare(w->cluster, copy, &error) < 0)
+        fail_msg("a copy plans otherwise: %s", error.text);
+    (void)cluster_free(copy);
+    world_commit(w);
+}
+
+static void test_random_events_with_groups_keep_invariants(void **state)
+{
+    uint64_t events = storm_number("EDL_EVENTS", EVENTS);
+    struct world *w = storm_world(WORLD_NODES);
+    unsigned n_told = 0;
+    const struct job *job;
+
+    (void)state;
+    w->max_linger = 3;
+    regroup(w);
+    for (uint64_t i = 0; i < events; i++) {
+        act(w);
+        world_check(w);
+        if (world_random(w, 8) == 0)
+            world_replan(w);
+        else if (world_random(w, 4) == 0)
+            plan_with_a_copy(w);
+        else if (world_random(w, 4) != 0)
+            world_plan(w);
+        DL_FOREACH2(w->cluster->active, job, active_next)
+        n_told += streq(job->reason_code, "group-share");
+    }
+    print_message("%" PRIu64 " checks, %u jobs, told of shares %u times\n", w->n_checks,
+                  HASH_COUNT(w->cluster->jobs), n_told);
+    assert_true(events < EVENTS || n_told > 0);
+    world_free(w);
+    table = group_table_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_events_with_groups_keep_invariants),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
