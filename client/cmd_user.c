@@ -14,11 +14,15 @@
 struct user_options {
     struct common_options common;
     const char *role;
+    const char *group;
 };
 
 static const struct option_spec user_options[] = {
     { "role", 0, OPTION_TEXT, "ROLE", "viewer, user (default), operator or admin",
       offsetof(struct user_options, role) },
+    { "group", 0, OPTION_TEXT, "GROUP",
+      "whose share of the cluster the user's jobs have; \"\": none",
+      offsetof(struct user_options, group) },
     { .name = NULL },
 };
 
@@ -29,11 +33,11 @@ static char *user_path(const struct invocation *invocation)
     return text_format("/users/%s", segment);
 }
 
-static json_t *role_body(const struct invocation *invocation)
+static json_t *user_body(const struct invocation *invocation)
 {
     const struct user_options *options = invocation->options;
 
-    return options->role != NULL ? json_pack("{s:s}", "role", options->role) : json_object();
+    return json_pack("{s:s*,s:s*}", "role", options->role, "group", options->group);
 }
 
 /* One call; prints the answer. */
@@ -55,7 +59,7 @@ static int ask(const struct invocation *invocation, struct server *server, const
 
 static int add(const struct invocation *invocation, struct server *server)
 {
-    _cleanup_json_ json_t *body = role_body(invocation);
+    _cleanup_json_ json_t *body = user_body(invocation);
 
     (void)json_object_set_new(body, "name", json_string(invocation->arguments.args[1]));
     return ask(invocation, server, "POST", "/users", body);
@@ -63,7 +67,7 @@ static int add(const struct invocation *invocation, struct server *server)
 
 static int set(const struct invocation *invocation, struct server *server)
 {
-    _cleanup_json_ json_t *body = role_body(invocation);
+    _cleanup_json_ json_t *body = user_body(invocation);
     _cleanup_free_ char *path = user_path(invocation);
 
     return ask(invocation, server, "PATCH", path, body);
@@ -78,7 +82,7 @@ static int take_away(const struct invocation *invocation, struct server *server)
 
 static int list(const struct invocation *invocation, struct server *server)
 {
-    static const char *const headers[] = { "USER", "ROLE", "TOKENS", "SINCE", NULL };
+    static const char *const headers[] = { "USER", "ROLE", "GROUP", "TOKENS", "SINCE", NULL };
     _cleanup_json_ json_t *answer = NULL;
     int status = server_get(server, &answer, "/users");
     size_t i;
@@ -91,7 +95,7 @@ static int list(const struct invocation *invocation, struct server *server)
         return STATUS_OK;
     }
 
-    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1 << 2);
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1 << 3);
 
     json_array_foreach(json_object_get(answer, "users"), i, user)
     {
@@ -99,6 +103,7 @@ static int list(const struct invocation *invocation, struct server *server)
 
         table_add(table, "%s", json_text(user, "name"));
         table_add(table, "%s", json_text(user, "role"));
+        table_add(table, "%s", json_text(user, "group"));
         table_add(table, "%" PRIu64, json_u64(user, "tokens"));
         table_add(table, "%s", text_time(json_u64(user, "created_us"), since, sizeof since));
     }
@@ -117,7 +122,8 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_user = {
     .name = "user",
-    .usage = "add NAME [--role ROLE] | set NAME --role ROLE | remove NAME | list",
+    .usage = "add NAME [--role ROLE] [--group GROUP] | set NAME [--role ROLE] [--group GROUP] |"
+             " remove NAME | list",
     .summary = "People who may come in, and their roles",
     .details =
         "A viewer looks; a user also submits jobs and changes or stops their own; an operator"

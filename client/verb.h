@@ -62,6 +62,7 @@ extern const struct verb verb_token;
 extern const struct verb verb_top;
 extern const struct verb verb_usage;
 extern const struct verb verb_user;
+extern const struct verb verb_group;
 extern const struct verb verb_version;
 extern const struct verb verb_wait;
 extern const struct verb verb_whoami;

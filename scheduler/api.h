@@ -42,6 +42,14 @@ void api_user_add(struct http_request *request, void *userdata);
 void api_user_show(struct http_request *request, void *userdata);
 void api_user_set(struct http_request *request, void *userdata);
 void api_user_remove(struct http_request *request, void *userdata);
+/* api_groups.c */
+void api_groups_list(struct http_request *request, void *userdata);
+void api_group_add(struct http_request *request, void *userdata);
+void api_group_show(struct http_request *request, void *userdata);
+void api_group_set(struct http_request *request, void *userdata);
+void api_group_remove(struct http_request *request, void *userdata);
+
+/* api_users.c, api_usage.c */
 void api_tokens_list(struct http_request *request, void *userdata);
 void api_token_add(struct http_request *request, void *userdata);
 void api_token_remove(struct http_request *request, void *userdata);

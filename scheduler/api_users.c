@@ -37,8 +37,9 @@ void api_whoami(struct http_request *request, void *userdata)
 
 static json_t *user_to_json(const struct user *user)
 {
-    return json_pack("{s:s,s:s,s:I,s:I}", "name", user->name, "role",
-                     user_role_to_string(user->role), "created_us",
+    return json_pack("{s:s,s:s,s:s,s:I,s:I}", "name", user->name, "role",
+                     user_role_to_string(user->role), "group",
+                     user->group != NULL ? user->group->spec.name : "", "created_us",
                      (json_int_t)user->created_wall_us, "tokens", (json_int_t)user->n_tokens);
 }
 
@@ -92,6 +93,32 @@ static int read_role(const struct body_field *field, enum user_role *ret, struct
     return 0;
 }
 
+/* The group is asked for before anything is changed. */
+static int read_group(const struct scheduler *scheduler, const struct body_field *field,
+                      const char **ret, struct edl_error *error)
+{
+    int r = body_string(field, "group", GROUP_NAME_MAX, ret, error);
+
+    if (r < 0 || *ret == NULL || **ret == '\0' || groups_find(scheduler->users, *ret) != NULL)
+        return r;
+    (void)edl_error_at(error, -EINVAL, "/group", "there is no group \"%s\"", *ret);
+    return edl_error_remedy(error, "`edl group list` shows all, `edl group add NAME` makes one;"
+                                   " \"\" is none");
+}
+
+/* group NULL: as it is */
+static int put_user(struct scheduler *scheduler, const char *name, enum user_role role,
+                    const char *group, struct user **ret, struct edl_error *error)
+{
+    int r = users_put(scheduler->users, name, role, clock_instant().wall_us, ret, error);
+
+    if (r < 0 || group == NULL)
+        return r;
+    users_join(scheduler->users, *ret, groups_find(scheduler->users, group));
+    scheduler_tell_groups(scheduler);
+    return 0;
+}
+
 static int add_user(struct scheduler *scheduler, const json_t *body, struct user **ret,
                     struct edl_error *error)
 {
@@ -99,12 +126,15 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
     struct body_field may = { .object = body, .at = "" };
     enum user_role role = USER_USER;
     const char *name;
-    int r = body_known(&may, "name role", error);
+    const char *group = NULL;
+    int r = body_known(&may, "name role group", error);
 
     if (r == 0)
         r = body_string(&must, "name", USER_NAME_MAX, &name, error);
     if (r == 0)
         r = read_role(&may, &role, error);
+    if (r == 0)
+        r = read_group(scheduler, &may, &group, error);
     if (r < 0)
         return r;
     if (streq(name, AUTH_ADMIN_NAME)) /* the admin token's; it needs no row */
@@ -113,7 +143,7 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
         (void)edl_error_at(error, -EEXIST, "/name", "there is a user %s", name);
         return edl_error_remedy(error, "edl user set %s --role ROLE", name);
     }
-    return users_put(scheduler->users, name, role, clock_instant().wall_us, ret, error);
+    return put_user(scheduler, name, role, group, ret, error);
 }
 
 void api_user_add(struct http_request *request, void *userdata)
@@ -137,22 +167,27 @@ void api_user_set(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct user *user = path_user(scheduler, request);
-    struct body_field must = { .at = "", .required = true };
+    struct body_field field = { .at = "" };
     struct edl_error error = { 0 };
-    enum user_role role = USER_USER;
+    const char *group = NULL;
+    enum user_role role;
     json_t *body = NULL;
     int r;
 
     if (user == NULL)
         return;
+    role = user->role;
     r = body_object(request, &body, &error);
-    must.object = body;
+    field.object = body;
     if (r == 0)
-        r = body_known(&must, "role", &error);
+        r = body_known(&field, "role group", &error);
     if (r == 0)
-        r = read_role(&must, &role, &error);
+        r = read_group(scheduler, &field, &group, &error);
+    field.required = group == NULL; /* one of both */
     if (r == 0)
-        r = users_put(scheduler->users, user->name, role, clock_instant().wall_us, &user, &error);
+        r = read_role(&field, &role, &error);
+    if (r == 0)
+        r = put_user(scheduler, user->name, role, group, &user, &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
@@ -165,11 +200,15 @@ void api_user_remove(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct user *user = path_user(scheduler, request);
     json_t *answer;
+    bool member;
 
     if (user == NULL)
         return;
     answer = json_pack("{s:s,s:s}", "name", user->name, "state", "removed");
+    member = user->group != NULL;
     users_drop(scheduler->users, user);
+    if (member)
+        scheduler_tell_groups(scheduler);
     held_after_commit(scheduler, held_new(request), 200, answer);
 }
 

@@ -42,6 +42,15 @@ static int begin(struct scheduler *scheduler, struct edl_error *why, struct edl_
     return 0;
 }
 
+void scheduler_tell_groups(struct scheduler *scheduler)
+{
+    struct group_table *old = scheduler->groups;
+
+    scheduler->groups = groups_table(scheduler->users);
+    cluster_set_groups(scheduler->cluster, scheduler->groups);
+    (void)group_table_free(old);
+}
+
 /* --- life --- */
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -135,6 +144,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)users_free(scheduler->users);
     scheduler->peers = peers_free(scheduler->peers);
     (void)cluster_free(scheduler->cluster);
+    (void)group_table_free(scheduler->groups);
     (void)store_free(scheduler->store);
     (void)safe_close(scheduler->lock_fd);
     free(scheduler);

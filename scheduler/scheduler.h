@@ -44,9 +44,10 @@ struct scheduler {
     struct listeners listeners;
     struct join_tokens join_tokens;
     struct denials denials;
-    struct log_hub *logs; /* owned */
-    struct users *users;  /* owned */
-    struct peers *peers;  /* owned; accounts that called over the Unix socket */
+    struct log_hub *logs;       /* owned */
+    struct users *users;        /* owned */
+    struct group_table *groups; /* owned; what the core was told; NULL: there are none */
+    struct peers *peers;        /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
     struct degraded degraded; /* whether changes can be stored */
@@ -123,6 +124,8 @@ void tell_after_commit(struct scheduler *scheduler, struct http_request *request
 void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
                          const struct edl_error *error);
 
+/* scheduler_tell_groups - the core hears of groups or members that changed; the caller touches */
+void scheduler_tell_groups(struct scheduler *scheduler);
 /* scheduler_touch - the core changed: a turn will come */
 void scheduler_touch(struct scheduler *scheduler);
 

@@ -112,9 +112,28 @@ static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, st
     return r;
 }
 
-int state_load(struct scheduler *scheduler, struct edl_error *error)
+/* What is read back, as a whole: it takes the place of what there was only when all of it is good.
+ */
+struct loaded {
+    struct users *users;
+    struct group_table *groups;
+    struct cluster *cluster;
+    struct log_hub *logs;
+};
+
+static void loaded_done(struct loaded *loaded)
 {
-    const struct cluster_config config = {
+    (void)cluster_free(loaded->cluster);
+    (void)group_table_free(loaded->groups); /* the cluster borrowed it */
+    (void)log_hub_free(loaded->logs);
+    (void)users_free(loaded->users);
+}
+
+/* Groups first: whose share a job counts to is known when it is restored. */
+static int load_all(struct scheduler *scheduler, struct instant now, struct loaded *ret,
+                    struct edl_error *error)
+{
+    struct cluster_config config = {
         .policy = scheduler->options.policy,
         .max_load_permille = scheduler->options.max_load_permille,
         .lease_us = scheduler->options.lease_us,
@@ -123,39 +142,44 @@ int state_load(struct scheduler *scheduler, struct edl_error *error)
         .keep_ended_jobs = scheduler->options.keep_jobs,
         .keep_ended_us = scheduler->options.keep_us,
     };
+    int r = users_load(scheduler->store, &ret->users, error);
+
+    if (r < 0)
+        return r;
+    ret->groups = groups_table(ret->users);
+    config.groups = ret->groups;
+    ret->cluster = cluster_new(&config);
+    r = load_cluster(scheduler, ret->cluster, now, error);
+    return r < 0 ? r : log_hub_new(scheduler->store, now.wall_us, &ret->logs, error);
+}
+
+int state_load(struct scheduler *scheduler, struct edl_error *error)
+{
     const struct store_history history = { .events = scheduler->options.keep_events,
                                            .us = scheduler->options.keep_us };
-    struct cluster *cluster = cluster_new(&config);
-    struct instant now = clock_instant();
-    struct log_hub *logs = NULL;
-    struct users *users = NULL;
     struct join_tokens before = scheduler->join_tokens;
+    struct loaded old = { scheduler->users, scheduler->groups, scheduler->cluster,
+                          scheduler->logs };
+    struct loaded loaded = { 0 };
     int r;
 
     store_keep(scheduler->store, &history);
-    r = load_cluster(scheduler, cluster, now, error);
-    if (r == 0)
-        r = users_load(scheduler->store, &users, error);
-    if (r == 0)
-        r = log_hub_new(scheduler->store, now.wall_us, &logs, error);
+    r = load_all(scheduler, clock_instant(), &loaded, error);
     scheduler->join_tokens = (struct join_tokens){ 0 };
     if (r == 0)
         r = join_tokens_load(scheduler, error);
     if (r < 0) {
         join_tokens_done(&scheduler->join_tokens);
         scheduler->join_tokens = before;
-        (void)log_hub_free(logs);
-        (void)users_free(users);
-        (void)cluster_free(cluster);
+        loaded_done(&loaded);
         return r;
     }
     join_tokens_done(&before);
-    (void)users_free(scheduler->users);
-    scheduler->users = users;
-    (void)log_hub_free(scheduler->logs);
-    scheduler->logs = logs;
-    (void)cluster_free(scheduler->cluster);
-    scheduler->cluster = cluster;
+    loaded_done(&old);
+    scheduler->users = loaded.users;
+    scheduler->groups = loaded.groups;
+    scheduler->cluster = loaded.cluster;
+    scheduler->logs = loaded.logs;
     return 0;
 }
 

@@ -12,6 +12,7 @@
 
 struct users {
     struct user *users;         /* uthash, owned */
+    struct user_group *groups;  /* uthash, owned */
     struct token *tokens;       /* uthash by hash, owned */
     struct token *tokens_by_id; /* the same by id, in the order of their ids */
     uint64_t last_token_id;
@@ -57,6 +58,7 @@ static void queue_user(struct users *users, enum account_change_kind kind, const
     struct account_change *change = queue(users, kind);
 
     change->name = xstrdup(user->name);
+    change->group = xstrdup(user->group != NULL ? user->group->spec.name : "");
     change->role = user_role_to_string(user->role);
     change->created_wall_us = user->created_wall_us;
 }
@@ -72,6 +74,17 @@ static void queue_token(struct users *users, enum account_change_kind kind,
     change->note = xstrdup(token->note);
     change->created_wall_us = token->created_wall_us;
     change->expires_wall_us = token->expires_wall_us;
+}
+
+static void queue_group(struct users *users, enum account_change_kind kind,
+                        const struct user_group *group)
+{
+    struct account_change *change = queue(users, kind);
+
+    change->name = xstrdup(group->spec.name);
+    change->guaranteed_permille = group->spec.guaranteed_permille;
+    change->weight = group->spec.weight;
+    change->created_wall_us = group->created_wall_us;
 }
 
 void users_note(struct users *users, const struct audit_entry *entry)
@@ -99,6 +112,7 @@ void users_pending_clear(struct users *users)
         struct account_change *change = &users->pending[i];
 
         free(change->name);
+        free(change->group);
         free(change->hash);
         free(change->note);
         free(change->via);
@@ -111,7 +125,7 @@ void users_pending_clear(struct users *users)
 
 /* --- people --- */
 
-static int check_name(const char *name, struct edl_error *error)
+static int check_name(const char *name, const char *whose, struct edl_error *error)
 {
     size_t length = strlen(name);
     bool good = length > 0 && length <= USER_NAME_MAX &&
@@ -122,7 +136,7 @@ static int check_name(const char *name, struct edl_error *error)
                         *p == '-' || *p == '.');
     if (good)
         return 0;
-    (void)edl_error_at(error, -EINVAL, "/name", "\"%.80s\" cannot be a user's name", name);
+    (void)edl_error_at(error, -EINVAL, "/name", "\"%.80s\" cannot be a %s's name", name, whose);
     return edl_error_remedy(error,
                             "as of a Unix account: a-z or _ first, then also digits, '-' and"
                             " '.', at most %d",
@@ -158,7 +172,7 @@ int users_put(struct users *users, const char *name, enum user_role role, uint64
               struct user **ret, struct edl_error *error)
 {
     struct user *user = users_find(users, name);
-    int r = check_name(name, error);
+    int r = check_name(name, "user", error);
 
     if (r < 0)
         return r;
@@ -187,8 +201,127 @@ void users_drop(struct users *users, struct user *user)
     if (streq(token->user, user->name))
         forget_token(users, token); /* their rows go with the user's */
     queue_user(users, ACCOUNT_DROP_USER, user);
+    if (user->group != NULL)
+        user->group->n_members--;
     HASH_DEL(users->users, user);
     free(user);
+}
+
+/* --- groups --- */
+
+struct user_group *groups_find(const struct users *users, const char *name)
+{
+    struct user_group *group;
+
+    HASH_FIND_STR(users->groups, name, group);
+    return group;
+}
+
+const struct user_group *groups_first(const struct users *users)
+{
+    return users->groups;
+}
+
+static void join(struct user *user, struct user_group *group)
+{
+    if (user->group != NULL)
+        user->group->n_members--;
+    user->group = group;
+    if (group != NULL)
+        group->n_members++;
+}
+
+void users_join(struct users *users, struct user *user, struct user_group *group)
+{
+    join(user, group);
+    queue_user(users, ACCOUNT_PUT_USER, user);
+}
+
+static struct user_group *add_group(struct users *users, const struct group_spec *spec,
+                                    uint64_t created_wall_us)
+{
+    struct user_group *group = xcalloc(1, sizeof *group);
+
+    group->spec = *spec;
+    group->created_wall_us = created_wall_us;
+    HASH_ADD_STR(users->groups, spec.name, group);
+    return group;
+}
+
+static int check_group(const struct users *users, const struct group_spec *spec,
+                       struct edl_error *error)
+{
+    const struct user_group *group;
+    uint32_t others_permille = 0;
+    int r = check_name(spec->name, "group", error);
+
+    if (r < 0)
+        return r;
+    if (spec->weight < 1 || spec->weight > GROUP_WEIGHT_MAX)
+        return edl_error_at(error, -EINVAL, "/weight", "weight is %u, not from 1 to %d",
+                            spec->weight, GROUP_WEIGHT_MAX);
+    for (group = users->groups; group != NULL; group = group->hh.next)
+        others_permille +=
+            streq(group->spec.name, spec->name) ? 0 : group->spec.guaranteed_permille;
+    if (others_permille + (uint64_t)spec->guaranteed_permille > 1000) {
+        (void)edl_error_at(error, -EINVAL, "/guaranteed_permille",
+                           "%u of 1000 for %s, and %u are guaranteed to others: more than all",
+                           spec->guaranteed_permille, spec->name, others_permille);
+        return edl_error_remedy(error, "at most %u, or less for others: `edl group list`",
+                                1000 - others_permille);
+    }
+    return 0;
+}
+
+int groups_put(struct users *users, const struct group_spec *spec, uint64_t now_wall_us,
+               struct user_group **ret, struct edl_error *error)
+{
+    struct user_group *group = groups_find(users, spec->name);
+    int r = check_group(users, spec, error);
+
+    if (r < 0)
+        return r;
+    if (group == NULL && HASH_COUNT(users->groups) >= GROUPS_MAX)
+        return edl_error_set(error, -EDQUOT, "there are %d groups", GROUPS_MAX);
+    if (group == NULL)
+        group = add_group(users, spec, now_wall_us);
+    group->spec = *spec;
+    queue_group(users, ACCOUNT_PUT_GROUP, group);
+    *ret = group;
+    return 0;
+}
+
+void groups_drop(struct users *users, struct user_group *group)
+{
+    struct user *user;
+
+    for (user = users->users; user != NULL; user = user->hh.next)
+        if (user->group == group)
+            join(user, NULL); /* their rows change with the group's */
+    queue_group(users, ACCOUNT_DROP_GROUP, group);
+    HASH_DEL(users->groups, group);
+    free(group);
+}
+
+struct group_table *groups_table(const struct users *users)
+{
+    struct group_member *members = xcalloc(HASH_COUNT(users->users) + 1, sizeof *members);
+    struct group_spec specs[GROUPS_MAX];
+    struct group_table *table = NULL;
+    const struct user_group *group;
+    const struct user *user;
+    size_t n_members = 0;
+    size_t n = 0;
+
+    for (group = users->groups; group != NULL && n < GROUPS_MAX; group = group->hh.next)
+        specs[n++] = group->spec;
+    for (user = users->users; user != NULL; user = user->hh.next)
+        if (user->group != NULL)
+            members[n_members++] = (struct group_member){ user->name, user->group->spec.name };
+    if (n > 0)
+        table = group_table_new(specs, n, members, n_members);
+    free(members);
+    return table;
 }
 
 /* --- tokens --- */
@@ -281,6 +414,15 @@ struct loading {
     int r;
 };
 
+static void load_group(struct users *users, const struct account_change *row)
+{
+    struct group_spec spec = { .guaranteed_permille = row->guaranteed_permille,
+                               .weight = row->weight };
+
+    (void)snprintf(spec.name, sizeof spec.name, "%s", row->name);
+    (void)add_group(users, &spec, row->created_wall_us);
+}
+
 static void load_one(const struct account_change *row, void *userdata)
 {
     struct loading *loading = userdata;
@@ -291,13 +433,18 @@ static void load_one(const struct account_change *row, void *userdata)
                            .created_wall_us = row->created_wall_us,
                            .expires_wall_us = row->expires_wall_us };
 
+    if (row->kind == ACCOUNT_PUT_GROUP) {
+        load_group(users, row);
+        return;
+    }
     if (role < 0) {
         loading->r = edl_error_set(loading->error, EDL_ECORRUPT,
                                    "table user: %s has the role \"%.40s\"", row->name, row->role);
         return;
     }
     if (row->kind == ACCOUNT_PUT_USER) {
-        (void)add_user(users, row->name, (enum user_role)role, row->created_wall_us);
+        join(add_user(users, row->name, (enum user_role)role, row->created_wall_us),
+             groups_find(users, row->group));
         return;
     }
     if (user == NULL)
@@ -326,6 +473,7 @@ struct users *users_free(struct users *users)
 {
     struct user *user, *next_user;
     struct token *token, *next_token;
+    struct user_group *group, *next_group;
 
     if (users == NULL)
         return NULL;
@@ -335,6 +483,11 @@ struct users *users_free(struct users *users)
     {
         HASH_DEL(users->users, user);
         free(user);
+    }
+    HASH_ITER(hh, users->groups, group, next_group)
+    {
+        HASH_DEL(users->groups, group);
+        free(group);
     }
     users_pending_clear(users);
     free(users->pending);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* users.h - people and their tokens: what is known of them, and what of that is to be stored
+/* users.h - people, their groups and their tokens: what is known of them, and what of that is to be
+ * stored
  *
  * A table in memory, loaded at start. Every change is queued beside and stored in the transaction
  * of its turn (users_pending); until then its answer waits like any other. Tokens are kept as
@@ -10,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <uthash.h>
+
+#include "scheduler/core/groups.h"
 
 struct account_change;
 struct audit_entry;
@@ -35,7 +38,15 @@ struct user {
     enum user_role role;
     uint64_t created_wall_us;
     uint32_t n_tokens;
+    struct user_group *group; /* borrowed; NULL: of none */
     UT_hash_handle hh;
+};
+
+struct user_group {
+    struct group_spec spec;
+    uint64_t created_wall_us;
+    uint32_t n_members;
+    UT_hash_handle hh; /* by spec.name */
 };
 
 struct token {
@@ -62,6 +73,21 @@ int users_put(struct users *users, const char *name, enum user_role role, uint64
               struct user **ret, struct edl_error *error);
 /* users_drop - with all tokens */
 void users_drop(struct users *users, struct user *user);
+
+/* users_join - the user is of that group from now on; NULL: of none */
+void users_join(struct users *users, struct user *user, struct user_group *group);
+
+/* groups_find - NULL when there is none; groups_first, group->hh.next: all */
+struct user_group *groups_find(const struct users *users, const char *name);
+const struct user_group *groups_first(const struct users *users);
+/* groups_put - a new group, or other shares. -EINVAL: not a name, a weight that is none, or more
+ * than all would be guaranteed; -EDQUOT: too many. Nothing is changed then. */
+int groups_put(struct users *users, const struct group_spec *spec, uint64_t now_wall_us,
+               struct user_group **ret, struct edl_error *error);
+/* groups_drop - its members are of none then */
+void groups_drop(struct users *users, struct user_group *group);
+/* groups_table - what the core is told; NULL when there are no groups. The caller frees it. */
+struct group_table *groups_table(const struct users *users);
 
 /* tokens_add - hash is SHA-256 of the token in hex; expires_wall_us 0: never. -EDQUOT: too many */
 int tokens_add(struct users *users, struct user *user, const char *hash, const char *note,

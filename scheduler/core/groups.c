@@ -191,3 +191,15 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
     queue_might_move(cluster->planner);
     cluster->plan_wanted = true;
 }
+
+uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name)
+{
+    const struct planner *planner = cluster->planner;
+
+    for (uint32_t g = 1; g < planner->n_groups; g++)
+        if (streq(planner->groups[g].name, name))
+            return (uint32_t)(policy_group_part(&planner->groups[g], planner->total.cpu_millicores,
+                                                planner->total.gpus) /
+                              1000000);
+    return 0;
+}

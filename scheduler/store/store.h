@@ -77,11 +77,15 @@ enum account_change_kind {
     ACCOUNT_PUT_TOKEN,
     ACCOUNT_DROP_TOKEN,
     ACCOUNT_AUDIT,
+    ACCOUNT_PUT_GROUP,
+    ACCOUNT_DROP_GROUP, /* its members are of none then */
 };
 struct account_change {
     enum account_change_kind kind;
-    uint64_t id;      /* of a token */
-    char *name;       /* of the user */
+    uint64_t id; /* of a token */
+    char *name;  /* of the user, or of the group */
+    char *group; /* of a user; "" none */
+    uint32_t guaranteed_permille, weight;
     const char *role; /* static */
     char *hash, *note;
     uint64_t created_wall_us, expires_wall_us;
@@ -161,8 +165,8 @@ int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *err
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);
 
-/* store_accounts - every user, then every token (as the changes that made them); and the highest
- * id that a token ever had */
+/* store_accounts - every group, every user, then every token (as the changes that made them); and
+ * the highest id that a token ever had */
 typedef void (*store_account_fn)(const struct account_change *row, void *userdata);
 int store_accounts(struct store *store, store_account_fn fn, void *userdata,
                    uint64_t *ret_last_token, struct edl_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_users.c - people, tokens and the audit log
+/* store_users.c - people and their groups, tokens and the audit log
  *
  * The log is bounded without a sweep: each row that comes lets the two oldest go that are beyond
  * the bound. */
@@ -17,6 +17,7 @@ static int put_user(struct store *store, const struct account_change *change,
     store_bind_text(statement, 1, change->name);
     store_bind_text(statement, 2, change->role);
     store_bind_u64(statement, 3, change->created_wall_us);
+    store_bind_text(statement, 4, change->group);
     return store_step_done(store, ST_USER_PUT, error);
 }
 
@@ -54,6 +55,31 @@ static int drop_token(struct store *store, const struct account_change *change,
     return store_step_done(store, ST_TOKEN_DELETE, error);
 }
 
+static int put_group(struct store *store, const struct account_change *change,
+                     struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_GROUP_PUT];
+
+    store_bind_text(statement, 1, change->name);
+    store_bind_u64(statement, 2, change->guaranteed_permille);
+    store_bind_u64(statement, 3, change->weight);
+    store_bind_u64(statement, 4, change->created_wall_us);
+    return store_step_done(store, ST_GROUP_PUT, error);
+}
+
+static int drop_group(struct store *store, const struct account_change *change,
+                      struct edl_error *error)
+{
+    int r;
+
+    store_bind_text(store->statements[ST_GROUP_LEAVE], 1, change->name);
+    r = store_step_done(store, ST_GROUP_LEAVE, error);
+    if (r < 0)
+        return r;
+    store_bind_text(store->statements[ST_GROUP_DELETE], 1, change->name);
+    return store_step_done(store, ST_GROUP_DELETE, error);
+}
+
 static int add_audit(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
@@ -80,15 +106,41 @@ int store_put_account(struct store *store, const struct account_change *change,
 {
     static int (*const puts[])(struct store *, const struct account_change *,
                                struct edl_error *) = {
-        [ACCOUNT_PUT_USER] = put_user,   [ACCOUNT_DROP_USER] = drop_user,
-        [ACCOUNT_PUT_TOKEN] = put_token, [ACCOUNT_DROP_TOKEN] = drop_token,
-        [ACCOUNT_AUDIT] = add_audit,
+        [ACCOUNT_PUT_USER] = put_user,     [ACCOUNT_DROP_USER] = drop_user,
+        [ACCOUNT_PUT_TOKEN] = put_token,   [ACCOUNT_DROP_TOKEN] = drop_token,
+        [ACCOUNT_AUDIT] = add_audit,       [ACCOUNT_PUT_GROUP] = put_group,
+        [ACCOUNT_DROP_GROUP] = drop_group,
     };
 
     return puts[change->kind](store, change, error);
 }
 
-/* Columns in the order of both statements: id, hash, name, role or note, created, expires. */
+static int each_group(struct store *store, store_account_fn fn, void *userdata,
+                      struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_GROUP_ALL];
+    int step;
+    int r = 0;
+
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        const struct account_change row = {
+            .kind = ACCOUNT_PUT_GROUP,
+            .name = (char *)(uintptr_t)store_column_text(statement, 0), /* why: borrowed */
+            .guaranteed_permille = (uint32_t)store_column_u64(statement, 1),
+            .weight = (uint32_t)store_column_u64(statement, 2),
+            .created_wall_us = store_column_u64(statement, 3),
+        };
+
+        fn(&row, userdata);
+    }
+    if (step != SQLITE_DONE)
+        r = store_error(store, "reading groups", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+/* Columns in the order of both statements: id, hash, name, role or note, created, expires, group.
+ */
 static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
                         store_account_fn fn, void *userdata, struct edl_error *error)
 {
@@ -105,6 +157,7 @@ static int each_account(struct store *store, enum statement which, enum account_
             .note = (char *)(uintptr_t)store_column_text(statement, 3),
             .created_wall_us = store_column_u64(statement, 4),
             .expires_wall_us = store_column_u64(statement, 5),
+            .group = (char *)(uintptr_t)store_column_text(statement, 6),
         };
 
         row.role = kind == ACCOUNT_PUT_USER ? row.note : NULL;
@@ -133,8 +186,10 @@ static int last_token(struct store *store, uint64_t *ret, struct edl_error *erro
 int store_accounts(struct store *store, store_account_fn fn, void *userdata,
                    uint64_t *ret_last_token, struct edl_error *error)
 {
-    int r = each_account(store, ST_USER_ALL, ACCOUNT_PUT_USER, fn, userdata, error);
+    int r = each_group(store, fn, userdata, error);
 
+    if (r == 0)
+        r = each_account(store, ST_USER_ALL, ACCOUNT_PUT_USER, fn, userdata, error);
     if (r == 0)
         r = each_account(store, ST_TOKEN_ALL, ACCOUNT_PUT_TOKEN, fn, userdata, error);
     return r < 0 ? r : last_token(store, ret_last_token, error);

@@ -37,6 +37,18 @@ edl token list | grep -q 'eve *test' || fail 'tokens are not listed'
 edl user remove eve
 if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi
 grep -q 'edl token create' "$work/err" || fail "no word of how to come in: $(cat "$work/err")"
+edl group add vision --permille 600 | grep -q '^vision: 60.0% guaranteed, weight 1' || fail 'the group is not made'
+edl group add speech --permille 100
+if edl group set speech --permille 401 2>"$work/err"; then fail 'more than all is guaranteed'; fi
+grep -q '600 are guaranteed to others' "$work/err" || fail "no word of what is left: $(cat "$work/err")"
+edl group set speech --weight 3
+edl user set ann --group vision
+as ann submit --name grown --min 1 --max 2 -- sleep 1000
+await 30 'it runs' job_is grown running
+edl group list | grep -qE '^vision +60.0% +[1-9][0-9.]*% +1 +1$' || fail "what it holds is not told: $(edl group list)"
+edl user list | grep -qE '^ann +user +vision' || fail "her group is not told: $(edl user list)"
+edl group remove vision
+edl user list | grep -q vision && fail 'she is of a group that is gone'
 if edl user promote ann 2>"$work/err"; then fail 'an unknown action was taken'; fi
 grep -q 'known: add, set, remove, list' "$work/err" || fail "actions are not named: $(cat "$work/err")"
 cluster_stop

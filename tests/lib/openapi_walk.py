@@ -151,7 +151,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "token": "1", "array": "many"}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many"}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -192,7 +192,7 @@ class Walk:
             self.wrong_callers(method, known, operation, body)
         self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
                     headers=headers, body=body)
-        for name in ("job", "node", "user", "token", "array"):
+        for name in ("job", "node", "user", "group", "token", "array"):
             if "{%s}" % name in path and not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"]):
                 self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
                             token=token, headers=headers, body=body)
@@ -291,7 +291,13 @@ GOOD = {
     "addUser": lambda w: [{"body": {"name": "walker", "role": "viewer"}}],
     "listUsers": lambda w: [{}],
     "getUser": lambda w: [{}],
-    "changeUser": lambda w: [{"body": {"role": "operator"}}, {"body": {"role": "user"}}],
+    "addGroup": lambda w: [{"body": {"name": "walkers", "guaranteed_permille": 250, "weight": 2}}],
+    "listGroups": lambda w: [{}],
+    "getGroup": lambda w: [{}],
+    "changeGroup": lambda w: [{"body": {"guaranteed_permille": 300}}, {"body": {"weight": 1}}],
+    "changeUser": lambda w: [{"body": {"role": "operator"}}, {"body": {"role": "user", "group": "walkers"}},
+                             {"body": {"group": ""}}],
+    "removeGroup": lambda w: [{}],
     "addToken": lambda w: [{"body": {"user": "walker", "note": "of the walk", "ttl_s": 3600}, "after": keep_token}],
     "listTokens": lambda w: [{}],
     "removeToken": lambda w: [{"names": {"token": str(w.made_token)}}],

@@ -223,6 +223,77 @@ static void test_tokens_expire_and_numbers_are_given_once(void **state)
     assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 409);
 }
 
+static void assert_group(struct live *live, const char *name, unsigned permille, unsigned weight,
+                         unsigned n_members)
+{
+    struct reply reply = { 0 };
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/groups/%s", name);
+    assert_int_equal(live_ask(live, "GET", path, NULL, NULL, &reply), 200);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "guaranteed_permille")),
+                     permille);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "weight")), weight);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "members")), n_members);
+    reply_clear(&reply);
+}
+
+static void assert_group_of_job(const struct live *live, const char *job, const char *group)
+{
+    const struct cluster *cluster = live->scheduler->cluster;
+    const struct group_spec *all;
+    size_t n;
+
+    assert_non_null(cluster->config.groups);
+    all = group_table_all(cluster->config.groups, &n);
+    assert_string_equal(all[cluster_find_job(cluster, job)->plan.group].name, group);
+}
+
+static void test_groups_are_kept_and_the_core_is_told(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char ann[65];
+
+    make_user(live, "ann", "user", ann);
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("hers")), 201);
+    assert_int_equal(ask(live, "POST", "/groups", "{\"name\":\"vision\"}"), 403);
+    live->token = NULL;
+    assert_int_equal(ask(live, "POST", "/groups",
+                         "{\"name\":\"vision\",\"guaranteed_permille\":600}"),
+                     201);
+    assert_int_equal(ask(live, "POST", "/groups", "{\"name\":\"speech\",\"weight\":3}"), 201);
+    assert_int_equal(ask(live, "POST", "/groups", "{\"name\":\"speech\"}"), 409);
+    assert_int_equal(ask(live, "POST", "/groups", "{\"name\":\"A b\"}"), 400);
+    assert_int_equal(ask(live, "PATCH", "/groups/speech", "{}"), 400);
+    assert_int_equal(ask(live, "PATCH", "/groups/speech", "{\"weight\":0}"), 400);
+    assert_int_equal(live_ask(live, "PATCH", "/groups/speech", NULL,
+                              "{\"guaranteed_permille\":401}", &reply),
+                     400);
+    assert_non_null(strstr(reply.body, "600 are guaranteed to others"));
+    reply_clear(&reply);
+    assert_int_equal(ask(live, "PATCH", "/groups/speech", "{\"guaranteed_permille\":400}"), 200);
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"group\":\"sight\"}"), 400);
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{}"), 400);
+    assert_group_of_job(live, "hers", "");
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"group\":\"vision\"}"), 200);
+    assert_group_of_job(live, "hers", "vision");
+    live_restart(live);
+    assert_group(live, "vision", 600, 1, 1);
+    assert_group(live, "speech", 400, 3, 0);
+    assert_group_of_job(live, "hers", "vision");
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"role\":\"viewer\"}"), 200);
+    assert_group(live, "vision", 600, 1, 1); /* another role, the same group */
+    assert_int_equal(ask(live, "DELETE", "/groups/vision", NULL), 200);
+    assert_group_of_job(live, "hers", "");
+    assert_int_equal(ask(live, "DELETE", "/groups/speech", NULL), 200);
+    assert_null(live->scheduler->cluster->config.groups);
+    live_restart(live);
+    assert_null(live->scheduler->cluster->config.groups);
+    assert_null(users_find(live->scheduler->users, "ann")->group);
+}
+
 static void test_the_kernel_names_the_other_end(void **state)
 {
     int local[2];
@@ -257,6 +328,7 @@ int main(void)
         T(test_keys_are_of_one_person),
         T(test_changes_are_on_record_and_nothing_else),
         T(test_tokens_expire_and_numbers_are_given_once),
+        T(test_groups_are_kept_and_the_core_is_told),
         cmocka_unit_test(test_the_kernel_names_the_other_end),
     };
 
