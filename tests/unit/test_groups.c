@@ -114,6 +114,22 @@ static void test_who_is_over_its_share_takes_no_guaranteed_room(void **state)
     done(w);
 }
 
+/* Nobody has more than its share, and what others hold is not theirs to lend: a start is worth it.
+ */
+static void test_who_is_below_its_share_takes_from_anyone_at_last(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *a;
+
+    (void)state;
+    assert_runs(submit(w, "carol", "rigid", 3, 3, 1000), 3);
+    a = submit(w, "alice", "a", 1, 10, 1000);
+    assert_runs(a, 7);
+    assert_runs(submit(w, "bob", "gang", 3, 3, 1000), 3);
+    assert_runs(a, 4);
+    done(w);
+}
+
 static void test_nobody_goes_below_its_minimum_for_a_share(void **state)
 {
     struct world *w = world_of(500, 300, 1);
@@ -205,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_idle_is_lent_and_taken_back_at_once),
         cmocka_unit_test(test_who_is_over_its_share_takes_no_guaranteed_room),
+        cmocka_unit_test(test_who_is_below_its_share_takes_from_anyone_at_last),
         cmocka_unit_test(test_nobody_goes_below_its_minimum_for_a_share),
         cmocka_unit_test(test_who_is_below_its_share_goes_before_higher_priorities),
         cmocka_unit_test(test_what_is_beyond_is_shared_by_weight),

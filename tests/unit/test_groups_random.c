@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_groups_random.c - many random events with groups whose shares and members change: the
  * invariants after each, a full plan changes nothing, a copy plans as the original, a restart
- * remembers all; and when the storm is over, who is below its share does not wait for what another
- * has beyond its own
+ * remembers all
  *
  * EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */
 #include <inttypes.h>
@@ -82,6 +81,8 @@ static void plan_with_a_copy(struct world *w)
     struct cluster *copy = cluster_clone(w->cluster, w->now);
     struct edl_error error = { 0 };
 
+    if (cluster_check(copy, &error) < 0)
+        fail_msg("a copy contradicts itself: %s", error.text);
     cluster_plan(copy, w->now);
     cluster_plan(w->cluster, w->now);
     if (cluster_compare(w->cluster, copy, &error) < 0)
