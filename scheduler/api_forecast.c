@@ -73,8 +73,8 @@ int api_forecast_submit(struct scheduler *scheduler, struct http_request *reques
 {
     struct forecast_options options = bounded(scheduler->cluster);
     struct forecast forecast;
-    int r = cluster_forecast(scheduler->cluster, spec, user, clock_instant(), &options, &forecast,
-                             error);
+    int r = cluster_forecast(scheduler->cluster, spec, user, NULL, clock_instant(), &options,
+                             &forecast, error);
 
     if (r == 0)
         reply(scheduler, request, &forecast, ignored != NULL ? json_incref(ignored) : json_array());

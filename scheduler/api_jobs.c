@@ -109,7 +109,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0 && dry_run)
         r = api_forecast_submit(scheduler, request, spec, caller.user, ignored, &error);
     else if (r == 0)
-        r = cluster_submit_array(scheduler->cluster, spec, caller.user, clock_instant(), &job,
+        r = cluster_submit_array(scheduler->cluster, spec, caller.user, NULL, clock_instant(), &job,
                                  &error);
     if (r < 0 && flat)
         point_into_flat(&error);
@@ -300,7 +300,8 @@ void api_array_kill(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_kill(scheduler, request, by_whom, &body, &reason, &error);
     if (r == 0)
-        r = cluster_kill_array(scheduler->cluster, name, reason, clock_instant(), &n, &error);
+        r = cluster_kill_array(scheduler->cluster, name, false, reason, clock_instant(), &n,
+                               &error);
     if (r == -ENOENT)
         (void)edl_error_remedy(&error, "`edl ps --all` lists every job; one that is no array is "
                                        "killed by DELETE /jobs/{job}");

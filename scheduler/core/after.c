@@ -13,34 +13,55 @@
 
 #define ULL(value) ((unsigned long long)(value))
 
-static bool has_failed(const struct job *job)
+static bool has_failed(enum job_state state)
 {
-    return job_state_is_final(job->state) && job->state != JOB_SUCCEEDED;
+    return job_state_is_final(state) && state != JOB_SUCCEEDED;
 }
 
-static int resolve_one(const struct cluster *cluster, const char *name, const char *pointer,
-                       uint64_t *ret_id, struct edl_error *error)
+/* The core first: what it let go of is older than what it has of the same name. */
+static bool find_named(const struct cluster *cluster, const struct archived_jobs *archived,
+                       const char *name, struct archived_job *ret)
 {
-    const struct job *on = cluster_find_job(cluster, name);
+    const struct job *job = cluster_find_job(cluster, name);
 
-    if (on == NULL) {
+    if (job != NULL) {
+        *ret = (struct archived_job){ .named = name, .id = job->id, .state = job->state };
+        memcpy(ret->name, job->spec->name, sizeof ret->name);
+        return true;
+    }
+    for (size_t i = 0; archived != NULL && i < archived->n; i++)
+        if (streq(archived->jobs[i].named, name)) {
+            *ret = archived->jobs[i];
+            return true;
+        }
+    return false;
+}
+
+static int resolve_one(const struct cluster *cluster, const struct archived_jobs *archived,
+                       const char *name, const char *pointer, uint64_t *ret_id,
+                       struct edl_error *error)
+{
+    struct archived_job on;
+
+    if (!find_named(cluster, archived, name, &on)) {
         (void)edl_error_at(error, EDL_EBADSPEC, pointer, "there is no job \"%.80s\"", name);
         (void)edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
         return EDL_EBADSPEC;
     }
-    if (has_failed(on)) {
+    if (has_failed(on.state)) {
         (void)edl_error_at(error, EDL_EBADSPEC, pointer,
-                           "job %s (%llu) is %s: what is to run after it never would",
-                           on->spec->name, ULL(on->id), job_state_to_string(on->state));
+                           "job %s (%llu) is %s: what is to run after it never would", on.name,
+                           ULL(on.id), job_state_to_string(on.state));
         (void)edl_error_remedy(error, "submit %s again and wait for that one, or leave it out",
-                               on->spec->name);
+                               on.name);
         return EDL_EBADSPEC;
     }
-    *ret_id = on->id;
+    *ret_id = on.id;
     return 0;
 }
 
-int after_resolve(const struct cluster *cluster, struct job_spec *spec, struct edl_error *error)
+int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
+                  struct job_spec *spec, struct edl_error *error)
 {
     uint64_t ids[JOB_AFTER_MAX];
     size_t n = 0;
@@ -52,7 +73,7 @@ int after_resolve(const struct cluster *cluster, struct job_spec *spec, struct e
         (void)snprintf(pointer, sizeof pointer, "/spec/after/%zu", n);
         if (n == JOB_AFTER_MAX)
             return edl_error_at(error, EDL_EBADSPEC, pointer, "more than %d jobs", JOB_AFTER_MAX);
-        r = resolve_one(cluster, spec->after[n], pointer, &ids[n], error);
+        r = resolve_one(cluster, archived, spec->after[n], pointer, &ids[n], error);
         if (r < 0)
             return r;
     }
@@ -75,7 +96,7 @@ void after_drop_done(const struct cluster *cluster, struct job_spec *spec)
     for (char **name = spec->after; *name != NULL; name++) {
         const struct job *on = cluster_find_job(cluster, *name);
 
-        if (on != NULL && on->state == JOB_SUCCEEDED)
+        if (on == NULL || on->state == JOB_SUCCEEDED) /* not in the core: that is over, too */
             free(*name);
         else
             *kept++ = *name;
@@ -184,10 +205,10 @@ void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct
     for (uint32_t i = 0; i < n; i++) {
         struct job *on = cluster_find_job(cluster, job->spec->after[i]);
 
-        /* one that is forgotten ended long ago, and had it failed, so would have this one then */
+        /* one that is not in the core has succeeded: had it failed, so would this one have then */
         if (on == NULL || on->state == JOB_SUCCEEDED)
             continue;
-        if (has_failed(on)) {
+        if (has_failed(on->state)) {
             failed = on;
             continue;
         }

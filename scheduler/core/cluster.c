@@ -82,16 +82,24 @@ struct job *cluster_job(const struct cluster *cluster, uint64_t id)
     return job;
 }
 
+bool job_id_from_text(const char *text, uint64_t *ret)
+{
+    uint64_t id = 0;
+    const char *p;
+
+    for (p = text; *p >= '0' && *p <= '9' && p - text < 19; p++)
+        id = 10 * id + (uint64_t)(*p - '0');
+    *ret = id;
+    return *p == '\0' && p != text;
+}
+
 /* cluster_find_job - by id in digits, or the newest of that name; NULL when there is none */
 struct job *cluster_find_job(const struct cluster *cluster, const char *name_or_id)
 {
     struct job *job;
-    uint64_t id = 0;
-    const char *p;
+    uint64_t id;
 
-    for (p = name_or_id; *p >= '0' && *p <= '9' && p - name_or_id < 19; p++)
-        id = 10 * id + (uint64_t)(*p - '0');
-    if (*p == '\0' && p != name_or_id)
+    if (job_id_from_text(name_or_id, &id))
         return cluster_job(cluster, id);
     HASH_FIND(hh_name, cluster->jobs_by_name, name_or_id, strlen(name_or_id), job);
     return job;

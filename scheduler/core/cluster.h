@@ -358,6 +358,9 @@ struct cluster {
 struct cluster *cluster_new(const struct cluster_config *config);
 struct cluster *cluster_free(struct cluster *cluster);
 
+/* job_id_from_text - whether it is an id in digits; else it is a name */
+bool job_id_from_text(const char *text, uint64_t *ret);
+
 /* Look-ups; NULL when absent. cluster_find_job takes an id in digits or a name (the newest job of
  * that name). */
 struct job *cluster_job(const struct cluster *cluster, uint64_t id);
@@ -379,14 +382,30 @@ uint32_t job_count_running(const struct job *job, uint32_t role);
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error);
 
+/* Jobs that are over and not in the core any more (cluster_archive_ended), as whoever keeps them
+ * knows them: what an event has to be told of them. All borrowed during the call. */
+struct archived_job {
+    const char *named; /* as the event names it: a name, or an id in digits */
+    uint64_t id;
+    char name[JOB_NAME_MAX + 1];
+    enum job_state state;
+};
+struct archived_jobs {
+    const struct archived_job *jobs;
+    size_t n;
+};
+
 /* cluster_submit_array - the jobs of take_spec->array, all or none, with consecutive ids; without
- * an array the one job. Errors as cluster_submit's. Linear in them */
+ * an array the one job. archived: of those in take_spec->after that are not in the core; NULL:
+ * there are none. Errors as cluster_submit's. Linear in them */
 int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                         struct instant now, struct job **ret_first, struct edl_error *error);
+                         const struct archived_jobs *archived, struct instant now,
+                         struct job **ret_first, struct edl_error *error);
 
 /* cluster_kill_array - every job of the arrays of that name that is not over. *ret_n: how many.
- * -ENOENT when there never was one, EDL_EBADTRANSITION when all are over. Linear in all jobs */
-int cluster_kill_array(struct cluster *cluster, const char *name, const char *reason,
+ * archived: there are jobs of such an array that are not in the core any more. -ENOENT when there
+ * never was one, EDL_EBADTRANSITION when all are over. Linear in all jobs of the core */
+int cluster_kill_array(struct cluster *cluster, const char *name, bool archived, const char *reason,
                        struct instant now, uint32_t *ret_n, struct edl_error *error);
 
 /* cluster_kill_job - idempotent for a job that is stopping; EDL_EBADTRANSITION when final */

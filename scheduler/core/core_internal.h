@@ -83,8 +83,9 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now);
  * ------------------------------------------------------------------------------------------- */
 /* after_resolve - names in spec->after become ids; EDL_EBADSPEC (pointer set) when one is not there
  * or has ended without success: all or nothing */
-int after_resolve(const struct cluster *cluster, struct job_spec *spec, struct edl_error *error);
-/* after_drop_done - those that have succeeded already */
+int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
+                  struct job_spec *spec, struct edl_error *error);
+/* after_drop_done - of those that were resolved, what has succeeded already */
 void after_drop_done(const struct cluster *cluster, struct job_spec *spec);
 /* after_link - a queued job, new or restored: it enters the queue, waits for others first, or fails
  * because one of them has. tell: as queue_enter has it. O(n) in those it names */

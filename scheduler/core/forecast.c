@@ -185,8 +185,9 @@ static bool is_started(const struct run *run)
 
 /* cluster_forecast - see forecast.h */
 int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec, const char *user,
-                     struct instant now, const struct forecast_options *options,
-                     struct forecast *ret, struct edl_error *error)
+                     const struct archived_jobs *archived, struct instant now,
+                     const struct forecast_options *options, struct forecast *ret,
+                     struct edl_error *error)
 {
     struct job_spec *own = job_spec_copy(spec);
     const struct change change = { .apply = apply_submit,
@@ -195,11 +196,12 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
                                    .later_text = "what is being stopped already makes room for it",
                                    .spec = own,
                                    .user = user };
-    int r = after_resolve(cluster, own, error);
+    int r = after_resolve(cluster, archived, own, error);
 
-    after_drop_done(cluster, own); /* the copy knows none of them */
-    if (r == 0)
+    if (r == 0) {
+        after_drop_done(cluster, own); /* the copy knows none of them */
         r = forecast_change(cluster, &change, now, options, ret, error);
+    }
     (void)job_spec_free(own);
     return r;
 }

@@ -88,12 +88,14 @@ struct forecast {
     uint32_t utilisation_before_ppm, utilisation_after_ppm;
 };
 
-/* cluster_forecast - of submitting a job; spec is only read. Errors: those of cluster_submit.
+/* cluster_forecast - of submitting a job; spec is only read. archived: as for
+ * cluster_submit_array. Errors: those of cluster_submit.
  * options may be NULL. *ret is the caller's, forecast_done frees what it owns. Costs two copies of
  * the cluster and a plan for each instant at which something happens. */
 int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec, const char *user,
-                     struct instant now, const struct forecast_options *options,
-                     struct forecast *ret, struct edl_error *error);
+                     const struct archived_jobs *archived, struct instant now,
+                     const struct forecast_options *options, struct forecast *ret,
+                     struct edl_error *error);
 
 /* cluster_forecast_change - of other bounds or another priority. Done when the job has the size
  * that it gets at once and all of it runs. Errors: those of cluster_change_job. */

@@ -147,7 +147,8 @@ static bool is_to_be_made(const struct job_spec *spec)
 }
 
 /* What all jobs of a document have to fulfil; then its times and names are made absolute. */
-static int prepare(const struct cluster *cluster, struct job_spec *spec, struct instant now,
+static int prepare(const struct cluster *cluster, struct job_spec *spec,
+                   const struct archived_jobs *archived, struct instant now,
                    struct edl_error *error)
 {
     int r = check_spec(spec, error);
@@ -158,7 +159,7 @@ static int prepare(const struct cluster *cluster, struct job_spec *spec, struct 
         r = is_to_be_made(spec) ? check_array_names(cluster, spec, error)
                                 : check_name(cluster, spec->name, error);
     if (r == 0)
-        r = after_resolve(cluster, spec, error);
+        r = after_resolve(cluster, archived, spec, error);
     if (r == 0)
         fix_deadline(spec, now);
     return r;
@@ -185,18 +186,13 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     return job;
 }
 
-/* cluster_submit - see cluster.h; O(log n) */
-int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                   struct instant now, struct job **ret_job, struct edl_error *error)
+static int submit_one(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                      const struct archived_jobs *archived, struct instant now,
+                      struct job **ret_job, struct edl_error *error)
 {
     struct job *job;
-    int r;
+    int r = prepare(cluster, take_spec, archived, now, error);
 
-    if (is_to_be_made(take_spec)) {
-        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
-        return edl_error_remedy(error, "leave array out to ask about one of them");
-    }
-    r = prepare(cluster, take_spec, now, error);
     if (r < 0)
         return r;
     job = add(cluster, take_spec, user, now);
@@ -205,16 +201,28 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
     return 0;
 }
 
+/* cluster_submit - see cluster.h; O(log n) */
+int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                   struct instant now, struct job **ret_job, struct edl_error *error)
+{
+    if (is_to_be_made(take_spec)) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
+        return edl_error_remedy(error, "leave array out to ask about one of them");
+    }
+    return submit_one(cluster, take_spec, user, NULL, now, ret_job, error);
+}
+
 /* cluster_submit_array - see cluster.h */
 int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                         struct instant now, struct job **ret_first, struct edl_error *error)
+                         const struct archived_jobs *archived, struct instant now,
+                         struct job **ret_first, struct edl_error *error)
 {
     struct job *first = NULL;
     int r;
 
     if (!is_to_be_made(take_spec))
-        return cluster_submit(cluster, take_spec, user, now, ret_first, error);
-    r = prepare(cluster, take_spec, now, error);
+        return submit_one(cluster, take_spec, user, archived, now, ret_first, error);
+    r = prepare(cluster, take_spec, archived, now, error);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < take_spec->array.n; i++) {
@@ -228,7 +236,7 @@ int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, co
 }
 
 /* cluster_kill_array - see cluster.h */
-int cluster_kill_array(struct cluster *cluster, const char *name, const char *reason,
+int cluster_kill_array(struct cluster *cluster, const char *name, bool archived, const char *reason,
                        struct instant now, uint32_t *ret_n, struct edl_error *error)
 {
     const struct job *any = cluster->jobs;
@@ -238,7 +246,7 @@ int cluster_kill_array(struct cluster *cluster, const char *name, const char *re
 
     while (any != NULL && !streq(any->spec->array.name, name))
         any = any->hh.next;
-    if (any == NULL || *name == '\0')
+    if ((any == NULL && !archived) || *name == '\0')
         return edl_error_set(error, -ENOENT, "there is no array \"%.80s\"", name);
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     {

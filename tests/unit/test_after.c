@@ -114,7 +114,7 @@ static void test_refused(void **state)
     world_run(w, 3);
     assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
     assert_string_equal(error.text, "job first (1) is killed: what is to run after it never would");
-    assert_int_equal(cluster_forecast(w->cluster, spec, "", w->now, NULL, &forecast, &error),
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
                      EDL_EBADSPEC);
     job_spec_free(spec);
     spec = world_spec("late", 1, 1, 200, 0, 0);
@@ -136,13 +136,15 @@ static void test_forecast(void **state)
 
     (void)state;
     world_run(w, 3);
-    assert_int_equal(cluster_forecast(w->cluster, spec, "", w->now, NULL, &forecast, &error), 0);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
+                     0);
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
     assert_string_equal(forecast.code, "waits-for-job");
     forecast_done(&forecast);
     finish(w, first);
     assert_int_equal(first->state, JOB_SUCCEEDED);
-    assert_int_equal(cluster_forecast(w->cluster, spec, "", w->now, NULL, &forecast, &error), 0);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
+                     0);
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     forecast_done(&forecast);
     job_spec_free(spec);
@@ -263,7 +265,8 @@ static void test_array(void **state)
     spec->after = xcalloc(2, sizeof *spec->after);
     spec->after[0] = xstrdup("before");
     spec->deadline_us = 3600 * USEC_PER_SEC;
-    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", w->now, &first, &error), 0);
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", NULL, w->now, &first, &error),
+                     0);
     assert_int_equal(first->id, 2);
     world_run(w, 3);
     world_restart(w);
@@ -284,16 +287,18 @@ static void test_array(void **state)
     world_run(w, 3);
     assert_int_equal(cluster_job(w->cluster, 4)->state, JOB_RUNNING);
     finish(w, cluster_job(w->cluster, 3));
-    assert_int_equal(cluster_kill_array(w->cluster, "many", "enough", w->now, &n, &error), 0);
+    assert_int_equal(cluster_kill_array(w->cluster, "many", false, "enough", w->now, &n, &error),
+                     0);
     assert_int_equal(n, 2);
     world_run(w, 3);
     assert_code(cluster_job(w->cluster, 2), JOB_KILLED, "killed");
     assert_code(cluster_job(w->cluster, 3), JOB_SUCCEEDED, "done");
     assert_code(cluster_job(w->cluster, 4), JOB_KILLED, "killed");
-    assert_int_equal(cluster_kill_array(w->cluster, "many", "enough", w->now, &n, &error),
+    assert_int_equal(cluster_kill_array(w->cluster, "many", false, "enough", w->now, &n, &error),
                      EDL_EBADTRANSITION);
-    assert_int_equal(cluster_kill_array(w->cluster, "before", "", w->now, &n, &error), -ENOENT);
-    assert_int_equal(cluster_kill_array(w->cluster, "", "", w->now, &n, &error), -ENOENT);
+    assert_int_equal(cluster_kill_array(w->cluster, "before", false, "", w->now, &n, &error),
+                     -ENOENT);
+    assert_int_equal(cluster_kill_array(w->cluster, "", false, "", w->now, &n, &error), -ENOENT);
     world_free(w);
 }
 
@@ -307,13 +312,73 @@ static void test_array_is_whole(void **state)
 
     (void)state;
     (void)world_submit(w, world_spec("many-2", 1, 1, 200, 0, 0));
-    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", w->now, &first, &error),
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", NULL, w->now, &first, &error),
                      -EEXIST);
     assert_non_null(strstr(error.text, "many-2"));
     assert_null(cluster_find_job(w->cluster, "many-0"));
     assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &first, &error), EDL_EBADSPEC);
     assert_string_equal(error.pointer, "/spec/array");
     job_spec_free(spec);
+    world_free(w);
+}
+
+/* Jobs that are not in the core any more, as the event that names them tells of them. */
+static void test_archived(void **state)
+{
+    static const struct archived_job jobs[] = {
+        { .named = "old", .id = 7, .name = "old", .state = JOB_SUCCEEDED },
+        { .named = "8", .id = 8, .name = "bad", .state = JOB_KILLED },
+        { .named = "first", .id = 9, .name = "first", .state = JOB_FAILED },
+    };
+    const struct archived_jobs archived = { jobs, ELEMENTS(jobs) };
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = spec_after("job", "old", "8");
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    (void)state;
+    (void)world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    world_run(w, 3);
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
+                     EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/spec/after/1");
+    assert_string_equal(error.text, "job bad (8) is killed: what is to run after it never would");
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", &archived, w->now, NULL, &forecast,
+                                      &error),
+                     EDL_EBADSPEC);
+    assert_string_equal(spec->after[0], "old"); /* nothing is half done */
+    free(spec->after[1]);
+    spec->after[1] = xstrdup("first"); /* the core knows a newer one of that name */
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", &archived, w->now, NULL, &forecast,
+                                      &error),
+                     0);
+    assert_string_equal(forecast.code, "waits-for-job");
+    forecast_done(&forecast);
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
+                     0);
+    world_plan(w);
+    assert_string_equal(job->spec->after[0], "7");
+    assert_string_equal(job->spec->after[1], "1");
+    world_restart(w); /* that it succeeded follows from what waits for it being there */
+    job = cluster_find_job(w->cluster, "job");
+    assert_string_equal(job->reason, "waits until first (1) has succeeded");
+    finish(w, cluster_find_job(w->cluster, "first"));
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static void test_array_is_archived(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct edl_error error = { 0 };
+    uint32_t n = 0;
+
+    (void)state;
+    assert_int_equal(cluster_kill_array(w->cluster, "many", true, "", w->now, &n, &error),
+                     EDL_EBADTRANSITION);
+    assert_string_equal(error.text, "every job of the array many is over");
     world_free(w);
 }
 
@@ -330,6 +395,8 @@ int main(void)
         cmocka_unit_test(test_waiting_for_others_is_no_waiting_for_room),
         cmocka_unit_test(test_array),
         cmocka_unit_test(test_array_is_whole),
+        cmocka_unit_test(test_archived),
+        cmocka_unit_test(test_array_is_archived),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

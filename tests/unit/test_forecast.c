@@ -46,7 +46,7 @@ static struct forecast forecast_of(const struct world *w, const char *name, uint
     struct forecast forecast = { 0 };
     struct edl_error error = { 0 };
 
-    if (cluster_forecast(w->cluster, spec, "ann", w->now, &options, &forecast, &error) < 0)
+    if (cluster_forecast(w->cluster, spec, "ann", NULL, w->now, &options, &forecast, &error) < 0)
         fail_msg("%s", error.text);
     (void)job_spec_free(spec);
     return forecast;
@@ -294,12 +294,15 @@ static void test_waits_and_nobody_knows_how_long(void **state)
     /* its end is known, and further away than anybody looks */
     assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(40, 1), "d", w->now, NULL), 0);
     work(w, a, 59, true);
-    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", w->now, &impatient, &forecast, NULL),
+    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", NULL, w->now, &impatient, &forecast,
+                                      NULL),
                      0);
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
     assert_non_null(strstr(forecast.reason, "; no end of a job within 100 s is enough"));
     forecast_done(&forecast);
-    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", w->now, &hasty, &forecast, NULL), 0);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", NULL, w->now, &hasty, &forecast,
+                                      NULL),
+                     0);
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
     assert_non_null(strstr(forecast.reason, " was not looked: too much happens"));
     forecast_done(&forecast);
@@ -350,12 +353,13 @@ static void test_what_is_refused_is_refused_the_same_way(void **state)
     struct edl_error real = { 0 };
 
     (void)state;
-    assert_int_equal(cluster_forecast(w->cluster, taken, "ann", w->now, &options, &forecast,
+    assert_int_equal(cluster_forecast(w->cluster, taken, "ann", NULL, w->now, &options, &forecast,
                                       &error),
                      -EEXIST);
     assert_int_equal(cluster_submit(w->cluster, taken, "ann", w->now, NULL, &real), -EEXIST);
     assert_memory_equal(&error, &real, sizeof error);
-    assert_int_equal(cluster_forecast(w->cluster, bad, "ann", w->now, &options, &forecast, &error),
+    assert_int_equal(cluster_forecast(w->cluster, bad, "ann", NULL, w->now, &options, &forecast,
+                                      &error),
                      EDL_EBADSPEC);
     assert_int_equal(forecast_scale(w->cluster, a, "trainer", 3, 2, w->now, &options, &forecast,
                                     &error),

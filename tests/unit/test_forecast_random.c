@@ -279,7 +279,8 @@ static int ask(const struct world *w, const struct change *change, struct foreca
 {
     switch (change->kind) {
     case SUBMIT:
-        return cluster_forecast(w->cluster, change->spec, "ann", w->now, &options, ret, error);
+        return cluster_forecast(w->cluster, change->spec, "ann", NULL, w->now, &options, ret,
+                                error);
     case CHANGE:
         return cluster_forecast_change(w->cluster, change->job, &change->to, w->now, &options, ret,
                                        error);
