@@ -293,13 +293,14 @@ struct job {
 };
 
 enum effect_kind {
-    EFFECT_SAVE_JOB,       /* job's row */
-    EFFECT_SAVE_PROCESS,   /* process' row */
-    EFFECT_SAVE_NODE,      /* node's row */
-    EFFECT_SAVE_TASKS,     /* job's task queue: task_queue_take_changed */
-    EFFECT_SAVE_DATASET,   /* job's task queue is new: all its tasks */
-    EFFECT_FORGET_NODE,    /* node was removed: name */
-    EFFECT_FORGET_JOB,     /* job with all that belongs to it: id */
+    EFFECT_SAVE_JOB,     /* job's row */
+    EFFECT_SAVE_PROCESS, /* process' row */
+    EFFECT_SAVE_NODE,    /* node's row */
+    EFFECT_SAVE_TASKS,   /* job's task queue: task_queue_take_changed */
+    EFFECT_SAVE_DATASET, /* job's task queue is new: all its tasks */
+    EFFECT_FORGET_NODE,  /* node was removed: name */
+    EFFECT_FORGET_JOB,   /* job with all that belongs to it: id */
+    EFFECT_ARCHIVE_JOB,  /* it is over and leaves the core; all of it stays where it is kept: id */
     EFFECT_FORGET_PROCESS, /* superseded incarnation of job: role, index, id; name is the role's */
     EFFECT_EVENT,          /* append to the event log */
     EFFECT_ORDERS,         /* node's orders changed: wake its long poll */
@@ -311,7 +312,7 @@ struct effect {
                                 (may be NULL) */
     struct process *process; /* borrowed; SAVE_PROCESS */
     struct node *node;       /* borrowed; SAVE_NODE, ORDERS */
-    uint64_t id;             /* FORGET_JOB: its number; FORGET_PROCESS: incarnation */
+    uint64_t id;             /* FORGET_JOB, ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */
     uint32_t role, index;    /* FORGET_PROCESS */
     char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or ""; FORGET_PROCESS: its role */
     char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */

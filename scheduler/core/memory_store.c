@@ -278,6 +278,7 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         forget_node(store, effect->name);
         break;
     case EFFECT_FORGET_JOB:
+    case EFFECT_ARCHIVE_JOB:
         memory_store_forget_job(store, effect->id);
         break;
     case EFFECT_FORGET_PROCESS:

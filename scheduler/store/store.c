@@ -17,6 +17,20 @@
 
 #define WHAT_MAX 100 /* of a statement's text in an error */
 
+#define JOB_COLUMNS                                                                                \
+    "id, state, reason_code, reason, user, spec, next_incarnation, targets, slots, resizes,"       \
+    " finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest, metrics,"      \
+    " usage"
+#define PROCESS_COLUMNS                                                                            \
+    "job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"             \
+    " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"         \
+    " memory_used_bytes, gpus"
+#define QUEUE_COLUMNS                                                                              \
+    "job_id, pass, records_total, records_discarded_total, retries_total, model_saved, saver,"     \
+    " todo, done, discarded, records_done, records_pass"
+/* of one kind of the job ?1 */
+#define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
+
 static const char *const statement_texts[ST_N] = {
     [ST_BEGIN] = "BEGIN IMMEDIATE",
     [ST_COMMIT] = "COMMIT",
@@ -25,9 +39,9 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOB_PUT] =
         "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
         " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
-        " dataset_digest, metrics, usage)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)"
-        " ON CONFLICT (id) DO UPDATE SET name=?2, state=?3, reason_code=?4, reason=?5, user=?6,"
+        " dataset_digest, metrics, usage, array_name)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''))"
+        " ON CONFLICT (id) DO UPDATE SET state=?3, reason_code=?4, reason=?5, user=?6,"
         " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
         " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
         " metrics=?17, usage=?18",
@@ -132,17 +146,10 @@ static const char *const statement_texts[ST_N] = {
     [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
     [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
     [ST_FORGOTTEN_DONE] = "DELETE FROM forgotten WHERE job_id=?1",
-    [ST_JOB_ALL] =
-        "SELECT id, state, reason_code, reason, user, spec, next_incarnation, targets, slots,"
-        " resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest,"
-        " metrics, usage FROM job WHERE id NOT IN (SELECT job_id FROM forgotten WHERE whole) ORDER "
-        "BY id",
-    [ST_PROCESS_ALL] =
-        "SELECT job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"
-        " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"
-        " memory_used_bytes, gpus FROM process"
-        " WHERE job_id NOT IN (SELECT job_id FROM forgotten WHERE whole) ORDER BY job_id, "
-        "incarnation",
+    [ST_JOB_ALL] = "SELECT " JOB_COLUMNS " FROM job WHERE archived = 0 ORDER BY id",
+    [ST_PROCESS_ALL] = "SELECT " PROCESS_COLUMNS " FROM process"
+                       " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
+                       " ORDER BY job_id, incarnation",
     [ST_NODE_ALL] =
         "SELECT name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
@@ -150,13 +157,47 @@ static const char *const statement_texts[ST_N] = {
         " FROM node ORDER BY name",
     [ST_QUEUE_END_PUT] = "INSERT OR REPLACE INTO queue_end (job_id, todo, done, discarded,"
                          " records_done, records_pass) VALUES (?1,?2,?3,?4,?5,?6)",
-    [ST_QUEUE_ALL] =
-        "SELECT job_id, pass, records_total, records_discarded_total, retries_total,"
-        " model_saved, saver, todo, done, discarded, records_done, records_pass"
-        " FROM queue LEFT JOIN queue_end USING (job_id)"
-        " WHERE job_id NOT IN (SELECT job_id FROM forgotten WHERE whole) ORDER BY job_id",
+    [ST_QUEUE_ALL] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"
+                     " WHERE job_id IN (SELECT id FROM job WHERE archived = 0) ORDER BY job_id",
     [ST_TASK_ALL] = "SELECT id, state, lease, failures, holder, chunks FROM task WHERE job_id=?1"
                     " ORDER BY id",
+    /* twice is once: what is archived already is not changed, and not counted again */
+    [ST_ARCHIVE] = "UPDATE job SET archived = 1 WHERE id = ?1 AND archived = 0",
+    [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
+                         " SELECT state, 1 FROM job WHERE id = ?1"
+                         " ON CONFLICT (state) DO UPDATE SET jobs = jobs + 1",
+    [ST_ARCHIVE_USAGE] =
+        "INSERT INTO archived_usage (user, kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms)"
+        " SELECT user, kind.value, 1, " USAGE_OF_KIND(0) ", " USAGE_OF_KIND(1) ", " USAGE_OF_KIND(
+            2) " FROM job JOIN json_each('[0,1,2,3]') AS kind WHERE job.id = ?1"
+               " ON CONFLICT (user, kind) DO UPDATE SET jobs = jobs + 1,"
+               " cpu_millicore_ms = cpu_millicore_ms + excluded.cpu_millicore_ms,"
+               " gpu_ms = gpu_ms + excluded.gpu_ms,"
+               " memory_mib_ms = memory_mib_ms + excluded.memory_mib_ms",
+    [ST_ARCHIVED_BY_ID] = "SELECT id, name, state FROM job WHERE id = ?1 AND archived = 1",
+    [ST_ARCHIVED_BY_NAME] = "SELECT id, name, state FROM job INDEXED BY archived_name"
+                            " WHERE name = ?1 AND archived = 1 ORDER BY id DESC LIMIT 1",
+    [ST_ARCHIVED_ARRAY] = "SELECT id FROM job INDEXED BY archived_array"
+                          " WHERE array_name = ?1 AND archived = 1 LIMIT 1",
+    [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job INDEXED BY archived_end"
+                           " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
+    [ST_ARCHIVED_DROP] = "UPDATE job SET archived = 2 WHERE id = ?1",
+    [ST_ARCHIVED_UNCOUNT] = "UPDATE archived_count SET jobs = jobs - 1"
+                            " WHERE state = (SELECT state FROM job WHERE id = ?1)",
+    [ST_ARCHIVED_COUNTS] = "SELECT state, jobs FROM archived_count",
+    [ST_ARCHIVED_USAGE] =
+        "SELECT user, kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms FROM archived_usage"
+        " WHERE ?1 IS NULL OR user = ?1 ORDER BY user, kind",
+    [ST_ARCHIVED_JOB] = "SELECT " JOB_COLUMNS " FROM job WHERE id = ?1 AND archived = 1",
+    [ST_ARCHIVED_PAGE] = "SELECT " JOB_COLUMNS " FROM job INDEXED BY job_archived"
+                         " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
+    [ST_ARCHIVED_ARRAY_PAGE] =
+        "SELECT " JOB_COLUMNS " FROM job INDEXED BY archived_array"
+        " WHERE array_name = ?3 AND archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
+    [ST_PROCESS_OF] =
+        "SELECT " PROCESS_COLUMNS " FROM process WHERE job_id = ?1 ORDER BY incarnation",
+    [ST_QUEUE_OF] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"
+                    " WHERE job_id = ?1",
     [ST_EVENT_AFTER] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                        " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
     [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"

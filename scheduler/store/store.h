@@ -13,11 +13,13 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
+struct archived_job;
 struct cluster;
 struct edl_error;
 struct effect;
 struct histogram;
 struct store;
+struct usage;
 
 /* store_open - opens or makes the database and brings its schema up to date
  * After an unclean stop (a write-ahead log is left over) the whole file is checked first. Errors:
@@ -135,9 +137,44 @@ struct turn_records {
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error);
 
 /* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the
- * caller) */
+ * caller). Without the jobs that are archived */
 int store_load(struct store *store, struct cluster *cluster, struct instant now,
                struct edl_error *error);
+
+/* --- the archive: jobs that are over and that the core has let go of (EFFECT_ARCHIVE_JOB) --- */
+
+/* Which of them to load. */
+struct archive_query {
+    uint64_t id;       /* this one, with its processes; 0: a page, without */
+    uint64_t after;    /* from the next higher number on */
+    uint64_t limit;    /* so many at most */
+    const char *array; /* of this array; NULL: any */
+};
+/* store_load_archived - into an empty cluster, as store_load. O(log n) beside what is loaded */
+int store_load_archived(struct store *store, const struct archive_query *query,
+                        struct cluster *cluster, struct instant now, struct edl_error *error);
+
+/* store_find_archived - by id in digits, or the newest of that name. 1 with *ret, which keeps
+ * name_or_id; 0 when there is none. O(log n) */
+int store_find_archived(struct store *store, const char *name_or_id, struct archived_job *ret,
+                        struct edl_error *error);
+
+/* store_has_archived_array - 1 or 0: is a job of an array of that name there? O(log n) */
+int store_has_archived_array(struct store *store, const char *name, struct edl_error *error);
+
+/* store_archived_counts - how many there are, by enum job_state: ret has room for every state */
+int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error);
+
+/* store_archived_usage - what they were granted, by user (NULL: each); those that were deleted
+ * since count as well. Calls fn once for each user, in their order */
+struct archived_usage {
+    const char *user; /* borrowed during the call */
+    uint64_t n_jobs;
+    const struct usage *usage; /* the same */
+};
+typedef void (*store_usage_fn)(const struct archived_usage *row, void *userdata);
+int store_archived_usage(struct store *store, const char *user, store_usage_fn fn, void *userdata,
+                         struct edl_error *error);
 
 /* Events. job_id 0: all. Calls fn in order of revision for those after `after`, at most limit. */
 struct stored_event {

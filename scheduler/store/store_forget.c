@@ -13,7 +13,13 @@
 
 int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
 {
+    int r;
+
     store->sweeping = true;
+    store_bind_u64(store->statements[ST_ARCHIVED_DROP], 1, id);
+    r = store_step_done(store, ST_ARCHIVED_DROP, error);
+    if (r < 0)
+        return r;
     store_bind_u64(store->statements[ST_FORGET_JOB], 1, id);
     return store_step_done(store, ST_FORGET_JOB, error);
 }

@@ -49,6 +49,22 @@ enum statement {
     ST_FORGOTTEN_QUEUE,
     ST_FORGOTTEN_ROW,
     ST_FORGOTTEN_DONE,
+    ST_ARCHIVE,
+    ST_ARCHIVE_COUNT,
+    ST_ARCHIVE_USAGE,
+    ST_ARCHIVED_BY_ID,
+    ST_ARCHIVED_BY_NAME,
+    ST_ARCHIVED_ARRAY,
+    ST_ARCHIVED_OLDEST,
+    ST_ARCHIVED_DROP,
+    ST_ARCHIVED_UNCOUNT,
+    ST_ARCHIVED_COUNTS,
+    ST_ARCHIVED_USAGE,
+    ST_ARCHIVED_JOB,
+    ST_ARCHIVED_PAGE,
+    ST_ARCHIVED_ARRAY_PAGE,
+    ST_PROCESS_OF,
+    ST_QUEUE_OF,
     ST_JOB_ALL,
     ST_PROCESS_ALL,
     ST_NODE_ALL,
@@ -137,6 +153,9 @@ int store_forget_job(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error);
 int store_sweep(struct store *store, struct edl_error *error);
+
+/* store_archive_job - the effect; what it was granted is summed up by user */
+int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
 
 /* store_put_answer - one answer, inside the caller's transaction; old ones make room */
 int store_put_answer(struct store *store, const struct stored_answer *answer,

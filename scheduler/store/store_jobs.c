@@ -93,6 +93,7 @@ static int put_job(struct store *store, const struct job *live, struct edl_error
     store_bind_text(statement, 16, job.dataset_digest);
     store_bind_text(statement, 17, job.metrics);
     store_bind_text(statement, 18, usage);
+    store_bind_text(statement, 19, job.spec->array.name);
     return store_step_done(store, ST_JOB_PUT, error);
 }
 
@@ -341,6 +342,8 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return delete_node(store, effect->name, error);
     case EFFECT_FORGET_JOB:
         return store_forget_job(store, effect->id, error);
+    case EFFECT_ARCHIVE_JOB:
+        return store_archive_job(store, effect->id, error);
     case EFFECT_FORGET_PROCESS:
         return store_forget_process(store, effect, error);
     case EFFECT_EVENT:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_load.c - rows back to records, once, when the scheduler starts
+/* store_load.c - rows back to records: when the scheduler starts, and archived jobs when asked for
  *
  * Nodes first, then jobs, their processes, their task queues: each refers to those before it. Here
  * every value is checked by itself, in scheduler/core/records.c whether records belong together.
@@ -394,6 +394,39 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
         r = prefixed(loader, cluster_restore_queue_record(loader->cluster, &queue, tasks.items,
                                                           tasks.n, loader->now, loader->error));
     free(tasks.items);
+    return r;
+}
+
+/* All but its processes and its queue was loaded. */
+static int load_parts(struct loader *loader, uint64_t id, bool with_processes)
+{
+    int r = 0;
+
+    store_bind_u64(loader->store->statements[ST_PROCESS_OF], 1, id);
+    store_bind_u64(loader->store->statements[ST_QUEUE_OF], 1, id);
+    if (with_processes)
+        r = each_row(loader, ST_PROCESS_OF, load_process);
+    return r < 0 ? r : each_row(loader, ST_QUEUE_OF, load_queue);
+}
+
+int store_load_archived(struct store *store, const struct archive_query *query,
+                        struct cluster *cluster, struct instant now, struct edl_error *error)
+{
+    struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };
+    enum statement which = query->array != NULL ? ST_ARCHIVED_ARRAY_PAGE : ST_ARCHIVED_PAGE;
+    int r;
+
+    if (query->id != 0)
+        which = ST_ARCHIVED_JOB;
+    store_bind_u64(store->statements[which], 1,
+                   MIN_OF(query->id != 0 ? query->id : query->after, (uint64_t)INT64_MAX));
+    if (query->id == 0)
+        store_bind_u64(store->statements[which], 2, query->limit);
+    if (which == ST_ARCHIVED_ARRAY_PAGE)
+        store_bind_text(store->statements[which], 3, query->array);
+    r = each_row(&loader, which, load_job);
+    for (const struct job *job = cluster->jobs; r == 0 && job != NULL; job = job->hh.next)
+        r = load_parts(&loader, job->id, query->id != 0);
     return r;
 }
 

@@ -136,7 +136,8 @@ static void test_error_begins_with_the_reason(void **state)
         fail_msg("the error is %s", error.text);
 }
 
-/* The numbered files as they were shipped, up to a version; they never change. */
+/* The numbered files as they were shipped, up to a version; they never change. Nothing is done for
+ * a number that no file has. */
 static void run_file(const char *path, int version)
 {
     _cleanup_free_ char *sql = NULL;
@@ -148,7 +149,8 @@ static void run_file(const char *path, int version)
 
     assert_non_null(source);
     (void)snprintf(pattern, sizeof pattern, "%s/scheduler/store/sql/%04d_*.sql", source, version);
-    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    if (glob(pattern, 0, NULL, &found) == GLOB_NOMATCH)
+        return;
     file = fopen(found.gl_pathv[0], "re");
     globfree(&found);
     assert_non_null(file);
@@ -265,7 +267,7 @@ static void bring_forward(struct fixture *f, int version)
     restart(f); /* and is of the newest version from then on */
     assert_true(has_answer(f, "me", "k2", start.wall_us));
     assert_int_equal(store_epoch(f->store), 0);
-    assert_int_equal(number(f->path, "SELECT count(*) FROM schema_migration"), newest);
+    assert_int_equal(number(f->path, "SELECT max(version) FROM schema_migration"), newest);
     assert_int_equal(number(f->path, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
     (void)cluster_free(before);
 }
@@ -304,6 +306,45 @@ static void test_a_step_that_fails_leaves_the_version_before(void **state)
     assert_int_equal(store_schema_version(f->store), newest);
 }
 
+/* Before version 11 the core held what was over. */
+static void test_what_is_over_is_archived(void **state)
+{
+    struct fixture *f = *state;
+
+    f->store = store_free(f->store);
+    (void)unlink(f->path);
+    for (int v = 1; v < 11; v++)
+        run_file(f->path, v);
+    run_sql(f->path,
+            "PRAGMA journal_mode = WAL;"
+            "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
+            " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us,"
+            " ended_wall_us, dataset_digest, metrics, usage)"
+            " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8)"
+            " SELECT i, 'job-' || i, iif(i = 5, 'queued', 'failed'), 'failed', 'it failed', 'ann',"
+            " json_object('name', 'job-' || i, 'roles', json('[{\"role\":\"trainer\",\"min\":1,"
+            "\"max\":1,\"command\":[\"true\"]}]'), 'array',"
+            " json('{\"name\":\"job\",\"index\":' || i || ',\"jobs\":8}')),"
+            " 2, '[0]', '[]', 0, 0, 1, 1, i, '', NULL,"
+            " '[[1,2,3],[0,0,0],[4,5,6],[7,8,9]]' FROM n;"
+            "INSERT INTO forgotten VALUES (2, 1), (3, 0);"
+            /* whose rows of tasks are still to be closed; a process that is taken for live */
+            "INSERT INTO queue VALUES (3, 1, 0, 0, 0, 0, 0), (4, 1, 0, 0, 0, 0, 0);"
+            "INSERT INTO queue_end VALUES (3, 0, 0, 0, 0, 0);"
+            "INSERT INTO process VALUES (6, 0, 0, 1, 'running', 'n', '[]', 1, 0, 0, 0, '', 1, 1, 0,"
+            " 0, 0, '[]')");
+    restart(f);
+    assert_int_equal(number(f->path, "SELECT sum(1 << id) FROM job WHERE archived = 1"),
+                     1 << 1 | 1 << 3 | 1 << 7);
+    assert_int_equal(number(f->path, "SELECT sum(1 << id) FROM job WHERE archived = 2"), 1 << 2);
+    assert_int_equal(HASH_CNT(hh, f->cluster->jobs), 4); /* 8 is the newest */
+    assert_int_equal(number(f->path, "SELECT jobs FROM archived_count WHERE state = 'failed'"), 3);
+    assert_int_equal(number(f->path, "SELECT 100 * jobs + gpu_ms FROM archived_usage"
+                                     " WHERE user = 'ann' AND kind = 2"),
+                     315);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM job WHERE array_name = 'job'"), 8);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -314,6 +355,7 @@ int main(void)
         T(test_error_begins_with_the_reason),
         T(test_every_version_is_brought_forward),
         T(test_a_step_that_fails_leaves_the_version_before),
+        T(test_what_is_over_is_archived),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

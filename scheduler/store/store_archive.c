@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_archive.c - jobs that are over and that the core has let go of: marked, found and summed up
+ *
+ * Their rows stay as they were written last. What would cost a look at all of them is kept as a sum
+ * in the transaction that changes it: how many there are, and what they were granted. */
+#include "scheduler/store/store_internal.h"
+
+#include "scheduler/core/cluster.h"
+#include "scheduler/store/row.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
+{
+    static const enum statement sums[] = { ST_ARCHIVE_COUNT, ST_ARCHIVE_USAGE };
+    int r;
+
+    store_bind_u64(store->statements[ST_ARCHIVE], 1, id);
+    r = store_step_done(store, ST_ARCHIVE, error);
+    if (r < 0 || sqlite3_changes(store->db) == 0)
+        return r;
+    for (size_t i = 0; r == 0 && i < ELEMENTS(sums); i++) {
+        store_bind_u64(store->statements[sums[i]], 1, id);
+        r = store_step_done(store, sums[i], error);
+    }
+    return r;
+}
+
+/* 1 with the next row, good until the statement is stepped or reset; 0: there is none. */
+static int next_row(struct store *store, enum statement which, struct edl_error *error)
+{
+    int step = sqlite3_step(store->statements[which]);
+
+    if (step == SQLITE_ROW)
+        return 1;
+    return step == SQLITE_DONE ? 0 : store_error(store, "reading archived jobs", error);
+}
+
+int store_find_archived(struct store *store, const char *name_or_id, struct archived_job *ret,
+                        struct edl_error *error)
+{
+    uint64_t id;
+    enum statement which =
+        job_id_from_text(name_or_id, &id) ? ST_ARCHIVED_BY_ID : ST_ARCHIVED_BY_NAME;
+    sqlite3_stmt *statement = store->statements[which];
+    struct row row;
+    int r;
+
+    if (which == ST_ARCHIVED_BY_ID)
+        store_bind_u64(statement, 1, MIN_OF(id, (uint64_t)INT64_MAX));
+    else
+        store_bind_text(statement, 1, name_or_id);
+    r = next_row(store, which, error);
+    if (r == 1) {
+        row_begin(&row, statement, error, "job %lld",
+                  (long long)sqlite3_column_int64(statement, 0));
+        *ret = (struct archived_job){ .named = name_or_id, .id = row_u64(&row, 0, INT64_MAX) };
+        row_text(&row, 1, ret->name, sizeof ret->name);
+        ret->state = (enum job_state)row_state(&row, 2, job_state_from_string);
+        r = row.r < 0 ? row.r : 1;
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_has_archived_array(struct store *store, const char *name, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_ARRAY];
+    int r;
+
+    store_bind_text(statement, 1, name);
+    r = next_row(store, ST_ARCHIVED_ARRAY, error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_COUNTS];
+    int r;
+
+    memset(ret, 0, FIGURE_JOB_STATES * sizeof *ret);
+    while ((r = next_row(store, ST_ARCHIVED_COUNTS, error)) == 1) {
+        struct row row;
+
+        row_begin(&row, statement, error, "archived_count");
+        ret[row_state(&row, 0, job_state_from_string)] = row_u64(&row, 1, INT64_MAX);
+        if (row.r < 0) {
+            r = row.r;
+            break;
+        }
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+/* Rows come by user and kind; the user's last one is followed by another user's, or none. */
+struct summing {
+    char user[sizeof((struct job *)0)->user];
+    uint64_t n_jobs;
+    struct usage usage;
+};
+
+static void give_sum(const struct summing *sum, store_usage_fn fn, void *userdata)
+{
+    if (sum->n_jobs > 0)
+        fn(&(struct archived_usage){ sum->user, sum->n_jobs, &sum->usage }, userdata);
+}
+
+int store_archived_usage(struct store *store, const char *user, store_usage_fn fn, void *userdata,
+                         struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_USAGE];
+    struct summing sum = { .n_jobs = 0 };
+    int r;
+
+    store_bind_text(statement, 1, user);
+    while ((r = next_row(store, ST_ARCHIVED_USAGE, error)) == 1) {
+        struct row row;
+        struct resource_time *time;
+
+        row_begin(&row, statement, error, "archived_usage of %s", store_column_text(statement, 0));
+        if (!streq(store_column_text(statement, 0), sum.user)) {
+            give_sum(&sum, fn, userdata);
+            sum = (struct summing){ .n_jobs = 0 };
+        }
+        row_text(&row, 0, sum.user, sizeof sum.user);
+        time = &sum.usage.kinds[row_u64(&row, 1, USAGE_KINDS - 1)];
+        sum.n_jobs = row_u64(&row, 2, INT64_MAX);
+        time->cpu_millicore_ms = row_u64(&row, 3, INT64_MAX);
+        time->gpu_ms = row_u64(&row, 4, INT64_MAX);
+        time->memory_mib_ms = row_u64(&row, 5, INT64_MAX);
+        if (row.r < 0) {
+            r = row.r;
+            break;
+        }
+    }
+    if (r == 0)
+        give_sum(&sum, fn, userdata);
+    (void)sqlite3_reset(statement);
+    return r;
+}

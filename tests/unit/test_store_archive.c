@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_archive.c - jobs that the core has let go of: what is loaded of them is what was kept
+ */
+#include "tests/unit/store_fixture.h"
+
+#include "scheduler/core/figures.h"
+#include "scheduler/job_json.h"
+
+static void put(struct fixture *f, const struct effect *effects, size_t n)
+{
+    struct edl_error error = { 0 };
+
+    if (store_commit(f->store, &(struct turn_records){ .effects = effects, .n_effects = n },
+                     &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static void archive(struct fixture *f, uint64_t id)
+{
+    put(f, &(struct effect){ .kind = EFFECT_ARCHIVE_JOB, .id = id }, 1);
+}
+
+/* A job that never ran and is over. */
+static uint64_t add_ended(struct fixture *f, const char *name, const char *array, const char *user,
+                          uint64_t cpu_millicore_ms)
+{
+    uint32_t index = *array != '\0' ? (uint32_t)strtoul(name + strlen(array) + 1, NULL, 10) : 0;
+    struct job_spec *spec = parse_job(job_text);
+    struct edl_error error = { 0 };
+    struct job *job;
+
+    (void)snprintf(spec->name, sizeof spec->name, "%s", name);
+    (void)snprintf(spec->array.name, sizeof spec->array.name, "%s", array);
+    spec->array.first = index;
+    spec->array.n = *array != '\0' ? 100 : 0;
+    assert_int_equal(cluster_submit(f->cluster, spec, user, start, &job, &error), 0);
+    job->usage.kinds[USAGE_IDLE].cpu_millicore_ms = cpu_millicore_ms;
+    job->usage.kinds[USAGE_WASTED].gpu_ms = 2;
+    assert_int_equal(cluster_kill_job(f->cluster, job, "", start, &error), 0);
+    commit(f);
+    return job->id;
+}
+
+static struct cluster *load(const struct fixture *f, const struct archive_query *query)
+{
+    struct cluster *loaded = new_cluster();
+    struct edl_error error = { 0 };
+
+    if (store_load_archived(f->store, query, loaded, start, &error) < 0)
+        fail_msg("%s", error.text);
+    cluster_restored(loaded, start);
+    if (cluster_check(loaded, &error) < 0)
+        fail_msg("%s", error.text);
+    return loaded;
+}
+
+/* All that is told of it. */
+static char *told(const struct job *job)
+{
+    json_t *all = json_array();
+    const struct process *process;
+    char *text;
+
+    (void)json_array_append_new(all, job_to_json(job, "any", true));
+    (void)json_array_append_new(all, job_tasks_to_json(job));
+    DL_FOREACH2(job->processes, process, job_next)
+    (void)json_array_append_new(all, process_to_json(process));
+    text = json_dumps(all, JSON_SORT_KEYS);
+    json_decref(all);
+    return text;
+}
+
+static void test_an_archived_job_is_whole(void **state)
+{
+    const struct instant later = { .now_us = start.now_us + 60 * USEC_PER_SEC,
+                                   .wall_us = start.wall_us + 60 * USEC_PER_SEC };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    _cleanup_free_ char *before = NULL, *after = NULL, *listed = NULL;
+    struct cluster *loaded;
+
+    (void)start_data(f, 20);
+    assert_int_equal(cluster_kill_job(f->cluster, the_job(f), "enough", start, &error), 0);
+    cluster_tick(f->cluster, later); /* its node is lost, and with it what is stopping */
+    cluster_plan(f->cluster, later);
+    assert_int_equal(the_job(f)->state, JOB_KILLED);
+    commit(f);
+    before = told(the_job(f));
+    (void)add_ended(f, "newer", "", "me", 0);
+    archive(f, 1);
+    restart(f);
+    assert_null(cluster_job(f->cluster, 1));
+    assert_non_null(cluster_job(f->cluster, 2));
+    loaded = load(f, &(struct archive_query){ .id = 1 });
+    after = told(cluster_job(loaded, 1));
+    assert_string_equal(before, after);
+    assert_int_equal(HASH_CNT(hh, loaded->jobs), 1);
+    (void)cluster_free(loaded);
+    loaded = load(f, &(struct archive_query){ .limit = 9 });
+    assert_null(cluster_job(loaded, 1)->processes); /* a page is without */
+    assert_non_null(cluster_job(loaded, 1)->queue);
+    (void)cluster_free(loaded);
+    loaded = load(f, &(struct archive_query){ .id = 2 }); /* the core has it */
+    assert_int_equal(HASH_CNT(hh, loaded->jobs), 0);
+    (void)cluster_free(loaded);
+}
+
+static int find(struct fixture *f, const char *name, struct archived_job *ret)
+{
+    struct edl_error error = { 0 };
+    int r = store_find_archived(f->store, name, ret, &error);
+
+    if (r < 0)
+        fail_msg("%s", error.text);
+    return r;
+}
+
+static void test_it_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct archived_job found;
+    struct edl_error error = { 0 };
+
+    for (int i = 0; i < 3; i++)
+        (void)add_ended(f, "many-1", i == 1 ? "many" : "", "me", 0);
+    assert_int_equal(find(f, "many-1", &found), 0);
+    assert_int_equal(store_has_archived_array(f->store, "many", &error), 0);
+    archive(f, 1);
+    archive(f, 2);
+    assert_int_equal(find(f, "many-1", &found), 1);
+    assert_int_equal(found.id, 2);
+    assert_string_equal(found.named, "many-1");
+    assert_int_equal(find(f, "1", &found), 1);
+    assert_int_equal(found.id, 1);
+    assert_string_equal(found.name, "many-1");
+    assert_int_equal(found.state, JOB_KILLED);
+    assert_int_equal(find(f, "3", &found), 0);
+    assert_int_equal(find(f, "9999999999999999999", &found), 0);
+    assert_int_equal(find(f, "many-", &found), 0);
+    assert_int_equal(store_has_archived_array(f->store, "many", &error), 1);
+    assert_int_equal(store_has_archived_array(f->store, "many-1", &error), 0);
+}
+
+static void assert_page(const struct fixture *f, const struct archive_query *query,
+                        const char *wanted)
+{
+    struct cluster *loaded = load(f, query);
+    char ids[64] = "";
+
+    for (const struct job *job = loaded->jobs; job != NULL; job = job->hh.next)
+        (void)snprintf(ids + strlen(ids), sizeof ids - strlen(ids), " %llu",
+                       (unsigned long long)job->id);
+    assert_string_equal(ids, wanted);
+    (void)cluster_free(loaded);
+}
+
+static void test_pages(void **state)
+{
+    struct fixture *f = *state;
+    char name[16];
+
+    for (uint64_t id = 1; id <= 9; id++) {
+        const char *array = id % 3 == 0 ? "threes" : id % 3 == 1 ? "ones" : "";
+
+        (void)snprintf(name, sizeof name, "%s-%d", *array != '\0' ? array : "job", (int)id);
+        (void)add_ended(f, name, array, "me", 0);
+        if (id != 5)
+            archive(f, id);
+    }
+    assert_page(f, &(struct archive_query){ .limit = 3 }, " 1 2 3");
+    assert_page(f, &(struct archive_query){ .after = 3, .limit = 3 }, " 4 6 7");
+    assert_page(f, &(struct archive_query){ .after = 7, .limit = 3 }, " 8 9");
+    assert_page(f, &(struct archive_query){ .after = UINT64_MAX, .limit = 3 }, "");
+    assert_page(f, &(struct archive_query){ .limit = 2, .array = "threes" }, " 3 6");
+    assert_page(f, &(struct archive_query){ .after = 6, .limit = 2, .array = "threes" }, " 9");
+    assert_page(f, &(struct archive_query){ .limit = 2, .array = "fours" }, "");
+}
+
+static void add_sum(const struct archived_usage *row, void *userdata)
+{
+    char *text = userdata;
+
+    (void)snprintf(text + strlen(text), 256 - strlen(text), "%s: %d jobs, idle %d, wasted %d; ",
+                   row->user, (int)row->n_jobs, (int)row->usage->kinds[USAGE_IDLE].cpu_millicore_ms,
+                   (int)row->usage->kinds[USAGE_WASTED].gpu_ms);
+}
+
+static void test_what_they_were_granted_is_summed_up(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    uint64_t counts[FIGURE_JOB_STATES];
+    char sums[256] = "", of_ann[256] = "";
+
+    (void)add_ended(f, "a", "", "ann", 1000);
+    (void)add_ended(f, "b", "", "ben", 200);
+    (void)add_ended(f, "c", "", "ann", 34);
+    (void)add_ended(f, "d", "", "ann", 5);
+    archive(f, 1);
+    archive(f, 2);
+    archive(f, 3);
+    archive(f, 3); /* twice is once */
+    restart(f);
+    assert_int_equal(store_archived_usage(f->store, NULL, add_sum, sums, &error), 0);
+    assert_string_equal(sums,
+                        "ann: 2 jobs, idle 1034, wasted 4; ben: 1 jobs, idle 200, wasted 2; ");
+    assert_int_equal(store_archived_usage(f->store, "ann", add_sum, of_ann, &error), 0);
+    assert_string_equal(of_ann, "ann: 2 jobs, idle 1034, wasted 4; ");
+    assert_int_equal(store_archived_counts(f->store, counts, &error), 0);
+    assert_int_equal(counts[JOB_KILLED], 3);
+    assert_int_equal(counts[JOB_SUCCEEDED], 0);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_an_archived_job_is_whole),
+        T(test_it_is_found),
+        T(test_pages),
+        T(test_what_they_were_granted_is_summed_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
