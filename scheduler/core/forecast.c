@@ -233,6 +233,9 @@ int cluster_forecast_change(const struct cluster *cluster, const struct job *job
                                    .job_id = job->id,
                                    .job_change = job_change };
 
+    if (job_state_is_final(job->state)) /* the copy knows none of them */
+        return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s", job->spec->name,
+                             job_state_to_string(job->state));
     return forecast_change(cluster, &change, now, options, ret, error);
 }
 

@@ -272,6 +272,29 @@ static void test_copy_of_the_active_leaves_out_what_is_over(void **state)
     world_free(w);
 }
 
+/* As the change itself would be. */
+static void test_a_change_of_what_is_over_is_refused(void **state)
+{
+    struct world *w = world_new(1, 20000, GIB, 1000);
+    struct job *a = world_submit(w, spec_of("a", 1, 1, 1000));
+    const struct job_change change = { .prioritise = true, .priority = 1 };
+    struct forecast forecast;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(a->state, JOB_KILLED);
+    assert_int_equal(cluster_forecast_change(w->cluster, a, &change, w->now, NULL, &forecast,
+                                             &error),
+                     EDL_EBADTRANSITION);
+    assert_string_equal(error.text, "job a is killed");
+    assert_int_equal(cluster_change_job(w->cluster, a, &change, w->now, &error),
+                     EDL_EBADTRANSITION);
+    assert_string_equal(error.text, "job a is killed");
+    world_free(w);
+}
+
 static void test_waits_and_nobody_knows_how_long(void **state)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
@@ -519,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_starts_after_a_job_ends),
         cmocka_unit_test(test_end_that_is_not_needed_is_no_cause),
         cmocka_unit_test(test_copy_of_the_active_leaves_out_what_is_over),
+        cmocka_unit_test(test_a_change_of_what_is_over_is_refused),
         cmocka_unit_test(test_waits_and_nobody_knows_how_long),
         cmocka_unit_test(test_never_fits),
         cmocka_unit_test(test_what_is_refused_is_refused_the_same_way),
