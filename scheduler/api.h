@@ -19,7 +19,9 @@ struct scheduler;
 /* routes - the whole API */
 const struct http_route *routes(size_t *ret_n);
 
-/* api_job - the job that {job} names, or NULL with the request answered (404, and what to type) */
+/* api_job - the job that {job} names, or NULL with the request answered (404, and what to type).
+ * One that is over may be of the archive (archive_find_job): then it is valid until the next look
+ * there */
 struct job *api_job(struct scheduler *scheduler, struct http_request *request);
 struct node *api_node(struct scheduler *scheduler, struct http_request *request);
 

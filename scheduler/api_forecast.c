@@ -68,12 +68,13 @@ static void reply(struct scheduler *scheduler, struct http_request *request,
 }
 
 int api_forecast_submit(struct scheduler *scheduler, struct http_request *request,
-                        const struct job_spec *spec, const char *user, json_t *ignored,
+                        const struct job_spec *spec, const char *user,
+                        const struct archived_jobs *archived, json_t *ignored,
                         struct edl_error *error)
 {
     struct forecast_options options = bounded(scheduler->cluster);
     struct forecast forecast;
-    int r = cluster_forecast(scheduler->cluster, spec, user, NULL, clock_instant(), &options,
+    int r = cluster_forecast(scheduler->cluster, spec, user, archived, clock_instant(), &options,
                              &forecast, error);
 
     if (r == 0)

@@ -19,7 +19,8 @@ int api_dry_run(const struct http_request *request, bool *ret, struct edl_error 
 /* Each answers the request with 200 and the forecast, or returns what the real request would be
  * refused with and leaves the request alone. */
 int api_forecast_submit(struct scheduler *scheduler, struct http_request *request,
-                        const struct job_spec *spec, const char *user, json_t *ignored,
+                        const struct job_spec *spec, const char *user,
+                        const struct archived_jobs *archived, json_t *ignored,
                         struct edl_error *error);
 int api_forecast_change(struct scheduler *scheduler, struct http_request *request,
                         const struct job *job, const struct job_change *change,

@@ -8,12 +8,14 @@
 #include <utlist.h>
 
 #include "scheduler/api_forecast.h"
+#include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
 #include "scheduler/page.h"
 #include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/store/store.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -23,7 +25,7 @@
 
 static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t id)
 {
-    const struct job *job = cluster_job(scheduler->cluster, id);
+    const struct job *job = archive_job(scheduler, id);
 
     (void)key;
     return job != NULL ? job_to_json(job, scheduler->options.policy->name, false) : NULL;
@@ -94,6 +96,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct edl_error error = { 0 };
     struct job_spec *spec = NULL;
+    struct archived_jobs archived = { 0 };
     struct caller caller = { .user = "" };
     json_t *ignored = NULL;
     struct job *job = NULL;
@@ -106,11 +109,14 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &flat, &error);
     is_array = r == 0 && spec->array.n > 0 && spec->array.name[0] == '\0';
+    if (r == 0)
+        r = archive_after(scheduler, spec, &archived, &error);
     if (r == 0 && dry_run)
-        r = api_forecast_submit(scheduler, request, spec, caller.user, ignored, &error);
+        r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored, &error);
     else if (r == 0)
-        r = cluster_submit_array(scheduler->cluster, spec, caller.user, NULL, clock_instant(), &job,
-                                 &error);
+        r = cluster_submit_array(scheduler->cluster, spec, caller.user, &archived, clock_instant(),
+                                 &job, &error);
+    archive_after_done(&archived);
     if (r < 0 && flat)
         point_into_flat(&error);
     if (r < 0)
@@ -148,12 +154,14 @@ static int query_cursor(struct http_request *request, uint64_t *ret, struct edl_
     return edl_error_remedy(error, "give what \"next\" says, or leave it out to begin anew");
 }
 
-/* Jobs are in the order of their numbers in both lists, so a page goes on where the last one ended
+/* Jobs are in the order of their numbers in every list, so a page goes on where the last one ended
  * whatever came or went since. */
 struct listing {
     const struct cluster *cluster;
     bool all;
-    const char *array; /* of this one only; NULL: any */
+    const char *array;        /* of this one only; NULL: any */
+    struct cluster *archived; /* owned; one more than the page has; NULL: they are not wanted */
+    const struct job *core, *past; /* the next of either; NULL: there are no more */
 };
 
 static const struct job *next_job(const struct listing *listing, const struct job *job)
@@ -175,9 +183,38 @@ static const struct job *first_job(const struct listing *listing, uint64_t after
     if (job != NULL && (listing->all || !job_state_is_final(job->state)))
         return next_job(listing, job);
     job = next_job(listing, NULL);
-    while (job != NULL && job->id <= after) /* it has ended, or was forgotten */
+    while (job != NULL && job->id <= after) /* it has ended, or is not in the core any more */
         job = next_job(listing, job);
     return job;
+}
+
+static int listing_open(struct scheduler *scheduler, struct listing *listing, uint64_t after,
+                        uint64_t limit, struct edl_error *error)
+{
+    const struct archive_query query = { .after = after,
+                                         .limit = limit + 1,
+                                         .array = listing->array };
+    int r = listing->all ? archive_page(scheduler, &query, &listing->archived, error) : 0;
+
+    if (r < 0)
+        return r;
+    listing->past = listing->archived != NULL ? listing->archived->jobs : NULL;
+    listing->core = first_job(listing, after);
+    return 0;
+}
+
+/* NULL: there are no more. */
+static const struct job *listing_take(struct listing *listing)
+{
+    const struct job *past = listing->past;
+    const struct job *core = listing->core;
+
+    if (past != NULL && (core == NULL || past->id < core->id)) {
+        listing->past = past->hh.next;
+        return past;
+    }
+    listing->core = core != NULL ? next_job(listing, core) : NULL;
+    return core;
 }
 
 void api_jobs_list(struct http_request *request, void *userdata)
@@ -191,18 +228,19 @@ void api_jobs_list(struct http_request *request, void *userdata)
     json_t *jobs, *next = json_null();
 
     if (query_state(request, "active", "all", &listing.all, &error) < 0 ||
-        page_limit(request, &limit, &error) < 0 || query_cursor(request, &last, &error) < 0) {
+        page_limit(request, &limit, &error) < 0 || query_cursor(request, &last, &error) < 0 ||
+        listing_open(scheduler, &listing, last, limit, &error) < 0) {
         http_reply_error(request, &error);
         return;
     }
     jobs = json_array();
-    for (job = first_job(&listing, last); job != NULL && limit > 0; limit--) {
+    for (; limit > 0 && (job = listing_take(&listing)) != NULL; limit--) {
         (void)json_array_append_new(jobs, job_to_json(job, scheduler->options.policy->name, false));
         last = job->id;
-        job = next_job(&listing, job);
     }
-    if (job != NULL)
+    if (listing.core != NULL || listing.past != NULL)
         next = json_sprintf("%" PRIu64, last);
+    (void)cluster_free(listing.archived);
     http_reply_json(request, 200, json_pack("{s:o,s:o}", "jobs", jobs, "next", next));
 }
 
@@ -295,12 +333,13 @@ void api_array_kill(struct http_request *request, void *userdata)
     const char *reason;
     json_t *body = NULL;
     uint32_t n = 0;
-    int r = check_array(scheduler, request, name, &error);
+    int archived = store_has_archived_array(scheduler->store, name, &error);
+    int r = archived < 0 ? archived : check_array(scheduler, request, name, &error);
 
     if (r == 0)
         r = read_kill(scheduler, request, by_whom, &body, &reason, &error);
     if (r == 0)
-        r = cluster_kill_array(scheduler->cluster, name, false, reason, clock_instant(), &n,
+        r = cluster_kill_array(scheduler->cluster, name, archived == 1, reason, clock_instant(), &n,
                                &error);
     if (r == -ENOENT)
         (void)edl_error_remedy(&error, "`edl ps --all` lists every job; one that is no array is "

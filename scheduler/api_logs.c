@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/archive.h"
 #include "scheduler/body.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
@@ -45,7 +46,7 @@ static void reply_entries(struct held *held, const struct poll_logs *poll, json_
 static bool poll_logs(struct scheduler *scheduler, struct held *held, void *data, bool last)
 {
     struct poll_logs *poll = data;
-    const struct job *job = cluster_job(scheduler->cluster, poll->read.filter.job_id);
+    const struct job *job = archive_job(scheduler, poll->read.filter.job_id);
     struct instant now = clock_instant();
     struct edl_error error = { 0 };
     json_t *entries;
@@ -258,7 +259,7 @@ static const struct process *find_process(struct scheduler *scheduler, const str
                                           uint64_t job_id, const char *role_name, uint32_t index,
                                           uint64_t incarnation)
 {
-    const struct job *job = cluster_job(scheduler->cluster, job_id);
+    const struct job *job = archive_job(scheduler, job_id); /* a node may come back late */
     int role = job != NULL ? job_spec_role(job->spec, role_name) : -ENOENT;
     const struct process *process =
         role >= 0 ? job_find_process(job, (uint32_t)role, index, incarnation) : NULL;

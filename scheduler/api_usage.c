@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_usage.c - accounting by user: the sums over the jobs that are kept */
+/* api_usage.c - accounting by user: the sums over all jobs of this database */
 #include "scheduler/api.h"
 
 #include <stdio.h>
 
 #include "scheduler/job_json.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/store/store.h"
 #include "shared/clock.h"
+#include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 
@@ -30,10 +32,10 @@ static struct account *account_of(struct account **accounts, const char *user)
     return account;
 }
 
-static struct account *sum_jobs(const struct cluster *cluster, const char *user)
+/* Of the core: what is not over, and what has just ended. */
+static void sum_jobs(const struct cluster *cluster, const char *user, struct account **accounts)
 {
     uint64_t now_wall_us = clock_instant().wall_us;
-    struct account *accounts = NULL;
 
     for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
         struct account *account;
@@ -41,21 +43,37 @@ static struct account *sum_jobs(const struct cluster *cluster, const char *user)
 
         if (user != NULL && !streq(user, job->user))
             continue;
-        account = account_of(&accounts, job->user);
+        account = account_of(accounts, job->user);
         usage_of_job(job, now_wall_us, &usage);
         usage_add(&account->usage, &usage);
         account->n_jobs++;
     }
-    return accounts;
+}
+
+static void add_archived(const struct archived_usage *row, void *userdata)
+{
+    struct account *account = account_of(userdata, row->user);
+
+    usage_add(&account->usage, row->usage);
+    account->n_jobs += row->n_jobs;
+}
+
+static int by_user(const struct account *a, const struct account *b)
+{
+    return strcmp(a->user, b->user);
 }
 
 void api_usage(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
-    struct account *accounts = sum_jobs(scheduler->cluster, http_request_query(request, "user"));
-    struct account *account, *next;
+    const char *user = http_request_query(request, "user");
+    struct account *accounts = NULL, *account, *next;
+    struct edl_error error = { 0 };
     json_t *users = json_array();
+    int r = store_archived_usage(scheduler->store, user, add_archived, &accounts, &error);
 
+    sum_jobs(scheduler->cluster, user, &accounts);
+    HASH_SORT(accounts, by_user);
     HASH_ITER(hh, accounts, account, next)
     {
         (void)json_array_append_new(users, json_pack("{s:s,s:I,s:o}", "user", account->user, "jobs",
@@ -64,5 +82,10 @@ void api_usage(struct http_request *request, void *userdata)
         HASH_DEL(accounts, account);
         free(account);
     }
-    http_reply_json(request, 200, json_pack("{s:o}", "users", users));
+    if (r == 0) {
+        http_reply_json(request, 200, json_pack("{s:o}", "users", users));
+        return;
+    }
+    json_decref(users);
+    http_reply_error(request, &error);
 }

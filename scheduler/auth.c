@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "scheduler/archive.h"
 #include "scheduler/join_tokens.h"
 #include "scheduler/peer.h"
 #include "scheduler/scheduler.h"
@@ -196,6 +197,17 @@ static int parse_key(const char *text, struct process_key *ret)
     return 0;
 }
 
+/* A process of an archived job has ended: which job of that name was meant makes no difference. */
+static bool is_named(const struct scheduler *scheduler, const struct job *job, const char *name)
+{
+    const struct job *named = cluster_find_job(scheduler->cluster, name);
+    uint64_t id;
+
+    if (named != NULL)
+        return named == job;
+    return job_id_from_text(name, &id) ? id == job->id : streq(name, job->spec->name);
+}
+
 static int find_process(struct scheduler *scheduler, const struct http_request *request,
                         struct process **ret, struct edl_error *error)
 {
@@ -212,13 +224,13 @@ static int find_process(struct scheduler *scheduler, const struct http_request *
                             " X-EDL-Process is missing or not valid");
         return edl_error_remedy(error, "X-EDL-Process: <job id>.<role>.<index>.<incarnation>");
     }
-    job = cluster_job(scheduler->cluster, key.job_id);
+    job = archive_job(scheduler, key.job_id);
     role = job != NULL ? job_spec_role(job->spec, key.role) : -ENOENT;
     if (role >= 0)
         process = job_find_process(job, (uint32_t)role, (uint32_t)key.index, key.incarnation);
     if (process == NULL)
         return edl_error_set(error, -EACCES, "there is no process %s", header);
-    if (path_job != NULL && cluster_find_job(scheduler->cluster, path_job) != job)
+    if (path_job != NULL && !is_named(scheduler, job, path_job))
         return edl_error_set(error, -EACCES, "process %s does not belong to job %s", header,
                              path_job);
     *ret = process;

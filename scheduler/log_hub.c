@@ -332,29 +332,11 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
     return true;
 }
 
-/* Rows of a job that is gone cannot be stored. */
-static void drop_pending(struct log_hub *hub, uint64_t job_id)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < hub->n_pending; i++) {
-        if (hub->pending[i].job_id != job_id) {
-            hub->pending[kept++] = hub->pending[i];
-            continue;
-        }
-        free(hub->pending[i].text);
-        free(hub->pending[i].times);
-    }
-    hub->n_pending = kept;
-}
-
 void log_hub_note_effects(struct log_hub *hub, const struct effect *effects, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct stream *stream;
 
-        if (effects[i].kind == EFFECT_FORGET_JOB)
-            drop_pending(hub, effects[i].id);
         if (effects[i].kind != EFFECT_SAVE_PROCESS || effects[i].process->state != PROCESS_LOST)
             continue;
         stream = find_stream(hub, effects[i].process);

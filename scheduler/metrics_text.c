@@ -24,6 +24,7 @@ struct view {
     const struct cluster_figures *core;
     struct node_sums nodes;
     struct store_figures store;
+    uint64_t jobs[FIGURE_JOB_STATES];
     uint64_t gpus[3]; /* granted, free, withheld */
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille, writable;
@@ -204,7 +205,7 @@ struct row {
 static const struct row table[] = {
     OWN("edl_build_info", EXPOSE_GAUGE, write_build, "Version and allocation policy; always 1."),
 
-    CORE_BY("edl_jobs", EXPOSE_GAUGE, jobs, "state", job_state, 0, FIGURE_JOB_STATES,
+    VIEW_BY("edl_jobs", EXPOSE_GAUGE, jobs, "state", job_state, FIGURE_JOB_STATES,
             "Jobs by state; ended ones are counted as long as they are kept."),
     CORE("edl_jobs_submitted_total", EXPOSE_COUNTER, jobs_submitted, "Jobs that were accepted."),
     CORE_BY("edl_jobs_ended_total", EXPOSE_COUNTER, jobs_ended, "state", job_state, JOB_SUCCEEDED,
@@ -354,6 +355,10 @@ static struct view look(const struct scheduler *scheduler)
     };
 
     store_figures(scheduler->store, &view.store);
+    /* why: what cannot be read is 0 here, and edl_db_writable and the log tell of the store */
+    (void)store_archived_counts(scheduler->store, view.jobs, NULL);
+    for (size_t i = 0; i < FIGURE_JOB_STATES; i++)
+        view.jobs[i] += view.core->jobs[i];
     view.gpus[0] = view.nodes.gpus_granted;
     view.gpus[1] = view.nodes.gpus_free;
     view.gpus[2] = view.nodes.gpus_withheld;

@@ -166,7 +166,7 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
         return r;
     }
     records.effects = cluster_effects(cluster, &records.n_effects);
-    ret->jobs = HASH_CNT(hh, cluster->jobs);
+    ret->jobs = HASH_CNT(hh, cluster->jobs) + store_archived_total(store);
     ret->nodes = HASH_COUNT(cluster->nodes);
     ret->first_number = store_first_number(store);
     return store_commit(store, &records, error);

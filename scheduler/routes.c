@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* routes.c - the whole API in one table, and what its handlers share */
 #include "scheduler/api.h"
+#include "scheduler/archive.h"
 
 #include <errno.h>
 
@@ -226,13 +227,16 @@ const struct http_route *routes(size_t *ret_n)
 struct job *api_job(struct scheduler *scheduler, struct http_request *request)
 {
     const char *name = http_request_param(request, "job");
-    struct job *job = cluster_find_job(scheduler->cluster, name);
     struct edl_error error = { 0 };
+    struct job *job;
+    int r = archive_find_job(scheduler, name, &job, &error);
 
-    if (job != NULL)
+    if (r == 1)
         return job;
-    (void)edl_error_set(&error, -ENOENT, "there is no job \"%s\"", name);
-    (void)edl_error_remedy(&error, "`edl ps --all` lists every job");
+    if (r == 0) {
+        (void)edl_error_set(&error, -ENOENT, "there is no job \"%s\"", name);
+        (void)edl_error_remedy(&error, "`edl ps --all` lists every job");
+    }
     refuse_after_commit(scheduler, request, &error);
     return NULL;
 }

@@ -6,11 +6,13 @@
 #include "scheduler/scheduler.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <systemd/sd-daemon.h>
 
 #include "scheduler/api.h"
 #include "scheduler/api_backup.h"
+#include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
@@ -143,6 +145,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)log_hub_free(scheduler->logs);
     (void)users_free(scheduler->users);
     scheduler->peers = peers_free(scheduler->peers);
+    archive_done(scheduler);
     (void)cluster_free(scheduler->cluster);
     (void)group_table_free(scheduler->groups);
     (void)store_free(scheduler->store);
@@ -157,8 +160,9 @@ int scheduler_run(struct scheduler *scheduler)
     int r;
 
     listeners_log(&scheduler->listeners);
-    log_info("%u nodes, %u jobs known; policy %s", HASH_COUNT(scheduler->cluster->nodes),
-             HASH_COUNT(scheduler->cluster->jobs), scheduler->options.policy->name);
+    log_info("%u nodes, %" PRIu64 " jobs known; policy %s", HASH_COUNT(scheduler->cluster->nodes),
+             HASH_COUNT(scheduler->cluster->jobs) + store_archived_total(scheduler->store),
+             scheduler->options.policy->name);
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(scheduler->event);
     (void)sd_notify(0, "STOPPING=1");

@@ -38,9 +38,10 @@ struct users;
 
 struct scheduler {
     struct scheduler_options options;
-    sd_event *event;         /* owned */
-    struct store *store;     /* owned */
-    struct cluster *cluster; /* owned */
+    sd_event *event;          /* owned */
+    struct store *store;      /* owned */
+    struct cluster *cluster;  /* owned */
+    struct cluster *archived; /* owned; the job that was read back last; NULL: none (archive.h) */
     struct listeners listeners;
     struct join_tokens join_tokens;
     struct denials denials;

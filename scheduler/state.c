@@ -26,6 +26,10 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+/* A job that is over stays in the core for a moment: agents tell the ends of its logs, people look
+ * at it, and neither shall cost a look into the database. */
+#define ENDED_IN_CORE_MAX 1000
+#define ENDED_IN_CORE_US (60 * USEC_PER_SEC)
 #define LEASE_MARGIN_MIN_US USEC_PER_SEC
 #define LEASE_MARGIN_MAX_US (10 * USEC_PER_SEC)
 
@@ -96,6 +100,12 @@ static uint64_t lease_margin_us(uint64_t lease_us)
     return MIN_OF(MAX_OF(lease_us / 4, LEASE_MARGIN_MIN_US), LEASE_MARGIN_MAX_US);
 }
 
+/* bound 0: there is none */
+static uint64_t least_but_0(uint64_t most, uint64_t bound)
+{
+    return bound != 0 ? MIN_OF(most, bound) : most;
+}
+
 static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, struct instant now,
                         struct edl_error *error)
 {
@@ -139,8 +149,8 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .lease_us = scheduler->options.lease_us,
         .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
         .foreign_hold_us = FOREIGN_HOLD_US,
-        .keep_ended_jobs = scheduler->options.keep_jobs,
-        .keep_ended_us = scheduler->options.keep_us,
+        .keep_ended_jobs = least_but_0(ENDED_IN_CORE_MAX, scheduler->options.keep_jobs),
+        .keep_ended_us = least_but_0(ENDED_IN_CORE_US, scheduler->options.keep_us),
     };
     int r = users_load(scheduler->store, &ret->users, error);
 
@@ -156,6 +166,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
 int state_load(struct scheduler *scheduler, struct edl_error *error)
 {
     const struct store_history history = { .events = scheduler->options.keep_events,
+                                           .jobs = scheduler->options.keep_jobs,
                                            .us = scheduler->options.keep_us };
     struct join_tokens before = scheduler->join_tokens;
     struct loaded old = { scheduler->users, scheduler->groups, scheduler->cluster,

@@ -389,8 +389,10 @@ int scheduler_turn(struct scheduler *scheduler)
     scheduler->turn_wanted = false;
     plan(scheduler);
     serve_task_waiters(scheduler);
-    (void)cluster_forget_ended(scheduler->cluster, clock_instant());
+    (void)cluster_archive_ended(scheduler->cluster, clock_instant());
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
+    records.n_ended = scheduler->cluster->n_ended;
+    records.wall_us = clock_read_us(CLOCK_REALTIME);
     log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
     records.answers = answers = idempotency_seal(scheduler, &records.n_answers);

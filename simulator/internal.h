@@ -515,7 +515,7 @@ struct truth_job {
     uint32_t passes_ended; /* looked at: every task of them was trained or failed too often */
     uint64_t saver;        /* incarnation that was told to save the model, 0 none */
     bool saved;            /* it said so */
-    bool forgotten;        /* committed: it was over, and is let go of */
+    bool archived;         /* committed: it was over, and left the core */
     bool kill_acknowledged;
     bool killed;        /* committed: and it was not ending in another way already */
     uint64_t killed_us; /* when that was committed */

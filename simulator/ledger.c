@@ -359,16 +359,16 @@ static void note_data(struct sim *sim, struct truth_job *truth)
         truth->started_us != NEVER_US && sim->now_us - truth->started_us >= DATA_LATE_US;
 }
 
-/* Only what is over and was told so may be let go of, and once. */
-static void commit_forget(struct sim *sim, uint64_t id)
+/* Only what is over and was told so may leave the core, and once. */
+static void commit_archived(struct sim *sim, uint64_t id)
 {
     struct truth_job *truth = ledger_job(sim, id);
 
-    if (truth == NULL || !truth->exists || !job_state_is_final(truth->state) || truth->forgotten)
-        violate(sim, "forgotten", "job %" PRIu64 " is forgotten and was not over", id);
+    if (truth == NULL || !truth->exists || !job_state_is_final(truth->state) || truth->archived)
+        violate(sim, "archived", "job %" PRIu64 " is archived and was not over", id);
     else
-        truth->forgotten = true;
-    sim->seen[SIM_SEEN_FORGOTTEN]++;
+        truth->archived = true;
+    sim->seen[SIM_SEEN_ARCHIVED]++;
 }
 
 void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
@@ -380,8 +380,8 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind == EFFECT_SAVE_PROCESS)
             commit_process(sim, effects[i].process);
-        else if (effects[i].kind == EFFECT_FORGET_JOB)
-            commit_forget(sim, effects[i].id);
+        else if (effects[i].kind == EFFECT_ARCHIVE_JOB)
+            commit_archived(sim, effects[i].id);
     apply_pending(sim, true);
     sim->ledger.n_pending = 0;
     for (size_t i = 0; i < n; i++) {
@@ -466,10 +466,33 @@ static void check_restored_job(struct sim *sim, const struct truth_job *truth,
                 truth->name);
 }
 
+/* What the core has let go of is kept as it was. */
+static void check_archive(struct sim *sim)
+{
+    struct cluster_config config = sim->server.cluster->config;
+    struct cluster *archive = cluster_new(&config);
+    struct edl_error error = { 0 };
+
+    if (memory_store_load_archived(sim->server.store, archive, server_instant(sim), &error) < 0)
+        violate(sim, "archived", "what is archived cannot be read: %s", error.text);
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
+        const struct truth_job *truth = sim->ledger.jobs[id];
+        const struct job *job = cluster_job(archive, id);
+
+        if ((truth != NULL && truth->archived) != (job != NULL))
+            violate(sim, "archived", "job %" PRIu64 " is %sin the archive", id,
+                    job != NULL ? "" : "not ");
+        else if (job != NULL)
+            check_restored_job(sim, truth, job);
+    }
+    (void)cluster_free(archive);
+}
+
 void ledger_restored(struct sim *sim)
 {
     const struct job *job;
 
+    check_archive(sim);
     for (job = sim->server.cluster->jobs; job != NULL; job = job->hh.next)
         if (ledger_job(sim, job->id) == NULL)
             violate(sim, "restart", "after a restart there is job %s, which was never committed",
@@ -480,16 +503,16 @@ void ledger_restored(struct sim *sim)
         if (truth == NULL)
             continue;
         job = cluster_job(sim->server.cluster, id);
-        if (truth->forgotten != (job == NULL))
+        if (truth->archived != (job == NULL))
             violate(sim, "restart", "job %s was %s and is %s after a restart", truth->name,
-                    truth->forgotten ? "forgotten" : "committed", job == NULL ? "gone" : "there");
+                    truth->archived ? "archived" : "committed", job == NULL ? "gone" : "there");
         else if (job != NULL)
             check_restored_job(sim, truth, job);
     }
     for (uint32_t i = 0; i < sim->n_submissions; i++) {
         const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
 
-        if (sim->submissions[i].job_id != 0 && (truth == NULL || !truth->forgotten) &&
+        if (sim->submissions[i].job_id != 0 && (truth == NULL || !truth->archived) &&
             cluster_job(sim->server.cluster, sim->submissions[i].job_id) == NULL)
             violate(sim, "durable", "%s was acknowledged and is gone after a restart",
                     sim->submissions[i].name);

@@ -256,7 +256,7 @@ static void turn(struct sim *sim)
         cluster_plan(server->cluster, server_instant(sim));
         spoil(sim);
     }
-    (void)cluster_forget_ended(server->cluster, server_instant(sim));
+    (void)cluster_archive_ended(server->cluster, server_instant(sim));
     effects = cluster_effects(server->cluster, &n);
     for (size_t i = 0; i < n; i++) {
         if (effects[i].kind == EFFECT_SAVE_TASKS || effects[i].kind == EFFECT_SAVE_DATASET)

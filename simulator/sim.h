@@ -118,7 +118,7 @@ enum sim_seen {
     SIM_SEEN_SCHEDULER_CRASHES,
     SIM_SEEN_SCHEDULER_FREEZES,
     SIM_SEEN_COMMITS,
-    SIM_SEEN_FORGOTTEN,      /* jobs that were over long enough */
+    SIM_SEEN_ARCHIVED,       /* jobs that were over long enough */
     SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
     SIM_SEEN_ANSWERS_LOST,   /* it ended after the commit, before anybody was told */
     SIM_SEEN_STALE_FINISHES, /* refused: of a task that another holds */

@@ -185,6 +185,16 @@ uint64_t after_ready_wall_us(const struct cluster *cluster, const struct job *jo
     return ready_us;
 }
 
+void after_name(struct cluster *cluster, const struct job *job, int sign)
+{
+    for (char **name = job->spec->after; name != NULL && *name != NULL; name++) {
+        struct job *on = cluster_find_job(cluster, *name);
+
+        if (on != NULL)
+            on->n_named += (uint32_t)sign;
+    }
+}
+
 static void enter(struct cluster *cluster, struct job *job)
 {
     job->plan.verdict = VERDICT_NONE;
@@ -202,6 +212,7 @@ void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct
         n++;
     job->after = n > 0 ? xcalloc(n, sizeof *job->after) : NULL;
     job->n_after = n;
+    after_name(cluster, job, 1);
     for (uint32_t i = 0; i < n; i++) {
         struct job *on = cluster_find_job(cluster, job->spec->after[i]);
 

@@ -162,6 +162,29 @@ static int check_job(const struct cluster *cluster, const struct job *job, struc
     return 0;
 }
 
+/* Every queued job counts once at each job that it names. */
+static int check_named(const struct cluster *cluster, struct edl_error *error)
+{
+    uint64_t kept = 0, counted = 0;
+
+    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
+        char **name = job->state == JOB_QUEUED ? job->spec->after : NULL;
+
+        kept += job->n_named;
+        for (; name != NULL && *name != NULL; name++) {
+            const struct job *on = cluster_find_job(cluster, *name);
+
+            counted += on != NULL;
+            if (on != NULL && on->n_named == 0)
+                return BROKEN("job %s is to run after %s, which does not know", job->spec->name,
+                              on->spec->name);
+        }
+    }
+    return kept == counted ? 0
+                           : BROKEN("%llu jobs are to run after others, %llu are counted",
+                                    ULL(counted), ULL(kept));
+}
+
 /* cluster_check - see cluster.h */
 int cluster_check(const struct cluster *cluster, struct edl_error *error)
 {
@@ -185,6 +208,9 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
         if (r < 0)
             return r;
     }
+    r = check_named(cluster, error);
+    if (r < 0)
+        return r;
     for (node = cluster->leases; node != NULL; node = node->lease_next)
         if (node->lease_next != NULL &&
             node->lease_next->lease_deadline_us < node->lease_deadline_us)

@@ -278,6 +278,7 @@ struct job {
     struct dependency *after;      /* n_after; owned */
     uint32_t n_after, n_waits;     /* n_waits: of them, that have not succeeded yet */
     struct dependency *dependents; /* list: who waits for this one */
+    uint32_t n_named;              /* queued jobs that were to run after it, over or not */
     struct job *ends_next;         /* cluster->ends */
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
@@ -299,7 +300,6 @@ enum effect_kind {
     EFFECT_SAVE_TASKS,   /* job's task queue: task_queue_take_changed */
     EFFECT_SAVE_DATASET, /* job's task queue is new: all its tasks */
     EFFECT_FORGET_NODE,  /* node was removed: name */
-    EFFECT_FORGET_JOB,   /* job with all that belongs to it: id */
     EFFECT_ARCHIVE_JOB,  /* it is over and leaves the core; all of it stays where it is kept: id */
     EFFECT_FORGET_PROCESS, /* superseded incarnation of job: role, index, id; name is the role's */
     EFFECT_EVENT,          /* append to the event log */
@@ -312,7 +312,7 @@ struct effect {
                                 (may be NULL) */
     struct process *process; /* borrowed; SAVE_PROCESS */
     struct node *node;       /* borrowed; SAVE_NODE, ORDERS */
-    uint64_t id;             /* FORGET_JOB, ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */
+    uint64_t id;             /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */
     uint32_t role, index;    /* FORGET_PROCESS */
     char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or ""; FORGET_PROCESS: its role */
     char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */
@@ -328,7 +328,7 @@ struct cluster_config {
     uint64_t lease_us;        /* a node's lease; an agent stops its processes before it ends */
     uint64_t lease_margin_us; /* on top, before a silent node's work is granted again */
     uint64_t foreign_hold_us; /* foreign load that falls is believed after so long; 0: at once */
-    /* Jobs that are over are forgotten: when there are more, when they ended longer ago (wall
+    /* Jobs that are over leave the core: when there are more, when they ended longer ago (wall
      * clock); 0: never. */
     uint64_t keep_ended_jobs, keep_ended_us;
     const struct group_table *groups; /* borrowed; NULL: none */
@@ -337,7 +337,7 @@ struct cluster_config {
 struct cluster {
     struct cluster_config config;
     struct node *nodes;       /* uthash by name */
-    struct job *jobs;         /* uthash by id; all jobs kept */
+    struct job *jobs;         /* uthash by id; without those that are archived */
     struct job *jobs_by_name; /* uthash: the newest job of each name */
     struct job *active;       /* list of the jobs that are not final, in submit order */
     struct job *first_queued; /* of those in active, that wait for no other job */
@@ -513,9 +513,10 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US wh
  * in a larger cluster, at most a quarter of the lease */
 uint64_t cluster_next_report_us(const struct cluster *cluster);
 
-/* cluster_forget_ended - lets jobs go that ended, by the bounds of the configuration, a few a turn;
- * how many. Pointers to them die with it. */
-size_t cluster_forget_ended(struct cluster *cluster, struct instant now);
+/* cluster_archive_ended - lets jobs go that ended, by the bounds of the configuration, a few a
+ * turn; how many. Pointers to them die with it. Whoever keeps the records still has them, and tells
+ * of them (struct archived_jobs) to whom they matter. */
+size_t cluster_archive_ended(struct cluster *cluster, struct instant now);
 
 /* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Costs
  * what changed (scheduler/core/plan.c), not the size of the cluster. */

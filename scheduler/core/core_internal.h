@@ -35,7 +35,7 @@ void effect_save_dataset(struct cluster *cluster, struct job *job);
 /* drops every effect that borrows the node, then says that it is forgotten */
 void effect_forget_node(struct cluster *cluster, struct node *node);
 /* every effect that borrows the job is carried out */
-void effect_forget_job(struct cluster *cluster, uint64_t id);
+void effect_archive_job(struct cluster *cluster, uint64_t id);
 void effect_forget_process(struct cluster *cluster, const struct process *process);
 /* a new version of the node's orders */
 void effect_orders(struct cluster *cluster, struct node *node);
@@ -90,6 +90,9 @@ void after_drop_done(const struct cluster *cluster, struct job_spec *spec);
 /* after_link - a queued job, new or restored: it enters the queue, waits for others first, or fails
  * because one of them has. tell: as queue_enter has it. O(n) in those it names */
 void after_link(struct cluster *cluster, struct job *job, bool tell, struct instant now);
+/* after_name - it is queued (1), or no longer (-1): those that it was to run after stay meanwhile
+ */
+void after_name(struct cluster *cluster, const struct job *job, int sign);
 /* after_ended - the job is over: who waits for it enters the queue or fails, and so on. It waits
  * for nobody any more */
 void after_ended(struct cluster *cluster, struct job *job, struct instant now);
@@ -132,7 +135,7 @@ void history_add(struct process *process);
 /* history_trim - forgets the oldest beyond JOB_HISTORY_MAX; nothing may borrow them any more */
 void history_trim(struct cluster *cluster, struct job *job);
 
-/* --- forget.c
+/* --- archive.c
  * ------------------------------------------------------------------------------------------- */
 /* ended_add - the job is over; ended_restore, then ended_restored: many, in any order */
 void ended_add(struct cluster *cluster, struct job *job);

@@ -86,9 +86,9 @@ void effect_forget_node(struct cluster *cluster, struct node *node)
                    "%s", node->name);
 }
 
-void effect_forget_job(struct cluster *cluster, uint64_t id)
+void effect_archive_job(struct cluster *cluster, uint64_t id)
 {
-    effect_new(cluster, EFFECT_FORGET_JOB)->id = id;
+    effect_new(cluster, EFFECT_ARCHIVE_JOB)->id = id;
 }
 
 void effect_forget_process(struct cluster *cluster, const struct process *process)

@@ -88,7 +88,11 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     if (job == cluster->first_queued)
         next_queued(cluster);
     count_move(cluster, job, to, now);
+    if (job->state == JOB_QUEUED)
+        after_name(cluster, job, -1);
     job->state = to;
+    if (to == JOB_QUEUED)
+        after_name(cluster, job, 1);
     job_touch(cluster, job);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;

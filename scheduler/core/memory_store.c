@@ -32,6 +32,7 @@ struct job_row {
     struct queue_record queue;
     struct task_row *tasks; /* owned, n_tasks */
     size_t n_tasks;
+    bool archived;     /* the core has let go of it */
     UT_hash_handle hh; /* k: record.id */
 };
 
@@ -277,9 +278,8 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
         break;
-    case EFFECT_FORGET_JOB:
     case EFFECT_ARCHIVE_JOB:
-        memory_store_forget_job(store, effect->id);
+        job_row(store, effect->id)->archived = true;
         break;
     case EFFECT_FORGET_PROCESS:
         forget_process(job_row(store, effect->job->id), effect->id);
@@ -295,16 +295,6 @@ void memory_store_commit(struct memory_store *store, const struct effect *effect
     for (size_t i = 0; i < n; i++)
         put_effect(store, &effects[i]);
     store->commits++;
-}
-
-void memory_store_forget_job(struct memory_store *store, uint64_t id)
-{
-    struct job_row *row = find_job(store, id);
-
-    if (row == NULL)
-        return;
-    HASH_DEL(store->jobs, row);
-    free_job(row);
 }
 
 uint64_t memory_store_commits(const struct memory_store *store)
@@ -363,6 +353,18 @@ int memory_store_load(const struct memory_store *store, struct cluster *cluster,
     for (node = store->nodes; r == 0 && node != NULL; node = node->hh.next)
         r = cluster_restore_node_record(cluster, &node->record, error);
     for (job = store->jobs; r == 0 && job != NULL; job = job->hh.next)
-        r = load_job(job, cluster, now, error);
+        if (!job->archived)
+            r = load_job(job, cluster, now, error);
+    return r;
+}
+
+int memory_store_load_archived(const struct memory_store *store, struct cluster *cluster,
+                               struct instant now, struct edl_error *error)
+{
+    int r = 0;
+
+    for (const struct job_row *job = store->jobs; r == 0 && job != NULL; job = job->hh.next)
+        if (job->archived)
+            r = load_job(job, cluster, now, error);
     return r;
 }

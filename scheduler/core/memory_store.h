@@ -22,9 +22,8 @@ void memory_store_commit(struct memory_store *store, const struct effect *effect
 int memory_store_load(const struct memory_store *store, struct cluster *cluster, struct instant now,
                       struct edl_error *error);
 
-uint64_t memory_store_commits(const struct memory_store *store);
+/* memory_store_load_archived - the jobs that the core has let go of, in the same way */
+int memory_store_load_archived(const struct memory_store *store, struct cluster *cluster,
+                               struct instant now, struct edl_error *error);
 
-/* memory_store_forget_job - with its processes and tasks, for simulations that are longer than what
- * they look at; nothing when there is none. The cluster that is committed here must have forgotten
- * it as well, or its next effect brings back half of it. */
-void memory_store_forget_job(struct memory_store *store, uint64_t id);
+uint64_t memory_store_commits(const struct memory_store *store);

@@ -366,6 +366,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
     if (r == 0)
         r = store_trim_events(store, records, error);
     if (r == 0)
+        r = store_trim_archive(store, records, error);
+    if (r == 0)
         r = store_sweep(store, error);
     if (r == 0)
         r = store_step_done(store, ST_COMMIT, error);

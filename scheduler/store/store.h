@@ -39,9 +39,10 @@ int store_probe(struct store *store, struct edl_error *error);
 /* How much history is kept; 0: all of it. */
 struct store_history {
     uint64_t events; /* so many of the newest */
-    uint64_t us;     /* what is not older */
+    uint64_t jobs;   /* that are over, the last to end; those of the core count and stay */
+    uint64_t us;     /* what is not older, of both */
 };
-/* store_keep - from now on; what is beyond goes in small steps, with the turns that add events */
+/* store_keep - from now on; what is beyond goes in small steps, with the turns that come */
 void store_keep(struct store *store, const struct store_history *history);
 
 /* store_free - accepts NULL; returns NULL */
@@ -117,6 +118,8 @@ uint64_t stored_token_oldest_us(uint64_t now_wall_us);
 struct turn_records {
     const struct effect *effects;
     size_t n_effects;
+    uint64_t n_ended; /* jobs that are over and still in the core */
+    uint64_t wall_us; /* now; 0: nothing is too old */
     const struct log_tail *tails;
     size_t n_tails;
     const struct stored_answer *answers;
@@ -164,6 +167,8 @@ int store_has_archived_array(struct store *store, const char *name, struct edl_e
 
 /* store_archived_counts - how many there are, by enum job_state: ret has room for every state */
 int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error);
+/* store_archived_total - their sum; 0 also when that cannot be read */
+uint64_t store_archived_total(struct store *store);
 
 /* store_archived_usage - what they were granted, by user (NULL: each); those that were deleted
  * since count as well. Calls fn once for each user, in their order */

@@ -10,6 +10,8 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+#define DROP_PER_TURN 64 /* jobs; a turn is one transaction */
+
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
 {
     static const enum statement sums[] = { ST_ARCHIVE_COUNT, ST_ARCHIVE_USAGE };
@@ -92,6 +94,66 @@ int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *
     }
     (void)sqlite3_reset(statement);
     return r;
+}
+
+uint64_t store_archived_total(struct store *store)
+{
+    uint64_t counts[FIGURE_JOB_STATES];
+    uint64_t total = 0;
+
+    if (store_archived_counts(store, counts, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < ELEMENTS(counts); i++)
+        total += counts[i];
+    return total;
+}
+
+/* 1 with the archived job that ended first; 0: there is none. */
+static int oldest(struct store *store, uint64_t *ret_id, uint64_t *ret_ended_wall_us,
+                  struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_OLDEST];
+    int r = next_row(store, ST_ARCHIVED_OLDEST, error);
+
+    if (r == 1) {
+        *ret_id = store_column_u64(statement, 0);
+        *ret_ended_wall_us = store_column_u64(statement, 1);
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+static int drop(struct store *store, uint64_t id, struct edl_error *error)
+{
+    int r;
+
+    store_bind_u64(store->statements[ST_ARCHIVED_UNCOUNT], 1, id);
+    r = store_step_done(store, ST_ARCHIVED_UNCOUNT, error);
+    return r < 0 ? r : store_forget_job(store, id, error);
+}
+
+int store_trim_archive(struct store *store, const struct turn_records *records,
+                       struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    uint64_t id = 0, ended_us = 0, total;
+    int r;
+
+    if (keep->jobs == 0 && keep->us == 0)
+        return 0;
+    total = store_archived_total(store) + records->n_ended;
+    for (int i = 0; i < DROP_PER_TURN; i++, total--) {
+        r = oldest(store, &id, &ended_us, error);
+        if (r <= 0)
+            return r;
+        if ((keep->jobs == 0 || total <= keep->jobs) &&
+            (keep->us == 0 || ended_us + keep->us >= records->wall_us))
+            return 0;
+        r = drop(store, id, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 /* Rows come by user and kind; the user's last one is followed by another user's, or none. */

@@ -157,6 +157,12 @@ int store_sweep(struct store *store, struct edl_error *error);
 /* store_archive_job - the effect; what it was granted is summed up by user */
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
 
+/* store_trim_archive - after all of the turn's rows, inside the caller's transaction: archived jobs
+ * that are too many or too old begin to be deleted. After the rows, because some may be of such
+ * jobs: the end of a log, which goes with them */
+int store_trim_archive(struct store *store, const struct turn_records *records,
+                       struct edl_error *error);
+
 /* store_put_answer - one answer, inside the caller's transaction; old ones make room */
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error);

@@ -340,8 +340,6 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return put_dataset(store, effect->job, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
-    case EFFECT_FORGET_JOB:
-        return store_forget_job(store, effect->id, error);
     case EFFECT_ARCHIVE_JOB:
         return store_archive_job(store, effect->id, error);
     case EFFECT_FORGET_PROCESS:

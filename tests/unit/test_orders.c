@@ -548,19 +548,12 @@ static void test_logs_kept_do_not_replace_the_end(void **state)
     struct fixture *f = *state;
     struct hub_fixture h;
     struct log_read read = whole_job(f);
-    struct effect forgotten = { .kind = EFFECT_FORGET_JOB, .id = f->job->id };
-    size_t n;
 
     hub_open(f, &h);
     push(&h, trainer(f, 0), 0, "all of it, to the end\n", true);
     assert_false(keep(&h, trainer(f, 0), 15, "end\n", start.now_us + LOG_PENDING_US));
     store_pending(&h);
     assert_string_equal(read_text(&h, &read), "all of it, to the end\n");
-    /* its job is forgotten in the turn in which something comes: it cannot be stored any more */
-    push(&h, trainer(f, 1), 0, "too late\n", true);
-    log_hub_note_effects(h.hub, &forgotten, 1);
-    (void)log_hub_pending(h.hub, &n);
-    assert_int_equal(n, 0);
     hub_close(&h);
 }
 

@@ -339,7 +339,7 @@ static void test_a_lost_effect_is_reported(void **state)
         lose(kinds[i]);
 }
 
-static void test_forgotten_job_is_not_loaded(void **state)
+static void test_archived_job_is_not_loaded(void **state)
 {
     struct world *w = world_new(1, 2000, GIB, 900);
     uint64_t id = world_submit(w, world_spec("one", 1, 1, 100, 0, 0))->id;
@@ -348,11 +348,15 @@ static void test_forgotten_job_is_not_loaded(void **state)
     (void)state;
     (void)world_submit(w, world_spec("two", 1, 1, 100, 0, 0));
     world_run(w, 3);
-    memory_store_forget_job(w->store, id);
-    memory_store_forget_job(w->store, 77);
+    memory_store_commit(w->store, &(struct effect){ .kind = EFFECT_ARCHIVE_JOB, .id = id }, 1);
     loaded = world_load(w);
     assert_null(cluster_job(loaded, id));
     assert_non_null(cluster_find_job(loaded, "two"));
+    (void)cluster_free(loaded);
+    loaded = cluster_new(&w->cluster->config);
+    assert_int_equal(memory_store_load_archived(w->store, loaded, w->now, NULL), 0);
+    assert_int_equal(cluster_job(loaded, id)->processes->state, PROCESS_RUNNING);
+    assert_null(cluster_find_job(loaded, "two"));
     (void)cluster_free(loaded);
     world_free(w);
 }
@@ -580,7 +584,7 @@ int main(void)
         cmocka_unit_test(test_crash_before_the_commit_leaves_the_former_state),
         cmocka_unit_test(test_kill_in_the_middle_of_a_commit_leaves_the_former_state),
         cmocka_unit_test(test_a_lost_effect_is_reported),
-        cmocka_unit_test(test_forgotten_job_is_not_loaded),
+        cmocka_unit_test(test_archived_job_is_not_loaded),
         cmocka_unit_test(test_copy_plans_as_the_original),
         cmocka_unit_test(test_copy_decides_nothing),
         cmocka_unit_test(test_copy_takes_nodes_in_the_order_of_the_original),

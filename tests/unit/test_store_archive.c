@@ -211,6 +211,65 @@ static void test_what_they_were_granted_is_summed_up(void **state)
     assert_int_equal(counts[JOB_SUCCEEDED], 0);
 }
 
+static void turn(struct fixture *f, uint64_t n_ended, uint64_t wall_us)
+{
+    struct effect event = { .kind = EFFECT_EVENT, .event = "test", .wall_us = start.wall_us };
+    struct edl_error error = { 0 };
+
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .effects = &event,
+                                                          .n_effects = 1,
+                                                          .n_ended = n_ended,
+                                                          .wall_us = wall_us },
+                                  &error),
+                     0);
+}
+
+/* The first to end go first; those of the core count, and accounts are for longer. */
+static void test_they_are_bounded_by_number(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    uint64_t counts[FIGURE_JOB_STATES];
+    char sums[256] = "";
+
+    for (uint64_t id = 1; id <= 9; id++) {
+        (void)add_ended(f, "job", "", "ann", 10);
+        archive(f, id);
+    }
+    run_sql(f->path, "UPDATE job SET ended_wall_us = 100 - id");
+    turn(f, 3, 0);
+    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3 4 5 6 7 8 9"); /* no bound */
+    store_keep(f->store, &(struct store_history){ .jobs = 7 });
+    turn(f, 3, 0);
+    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3 4");
+    turn(f, 3, 0);
+    turn(f, 2, 0);
+    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3 4");
+    assert_int_equal(store_archived_counts(f->store, counts, &error), 0);
+    assert_int_equal(counts[JOB_KILLED], 4);
+    assert_int_equal(store_archived_usage(f->store, NULL, add_sum, sums, &error), 0);
+    assert_string_equal(sums, "ann: 9 jobs, idle 90, wasted 18; ");
+    turn(f, 99, 0);
+    assert_int_equal(store_archived_total(f->store), 0);
+}
+
+static void test_they_are_bounded_by_age(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint64_t id = 1; id <= 3; id++) {
+        (void)add_ended(f, "job", "", "ann", 10);
+        archive(f, id);
+    }
+    run_sql(f->path, "UPDATE job SET ended_wall_us = 100 * id");
+    store_keep(f->store, &(struct store_history){ .us = 1000 });
+    turn(f, 0, 1100);
+    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3");
+    turn(f, 0, 1201);
+    assert_page(f, &(struct archive_query){ .limit = 99 }, " 3");
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -220,6 +279,8 @@ int main(void)
         T(test_it_is_found),
         T(test_pages),
         T(test_what_they_were_granted_is_summed_up),
+        T(test_they_are_bounded_by_number),
+        T(test_they_are_bounded_by_age),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

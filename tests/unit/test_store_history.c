@@ -119,8 +119,8 @@ static void test_a_forgotten_job_goes_bit_by_bit(void **state)
     static const char *const tables[] = {
         "job", "process", "queue", "task", "log_tail", "forgotten"
     };
-    struct effect forget = { .kind = EFFECT_FORGET_JOB, .id = 1 };
-    struct turn_records turn = { .effects = &forget, .n_effects = 1 };
+    struct effect archive = { .kind = EFFECT_ARCHIVE_JOB, .id = 1 };
+    struct turn_records turn = { .effects = &archive, .n_effects = 1, .wall_us = start.wall_us };
     struct log_tail tail = { .job_id = 1, .role = "trainer", .incarnation = 2, .sequence = 5 };
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -131,6 +131,10 @@ static void test_a_forgotten_job_goes_bit_by_bit(void **state)
     assert_int_equal(store_commit(f->store, &(struct turn_records){ .tails = &tail, .n_tails = 1 },
                                   &error),
                      0);
+    store_keep(f->store,
+               &(struct store_history){ .us = 1 }); /* it goes as soon as it is archived */
+    turn.tails = &tail;                             /* something of it comes in that very turn */
+    turn.n_tails = 1;
     assert_int_equal(store_commit(f->store, &turn, &error), 0);
     assert_int_equal(count_rows(f, "task"), 2000 - 512);
     assert_int_equal(count_rows(f, "job"), 1);
@@ -186,11 +190,13 @@ static void test_the_tasks_of_an_ended_job_go(void **state)
     assert_int_equal(count_rows(f, "task"), 0);
     assert_int_equal(count_rows(f, "job"), 1);
     assert_int_equal(count_rows(f, "forgotten"), 0);
+    store_keep(f->store, &(struct store_history){ .us = 1 });
     assert_int_equal(store_commit(f->store,
                                   &(struct turn_records){
                                       .effects =
-                                          &(struct effect){ .kind = EFFECT_FORGET_JOB, .id = 1 },
-                                      .n_effects = 1 },
+                                          &(struct effect){ .kind = EFFECT_ARCHIVE_JOB, .id = 1 },
+                                      .n_effects = 1,
+                                      .wall_us = later.wall_us + USEC_PER_SEC },
                                   &error),
                      0);
     assert_int_equal(count_rows(f, "queue_end"), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forget.c - jobs that are over are let go of: by number, by age, and never one that is needed
- */
+/* test_archive.c - jobs that are over leave the core: by number, by age, and never one that is
+ * needed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,9 +33,9 @@ static uint64_t run_one(struct world *w, const char *name)
     return id;
 }
 
-static size_t forget(struct world *w)
+static size_t let_go(struct world *w)
 {
-    size_t n = cluster_forget_ended(w->cluster, w->now);
+    size_t n = cluster_archive_ended(w->cluster, w->now);
 
     world_commit(w); /* what is loaded from the store is what is there */
     world_check(w);
@@ -53,12 +53,12 @@ static void test_the_oldest_go_when_there_are_too_many(void **state)
         (void)snprintf(name, sizeof name, "j%zu", i);
         ids[i] = run_one(w, name);
     }
-    assert_int_equal(forget(w), 3);
+    assert_int_equal(let_go(w), 3);
     for (size_t i = 0; i < ELEMENTS(ids); i++)
         assert_int_equal(cluster_job(w->cluster, ids[i]) == NULL, i < 3);
     assert_null(cluster_find_job(w->cluster, "j0"));
     assert_int_equal(w->cluster->n_ended, 2);
-    assert_int_equal(forget(w), 0);
+    assert_int_equal(let_go(w), 0);
     world_free(w);
 }
 
@@ -72,9 +72,9 @@ static void test_they_go_with_time(void **state)
     world_advance(w, 60 * USEC_PER_SEC);
     second = run_one(w, "second");
     (void)run_one(w, "third");
-    assert_int_equal(forget(w), 0);
+    assert_int_equal(let_go(w), 0);
     world_advance(w, 50 * USEC_PER_SEC);
-    assert_int_equal(forget(w), 1);
+    assert_int_equal(let_go(w), 1);
     assert_null(cluster_job(w->cluster, first));
     assert_non_null(cluster_job(w->cluster, second));
     world_free(w);
@@ -88,11 +88,11 @@ static void test_the_newest_stays(void **state)
 
     (void)state;
     world_advance(w, 1000 * USEC_PER_SEC);
-    assert_int_equal(forget(w), 0);
+    assert_int_equal(let_go(w), 0);
     world_restart(w);
     w->cluster->config.keep_ended_us = USEC_PER_SEC;
     assert_int_equal(run_one(w, "next"), id + 1);
-    assert_int_equal(forget(w), 1);
+    assert_int_equal(let_go(w), 1);
     assert_null(cluster_job(w->cluster, id));
     world_free(w);
 }
@@ -113,9 +113,9 @@ static void test_what_is_needed_stays(void **state)
     (void)run_one(w, "b");
     (void)world_submit(w, world_spec("last", 1, 1, 100, 0, 0)); /* the newest number */
     world_run(w, 3);
-    assert_int_equal(forget(w), 1); /* a */
+    assert_int_equal(let_go(w), 1); /* a */
     assert_int_equal(cluster_kill_job(w->cluster, killed, "no more", w->now, NULL), 0);
-    assert_int_equal(cluster_forget_ended(w->cluster, w->now), 1); /* b: its end is on disk */
+    assert_int_equal(cluster_archive_ended(w->cluster, w->now), 1); /* b: its end is on disk */
     assert_ptr_equal(cluster_job(w->cluster, id), killed);
     world_plan(w);
     world_commit(w);
@@ -124,10 +124,11 @@ static void test_what_is_needed_stays(void **state)
     world_free(w);
 }
 
-/* The clock was set back between two jobs of one name: the newer one ended "before" the older. */
-static void test_an_older_job_is_found_by_its_name_again(void **state)
+/* The clock was set back between two jobs of one name: the newer one ended "before" the older, and
+ * leaves after it, because what is found by a name is its newest job. */
+static void test_of_one_name_the_newest_is_found(void **state)
 {
-    struct world *w = world_that_keeps(2, 0);
+    struct world *w = world_that_keeps(1, 0);
     uint64_t first = run_one(w, "twice");
     uint64_t second;
 
@@ -136,11 +137,47 @@ static void test_an_older_job_is_found_by_its_name_again(void **state)
     second = run_one(w, "twice");
     assert_int_equal(cluster_find_job(w->cluster, "twice")->id, second);
     (void)run_one(w, "another");
-    assert_int_equal(forget(w), 1);
-    assert_null(cluster_job(w->cluster, second));
-    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, first);
+    assert_int_equal(let_go(w), 1);
+    assert_null(cluster_job(w->cluster, first));
+    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, second);
     world_restart(w);
-    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, first);
+    assert_int_equal(cluster_find_job(w->cluster, "twice")->id, second);
+    w->cluster->config.keep_ended_jobs = 1;
+    assert_int_equal(let_go(w), 1);
+    assert_null(cluster_find_job(w->cluster, "twice"));
+    world_free(w);
+}
+
+/* Since when it waits for room is counted from the end of what it was to run after. */
+static void test_what_a_queued_job_was_to_run_after_stays(void **state)
+{
+    struct world *w = world_that_keeps(0, USEC_PER_SEC);
+    uint64_t id = run_one(w, "first");
+    struct job *large = world_submit(w, world_spec("large", 1, 1, 4000, 0, 0));
+    struct job_spec *spec = world_spec("after", 1, 1, 4000, 0, 0);
+    struct job *job;
+
+    (void)state;
+    spec->after = xcalloc(2, sizeof *spec->after);
+    spec->after[0] = xstrdup("first");
+    world_run(w, 3);
+    job = world_submit(w, spec);
+    assert_int_equal(job->state, JOB_QUEUED);
+    for (int i = 0; i < 2; i++) {
+        world_advance(w, 1000 * USEC_PER_SEC);
+        world_run(w, 3);
+        (void)let_go(w);
+        assert_non_null(cluster_job(w->cluster, id));
+        world_restart(w);
+        w->cluster->config.keep_ended_us = USEC_PER_SEC;
+    }
+    large = cluster_find_job(w->cluster, "large");
+    world_exit(w, world_live(large, "trainer", 0), 0, 0);
+    world_run(w, 3);
+    assert_int_equal(cluster_find_job(w->cluster, "after")->state, JOB_RUNNING);
+    assert_int_equal(cluster_job(w->cluster, id)->n_named, 0);
+    assert_true(let_go(w) >= 1);
+    assert_null(cluster_job(w->cluster, id));
     world_free(w);
 }
 
@@ -151,7 +188,8 @@ int main(void)
         cmocka_unit_test(test_they_go_with_time),
         cmocka_unit_test(test_the_newest_stays),
         cmocka_unit_test(test_what_is_needed_stays),
-        cmocka_unit_test(test_an_older_job_is_found_by_its_name_again),
+        cmocka_unit_test(test_of_one_name_the_newest_is_found),
+        cmocka_unit_test(test_what_a_queued_job_was_to_run_after_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

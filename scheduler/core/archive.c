@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forget.c - jobs that are over, bounded: by how many and by how long ago they ended
+/* archive.c - jobs that are over leave the core, when there are many or after a while
  *
  * They stand in a list in the order of their ends, so that looking whether one is to go costs
- * nothing. The job with the highest number stays, because the next number follows from it after a
- * restart; and one that this turn, or a plan that is due, still speaks of stays until the next
- * turn. */
+ * nothing. Who keeps them goes on telling of them; the core has no use for them. These stay:
+ *   - the job with the highest number, because the next number follows from it after a restart;
+ *   - one that this turn, or a plan that is due, still speaks of, until the next turn;
+ *   - one that a queued job was to run after, whose waiting for room is counted from its end;
+ *   - one that has an older one of its name before it here: what is found here by a name is newer
+ *     than all that is archived. */
 #include <utlist.h>
 
 #include "scheduler/core/plan_internal.h"
 
-#define FORGET_PER_TURN 64 /* jobs; a turn is one transaction */
+#define ARCHIVE_PER_TURN 64 /* jobs; a turn is one transaction */
 
 static int compare_ends(const struct job *a, const struct job *b)
 {
@@ -89,30 +92,36 @@ static bool is_too_much(const struct cluster *cluster, const struct job *job, st
     return config->keep_ended_us != 0 && job->ended_wall_us + config->keep_ended_us < now.wall_us;
 }
 
-static void forget(struct cluster *cluster, struct job *job)
+static bool is_needed(const struct cluster *cluster, const struct job *job)
+{
+    return job->id + 1 == cluster->next_job_id || job->n_named > 0 || job->name_older != NULL ||
+           is_spoken_of(job);
+}
+
+static void let_go(struct cluster *cluster, struct job *job)
 {
     DL_DELETE2(cluster->ended, job, ended_prev, ended_next);
     cluster->n_ended--;
     cluster->figures.jobs[job->state]--;
     job_unname(cluster, job);
     HASH_DEL(cluster->jobs, job);
-    effect_forget_job(cluster, job->id);
+    effect_archive_job(cluster, job->id);
     job_free(job);
 }
 
-/* cluster_forget_ended - see cluster.h; O(1) when nobody is to go */
-size_t cluster_forget_ended(struct cluster *cluster, struct instant now)
+/* cluster_archive_ended - see cluster.h; O(1) when nobody is to go */
+size_t cluster_archive_ended(struct cluster *cluster, struct instant now)
 {
     struct job *job, *next;
     size_t n = 0, seen = 0;
 
     DL_FOREACH_SAFE2(cluster->ended, job, next, ended_next)
     {
-        if (++seen > FORGET_PER_TURN || !is_too_much(cluster, job, now))
+        if (++seen > ARCHIVE_PER_TURN || !is_too_much(cluster, job, now))
             break;
-        if (job->id + 1 == cluster->next_job_id || is_spoken_of(job))
+        if (is_needed(cluster, job))
             continue;
-        forget(cluster, job);
+        let_go(cluster, job);
         n++;
     }
     return n;

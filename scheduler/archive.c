@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* archive.c - see archive.h */
+#include "scheduler/archive.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "scheduler/scheduler.h"
+#include "scheduler/store/store.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+int archive_page(struct scheduler *scheduler, const struct archive_query *query,
+                 struct cluster **ret, struct edl_error *error)
+{
+    const struct cluster_config config = { .policy = scheduler->options.policy };
+    struct cluster *cluster = cluster_new(&config);
+    struct instant now = clock_instant();
+    int r = store_load_archived(scheduler->store, query, cluster, now, error);
+
+    if (r < 0) {
+        (void)cluster_free(cluster);
+        return r;
+    }
+    cluster_restored(cluster, now);
+    *ret = cluster;
+    return 0;
+}
+
+static int load(struct scheduler *scheduler, uint64_t id, struct job **ret, struct edl_error *error)
+{
+    struct cluster *loaded;
+    int r = archive_page(scheduler, &(struct archive_query){ .id = id }, &loaded, error);
+
+    if (r < 0)
+        return r;
+    archive_done(scheduler);
+    scheduler->archived = loaded;
+    *ret = cluster_job(loaded, id);
+    return *ret != NULL;
+}
+
+/* The core first: what it let go of is older than what it has of the same name. */
+int archive_find_job(struct scheduler *scheduler, const char *name_or_id, struct job **ret,
+                     struct edl_error *error)
+{
+    struct archived_job found;
+    int r;
+
+    *ret = cluster_find_job(scheduler->cluster, name_or_id);
+    if (*ret != NULL)
+        return 1;
+    r = store_find_archived(scheduler->store, name_or_id, &found, error);
+    return r == 1 ? load(scheduler, found.id, ret, error) : r;
+}
+
+struct job *archive_job(struct scheduler *scheduler, uint64_t id)
+{
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, id);
+    if (archive_find_job(scheduler, text, &job, &error) < 0)
+        log_error("job %" PRIu64 " cannot be read: %s", id, error.text);
+    return job;
+}
+
+int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
+                  struct archived_jobs *ret, struct edl_error *error)
+{
+    struct archived_job *jobs;
+    size_t n = 0;
+    int r = 0;
+
+    while (spec->after != NULL && spec->after[n] != NULL && n < JOB_AFTER_MAX)
+        n++;
+    *ret = (struct archived_jobs){ 0 };
+    if (n == 0)
+        return 0;
+    ret->jobs = jobs = xcalloc(n, sizeof *jobs);
+    for (size_t i = 0; r >= 0 && i < n; i++) {
+        if (cluster_find_job(scheduler->cluster, spec->after[i]) != NULL)
+            continue;
+        r = store_find_archived(scheduler->store, spec->after[i], &jobs[ret->n], error);
+        if (r == 1)
+            ret->n++;
+    }
+    if (r < 0)
+        archive_after_done(ret);
+    return r < 0 ? r : 0;
+}
+
+void archive_after_done(struct archived_jobs *jobs)
+{
+    free((struct archived_job *)jobs->jobs); /* why: const to the core, made by archive_after */
+    *jobs = (struct archived_jobs){ 0 };
+}
+
+void archive_done(struct scheduler *scheduler)
+{
+    scheduler->archived = cluster_free(scheduler->archived);
+}
