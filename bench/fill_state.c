@@ -24,6 +24,7 @@
 
 #define BATCH 512 /* jobs at a time, and in one transaction */
 #define NODE_SLOTS 64
+#define ENDED_IN_CORE 1000 /* jobs, as edl-scheduler has it */
 
 struct fill {
     struct store *store;     /* owned */
@@ -43,6 +44,7 @@ static void commit(struct fill *fill)
     struct turn_records records = { 0 };
     struct edl_error error = { 0 };
 
+    (void)cluster_archive_ended(fill->cluster, fill->now);
     records.effects = cluster_effects(fill->cluster, &records.n_effects);
     if (store_commit(fill->store, &records, &error) < 0)
         die(&error);
@@ -142,6 +144,9 @@ static void run(struct fill *fill)
     cluster_plan(fill->cluster, fill->now);
     commit(fill);
     report_all(fill, false);
+    do /* what is over leaves the core a few at a time */
+        commit(fill);
+    while (fill->cluster->n_ended > ENDED_IN_CORE);
 }
 
 static bool read_options(struct fill *fill, int argc, char **argv)
@@ -162,7 +167,8 @@ int main(int argc, char **argv)
     struct cluster_config config = { .policy = policy_find("fulfilment"),
                                      .max_load_permille = 1000,
                                      .lease_us = 20 * USEC_PER_SEC,
-                                     .lease_margin_us = 5 * USEC_PER_SEC };
+                                     .lease_margin_us = 5 * USEC_PER_SEC,
+                                     .keep_ended_jobs = ENDED_IN_CORE };
     struct fill fill = { .now = clock_instant() };
     struct edl_error error = { 0 };
     char path[4096];
@@ -178,8 +184,8 @@ int main(int argc, char **argv)
         die(&error);
     fill.cluster = cluster_new(&config);
     run(&fill);
-    (void)printf("{\"jobs\":%u,\"active\":%" PRIu64 ",\"nodes\":%" PRIu64 "}\n",
-                 HASH_COUNT(fill.cluster->jobs), fill.live, fill.nodes);
+    (void)printf("{\"jobs\":%" PRIu64 ",\"active\":%" PRIu64 ",\"nodes\":%" PRIu64 "}\n",
+                 fill.submitted, fill.live, fill.nodes);
     (void)cluster_free(fill.cluster);
     (void)store_free(fill.store);
     return 0;
