@@ -182,7 +182,7 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
     {
         job->plan.used = (struct resources){ 0 };
         job->plan.group = group_table_index(table, job->user);
-        if (job->state == JOB_QUEUED) {
+        if (job->state == JOB_QUEUED && job->n_waits == 0) {
             queue_enter(cluster, job, false);
             job->plan.verdict = VERDICT_BEHIND; /* it was told something */
         }

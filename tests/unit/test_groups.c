@@ -216,6 +216,32 @@ static void test_other_groups_share_anew(void **state)
     done(w);
 }
 
+/* One that waits for another to succeed is no more in the queue than before. */
+static void test_other_groups_start_nobody_who_waits_for_a_job(void **state)
+{
+    struct world *w = world_of(500, 0, 1);
+    struct job *first = submit(w, "alice", "first", 1, 1, 1000);
+    struct job_spec *spec = world_spec("then", 1, 1, 1000, 0, 0);
+    struct edl_error error = { 0 };
+    struct job *then;
+
+    (void)state;
+    spec->after = xcalloc(2, sizeof *spec->after);
+    spec->after[0] = xstrdup("first");
+    then = world_submit(w, spec);
+    world_run(w, 10);
+    assert_waits(then, "waits-for-job", "first");
+    cluster_set_groups(w->cluster, table);
+    if (cluster_check(w->cluster, &error) < 0)
+        fail_msg("%s", error.text);
+    world_run(w, 10);
+    assert_waits(then, "waits-for-job", "first");
+    world_exit(w, world_live(first, "trainer", 0), 0, 0);
+    world_run(w, 24);
+    assert_runs(then, 1);
+    done(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_what_is_beyond_is_shared_by_weight),
         cmocka_unit_test(test_growth_comes_to_the_group_that_has_least),
         cmocka_unit_test(test_other_groups_share_anew),
+        cmocka_unit_test(test_other_groups_start_nobody_who_waits_for_a_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
