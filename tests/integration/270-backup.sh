@@ -8,7 +8,7 @@ state=$work/state/scheduler
 scheduler_pid() { pgrep -f -- "edl-scheduler .*$work" | head -n 1; }
 pid_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; }
 unknown() { job_field "$1" .id | grep -qx null; }
-newest_revision() { api GET '/events?after=0' | jq '.events[-1].revision'; }
+newest_revision() { api GET "/events?after=0" | jq .newest; }
 
 small_corpus 60 20000
 training_job train 1 3 200 >"$work/job.yaml"
@@ -71,9 +71,10 @@ edl submit --name next -- sleep 1000
 [ "$(job_field next .id)" -ge "$first" ] || fail 'the number of a job may be given twice'
 [ "$(job_field next .id)" -gt "$after_id" ] || fail 'the number of a job was given twice'
 [ "$(newest_revision)" -gt "$revision" ] || fail 'the number of an event was given twice'
+newer || fail 'an incarnation was given twice'
+incarnation=$(job_field train/processes '[.processes[].incarnation] | max')
 kill -9 "$(pids train trainer 0)"
 await 60 'the trainer was started again' newer
-[ "$(job_field train/processes '[.processes[].incarnation] | max')" -gt "$incarnation" ] || fail 'an incarnation was given twice'
 
 # by what the scheduler ordered, from the first to the last
 twice=$(sed -n 's/.*process-assigned: job \([^:]*\): \(.*\)/\1 \2/p' "$work/state/scheduler.log" | sort | uniq -d)
