@@ -158,7 +158,9 @@ const struct verb verb_admin = {
     .details = "`backup` asks the scheduler, which goes on working, and writes FILE here (mode "
                "0600).\n`restore` runs on the scheduler's machine while the scheduler is stopped; "
                "what was there is\nkept aside. Jobs that were submitted after the backup are "
-               "forgotten, and what runs of them is\nstopped.",
+               "forgotten, and what runs of them is\nstopped. Tokens, users and nodes that were "
+               "removed since stay so, as far as what was there "
+               "tells.",
     .options = admin_options,
     .options_size = sizeof(struct admin_options),
     .min_args = 2,

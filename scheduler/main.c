@@ -9,8 +9,39 @@
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/log.h"
+#include "shared/macro.h"
 
 #define EXIT_USAGE 2
+
+static void print_revoked(const struct restored *restored)
+{
+    static const char *const words[] = {
+        [REVOKED_TOKEN] = "%zu tokens that were removed since stay so:\n",
+        [REVOKED_USER] = "%zu users that were removed since stay so:\n",
+        [REVOKED_ROLE] = "%zu users who were given a lower role since keep it:\n",
+        [REVOKED_NODE] = "%zu nodes that were removed since have no credential any more:\n",
+        [REVOKED_CREDENTIAL] = "%zu credentials of nodes were replaced since, and stay so:\n",
+        [REVOKED_LEFT_OUT] = "%zu nodes that joined since are not known, and have to join anew:\n",
+        [REVOKED_UNKNOWN] = "%zu that may have been removed before an earlier restore are valid:\n",
+    };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS(words); i++) {
+        n += i < REVOKED_LEFT_OUT ? restored->n_revoked[i] : 0;
+        if (restored->n_revoked[i] != 0) {
+            (void)printf(words[i], restored->n_revoked[i]);
+            (void)printf("%s", restored->revoked[i]);
+        }
+    }
+    if (restored->unknown.code == 0)
+        (void)printf("revoked since the backup, and still so: %zu\n", n);
+    else
+        (void)fprintf(stderr,
+                      "edl-scheduler: warning: what was revoked since the backup is valid again: it"
+                      " cannot be known (%s); look through edl token list, edl user list and edl"
+                      " nodes\n",
+                      restored->unknown.text);
+}
 
 /* edl admin restore */
 static int restore(const struct scheduler_options *options)
@@ -21,6 +52,7 @@ static int restore(const struct scheduler_options *options)
     if (restore_backup(options, &restored, &error) < 0) {
         (void)fprintf(stderr, "edl-scheduler: %s%s%s\n", error.text,
                       error.remedy[0] != '\0' ? "; " : "", error.remedy);
+        restored_clear(&restored);
         return EXIT_FAILURE;
     }
     (void)printf("restored %" PRIu64 " jobs and %" PRIu64 " nodes; new numbers begin at %" PRIu64
@@ -28,6 +60,8 @@ static int restore(const struct scheduler_options *options)
                  restored.jobs, restored.nodes, restored.first_number);
     if (restored.aside[0] != '\0')
         (void)printf("the former database is %s\n", restored.aside);
+    print_revoked(&restored);
+    restored_clear(&restored);
     return EXIT_SUCCESS;
 }
 

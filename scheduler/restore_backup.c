@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restore_backup.c - a backup takes the place of the database
  *
- * FILE --copy--> edl.db.new --check, migrate, new epoch--> (mark) --> old aside, new in place -->
- * (no mark)
+ * FILE --copy--> edl.db.new --check, migrate, revoke, new epoch--> (mark) --> old aside, new in
+ * place --> (no mark)
  *
  * Why no number is given twice: an epoch is the seconds of the wall clock at the restore, or one
  * more than that of the backup and the last one begun in this directory. Jobs, incarnations and
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,6 +27,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 #define MARK "restoring"
 #define EPOCH_FILE "epoch"
@@ -172,46 +174,38 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
     return store_commit(store, &records, error);
 }
 
-/* The copy becomes a database of the newest schema and a new epoch, in one closed file. */
-static int prepare_copy(const struct scheduler_options *options, struct restored *ret,
-                        struct edl_error *error)
+/* --- the mark of a restore that is being done --- */
+
+/* It holds the name that the former database gets. */
+static int set_mark(const struct scheduler_options *options, const char *aside,
+                    struct edl_error *error)
 {
-    const struct cluster_config config = { .policy = options->policy,
-                                           .max_load_permille = options->max_load_permille,
-                                           .lease_us = options->lease_us };
-    char path[STATE_PATH_MAX], log[STATE_PATH_MAX];
-    struct cluster *cluster;
-    struct store *store;
-    int r;
-
-    path_of(options, COPY, "", path);
-    path_of(options, COPY, "-wal", log);
-    r = store_check_file(path, error);
-    if (r == 0)
-        r = store_open(path, &store, error);
-    if (r < 0)
-        return r;
-    cluster = cluster_new(&config);
-    r = begin_epoch(options, store, cluster, ret, error);
-    (void)cluster_free(cluster);
-    (void)store_free(store);
-    if (r == 0 && access(log, F_OK) == 0) /* it could not be brought into the file */
-        r = edl_error_set(error, -EIO, "the copy %s cannot be completed", path);
-    return r;
-}
-
-/* --- in place --- */
-
-static int set_mark(const struct scheduler_options *options, struct edl_error *error)
-{
-    _cleanup_close_ int fd = -1;
     char path[STATE_PATH_MAX];
 
     state_path(options, MARK, path);
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd == -1)
-        return edl_error_errno(error, -errno, "making %s", path);
-    return sync_dir(options, error);
+    return whole_file_write(path, strrchr(aside, '/') + 1, 0600, error);
+}
+
+/* Where the restore that was broken off has set the former database aside; "": nowhere. */
+static int read_mark(const struct scheduler_options *options, char *ret, struct edl_error *error)
+{
+    _cleanup_free_ char *name = NULL;
+    char path[STATE_PATH_MAX];
+    int r;
+
+    ret[0] = '\0';
+    state_path(options, MARK, path);
+    if (access(path, F_OK) == -1)
+        return 0;
+    r = whole_file_read(path, false, &name, error);
+    if (r < 0)
+        return r;
+    if (name[0] == '\0' || strlen(name) > NAME_MAX)
+        return 0;
+    state_path(options, name, ret);
+    if (access(ret, F_OK) == -1)
+        ret[0] = '\0'; /* it was not moved */
+    return 0;
 }
 
 static int clear_mark(const struct scheduler_options *options, struct edl_error *error)
@@ -230,6 +224,119 @@ static int move(const char *from, const char *to, struct edl_error *error)
         return edl_error_errno(error, -errno, "moving %s to %s", from, to);
     return 0;
 }
+
+/* --- what was revoked since the backup --- */
+
+/* What one line more makes of the lines of its kind. */
+static void note_revoked(enum revoked_kind kind, const char *what, void *userdata)
+{
+    struct restored *restored = userdata;
+    const char *before = restored->revoked[kind] != NULL ? restored->revoked[kind] : "";
+    size_t size = strlen(before) + strlen(what) + sizeof "  \n";
+    char *lines = xcalloc(size, 1);
+
+    (void)snprintf(lines, size, "%s  %s\n", before, what);
+    free(restored->revoked[kind]);
+    restored->revoked[kind] = lines;
+    restored->n_revoked[kind]++;
+}
+
+void restored_clear(struct restored *restored)
+{
+    for (size_t i = 0; i < ELEMENTS(restored->revoked); i++) {
+        free(restored->revoked[i]);
+        restored->revoked[i] = NULL;
+        restored->n_revoked[i] = 0;
+    }
+}
+
+/* A restore that was broken off may have set the former database aside already; its mark says
+ * where. Its log belongs to it: whatever was not moved yet is moved now. "" in ret: there is none.
+ */
+static int find_former(const struct scheduler_options *options, char *ret, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX], to[STATE_PATH_MAX + 8];
+    int r;
+
+    path_of(options, "edl.db", "", ret);
+    if (access(ret, F_OK) == 0)
+        return 0;
+    r = read_mark(options, ret, error);
+    if (r < 0 || ret[0] == '\0')
+        return r;
+    for (size_t i = 1; r == 0 && i < ELEMENTS(suffixes); i++) {
+        path_of(options, "edl.db", suffixes[i], path);
+        (void)snprintf(to, sizeof to, "%s%s", ret, suffixes[i]);
+        r = move(path, to, error);
+    }
+    return r;
+}
+
+/* That nobody knows what was revoked is no reason to have no scheduler: people are told. */
+static int revoke_since(const struct scheduler_options *options, const char *copy,
+                        struct restored *ret, struct edl_error *error)
+{
+    char former[STATE_PATH_MAX];
+    int r = find_former(options, former, error);
+
+    if (r < 0)
+        return r;
+    if (former[0] == '\0') {
+        (void)edl_error_set(&ret->unknown, -ENOENT, "there is no former database in %s",
+                            options->state_dir);
+        return 0;
+    }
+    if (store_revoke(copy, former, clock_instant().wall_us, note_revoked, ret, &ret->unknown) < 0) {
+        edl_error_prefix(&ret->unknown, "the former database: ");
+        restored_clear(ret);
+    }
+    return 0;
+}
+
+/* The copy is of the newest schema from here on. */
+static int migrate_copy(const char *path, struct edl_error *error)
+{
+    struct store *store;
+    int r = store_check_file(path, error);
+
+    if (r == 0)
+        r = store_open(path, &store, error);
+    if (r == 0)
+        (void)store_free(store);
+    return r;
+}
+
+/* The copy becomes a database of the newest schema and a new epoch, in one closed file. */
+static int prepare_copy(const struct scheduler_options *options, struct restored *ret,
+                        struct edl_error *error)
+{
+    const struct cluster_config config = { .policy = options->policy,
+                                           .max_load_permille = options->max_load_permille,
+                                           .lease_us = options->lease_us };
+    char path[STATE_PATH_MAX], log[STATE_PATH_MAX];
+    struct cluster *cluster;
+    struct store *store;
+    int r;
+
+    path_of(options, COPY, "", path);
+    path_of(options, COPY, "-wal", log);
+    r = migrate_copy(path, error);
+    if (r == 0)
+        r = revoke_since(options, path, ret, error);
+    if (r == 0)
+        r = store_open(path, &store, error);
+    if (r < 0)
+        return r;
+    cluster = cluster_new(&config);
+    r = begin_epoch(options, store, cluster, ret, error);
+    (void)cluster_free(cluster);
+    (void)store_free(store);
+    if (r == 0 && access(log, F_OK) == 0) /* it could not be brought into the file */
+        r = edl_error_set(error, -EIO, "the copy %s cannot be completed", path);
+    return r;
+}
+
+/* --- in place --- */
 
 /* A name that nothing has yet. */
 static void name_aside(const struct scheduler_options *options, char *ret)
@@ -254,11 +361,16 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
     char path[STATE_PATH_MAX], copy[STATE_PATH_MAX], aside[STATE_PATH_MAX];
     int r;
 
-    name_aside(options, aside);
     path_of(options, "edl.db", "", path);
+    r = access(path, F_OK) == 0 ? 0 : read_mark(options, ret->aside, error);
+    if (r < 0)
+        return r;
+    (void)snprintf(aside, sizeof aside, "%s", ret->aside); /* of the restore that was broken off */
+    if (aside[0] == '\0')
+        name_aside(options, aside);
     if (access(path, F_OK) == 0)
         (void)snprintf(ret->aside, sizeof ret->aside, "%s", aside);
-    r = set_mark(options, error);
+    r = set_mark(options, aside, error);
     for (size_t i = 0; r == 0 && i < ELEMENTS(suffixes); i++) {
         char to[STATE_PATH_MAX + 8];
 

@@ -4,24 +4,34 @@
  * Tests: tests/unit/test_restore_backup.c, tests/integration/270-backup.sh. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
-struct edl_error;
+#include "scheduler/store/store.h"
+#include "shared/error.h"
+
 struct scheduler_options;
 
 struct restored {
     char aside[4096]; /* where the former database is; "" there was none */
     uint64_t jobs, nodes;
-    uint64_t first_number; /* jobs, incarnations and events are numbered from here on */
+    uint64_t first_number;       /* jobs, incarnations and events are numbered from here on */
+    size_t n_revoked[REVOKED_N]; /* since the backup was made */
+    char *revoked[REVOKED_N];    /* owned; a line for each, NULL for none */
+    struct edl_error unknown;    /* why that cannot be known; code 0: it is */
 };
 
 /* restore_backup - options.restore_file becomes the database of options.state_dir
  * No scheduler may run there. The copy is checked as a whole and brought to the newest schema
- * before anything is changed. A crash in the middle leaves a mark, and no scheduler starts before
- * the restore was repeated. Errors: -EEXIST a scheduler runs, EDL_ECORRUPT, -EINVAL not one of ours
- * or a newer one, -ENOSPC, -EIO. */
+ * before anything is changed, and what the former database knows to be revoked since is revoked in
+ * it; where that database cannot be read, ret->unknown says so and the backup is restored all the
+ * same. A crash in the middle leaves a mark, and no scheduler starts before the restore was
+ * repeated. Errors: -EEXIST a scheduler runs, EDL_ECORRUPT, -EINVAL not one of ours or a newer one,
+ * -ENOSPC, -EIO. The caller clears ret in any case. */
 int restore_backup(const struct scheduler_options *options, struct restored *ret,
                    struct edl_error *error);
+
+void restored_clear(struct restored *restored);
 
 /* restore_check - -EINVAL with remedy when a restore was broken off */
 int restore_check(const struct scheduler_options *options, struct edl_error *error);

@@ -253,6 +253,29 @@ uint64_t store_first_number(struct store *store);
 int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
                       struct edl_error *error);
 
+/* Credentials that were taken away after a backup was made, which is now to be restored. */
+enum revoked_kind {
+    REVOKED_TOKEN,      /* was removed */
+    REVOKED_USER,       /* was removed */
+    REVOKED_ROLE,       /* was given a lower one */
+    REVOKED_NODE,       /* was removed */
+    REVOKED_CREDENTIAL, /* of a node that has joined anew: the new one is taken over */
+    REVOKED_LEFT_OUT,   /* a node that joined since: nothing is taken away, it is not known */
+    REVOKED_UNKNOWN,    /* stays: former cannot know whether it was taken away */
+    REVOKED_N,
+};
+/* what: a line for people, borrowed during the call */
+typedef void (*store_revoked_fn)(enum revoked_kind kind, const char *what, void *userdata);
+
+/* store_revoke - what was taken away in the database `former` is taken away in the backup at `path`
+ * path is of the newest schema, former of this or an earlier one; nobody uses either. former is not
+ * changed. What former cannot know (it was itself restored, or is older) stays as it is in path and
+ * is told as REVOKED_UNKNOWN. path may have a log afterwards, which is part of it.
+ * After an error path is unchanged, and what fn was told is void: EDL_ECORRUPT, -EINVAL (former is
+ * of another cluster or program), -ENOENT, -EIO, -ENOSPC. */
+int store_revoke(const char *path, const char *former, uint64_t now_wall_us, store_revoked_fn fn,
+                 void *userdata, struct edl_error *error);
+
 /* What operators watch of the database; the counts are of this run. */
 struct store_figures {
     const struct histogram *commits; /* borrowed; transactions that were written, failed ones left

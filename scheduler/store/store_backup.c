@@ -73,7 +73,7 @@ int store_backup_step(struct store_backup *backup, int pages, struct edl_error *
 
 /* --- a copy takes the place of the database --- */
 
-static int64_t first_number(struct store *store, const char *sql)
+int64_t store_number(struct store *store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int64_t number = -1;
@@ -98,10 +98,10 @@ static int check_all(struct store *store, const char *path, struct edl_error *er
         r = edl_error_set(error, EDL_ECORRUPT, "%s is damaged: %.200s", path,
                           store_column_text(statement, 0));
     (void)sqlite3_finalize(statement);
-    if (r == 0 && first_number(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND"
+    if (r == 0 && store_number(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND"
                                       " name IN ('schema_migration', 'job', 'node', 'event')") != 4)
         r = edl_error_set(error, -EINVAL, "%s is not a database of edl-scheduler", path);
-    if (r == 0 && first_number(store, "SELECT count(*) FROM pragma_foreign_key_check") != 0)
+    if (r == 0 && store_number(store, "SELECT count(*) FROM pragma_foreign_key_check") != 0)
         r = edl_error_set(error, EDL_ECORRUPT, "%s is damaged: rows refer to what is not there",
                           path);
     return r;
@@ -122,7 +122,7 @@ int store_check_file(const char *path, struct edl_error *error)
 
 uint64_t store_epoch(struct store *store)
 {
-    int64_t epoch = first_number(store, "SELECT coalesce(max(epoch), 0) FROM epoch");
+    int64_t epoch = store_number(store, "SELECT coalesce(max(epoch), 0) FROM epoch");
 
     return epoch > 0 ? (uint64_t)epoch : 0;
 }
@@ -132,16 +132,19 @@ uint64_t store_first_number(struct store *store)
     return store_epoch(store) << EPOCH_SHIFT;
 }
 
+#define KNOWN STORE_KNOWN_UNTIL("main.") ", " STORE_LAST_TOKEN("main.")
+
 int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
                       struct edl_error *error)
 {
-    char sql[600];
+    char sql[1200];
 
     /* Not of answers and the audit log: what is old there goes by its number. Join tokens are good
      * once, and which of them were used since nobody knows. */
     (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE;"
-                   "INSERT INTO epoch (epoch, began_wall_us) VALUES (%" PRIu64 ", %" PRIu64 ");"
+                   "INSERT INTO epoch (epoch, began_wall_us, known_until_us, last_token)"
+                   " VALUES (%" PRIu64 ", %" PRIu64 ", " KNOWN ");"
                    "DELETE FROM sqlite_sequence WHERE name IN ('event', 'token');"
                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('event', %" PRIu64
                    "), ('token', %" PRIu64 ");"

@@ -131,6 +131,23 @@ void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value);
 const char *store_column_text(sqlite3_stmt *statement, int at);
 uint64_t store_column_u64(sqlite3_stmt *statement, int at);
 
+/* store_number - the first column of the first row; -1: there is none */
+int64_t store_number(struct store *store, const char *sql);
+
+/* store_says_ok - a PRAGMA that checks; EDL_ECORRUPT with what it found */
+int store_says_ok(struct store *store, const char *pragma, struct edl_error *error);
+
+/* store_read_only_uri - a file for reading alone, without a lock; what means something in a URI is
+ * escaped. The caller frees it. */
+char *store_read_only_uri(const char *path);
+
+/* STORE_KNOWN_UNTIL - the newest moment that a database ("main.", "former.") knows of, in SQL */
+#define STORE_KNOWN_UNTIL(db)                                                                      \
+    "max(coalesce((SELECT time_us FROM " db "event ORDER BY revision DESC LIMIT 1), 0),"           \
+    " coalesce((SELECT wall_us FROM " db "audit ORDER BY id DESC LIMIT 1), 0))"
+#define STORE_LAST_TOKEN(db)                                                                       \
+    "coalesce((SELECT seq FROM " db "sqlite_sequence WHERE name = 'token'), 0)"
+
 /* store_prepare_all - every statement; the schema must be the newest */
 int store_prepare_all(struct store *store, struct edl_error *error);
 

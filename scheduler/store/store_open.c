@@ -83,16 +83,22 @@ static bool was_left_open(const char *path)
     return vfs->xAccess(vfs, wal, SQLITE_ACCESS_EXISTS, &there) == SQLITE_OK && there != 0;
 }
 
-static int check_whole(struct store *store, struct edl_error *error)
+int store_says_ok(struct store *store, const char *pragma, struct edl_error *error)
 {
     char found[200] = "";
 
-    if (!first_text(store, "PRAGMA quick_check(1)", found, sizeof found))
+    if (!first_text(store, pragma, found, sizeof found))
         return store_error(store, "checking the database", error);
     if (streq(found, "ok"))
         return 0;
-    (void)edl_error_set(error, EDL_ECORRUPT, "the database is damaged: %s", found);
-    return edl_error_remedy(error, STORE_RESTORE_REMEDY);
+    return edl_error_set(error, EDL_ECORRUPT, "the database is damaged: %s", found);
+}
+
+static int check_whole(struct store *store, struct edl_error *error)
+{
+    int r = store_says_ok(store, "PRAGMA quick_check(1)", error);
+
+    return r == EDL_ECORRUPT ? edl_error_remedy(error, STORE_RESTORE_REMEDY) : r;
 }
 
 static int open_file(const char *name, int flags, struct store **ret, struct edl_error *error)
@@ -151,8 +157,7 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
     return r;
 }
 
-/* A file name as a URI: what means something there is escaped. */
-static char *uri_of(const char *path)
+char *store_read_only_uri(const char *path)
 {
     static const char end[] = "?mode=ro&vfs=unix-none";
     size_t size = sizeof "file:" + 3 * strlen(path) + sizeof end;
@@ -169,7 +174,7 @@ static char *uri_of(const char *path)
 int store_open_read_only(const char *path, struct store **ret, struct edl_error *error)
 {
     static const struct setting settings[] = { { "locking_mode", "EXCLUSIVE", "exclusive" } };
-    _cleanup_free_ char *uri = uri_of(path);
+    _cleanup_free_ char *uri = store_read_only_uri(path);
     struct store *store;
     int r = open_file(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &store, error);
 

@@ -19,6 +19,8 @@ await 60 'it has grown' at_least train trainer 3
 await 30 'it runs' job_is stays running
 stays=$(pids stays trainer)
 
+edl user add ann --role user >/dev/null
+token=$(edl token create --user ann --note laptop --json | jq -r .id)
 # under load: jobs are submitted before, while and after it is made
 while [ ! -e "$work/enough" ]; do
     edl submit --name "load-$((n = ${n:-0} + 1))" -- true >/dev/null && echo "$n" >"$work/submitted"
@@ -31,7 +33,8 @@ if edl admin backup "$work/backup" 2>"$work/err"; then fail 'a backup was overwr
 touch "$work/enough"
 wait "$load_pid"
 
-# what comes after it: another job, a new incarnation in an old slot, work
+# what comes after it: a token is removed, another job, a new incarnation in an old slot, work
+edl token remove "$token" >/dev/null
 edl submit --name after -- sleep 1000
 await 30 'it runs' job_is after running
 after=$(pids after trainer)
@@ -56,11 +59,13 @@ until pid_gone "$pid"; do
 done
 edl admin restore "$work/backup" --state-dir "$state" >"$work/out" || fail 'not restored'
 cat "$work/out"
+grep -qx 'revoked since the backup, and still so: 1' "$work/out" || fail 'a removed token is not told'
 first=$(sed -n 's/.*new numbers begin at //p' "$work/out")
 kill -CONT "$dev_pid"
 
 await 60 'the scheduler is back' job_is stays running
 unknown after || fail 'a job of after the backup is known'
+[ "$(edl token list --json | jq '.tokens | length')" = 0 ] || fail 'a removed token is back'
 [ "$(job_field load-1 .id)" != null ] || fail 'a job of before the backup is not known'
 await 60 'what came after it is stopped' pid_gone "$after"
 [ "$(pids stays trainer)" = "$stays" ] || fail 'what was there before was disturbed'

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_revoke.c - what was taken away from people and nodes since a backup was made
+ *
+ * A backup brings back all that was valid when it was made. The database that it replaces knows
+ * what was taken away since: what that one had once, and has no more. Whether it ever had something
+ * is told by its number (ids of tokens are never given twice) or by the moment at which it was
+ * made: a database that was restored itself has gaps, of which it knows nothing (table epoch). Each
+ * rule is one statement, which changes the backup and says of each row what it did. What is in a
+ * gap stays, and is told to people.
+ *
+ * That both are of one cluster is told by the microsecond at which their database was made. */
+#include "scheduler/store/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "scheduler/store/store_internal.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+
+#define SCHEMA_WITH_USERS 3
+#define SCHEMA_WITH_GAPS 10
+
+/* What `former` knows nothing of: what is after its end, and between a backup and its restore. */
+#define MAKE_GAPS                                                                                  \
+    "CREATE TEMP TABLE gap (after_us, until_us, after_id, until_id);"                              \
+    "INSERT INTO gap SELECT " STORE_KNOWN_UNTIL(                                                   \
+        "former.") ", 9223372036854775807, " STORE_LAST_TOKEN("former.") ", 9223372036854775807;"
+#define ADD_EPOCHS                                                                                 \
+    "INSERT INTO gap SELECT known_until_us, began_wall_us, last_token, epoch << 20"                \
+    " FROM former.epoch WHERE known_until_us IS NOT NULL;"
+
+#define IN_GAP(us) "EXISTS (SELECT 1 FROM gap WHERE " us " > after_us AND " us " < until_us)"
+#define TOKEN_IN_GAP "EXISTS (SELECT 1 FROM gap WHERE id > after_id AND id <= until_id)"
+
+/* When the node of the row joined last; 0: so long ago that its event is forgotten. */
+#define JOINED_US                                                                                  \
+    "coalesce((SELECT e.time_us FROM main.event AS e WHERE e.event = 'node-joined' AND"            \
+    " e.node = name ORDER BY e.revision DESC LIMIT 1), 0)"
+#define REMOVED_NODE "name NOT IN (SELECT name FROM former.node) AND NOT " IN_GAP(JOINED_US)
+#define LIVE_PROCESS                                                                               \
+    "EXISTS (SELECT 1 FROM main.process AS p WHERE p.node = name AND"                              \
+    " p.state NOT IN ('exited', 'lost'))"
+#define RANK(role)                                                                                 \
+    "CASE " role " WHEN 'viewer' THEN 1 WHEN 'user' THEN 2 WHEN 'operator' THEN 3 ELSE 4 END"
+
+static const struct rule {
+    enum revoked_kind kind;
+    const char *sql; /* gives a line, or NULL when nobody needs to know */
+} rules[] = {
+    { REVOKED_TOKEN,
+      "DELETE FROM main.token WHERE id NOT IN (SELECT id FROM former.token) AND NOT " TOKEN_IN_GAP
+      " RETURNING iif(expires_wall_us BETWEEN 1 AND ?1, NULL,"
+      " 'token ' || id || ' of ' || user || iif(note = '', '', ' (' || note || ')'))" },
+    { REVOKED_USER, "DELETE FROM main.user WHERE name NOT IN (SELECT name FROM former.user) AND"
+                    " NOT " IN_GAP("created_wall_us") " RETURNING 'user ' || name" },
+    { REVOKED_TOKEN, /* made in a gap, for somebody who was removed elsewhere */
+      "DELETE FROM main.token WHERE user NOT IN (SELECT name FROM main.user)"
+      " RETURNING 'token ' || id || ' of ' || user" },
+    { REVOKED_ROLE,
+      "UPDATE main.user SET role = (SELECT f.role FROM former.user AS f WHERE f.name = user.name)"
+      " WHERE EXISTS (SELECT 1 FROM former.user AS f WHERE f.name = user.name AND " RANK(
+          "f.role") " < " RANK("user.role") ") RETURNING 'user ' || name || ' is ' || role" },
+    { REVOKED_ROLE, /* without a row, an account of the scheduler's host may more */
+      "INSERT INTO main.user (name, role, created_wall_us)"
+      " SELECT name, role, created_wall_us FROM former.user WHERE role = 'viewer' AND"
+      " name NOT IN (SELECT name FROM main.user) RETURNING 'user ' || name || ' is ' || role" },
+    /* A lease has to end before what the backup calls running there can run elsewhere. */
+    { REVOKED_NODE, "UPDATE main.node SET credential_hash = '' WHERE " REMOVED_NODE
+                    " AND " LIVE_PROCESS " RETURNING 'node ' || name" },
+    { REVOKED_NODE, "DELETE FROM main.node WHERE " REMOVED_NODE " AND NOT " LIVE_PROCESS
+                    " RETURNING 'node ' || name" },
+    { REVOKED_CREDENTIAL,
+      "UPDATE main.node SET credential_hash ="
+      " (SELECT f.credential_hash FROM former.node AS f WHERE f.name = node.name)"
+      " WHERE EXISTS (SELECT 1 FROM former.node AS f WHERE f.name = node.name AND"
+      " f.credential_hash <> node.credential_hash) AND NOT " IN_GAP(
+          JOINED_US) " RETURNING 'the credential that node ' || name || ' had before it joined "
+                     "anew'" },
+    { REVOKED_LEFT_OUT,
+      "SELECT 'node ' || name FROM former.node WHERE name NOT IN (SELECT name FROM main.node)" },
+    { REVOKED_UNKNOWN,
+      "SELECT 'token ' || id || ' of ' || user || iif(note = '', '', ' (' || note || ')')"
+      " FROM main.token WHERE id NOT IN (SELECT id FROM former.token)"
+      " AND NOT expires_wall_us BETWEEN 1 AND ?1" },
+    { REVOKED_UNKNOWN,
+      "SELECT 'user ' || name FROM main.user WHERE name NOT IN (SELECT name FROM former.user)" },
+    { REVOKED_UNKNOWN,
+      "SELECT 'node ' || name FROM main.node WHERE credential_hash <> '' AND"
+      " coalesce((SELECT f.credential_hash FROM former.node AS f WHERE f.name = node.name), '')"
+      " <> credential_hash" },
+};
+
+/* For a log whose index is not shared, the mode comes first: what is attached takes it over, and is
+ * read at once. */
+static int attach(struct store *store, const char *former, struct edl_error *error)
+{
+    _cleanup_free_ char *uri = store_read_only_uri(former);
+    sqlite3_stmt *statement = NULL;
+    int r = 0;
+
+    if (sqlite3_exec(store->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(store->db, "ATTACH ?1 AS former", -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_bind_text(statement, 1, uri, -1, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_DONE)
+        r = store_error(store, "opening it", error);
+    (void)sqlite3_finalize(statement);
+    return r;
+}
+
+static int check_former(struct store *store, int *ret_schema, struct edl_error *error)
+{
+    int64_t newest = store_number(store, "PRAGMA main.user_version");
+    int64_t schema = store_number(store, "PRAGMA former.user_version");
+    int r = store_says_ok(store, "PRAGMA former.quick_check(1)", error);
+
+    if (r < 0)
+        return r;
+    if (schema < SCHEMA_WITH_USERS || schema > newest)
+        return edl_error_set(error, -EINVAL,
+                             "it has schema %" PRId64 ", not one from %d to %" PRId64, schema,
+                             SCHEMA_WITH_USERS, newest);
+    if (store_number(store, "SELECT a.applied_us = b.applied_us FROM main.schema_migration AS a"
+                            " JOIN former.schema_migration AS b USING (version)"
+                            " WHERE version = 1") != 1)
+        return edl_error_set(error, -EINVAL, "it is another cluster's");
+    *ret_schema = (int)schema;
+    return 0;
+}
+
+static int apply(struct store *store, const struct rule *rule, uint64_t now_wall_us,
+                 store_revoked_fn fn, void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = sqlite3_prepare_v2(store->db, rule->sql, -1, &statement, NULL);
+    int r = 0;
+
+    if (step == SQLITE_OK && sqlite3_bind_parameter_count(statement) == 1)
+        store_bind_u64(statement, 1, now_wall_us);
+    while (step == SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (sqlite3_column_type(statement, 0) == SQLITE_TEXT)
+            fn(rule->kind, store_column_text(statement, 0), userdata);
+        step = SQLITE_OK;
+    }
+    if (step != SQLITE_DONE)
+        r = store_error(store, "comparing", error);
+    (void)sqlite3_finalize(statement);
+    return r;
+}
+
+static int apply_all(struct store *store, int schema, uint64_t now_wall_us, store_revoked_fn fn,
+                     void *userdata, struct edl_error *error)
+{
+    int r = 0;
+
+    if (sqlite3_exec(store->db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE;" MAKE_GAPS, NULL, NULL,
+                     NULL) != SQLITE_OK ||
+        (schema >= SCHEMA_WITH_GAPS &&
+         sqlite3_exec(store->db, ADD_EPOCHS, NULL, NULL, NULL) != SQLITE_OK))
+        r = store_error(store, "comparing", error);
+    for (size_t i = 0; r == 0 && i < ELEMENTS(rules); i++)
+        r = apply(store, &rules[i], now_wall_us, fn, userdata, error);
+    if (r == 0 && sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        r = store_error(store, "committing", error);
+    return r;
+}
+
+int store_revoke(const char *path, const char *former, uint64_t now_wall_us, store_revoked_fn fn,
+                 void *userdata, struct edl_error *error)
+{
+    struct store store = { 0 };
+    int schema = 0;
+    int r;
+
+    if (sqlite3_open_v2(path, &store.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL) !=
+            SQLITE_OK ||
+        sqlite3_db_config(store.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) != SQLITE_OK)
+        r = store_error(&store, path, error);
+    else
+        r = attach(&store, former, error);
+    if (r == 0)
+        r = check_former(&store, &schema, error);
+    if (r == 0)
+        r = apply_all(&store, schema, now_wall_us, fn, userdata, error);
+    (void)sqlite3_close(store.db); /* what was not committed is rolled back */
+    return r;
+}
