@@ -23,6 +23,7 @@
 #include "shared/http_server.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/rfc3339.h"
 
 /* Every agent keeps one long poll and one report open, every waiting process one call. */
 #define MAX_CONNECTIONS 65536U /* at one address; agents keep two each */
@@ -101,20 +102,59 @@ static void collect_names(const struct scheduler_options *options, struct names 
         add_name(names, local[i]);
 }
 
-static int open_tls(struct scheduler *scheduler, struct edl_error *error)
+static int open_files(const struct scheduler *scheduler, struct tls_files *ret,
+                      struct edl_error *error)
 {
     const struct scheduler_options *options = &scheduler->options;
     struct names names = { .n = 0 };
+
+    collect_names(options, &names);
+    return tls_files_open(options->state_dir, names.list, names.n,
+                          clock_read_us(CLOCK_REALTIME) / USEC_PER_SEC, ret, error);
+}
+
+static int open_tls(struct scheduler *scheduler, struct edl_error *error)
+{
+    const struct scheduler_options *options = &scheduler->options;
     bool wanted = false;
 
     for (size_t i = 0; i < options->n_listen; i++)
         wanted = wanted || options->listen[i].tls;
-    if (!wanted)
-        return 0;
-    collect_names(options, &names);
-    return tls_files_open(options->state_dir, names.list, names.n,
-                          clock_read_us(CLOCK_REALTIME) / USEC_PER_SEC, &scheduler->listeners.tls,
-                          error);
+    return wanted ? open_files(scheduler, &scheduler->listeners.tls, error) : 0;
+}
+
+static int show(struct listeners *listeners, const struct tls_files *files, struct edl_error *error)
+{
+    int r = 0;
+
+    if (!streq(files->pin, listeners->tls.pin)) {
+        (void)edl_error_set(error, -EINVAL, "the authority in the state directory is another one");
+        return edl_error_remedy(error, "restore ca.pem and ca.key from a backup; or restart, and "
+                                       "every node has to join anew");
+    }
+    for (size_t i = 0; r == 0 && i < listeners->n; i++)
+        if (listeners->specs[i].tls)
+            r = http_server_replace_certificate(listeners->servers[i], files->server.certificate,
+                                                files->server.key, error);
+    return r;
+}
+
+int listeners_renew(struct scheduler *scheduler, struct edl_error *error)
+{
+    struct listeners *listeners = &scheduler->listeners;
+    struct tls_files files = { 0 };
+    int r = open_files(scheduler, &files, error);
+
+    if (r == 0 && !streq(files.server.certificate, listeners->tls.server.certificate))
+        r = show(listeners, &files, error);
+    if (r == 0) {
+        struct tls_files old = listeners->tls;
+
+        listeners->tls = files;
+        files = old;
+    }
+    tls_files_clear(&files);
+    return r;
 }
 
 /* --- opening --- */
@@ -200,12 +240,17 @@ static void choose_url(struct scheduler *scheduler)
 
 void listeners_log(const struct listeners *listeners)
 {
+    char end[RFC3339_MAX];
+
     for (size_t i = 0; i < listeners->n; i++) {
         char url[LISTEN_URL_MAX];
 
         listen_spec_url(&listeners->specs[i], NULL, url, sizeof url);
-        log_info("listening on %s%s%s", url, listeners->specs[i].tls ? ", authority " : "",
-                 listeners->specs[i].tls ? listeners->tls.pin : "");
+        if (listeners->specs[i].tls)
+            log_info("listening on %s, authority %s, certificate until %s", url, listeners->tls.pin,
+                     rfc3339_format(listeners->tls.server_end_s * USEC_PER_SEC, end));
+        else
+            log_info("listening on %s", url);
     }
 }
 
@@ -230,6 +275,7 @@ void listeners_close(struct listeners *listeners)
         if (listeners->specs[i].is_unix)
             (void)unlink(listeners->specs[i].address);
     }
+    listeners->renewal = sd_event_source_disable_unref(listeners->renewal);
     tls_files_clear(&listeners->tls);
     listeners->n = 0;
 }

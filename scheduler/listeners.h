@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <systemd/sd-event.h>
 
 #include "scheduler/listen_spec.h"
 #include "scheduler/tls_files.h"
@@ -19,6 +20,7 @@ struct listeners {
     struct listen_spec specs[LISTEN_MAX];    /* with the ports that were taken */
     size_t n;
     struct tls_files tls;     /* owned; empty when none of them speaks TLS */
+    sd_event_source *renewal; /* owned; NULL when none of them speaks TLS */
     char url[LISTEN_URL_MAX]; /* how nodes reach this scheduler; "" when only by a Unix socket */
 };
 
@@ -27,7 +29,17 @@ struct listeners {
  * raised to what the system allows, and the servers take no more connections than fit. */
 int listeners_open(struct scheduler *scheduler, struct edl_error *error);
 
-/* listeners_log - tells where, and of which authority */
+/* renewal_init - from now on the certificate is made anew when it is due (certificate.h), and shown
+ * to whoever connects then; connections that are there go on. What cannot be done is told, and
+ * tried again every hour. */
+int renewal_init(struct scheduler *scheduler, struct edl_error *error);
+
+/* listeners_renew - now, if it is due
+ * Errors: as tls_files_open; -EINVAL when the authority's files were replaced. The certificate is
+ * then shown as before. */
+int listeners_renew(struct scheduler *scheduler, struct edl_error *error);
+
+/* listeners_log - tells where, of which authority, and when the certificate ends */
 void listeners_log(const struct listeners *listeners);
 
 /* listeners_close - answers 503 to what still waits */

@@ -104,6 +104,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
         r = denials_init(&scheduler->denials, scheduler->event, error);
     if (r == 0)
         r = listeners_open(scheduler, error);
+    if (r == 0)
+        r = renewal_init(scheduler, error);
     return r == 0 ? begin(scheduler, &why, error) : r;
 }
 

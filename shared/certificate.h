@@ -17,7 +17,7 @@ struct edl_error;
 /* How long what is made is good for, and when a server certificate is due for the next one. */
 #define CERTIFICATE_CA_S (10ULL * 365 * 86400)
 #define CERTIFICATE_SERVER_S (2ULL * 365 * 86400)
-#define CERTIFICATE_RENEW_S (365ULL * 86400) /* at a start with less than this left */
+#define CERTIFICATE_RENEW_S (365ULL * 86400) /* with less than this left */
 
 /* PEM text, owned. */
 struct certificate_pair {

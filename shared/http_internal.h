@@ -27,9 +27,11 @@ struct http_pair {
 };
 
 struct http_guard;
+struct http_tls;
 
 struct http_server {
     struct http_guard *guard;   /* owned; NULL: no limits */
+    struct http_tls *tls;       /* owned; NULL: plain HTTP */
     sd_event_source *io_source; /* owned */
     sd_event_source *timer;     /* owned */
     struct MHD_Daemon *daemon;  /* owned */

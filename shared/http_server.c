@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/http_guard.h"
+#include "shared/http_tls.h"
 #include "shared/macro.h"
 
 #include <assert.h>
@@ -37,11 +38,14 @@ enum {
 
 static void run_daemon(struct http_server *server)
 {
+    struct http_tls *before = http_tls_enter(server->tls);
+
     assert(!server->running);
     server->running = true;
     server->resumed = false;
     (void)MHD_run(server->daemon);
     server->running = false;
+    (void)http_tls_enter(before);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -209,29 +213,22 @@ void http_request_detach(struct http_request *request)
 static int start_daemon(struct http_server *server, struct edl_error *error)
 {
     const struct http_server_config *config = &server->config;
-    bool tls = config->tls_certificates != NULL;
+    bool tls = server->tls != NULL;
     struct MHD_OptionItem tls_items[] = {
-        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_certificates },
-        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key },
         { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES },
         { MHD_OPTION_END, 0, NULL },
     };
 
-    server->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0,
-                         NULL, NULL, on_request, server, MHD_OPTION_ARRAY,
-                         tls ? tls_items : &tls_items[ELEMENTS(tls_items) - 1],
-                         MHD_OPTION_LISTEN_SOCKET, config->listen_fd, MHD_OPTION_URI_LOG_CALLBACK,
-                         on_target, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-                         MHD_OPTION_CONNECTION_LIMIT, config->max_connections + SPARE_CONNECTIONS,
-                         MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES,
-                         MHD_OPTION_END);
-    if (server->daemon == NULL)
-        return edl_error_set(error, -EIO, "cannot start the HTTP server%s",
-                             tls ? ": its certificate or key is not taken" : "");
-    return 0;
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
+        on_request, server, MHD_OPTION_ARRAY, tls ? tls_items : &tls_items[ELEMENTS(tls_items) - 1],
+        MHD_OPTION_LISTEN_SOCKET, config->listen_fd, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
+        config->max_connections + SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES,
+        tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, http_tls_pick, MHD_OPTION_END);
+    return server->daemon != NULL ? 0 : edl_error_set(error, -EIO, "cannot start the HTTP server");
 }
 
 static int add_guard(struct http_server *server, sd_event *event, struct edl_error *error)
@@ -286,6 +283,8 @@ int http_server_new(sd_event *event, const struct http_server_config *config,
         r = edl_error_errno(error, -errno, "cannot get random bytes");
     else
         r = add_guard(server, event, error);
+    if (r == 0 && config->tls_certificates != NULL)
+        r = http_tls_new(config->tls_certificates, config->tls_key, &server->tls, error);
     if (r < 0) {
         (void)safe_close(config->listen_fd);
         (void)http_server_free(server);
@@ -337,9 +336,16 @@ struct http_server *http_server_free(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     }
     (void)http_guard_free(server->guard);
+    (void)http_tls_free(server->tls);
     free(server->answers);
     free(server);
     return NULL;
+}
+
+int http_server_replace_certificate(struct http_server *server, const char *certificates,
+                                    const char *key, struct edl_error *error)
+{
+    return http_tls_replace(server->tls, certificates, key, error);
 }
 
 unsigned http_server_connections(const struct http_server *server)

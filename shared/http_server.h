@@ -59,7 +59,7 @@ struct http_server_config {
     /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at
      * most, each for so long; one too many costs the address that has most. 0: no such limits. */
     unsigned fresh_timeout_s;
-    /* PEM; both or none: TLS or plain HTTP. Borrowed. The server's own certificate first. */
+    /* PEM; both or none: TLS or plain HTTP. Not kept. The server's own certificate first. */
     const char *tls_certificates;
     const char *tls_key;
 };
@@ -70,6 +70,11 @@ int http_server_new(sd_event *event, const struct http_server_config *config,
 /* http_server_free - answers 503 to what is deferred, closes; accepts NULL, returns NULL
  * Not from inside a handler. */
 struct http_server *http_server_free(struct http_server *server);
+
+/* http_server_replace_certificate - of a server with TLS: what is shown from now on
+ * Connections that are there go on as they are. After an error (-EINVAL) it is as it was. */
+int http_server_replace_certificate(struct http_server *server, const char *certificates,
+                                    const char *key, struct edl_error *error);
 
 /* What operators watch of a server; answers count from its start. */
 enum { HTTP_STATUS_CLASSES = 5 };

@@ -38,7 +38,8 @@ static const struct {
     const char *text, *remedy;
 } chain_faults[] = {
     { GNUTLS_EXPIRED, "its certificate has expired",
-      "restart edl-scheduler: it renews its certificate at every start; or set this clock right" },
+      "set this clock right; or look into the scheduler's log: it renews its certificate by "
+      "itself" },
     { GNUTLS_NOT_ACTIVATED, "its certificate is not valid yet",
       "look at the clocks of both machines: date" },
     { GNUTLS_SIGNER_NOT_FOUND, "its certificate is not signed by the authority that is believed",

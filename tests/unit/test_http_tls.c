@@ -206,7 +206,7 @@ static void test_another_name(void **state)
 static void test_expired(void **state)
 {
     serve(*state, "127.0.0.1", now_s() - 3 * YEAR_S, NULL);
-    refused(*state, "has expired", "restart edl-scheduler");
+    refused(*state, "has expired", "the scheduler's log");
 }
 
 static void test_not_valid_yet(void **state)
@@ -231,6 +231,64 @@ static void test_plain_http_to_tls_and_back(void **state)
     assert_int_equal(http_async_new(t->plain->event, base, &t->async, &error), 0);
     http_async_trust(t->async, t->ca_path);
     refused(t, "127.0.0.1", "give http://");
+}
+
+static void connect_anew(struct tls *t, const char *ca_path)
+{
+    struct edl_error error = { 0 };
+    char base[64];
+
+    t->async = http_async_free(t->async);
+    (void)snprintf(base, sizeof base, "https://127.0.0.1:%u", t->port);
+    assert_int_equal(http_async_new(t->plain->event, base, &t->async, &error), 0);
+    http_async_trust(t->async, ca_path);
+}
+
+/* Whoever is there goes on; whoever comes is shown the new one, of another authority to tell them
+ * apart. */
+static void test_the_certificate_is_replaced(void **state)
+{
+    static const char *const name = "127.0.0.1";
+    struct tls *t = *state;
+    struct certificate_pair ca = { 0 }, pair = { 0 };
+    struct edl_error error = { 0 };
+    struct result result = { 0 }, held = { 0 };
+    char path[160];
+
+    serve(t, name, now_s(), NULL);
+    (void)snprintf(path, sizeof path, "%s/other.pem", t->folder);
+    assert_int_equal(certificate_make_ca(NULL, now_s(), &ca, &error), 0);
+    assert_int_equal(certificate_make_server(&ca, &name, 1, now_s(), &pair, &error), 0);
+    assert_int_equal(whole_file_write(path, ca.certificate, 0644, &error), 0);
+    assert_int_equal(http_async_start(t->async,
+                                      &(struct http_call){ .method = "GET", .path = "/later" },
+                                      on_answer, &held, NULL, &error),
+                     0);
+    while (t->held == NULL)
+        assert_true(sd_event_run(t->plain->event, USEC_PER_SEC) >= 0);
+    /* one that does not fit its key changes nothing */
+    assert_int_equal(http_server_replace_certificate(t->server, pair.certificate, t->pair.key,
+                                                     &error),
+                     -EINVAL);
+    assert_int_equal(http_server_replace_certificate(t->server, "none", pair.key, &error), -EINVAL);
+    for (int i = 0; i < 3; i++) /* also when it comes again and again */
+        assert_int_equal(http_server_replace_certificate(t->server, pair.certificate, pair.key,
+                                                         &error),
+                         0);
+    certificate_pair_clear(&pair); /* they are not kept */
+    run_until(t->plain, &held.n_answers, 1);
+    assert_string_equal(text_of(&held, "hello"), "later");
+    ask_tls(t, &(struct http_call){ .method = "GET", .path = "/hello" }, &result);
+    assert_string_equal(text_of(&result, "hello"), "world");
+    connect_anew(t, t->ca_path);
+    refused(t, "not signed by the authority", "--ca");
+    connect_anew(t, path);
+    ask_tls(t, &(struct http_call){ .method = "GET", .path = "/hello" }, &result);
+    assert_string_equal(text_of(&result, "hello"), "world");
+    result_clear(&held);
+    result_clear(&result);
+    assert_int_equal(unlink(path), 0);
+    certificate_pair_clear(&ca);
 }
 
 /* --- the guard --- */
@@ -374,6 +432,7 @@ int main(void)
         T(test_expired),
         T(test_not_valid_yet),
         T(test_plain_http_to_tls_and_back),
+        T(test_the_certificate_is_replaced),
         T(test_a_flood_displaces_itself),
         T(test_those_with_a_credential_stay),
         T(test_no_fresh_one_grows_old),
