@@ -369,8 +369,11 @@ static int check_node(struct scheduler *scheduler, const char *token, const char
     if (node == NULL || !same_secret(hash, node->credential_hash)) {
         (void)edl_error_set(error, EDL_EUNAUTHENTICATED, "not the credential of node %s",
                             node_name);
-        return edl_error_remedy(error,
-                                "join the node again (its agent does so with its join token)");
+        return edl_error_remedy(
+            error,
+            "when it was removed, or its folder lost, it joins again: run there what"
+            " `edl node add %.*s` prints",
+            NODE_NAME_MAX, node_name);
     }
     return 0;
 }
