@@ -35,6 +35,7 @@ void api_healthz(struct http_request *request, void *userdata);
 void api_readyz(struct http_request *request, void *userdata);
 void api_version(struct http_request *request, void *userdata);
 void api_cluster(struct http_request *request, void *userdata);
+void api_policy(struct http_request *request, void *userdata);
 void api_openapi(struct http_request *request, void *userdata);
 
 /* api_users.c */
@@ -86,6 +87,7 @@ void api_task_finish(struct http_request *request, void *userdata);
 void api_task_fail(struct http_request *request, void *userdata);
 void api_save_model(struct http_request *request, void *userdata);
 void api_metrics(struct http_request *request, void *userdata);
+void api_job_metrics(struct http_request *request, void *userdata);
 
 /* api_events.c */
 void api_events(struct http_request *request, void *userdata);

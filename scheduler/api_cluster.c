@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_cluster.c - whether it answers and takes work, and the cluster in sum */
+/* api_cluster.c - whether it answers and takes work, the cluster in sum, and its policy */
 #include "scheduler/api.h"
 
 #include "scheduler/openapi/openapi.h"
@@ -100,4 +100,19 @@ void api_cluster(struct http_request *request, void *userdata)
                               "utilisation", (double)cluster_utilisation_ppm(cluster) / 1e6,
                               "submitted_jobs", (json_int_t)json_array_size(jobs), "pending_jobs",
                               (json_int_t)pending, "jobs", jobs));
+}
+
+void api_policy(struct http_request *request, void *userdata)
+{
+    const struct scheduler *scheduler = userdata;
+    const struct cluster_config *config = &scheduler->cluster->config;
+    json_t *known = json_array();
+    const struct policy *policy;
+
+    for (size_t i = 0; (policy = policy_at(i)) != NULL; i++)
+        (void)json_array_append_new(known, json_pack("{s:s,s:s}", "name", policy->name, "summary",
+                                                     policy->summary));
+    http_reply_json(request, 200,
+                    json_pack("{s:s,s:f,s:o}", "policy", config->policy->name, "max_load",
+                              (double)config->max_load_permille / 1000.0, "known", known));
 }

@@ -34,6 +34,14 @@ void api_job_tasks(struct http_request *request, void *userdata)
         http_reply_json(request, 200, job_tasks_to_json(job));
 }
 
+void api_job_metrics(struct http_request *request, void *userdata)
+{
+    const struct job *job = api_job(userdata, request);
+
+    if (job != NULL)
+        http_reply_json(request, 200, json_pack("{s:o}", "metrics", job_metrics_to_json(job)));
+}
+
 static int compare_index(const struct process *a, const struct process *b)
 {
     return (a->index > b->index) - (a->index < b->index);

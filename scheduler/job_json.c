@@ -90,11 +90,17 @@ json_t *job_tasks_to_json(const struct job *job)
     return object;
 }
 
+json_t *job_metrics_to_json(const struct job *job)
+{
+    json_t *metrics = job->metrics != NULL ? json_loads(job->metrics, 0, NULL) : NULL;
+
+    return metrics != NULL ? metrics : json_null();
+}
+
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
 {
     json_t *object = json_object();
     struct usage usage;
-    json_t *metrics = job->metrics != NULL ? json_loads(job->metrics, 0, NULL) : NULL;
 
     set_u64(object, "id", job->id);
     set_text(object, "name", job->spec->name);
@@ -112,7 +118,7 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     (void)json_object_set_new(object, "roles", roles_to_json(job));
     add_queue(object, job, false);
     (void)json_object_set_new(object, "dataset", json_boolean(job->queue != NULL));
-    (void)json_object_set_new(object, "metrics", metrics != NULL ? metrics : json_null());
+    (void)json_object_set_new(object, "metrics", job_metrics_to_json(job));
     if (with_spec)
         (void)json_object_set_new(object, "spec", job_spec_to_document(job->spec));
     return object;

@@ -13,6 +13,7 @@ struct usage;
 /* job_to_json - new reference; with_spec: the normalised document, too */
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec);
 json_t *job_tasks_to_json(const struct job *job);
+json_t *job_metrics_to_json(const struct job *job); /* null when its processes gave none */
 json_t *process_to_json(const struct process *process);
 
 /* usage_to_json - core-seconds, GPU-seconds and GiB-seconds of each kind; new reference */

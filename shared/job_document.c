@@ -233,6 +233,17 @@ static int parse_json(const char *text, size_t size, json_t **ret, struct edl_er
     return 0;
 }
 
+/* curl -d takes the line ends out of a file, which JSON does not mind. */
+static int parse_yaml(const char *text, size_t size, json_t **ret, struct edl_error *error)
+{
+    int r = yaml_to_json(text, size, ret, error);
+
+    if (r < 0 && memchr(text, '\n', size) == NULL)
+        (void)edl_error_remedy(error, "it is one line: a file of YAML is sent by"
+                                      " curl --data-binary @FILE, not by -d");
+    return r;
+}
+
 int job_document_parse(const char *text, size_t size, json_t **ret_document,
                        struct edl_error *error)
 {
@@ -254,7 +265,7 @@ int job_document_parse(const char *text, size_t size, json_t **ret_document,
     }
     if (text[start] == '{')
         return parse_json(text, size, ret_document, error);
-    return yaml_to_json(text, size, ret_document, error);
+    return parse_yaml(text, size, ret_document, error);
 }
 
 static void draft_init(struct job_draft *draft)

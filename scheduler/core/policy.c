@@ -18,6 +18,11 @@ void policy_names(char *buffer, size_t size)
                                  policies[i]->name);
 }
 
+const struct policy *policy_at(size_t at)
+{
+    return at < ELEMENTS(policies) ? policies[at] : NULL;
+}
+
 const struct policy *policy_find(const char *name)
 {
     for (size_t i = 0; i < ELEMENTS(policies); i++)

@@ -94,6 +94,8 @@ int64_t policy_group_level(const struct policy_group *group, int64_t cpu_total_m
 
 /* policy_find - by name, or NULL */
 const struct policy *policy_find(const char *name);
+/* policy_at - one after the other, from 0; NULL: there are no more */
+const struct policy *policy_at(size_t at);
 /* policy_names - all of them, for a remedy: "fulfilment, goodput" */
 void policy_names(char *buffer, size_t size);
 

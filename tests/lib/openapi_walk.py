@@ -61,6 +61,13 @@ class Walk:
         self.running = {key: orders["processes"][0][key] for key in ("job_id", "role", "index", "incarnation")}
         self.process = "%(job_id)d.%(role)s.%(index)d.%(incarnation)d" % self.running
         self.report()
+        self.on_behalf("/jobs/walked/metrics", {"cost": 0.5})
+        told = self.must("GET", "/jobs/walked/metrics", token=self.tokens["viewer"])
+        if told != {"metrics": {"cost": 0.5}}:
+            self.fail("figures: %s" % told)
+        policy = self.must("GET", "/policy", token=self.tokens["viewer"])
+        if policy["policy"] not in [one["name"] for one in policy["known"]]:
+            self.fail("policy: %s" % policy)
 
     def report_body(self, node="n1"):
         body = dict(OFFER, boot_id="walk", processes=[])
@@ -265,6 +272,7 @@ GOOD = {
     "getMetrics": lambda w: [{}],
     "getBackup": lambda w: [{}],
     "getCluster": lambda w: [{}],
+    "getPolicy": lambda w: [{}],
     "submitJob": lambda w: [
         {"query": "?dry_run=1", "body": dict(JOB, metadata={"name": "second"})},
         {"body": dict(JOB, metadata={"name": "second"})},
@@ -287,6 +295,7 @@ GOOD = {
     "finishTask": lambda w: [{"body": w.lease_again()}],
     "modelSaved": lambda w: [{"body": w.last_pass()}],
     "setFigures": lambda w: [{"body": {"loss": 0.5}}],
+    "getFigures": lambda w: [{}],
     "getCaller": lambda w: [{}],
     "addUser": lambda w: [{"body": {"name": "walker", "role": "viewer"}}],
     "listUsers": lambda w: [{}],

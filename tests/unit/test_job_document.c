@@ -605,6 +605,11 @@ static void test_parse(void **state)
         if (error.code != EDL_EBADSPEC || strstr(error.text, rows[i].expected) != error.text)
             fail_msg("%s: %s", rows[i].text, error.text);
     }
+    /* what curl -d makes of a file */
+    assert_null(read_spec("name: atrainer:  x: 1", 21, ignored, sizeof ignored, &error));
+    assert_non_null(strstr(error.remedy, "--data-binary"));
+    assert_null(read_spec("a: [\n", 5, ignored, sizeof ignored, &error));
+    assert_string_equal(error.remedy, "");
     memset(large, ' ', JOB_DOCUMENT_MAX_BYTES + 1);
     assert_null(read_spec(large, JOB_DOCUMENT_MAX_BYTES + 1, ignored, sizeof ignored, &error));
     assert_int_equal(error.code, -E2BIG);
