@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client.c - blocking HTTP calls over one kept connection, and answers turned into errors */
+/* http_client.c - blocking HTTP calls over one kept connection */
 #include "shared/http_client.h"
 
 #include "shared/cleanup.h"
@@ -11,62 +11,6 @@ struct http_client {
     struct http_base base;
     CURL *easy; /* owned; reset between calls, which keeps the connection */
 };
-
-void http_answer_clear(struct http_answer *answer)
-{
-    json_decref(answer->json);
-    free(answer->body);
-    *answer = (struct http_answer){ 0 };
-}
-
-/* What a status means when only the status is known; the reverse of error_code_http_status. */
-static int status_code(unsigned status)
-{
-    static const struct {
-        unsigned status;
-        int code;
-    } map[] = {
-        { 400, -EINVAL },     { 401, EDL_EUNAUTHENTICATED },
-        { 403, -EACCES },     { 404, -ENOENT },
-        { 405, -EOPNOTSUPP }, { 409, -EEXIST },
-        { 413, -E2BIG },      { 422, EDL_EBADSPEC },
-        { 503, -EAGAIN },     { 504, -ETIMEDOUT },
-        { 507, -ENOSPC },
-    };
-
-    for (size_t i = 0; i < ELEMENTS(map); i++)
-        if (map[i].status == status)
-            return map[i].code;
-    return EDL_EHTTP;
-}
-
-int http_answer_error(const struct http_answer *answer, struct edl_error *error)
-{
-    const char *detail;
-    const char *pointer;
-    const char *remedy;
-    int code;
-
-    if (answer->failure != 0) {
-        (void)edl_error_set(error, answer->failure, "%s", answer->text);
-        if (answer->remedy[0] != '\0')
-            (void)edl_error_remedy(error, "%s", answer->remedy);
-        return answer->failure;
-    }
-    if (answer->status < 300)
-        return 0;
-    code = status_code(answer->status);
-    detail = json_string_value(json_object_get(answer->json, "detail"));
-    remedy = json_string_value(json_object_get(answer->json, "remedy"));
-    pointer = json_string_value(
-        json_object_get(json_array_get(json_object_get(answer->json, "errors"), 0), "pointer"));
-    if (detail == NULL)
-        return edl_error_set(error, code, "the server answered with status %u", answer->status);
-    (void)edl_error_at(error, code, pointer, "%s", detail);
-    if (remedy != NULL)
-        (void)edl_error_remedy(error, "%s", remedy);
-    return code;
-}
 
 int http_client_new(const char *base, struct http_client **ret, struct edl_error *error)
 {
@@ -111,14 +55,9 @@ int http_client_call(struct http_client *client, const struct http_call *call,
     struct edl_error error = { 0 };
     int r;
 
-    *ret_answer = (struct http_answer){ 0 };
     r = http_exchange_init(&exchange, &client->base, client->easy, call, &error);
     if (r < 0) {
-        ret_answer->failure = r;
-        (void)snprintf(ret_answer->text, sizeof ret_answer->text, "%.*s",
-                       (int)sizeof ret_answer->text - 1, error.text);
-        (void)snprintf(ret_answer->remedy, sizeof ret_answer->remedy, "%.*s",
-                       (int)sizeof ret_answer->remedy - 1, error.remedy);
+        http_answer_refuse(ret_answer, &error);
         return r;
     }
     http_exchange_finish(&exchange, curl_easy_perform(client->easy), ret_answer);

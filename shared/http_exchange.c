@@ -11,82 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define DEFAULT_TIMEOUT_US (30 * USEC_PER_SEC)
-#define CONNECT_TIMEOUT_MS 5000L
-#define ANSWER_MAX_BYTES ((size_t)64 * 1024 * 1024)
 /* The server closes idle connections after 60 s; an old one is not worth the race. */
 #define CONNECTION_AGE_S 30L
-
-/* By its spelling: nobody is asked what a name means. */
-static bool is_this_machine(const char *host)
-{
-    static const char *const names[] = { "localhost", "[::1]" };
-    size_t size = strcspn(host, "/");
-    unsigned char address[4];
-    char text[INET_ADDRSTRLEN] = "";
-
-    if (host[0] != '[')
-        size = MIN_OF(size, strcspn(host, ":"));
-    else if (strchr(host, ']') != NULL)
-        size = (size_t)(strchr(host, ']') - host) + 1;
-    for (size_t i = 0; i < ELEMENTS(names); i++)
-        if (strlen(names[i]) == size && strncmp(host, names[i], size) == 0)
-            return true;
-    if (size < sizeof text)
-        memcpy(text, host, size);
-    return inet_pton(AF_INET, text, address) == 1 && address[0] == 127;
-}
-
-static int refuse_in_clear(const struct http_base *base, struct edl_error *error)
-{
-    (void)edl_error_set(error, -EINVAL,
-                        "%.100s is another machine: a token would be readable on the way there",
-                        base->url);
-    return edl_error_remedy(error, "give https:// instead of http://");
-}
-
-int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error)
-{
-    size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
-                    : strncmp(text, "https://", 8) == 0 ? 8
-                                                        : 0;
-    size_t length;
-
-    if (strncmp(text, "unix:/", 6) == 0) {
-        if (strlen(text + 5) >= sizeof((struct sockaddr_un *)0)->sun_path)
-            return edl_error_set(error, -EINVAL, "the socket path %s is too long", text + 5);
-        *ret = (struct http_base){ .url = xstrdup("http://localhost"),
-                                   .socket_path = xstrdup(text + 5) };
-        return 0;
-    }
-    if (scheme == 0 || text[scheme] == '\0' || strpbrk(text, " \t\r\n?#@") != NULL) {
-        (void)edl_error_set(error, -EINVAL, "\"%s\" is not the address of a server", text);
-        (void)edl_error_remedy(error, "give https://HOST:PORT, http://HOST:PORT or unix:/PATH");
-        return -EINVAL;
-    }
-    length = strlen(text);
-    while (length > scheme + 1 && text[length - 1] == '/')
-        length--;
-    *ret = (struct http_base){ .url = strndup(text, length),
-                               .in_clear = scheme == 7 && !is_this_machine(text + scheme) };
-    if (ret->url == NULL)
-        abort();
-    return 0;
-}
-
-void http_base_trust(struct http_base *base, const char *ca_path)
-{
-    free(base->ca_path);
-    base->ca_path = xstrdup(ca_path);
-}
-
-void http_base_clear(struct http_base *base)
-{
-    free(base->url);
-    free(base->socket_path);
-    free(base->ca_path);
-    *base = (struct http_base){ 0 };
-}
 
 static bool is_success(const struct http_exchange *exchange)
 {
@@ -103,7 +29,7 @@ static size_t on_write(char *data, size_t one, size_t size, void *userdata)
     (void)one;
     if (exchange->save != NULL && is_success(exchange))
         return fwrite(data, 1, size, exchange->save);
-    if (size > ANSWER_MAX_BYTES - exchange->body_size) {
+    if (size > HTTP_ANSWER_MAX_BYTES - exchange->body_size) {
         exchange->too_large = true;
         return 0;
     }
@@ -137,70 +63,38 @@ static curl_socket_t on_open_socket(void *userdata, curlsocktype purpose,
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static int add_header(struct http_exchange *exchange, const char *name, const char *value,
-                      struct edl_error *error)
+static void add_header(struct http_exchange *exchange, const char *name, const char *value)
 {
     _cleanup_free_ char *line = NULL;
     struct curl_slist *list;
 
     if (asprintf(&line, "%s%s", name, value) == -1)
         abort();
-    if (strpbrk(line, "\r\n") != NULL)
-        return edl_error_set(error, -EINVAL, "a header or token has a line break in it");
     list = curl_slist_append(exchange->headers, line);
     if (list == NULL)
         abort();
     exchange->headers = list;
-    return 0;
 }
 
-static int set_headers(struct http_exchange *exchange, const struct http_call *call,
-                       struct edl_error *error)
+static void set_headers(struct http_exchange *exchange, const struct http_call *call)
 {
-    int r = 0;
-
-    if (call->bearer_token != NULL && exchange->base->in_clear)
-        return refuse_in_clear(exchange->base, error);
     if (call->bearer_token != NULL)
-        r = add_header(exchange, "Authorization: Bearer ", call->bearer_token, error);
-    if (r >= 0 && exchange->request_body != NULL)
-        r = add_header(exchange, "Content-Type: ",
-                       call->content_type != NULL ? call->content_type : "application/json", error);
-    for (size_t i = 0; r >= 0 && i < ELEMENTS(call->headers) && call->headers[i] != NULL; i++)
-        r = add_header(exchange, "", call->headers[i], error);
+        add_header(exchange, "Authorization: Bearer ", call->bearer_token);
+    if (exchange->request_body != NULL)
+        add_header(exchange, "Content-Type: ",
+                   call->content_type != NULL ? call->content_type : "application/json");
+    for (size_t i = 0; i < ELEMENTS(call->headers) && call->headers[i] != NULL; i++)
+        add_header(exchange, "", call->headers[i]);
     (void)curl_easy_setopt(exchange->easy, CURLOPT_HTTPHEADER, exchange->headers);
-    return r;
 }
 
-static int copy_body(struct http_exchange *exchange, const struct http_call *call, size_t *ret_size,
-                     struct edl_error *error)
-{
-    if (call->json != NULL) {
-        exchange->request_body = json_dumps(call->json, JSON_COMPACT | JSON_ENCODE_ANY);
-        if (exchange->request_body == NULL)
-            return edl_error_set(error, -EINVAL, "the request's JSON cannot be written");
-        *ret_size = strlen(exchange->request_body);
-    } else if (call->body != NULL) {
-        exchange->request_body = xreallocarray(NULL, call->body_size + 1, 1);
-        memcpy(exchange->request_body, call->body, call->body_size);
-        *ret_size = call->body_size;
-    }
-    return 0;
-}
-
-static int set_method(struct http_exchange *exchange, const struct http_call *call,
-                      struct edl_error *error)
+static void set_method(struct http_exchange *exchange, const struct http_call *call, size_t size)
 {
     CURL *easy = exchange->easy;
-    size_t size = 0;
-    int r = copy_body(exchange, call, &size, error);
 
-    if (r < 0)
-        return r;
     if (streq(call->method, "HEAD"))
         (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    if (exchange->request_body != NULL || streq(call->method, "POST") ||
-        streq(call->method, "PUT") || streq(call->method, "PATCH")) {
+    if (http_call_has_body(call)) {
         (void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
@@ -208,13 +102,12 @@ static int set_method(struct http_exchange *exchange, const struct http_call *ca
     }
     if (!streq(call->method, "GET") || exchange->request_body != NULL)
         (void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
-    return 0;
 }
 
 static void set_transport(struct http_exchange *exchange, const struct http_call *call)
 {
     CURL *easy = exchange->easy;
-    uint64_t timeout_us = call->timeout_us > 0 ? call->timeout_us : DEFAULT_TIMEOUT_US;
+    uint64_t timeout_us = call->timeout_us > 0 ? call->timeout_us : HTTP_TIMEOUT_US;
     uint64_t timeout_ms = MIN_OF((timeout_us + USEC_PER_MSEC - 1) / USEC_PER_MSEC, INT32_MAX);
 
     (void)curl_easy_setopt(easy, CURLOPT_URL, exchange->url);
@@ -226,7 +119,7 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L); /* threads, and our own signal handling */
     (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                           MIN_OF((long)timeout_ms, CONNECT_TIMEOUT_MS));
+                           (long)MIN_OF(timeout_ms, HTTP_CONNECT_TIMEOUT_US / USEC_PER_MSEC));
     (void)curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_AGE_S);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
@@ -239,23 +132,20 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
 int http_exchange_init(struct http_exchange *exchange, const struct http_base *base, CURL *easy,
                        const struct http_call *call, struct edl_error *error)
 {
-    int r;
+    size_t size = 0;
+    int r = http_call_check(base, call, error);
 
     *exchange = (struct http_exchange){ .base = base, .easy = easy, .save = call->save };
-    for (const char *p = call->path; *p != '\0'; p++)
-        if ((unsigned char)*p <= ' ' || *p == '#')
-            return edl_error_set(error, -EINVAL, "\"%s\" cannot be asked for", call->path);
-    if (call->path[0] != '/')
-        return edl_error_set(error, -EINVAL, "the path %s does not begin with /", call->path);
+    if (r == 0)
+        r = http_call_body(call, &exchange->request_body, &size, error);
+    if (r < 0)
+        return r;
     if (asprintf(&exchange->url, "%s%s", base->url, call->path) == -1)
         abort();
     set_transport(exchange, call);
-    r = set_method(exchange, call, error);
-    if (r >= 0)
-        r = set_headers(exchange, call, error);
-    if (r < 0)
-        http_exchange_clear(exchange);
-    return r;
+    set_method(exchange, call, size);
+    set_headers(exchange, call);
+    return 0;
 }
 
 void http_exchange_clear(struct http_exchange *exchange)
@@ -300,31 +190,25 @@ static bool says_json(CURL *easy)
 void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
                           struct http_answer *ret_answer)
 {
-    const struct http_base *base = exchange->base;
+    char remedy[sizeof ret_answer->remedy];
     long status = 0;
 
-    *ret_answer = (struct http_answer){ 0 };
     if (result == CURLE_OK && !exchange->headers_whole) {
         result = CURLE_RECV_ERROR;
         (void)snprintf(exchange->text, sizeof exchange->text, "the answer was cut off");
     }
-    if (result != CURLE_OK) {
-        ret_answer->failure = failure_code(exchange, result);
-        ret_answer->sent = was_connected(exchange);
-        http_trust_explain(exchange->easy, base, result, exchange->text, sizeof exchange->text,
-                           ret_answer->remedy, sizeof ret_answer->remedy);
-        (void)snprintf(ret_answer->text, sizeof ret_answer->text, "%s%.100s: %.140s",
-                       base->socket_path != NULL ? "unix:" : "",
-                       base->socket_path != NULL ? base->socket_path : base->url,
-                       exchange->too_large         ? "the answer is too large"
-                       : exchange->text[0] != '\0' ? exchange->text
-                                                   : curl_easy_strerror(result));
+    if (result == CURLE_OK) {
+        (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
+        http_answer_take(ret_answer, (unsigned)status, says_json(exchange->easy),
+                         TAKE_PTR(exchange->body), exchange->body_size);
         return;
     }
-    (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
-    ret_answer->status = (unsigned)status;
-    if (exchange->body_size > 0 && says_json(exchange->easy))
-        ret_answer->json = json_loadb(exchange->body, exchange->body_size, JSON_DECODE_ANY, NULL);
-    ret_answer->body_size = exchange->body_size;
-    ret_answer->body = exchange->body != NULL ? TAKE_PTR(exchange->body) : xstrdup("");
+    http_trust_explain(exchange->easy, exchange->base, result, exchange->text,
+                       sizeof exchange->text, remedy, sizeof remedy);
+    http_answer_fail(ret_answer, exchange->base, failure_code(exchange, result),
+                     exchange->too_large         ? "the answer is too large"
+                     : exchange->text[0] != '\0' ? exchange->text
+                                                 : curl_easy_strerror(result),
+                     remedy);
+    ret_answer->sent = was_connected(exchange);
 }

@@ -5,17 +5,10 @@
  * an answer. The easy handle belongs to the caller. */
 #pragma once
 
-#include "shared/http_client.h"
+#include "shared/http_call.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
-
-struct http_base {
-    char *url;         /* owned: "https://host:port", no '/' at the end */
-    char *socket_path; /* owned; NULL for TCP */
-    bool in_clear;     /* plain HTTP to another machine */
-    char *ca_path;     /* owned; the one authority that is believed; NULL: the system's */
-};
 
 struct http_exchange {
     const struct http_base *base; /* borrowed */
@@ -31,10 +24,6 @@ struct http_exchange {
     bool headers_whole;
     char text[CURL_ERROR_SIZE];
 };
-
-int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error);
-void http_base_trust(struct http_base *base, const char *ca_path);
-void http_base_clear(struct http_base *base);
 
 /* http_exchange_init - prepares easy for the call; exchange must not move until it is cleared */
 int http_exchange_init(struct http_exchange *exchange, const struct http_base *base, CURL *easy,

@@ -84,7 +84,7 @@ void http_trust_explain(CURL *easy, const struct http_base *base, CURLcode resul
     } else if (!tls && base->socket_path == NULL &&
                (result == CURLE_GOT_NOTHING || result == CURLE_RECV_ERROR ||
                 result == CURLE_WEIRD_SERVER_REPLY || result == CURLE_UNSUPPORTED_PROTOCOL)) {
-        next = "if the server speaks TLS at this port, give https:// instead of http://";
+        next = HTTP_REMEDY_TLS;
     }
     if (what != NULL)
         (void)snprintf(text, text_size, "%s", what);
