@@ -20,7 +20,7 @@ static char *server_version(const struct common_options *options)
 
     if (server_locate(options, &server, NULL) < 0)
         return NULL;
-    if (http_client_new(server.base, &server.http, NULL) == 0) {
+    if (http_client_new_quick(server.base, &server.http, NULL) == 0) {
         if (server.ca != NULL)
             http_client_trust(server.http, server.ca);
         if (server_call(&server, &call, &answer) == STATUS_OK)

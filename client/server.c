@@ -153,7 +153,7 @@ int server_open(const struct common_options *options, struct server *ret)
     }
     if (r < 0)
         return report_error(&error);
-    if (http_client_new(server.base, &server.http, &error) < 0) {
+    if (http_client_new_quick(server.base, &server.http, &error) < 0) {
         server_clear(&server);
         return report_error(&error);
     }

@@ -1,43 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client.c - blocking HTTP calls over one kept connection */
+/* http_client.c - blocking HTTP calls: over one kept connection, or without libcurl if they can */
 #include "shared/http_client.h"
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/http_exchange.h"
+#include "shared/http_plain.h"
 #include "shared/macro.h"
 
 struct http_client {
     struct http_base base;
-    CURL *easy; /* owned; reset between calls, which keeps the connection */
+    bool quick;
+    CURL
+        *easy; /* owned, NULL until it is needed; reset between calls, which keeps the connection */
 };
 
-int http_client_new(const char *base, struct http_client **ret, struct edl_error *error)
+static int start_curl(struct http_client *client, struct edl_error *error)
 {
-    struct http_client *client;
+    if (client->easy != NULL)
+        return 0;
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* counted; undone in http_client_free */
+    client->easy = curl_easy_init();
+    if (client->easy != NULL)
+        return 0;
+    curl_global_cleanup();
+    return edl_error_set(error, -ENOMEM, "cannot start the HTTP client");
+}
+
+int http_client_new_quick(const char *base, struct http_client **ret, struct edl_error *error)
+{
     struct http_base parsed;
     int r = http_base_parse(base, &parsed, error);
 
     if (r < 0)
         return r;
-    client = xcalloc(1, sizeof *client);
-    client->base = parsed;
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* counted; undone in http_client_free */
-    client->easy = curl_easy_init();
-    if (client->easy == NULL) {
-        (void)http_client_free(client);
-        return edl_error_set(error, -ENOMEM, "cannot start the HTTP client");
-    }
-    *ret = client;
+    *ret = xcalloc(1, sizeof **ret);
+    **ret = (struct http_client){ .base = parsed, .quick = true };
     return 0;
+}
+
+int http_client_new(const char *base, struct http_client **ret, struct edl_error *error)
+{
+    struct http_client *client;
+    int r = http_client_new_quick(base, &client, error);
+
+    if (r < 0)
+        return r;
+    client->quick = false;
+    r = start_curl(client, error);
+    if (r < 0)
+        (void)http_client_free(client);
+    else
+        *ret = client;
+    return r;
 }
 
 struct http_client *http_client_free(struct http_client *client)
 {
     if (client == NULL)
         return NULL;
-    curl_easy_cleanup(client->easy);
-    curl_global_cleanup();
+    if (client->easy != NULL) {
+        curl_easy_cleanup(client->easy);
+        curl_global_cleanup();
+    }
     http_base_clear(&client->base);
     free(client);
     return NULL;
@@ -55,7 +80,11 @@ int http_client_call(struct http_client *client, const struct http_call *call,
     struct edl_error error = { 0 };
     int r;
 
-    r = http_exchange_init(&exchange, &client->base, client->easy, call, &error);
+    if (client->quick && http_plain_call(&client->base, call, ret_answer))
+        return ret_answer->failure;
+    r = start_curl(client, &error);
+    if (r == 0)
+        r = http_exchange_init(&exchange, &client->base, client->easy, call, &error);
     if (r < 0) {
         http_answer_refuse(ret_answer, &error);
         return r;

@@ -53,6 +53,11 @@ struct http_client;
 int http_client_new(const char *base, struct http_client **ret, struct edl_error *error);
 struct http_client *http_client_free(struct http_client *client);
 
+/* http_client_new_quick - as http_client_new, for a process of a few calls: those to a server on
+ * this machine are made without libcurl where they can be (http_plain.h), each over a connection of
+ * its own; libcurl is started with the first call that needs it */
+int http_client_new_quick(const char *base, struct http_client **ret, struct edl_error *error);
+
 /* http_client_trust - believe https servers of this authority (a PEM file) and of no other; without
  * it the authorities of the system are believed */
 void http_client_trust(struct http_client *client, const char *ca_path);

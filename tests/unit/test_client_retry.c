@@ -108,7 +108,7 @@ static void begin(struct script *script, const char *const *steps, bool has_body
     script->keys_fd = pipes[0];
     script->server =
         (struct server){ .base = text_format("http://127.0.0.1:%u", (unsigned)ntohs(to.sin_port)) };
-    assert_int_equal(http_client_new(script->server.base, &script->server.http, &error), 0);
+    assert_int_equal(http_client_new_quick(script->server.base, &script->server.http, &error), 0);
 }
 
 /* Everything that the server told, once it has ended. */

@@ -157,6 +157,7 @@ static void test_no_token_goes_to_another_machine_in_clear(void **state)
 /* ---- the blocking client needs a thread of its own here ---- */
 
 struct blocking {
+    int (*new_client)(const char *base, struct http_client **ret, struct edl_error *error);
     const char *base;
     int done_fd;
     int failures[4];
@@ -176,7 +177,7 @@ static void *call_blocking(void *userdata)
     struct http_client *client = NULL;
     uint64_t one = 1;
 
-    if (http_client_new(blocking->base, &client, NULL) == 0)
+    if (blocking->new_client(blocking->base, &client, NULL) == 0)
         for (size_t i = 0; i < ELEMENTS(calls); i++) {
             struct http_answer answer;
 
@@ -197,10 +198,11 @@ static int on_done(sd_event_source *source, int fd, uint32_t events, void *userd
     return sd_event_source_set_enabled(source, SD_EVENT_OFF);
 }
 
-static void run_blocking(struct fixture *f)
+static void run_blocking(struct fixture *f,
+                         int (*new_client)(const char *, struct http_client **, struct edl_error *))
 {
     _cleanup_close_ int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct blocking blocking = { .base = f->base, .done_fd = fd };
+    struct blocking blocking = { .new_client = new_client, .base = f->base, .done_fd = fd };
     sd_event_source *source = NULL;
     pthread_t thread;
 
@@ -219,7 +221,12 @@ static void run_blocking(struct fixture *f)
 
 static void test_blocking_client(void **state)
 {
-    run_blocking(*state);
+    run_blocking(*state, http_client_new);
+}
+
+static void test_quick_client(void **state)
+{
+    run_blocking(*state, http_client_new_quick);
 }
 
 static void test_unreachable(void **state)
@@ -250,7 +257,7 @@ static void test_unreachable(void **state)
 
 static void test_blocking_client_unix(void **state)
 {
-    run_blocking(*state);
+    run_blocking(*state, http_client_new);
 }
 
 /* A server that comes back is found again, though the kept connection is dead. */
@@ -285,6 +292,8 @@ int main(void)
         TEST(test_blocking_client, fixture_setup),
         TEST(test_unreachable, fixture_setup),
         TEST(test_blocking_client_unix, fixture_setup_unix),
+        TEST(test_quick_client, fixture_setup),
+        TEST(test_quick_client, fixture_setup_unix),
         TEST(test_server_comes_back, fixture_setup),
     };
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_plain.c - the common call to a server on this machine, without libcurl */
+#include "shared/http_plain.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_parse.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+
+#define PIECE_BYTES 16384
+/* A server may refuse a larger one unread, which only who waits for "100 Continue" gets to know. */
+#define BODY_MAX_BYTES 65536
+
+struct target {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_un un;
+    } to;
+    socklen_t size;
+    const char *host; /* of the header; borrowed */
+};
+
+/* ---- where to ---- */
+
+/* host: "NAME" or "NAME:PORT" */
+static bool find_tcp(const char *host, struct target *ret)
+{
+    size_t size = strcspn(host, ":");
+    char name[INET_ADDRSTRLEN] = "";
+    uint64_t port = 80;
+
+    if (size >= sizeof name || (host[size] == ':' && parse_u64(host + size + 1, &port) < 0) ||
+        port == 0 || port > UINT16_MAX)
+        return false;
+    (void)memcpy(name, host, size);
+    *ret = (struct target){ .size = sizeof ret->to.in, .host = host };
+    ret->to.in.sin_family = AF_INET;
+    ret->to.in.sin_port = htons((uint16_t)port);
+    return inet_pton(AF_INET, streq(name, "localhost") ? "127.0.0.1" : name,
+                     &ret->to.in.sin_addr) == 1;
+}
+
+/* find_target - false when it is not a server of this machine, or not at a plain address */
+static bool find_target(const struct http_base *base, struct target *ret)
+{
+    if (base->socket_path == NULL)
+        return !base->in_clear && strncmp(base->url, "http://", 7) == 0 &&
+               find_tcp(base->url + 7, ret);
+    *ret = (struct target){ .size = sizeof ret->to.un, .host = "localhost" };
+    ret->to.un.sun_family = AF_UNIX;
+    (void)memcpy(ret->to.un.sun_path, base->socket_path, strlen(base->socket_path) + 1);
+    return true;
+}
+
+/* ---- the request ---- */
+
+static void write_request(FILE *out, const struct target *target, const struct http_call *call,
+                          const char *body, size_t body_size)
+{
+    (void)fprintf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\nConnection: close\r\n",
+                  call->method, call->path, target->host);
+    if (call->bearer_token != NULL)
+        (void)fprintf(out, "Authorization: Bearer %s\r\n", call->bearer_token);
+    if (body != NULL)
+        (void)fprintf(out, "Content-Type: %s\r\n",
+                      call->content_type != NULL ? call->content_type : "application/json");
+    for (size_t i = 0; i < ELEMENTS(call->headers) && call->headers[i] != NULL; i++)
+        (void)fprintf(out, "%s\r\n", call->headers[i]);
+    if (http_call_has_body(call))
+        (void)fprintf(out, "Content-Length: %zu\r\n", body_size);
+    (void)fputs("\r\n", out);
+    if (body_size > 0)
+        (void)fwrite(body, body_size, 1, out);
+}
+
+/* make_request - the whole of it, the caller's to free; NULL when libcurl has to see to it */
+static char *make_request(const struct http_base *base, const struct target *target,
+                          const struct http_call *call, size_t *ret_size)
+{
+    _cleanup_free_ char *body = NULL;
+    size_t body_size = 0;
+    char *request = NULL;
+    FILE *out;
+
+    if (call->save != NULL || http_call_check(base, call, NULL) < 0 ||
+        http_call_body(call, &body, &body_size, NULL) < 0 || body_size > BODY_MAX_BYTES)
+        return NULL;
+    out = open_memstream(&request, ret_size);
+    if (out == NULL)
+        abort();
+    write_request(out, target, call, body, body_size);
+    if (fclose(out) != 0)
+        abort();
+    return request;
+}
+
+/* ---- the wire ---- */
+
+/* await - 0, or -ETIMEDOUT */
+static int await(int fd, short events, uint64_t deadline_us)
+{
+    struct pollfd p = { .fd = fd, .events = events };
+
+    for (;;) {
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+        uint64_t left_ms = now_us < deadline_us ? (deadline_us - now_us) / USEC_PER_MSEC + 1 : 0;
+        int n = poll(&p, 1, (int)MIN_OF(left_ms, (uint64_t)INT32_MAX));
+
+        if (n > 0)
+            return 0;
+        if (n == 0 && left_ms == 0)
+            return -ETIMEDOUT;
+        if (n == -1 && errno != EINTR)
+            return -errno;
+    }
+}
+
+/* connect_to - a descriptor, or negative */
+static int connect_to(const struct target *target, uint64_t deadline_us)
+{
+    _cleanup_close_ int fd =
+        socket(target->to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t size = sizeof(int);
+    int failure = 0;
+    int r;
+
+    if (fd == -1)
+        return -errno;
+    if (connect(fd, &target->to.any, target->size) == 0)
+        return TAKE_FD(fd);
+    if (errno != EINPROGRESS) /* also EAGAIN, of a Unix socket whose queue is full */
+        return -errno;
+    r = await(fd, POLLOUT, deadline_us);
+    if (r == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) == -1)
+        failure = errno;
+    if (r < 0 || failure != 0)
+        return r < 0 ? r : -failure;
+    return TAKE_FD(fd);
+}
+
+/* send_all - a server may answer and close before it has read all: then its answer counts */
+static int send_all(int fd, const char *data, size_t size, uint64_t deadline_us)
+{
+    while (size > 0) {
+        ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+        int r = 0;
+
+        if (n >= 0) {
+            data += n;
+            size -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            r = await(fd, POLLOUT, deadline_us);
+        } else if (errno == EPIPE || errno == ECONNRESET) {
+            return 0;
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int receive(int fd, struct http_parse *parse, uint64_t deadline_us)
+{
+    char piece[PIECE_BYTES];
+    int r = 0;
+
+    while (r == 0) {
+        ssize_t n;
+
+        r = await(fd, POLLIN, deadline_us);
+        if (r < 0)
+            break;
+        n = recv(fd, piece, sizeof piece, 0);
+        if (n > 0)
+            r = http_parse_feed(parse, piece, (size_t)n);
+        else if (n == 0)
+            r = http_parse_end(parse);
+        else if (errno != EAGAIN && errno != EINTR)
+            r = -errno;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* ---- a call ---- */
+
+/* describe - what libcurl says of it, where it has words */
+static void describe(int code, const struct http_parse *parse, uint64_t timeout_us, char *ret,
+                     size_t size)
+{
+    switch (code) {
+    case -ETIMEDOUT:
+        (void)snprintf(ret, size,
+                       "Operation timed out after %" PRIu64 " milliseconds with %zu bytes received",
+                       timeout_us / USEC_PER_MSEC, parse->body_size);
+        break;
+    case -ENODATA:
+        if (parse->state == HTTP_PARSE_LENGTH)
+            (void)snprintf(ret, size, "transfer closed with %" PRIu64 " bytes remaining to read",
+                           parse->left);
+        else
+            (void)snprintf(ret, size, "transfer closed with outstanding read data remaining");
+        break;
+    case -ENOMSG:
+        (void)snprintf(ret, size, "Empty reply from server");
+        break;
+    case -EBADMSG:
+        (void)snprintf(ret, size, "the answer was cut off");
+        break;
+    case -EPROTO:
+        (void)snprintf(ret, size, "the answer is no HTTP");
+        break;
+    case -E2BIG:
+        (void)snprintf(ret, size, "the answer is too large");
+        break;
+    default:
+        (void)snprintf(ret, size, "Recv failure: %s", strerror(-code));
+    }
+}
+
+/* fail - the connection was there */
+static void fail(const struct http_base *base, int code, const struct http_parse *parse,
+                 uint64_t timeout_us, struct http_answer *ret)
+{
+    bool spoke = code == -ETIMEDOUT || code == -E2BIG || code == -ENODATA; /* HTTP, or may do so */
+    char text[128];
+
+    describe(code, parse, timeout_us, text, sizeof text);
+    http_answer_fail(ret, base, code == -ETIMEDOUT || code == -E2BIG ? code : EDL_EUNREACHABLE,
+                     text, spoke || base->socket_path != NULL ? "" : HTTP_REMEDY_TLS);
+    ret->sent = true;
+}
+
+static void exchange(int fd, const struct http_base *base, const char *request, size_t size,
+                     bool no_body, uint64_t timeout_us, struct http_answer *ret)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t deadline_us = now_us + MIN_OF(timeout_us, NEVER_US - now_us);
+    struct http_parse parse;
+    int r;
+
+    http_parse_init(&parse, no_body);
+    r = send_all(fd, request, size, deadline_us);
+    if (r == 0)
+        r = receive(fd, &parse, deadline_us);
+    if (r == 0)
+        http_answer_take(ret, parse.status, parse.is_json, TAKE_PTR(parse.body), parse.body_size);
+    else
+        fail(base, r, &parse, timeout_us, ret);
+    http_parse_clear(&parse);
+}
+
+bool http_plain_call(const struct http_base *base, const struct http_call *call,
+                     struct http_answer *ret)
+{
+    uint64_t timeout_us = call->timeout_us > 0 ? call->timeout_us : HTTP_TIMEOUT_US;
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    _cleanup_free_ char *request = NULL;
+    _cleanup_close_ int fd = -1;
+    struct target target;
+    size_t size = 0;
+
+    if (!find_target(base, &target))
+        return false;
+    request = make_request(base, &target, call, &size);
+    if (request == NULL)
+        return false;
+    fd = connect_to(&target, now_us + MIN_OF(timeout_us, HTTP_CONNECT_TIMEOUT_US));
+    if (fd < 0)
+        return false;
+    exchange(fd, base, request, size, streq(call->method, "HEAD"), timeout_us, ret);
+    return true;
+}
