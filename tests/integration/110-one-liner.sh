@@ -20,6 +20,19 @@ edl submit --name quiet -- true
 edl wait quiet --timeout 30
 api GET /jobs/quiet/logs | jq -e .end >/dev/null || fail 'the log of a silent program has no end'
 
+# what is asked again and again needs no libcurl, which takes longer to load; what needs it says that it is not there
+curl=$(ldd "$EDL_BUILD_DIR/edl-agent" | sed -n 's/[[:space:]]*\(libcurl[^ ]*\).*/\1/p')
+mkdir "$work/no-curl" && : >"$work/no-curl/$curl"
+LD_LIBRARY_PATH=$work/no-curl edl submit --name light -- true || fail 'edl submit loads libcurl'
+LD_LIBRARY_PATH=$work/no-curl edl wait light --timeout 30 || fail 'edl wait loads libcurl'
+status=0
+LD_LIBRARY_PATH=$work/no-curl edl ps --server https://127.0.0.1:1 2>"$work/err" || status=$?
+[ $status = 1 ] || fail "without libcurl: status $status, $(cat "$work/err")"
+grep -q "try: install the package that has $curl" "$work/err" || fail "without libcurl: $(cat "$work/err")"
+status=0
+edl ps --server https://127.0.0.1:1 2>"$work/err" || status=$?
+[ $status = 3 ] || fail "nobody speaks TLS there: status $status, $(cat "$work/err")"
+
 # EDL_SOCKET knows its caller from the first moment
 for i in 1 2 3 4 5 6 7 8 9 10; do
     # shellcheck disable=SC2016
