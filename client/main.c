@@ -5,7 +5,6 @@
  * is in verb.c. Output is by the line, so that `edl top | grep` and `edl logs -f | head` work as
  * expected. */
 #include <errno.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,6 @@ int main(int argc, char **argv)
 {
     /* A reader that has seen enough ends us silently, also when our parent ignores SIGPIPE. */
     (void)signal(SIGPIPE, SIG_DFL);
-    (void)setlocale(LC_CTYPE, "");
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     log_init("edl");
 
