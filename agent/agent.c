@@ -33,7 +33,7 @@
 #include "agent/process_id_json.h"
 #include "agent/proxy.h"
 #include "agent/runtime.h"
-#include "agent/runtime_direct.h"
+#include "agent/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -517,7 +517,7 @@ static int open_link(struct agent *a, struct edl_error *error)
 static int open_runtime(struct agent *a, struct edl_error *error)
 {
     _cleanup_free_ char *supervisor = text_format("%s/edl-supervisor", a->layout.program_dir);
-    int r = runtime_direct_new(a->event, supervisor, &a->runtime, error);
+    int r = runtime_new(a->event, spawner_new(a->event, supervisor), &a->runtime, error);
 
     a->table = (struct process_table){ .runtime = a->runtime,
                                        .layout = &a->layout,
@@ -590,8 +590,7 @@ struct agent *agent_free(struct agent *a)
     (void)log_keep_free(a->log_keep);
     (void)link_free(a->link);
     process_table_done(&a->table);
-    if (a->runtime != NULL)
-        (void)a->runtime->ops->free(a->runtime);
+    (void)runtime_free(a->runtime);
     orders_clear(&a->orders);
     sd_event_source_disable_unref(a->carry_out_source);
     sd_event_source_disable_unref(a->core_timer);

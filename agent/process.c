@@ -40,7 +40,7 @@ static void process_free(struct process *p)
 {
     DL_DELETE(p->table->list, p);
     p->table->n--;
-    (void)p->table->runtime->ops->release(p->handle);
+    (void)runtime_release(p->handle);
     free(p->dir);
     free(p);
 }
@@ -64,7 +64,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
         p->cpu_used_us = MAX_OF(p->cpu_used_us, state->cpu_used_us);
         p->memory_used_bytes = 0;
         p->table->ended_cpu_us += p->cpu_used_us;
-        p->handle = p->table->runtime->ops->release(p->handle);
+        p->handle = runtime_release(p->handle);
     }
     return (struct agent_facts){ .phase = phase_of(state->phase),
                                  .found = state->supervisor_pid > 0,
@@ -80,7 +80,7 @@ void process_refresh(struct process *p)
 
     if (p->handle == NULL)
         return;
-    p->table->runtime->ops->poll(p->handle, &state);
+    runtime_poll(p->handle, &state);
     facts = take_state(p, &state);
     p->table->observed(p, &facts, p->table->userdata);
 }
@@ -116,8 +116,7 @@ static int make_and_start(struct process *p, const json_t *order,
         return r;
     }
     p->dir = dir;
-    return table->runtime->ops->start(table->runtime, dir, on_runtime_changed, p, &p->handle,
-                                      error);
+    return runtime_start(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
 }
 
 static void record_failure(const struct process *p, const char *reason)
@@ -150,7 +149,7 @@ void process_stop(struct process *p, uint64_t grace_us)
     struct edl_error error = { 0 };
     char name[PROCESS_KEY_SIZE];
 
-    if (p->handle != NULL && p->table->runtime->ops->stop(p->handle, grace_us, &error) < 0)
+    if (p->handle != NULL && runtime_stop(p->handle, grace_us, &error) < 0)
         (void)log_failure(&error, "process %s", process_id_key(&p->id, name));
 }
 
@@ -186,13 +185,13 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     json_decref(order);
     p = process_new(table, id);
     p->dir = xstrdup(dir);
-    r = table->runtime->ops->adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
+    r = runtime_adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
     if (r < 0) {
         process_free(p);
         return r;
     }
     log_info("process %s adopted", process_id_key(&p->id, name));
-    table->runtime->ops->poll(p->handle, &state);
+    runtime_poll(p->handle, &state);
     facts = take_state(p, &state);
     table->adopted(p, grace_us > 0 ? (uint64_t)grace_us : DEFAULT_GRACE_US, &facts,
                    table->userdata);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime.h - how processes come to life on this machine: start, stop, adopt, poll state
+/* runtime.h - processes on this machine: start, stop, adopt, poll state
  *
- * A runtime keeps processes going without the agent. Whatever it needs to find them again lies in
- * the process folder. runtime_direct.c is the one for machines where the agent has no service
- * manager. */
+ * A process runs under a supervisor, which keeps it going without the agent; a launcher brings that
+ * into being. Whatever is needed to find it again lies in the process folder, so that a process is
+ * adopted whatever launcher started it. */
 #pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
+#include <systemd/sd-event.h>
 
 struct edl_error;
+struct launcher;
 struct runtime;
 struct runtime_process;
 
@@ -30,22 +32,29 @@ struct runtime_state {
 /* the state may have changed: poll */
 typedef void (*runtime_changed_fn)(void *userdata);
 
-struct runtime_ops {
-    /* start - what order.json in the folder says; -errno with error when nothing was started */
-    int (*start)(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
-                 void *userdata, struct runtime_process **ret, struct edl_error *error);
-    /* adopt - what an earlier agent started in the folder, whatever became of it; starts nothing */
-    int (*adopt)(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
-                 void *userdata, struct runtime_process **ret, struct edl_error *error);
-    /* stop - asks for the end, with force after grace_us; idempotent, does not wait */
-    int (*stop)(struct runtime_process *process, uint64_t grace_us, struct edl_error *error);
-    /* poll - fresh from the folder; never fails: what cannot be known is exited with a reason */
-    void (*poll)(struct runtime_process *process, struct runtime_state *ret);
-    /* release - lets go of the handle, not of the process; accepts NULL, returns NULL */
-    struct runtime_process *(*release)(struct runtime_process *process);
-    struct runtime *(*free)(struct runtime *runtime);
-};
+/* runtime_new - take_launcher is owned from now on, also when this fails */
+int runtime_new(sd_event *event, struct launcher *take_launcher, struct runtime **ret,
+                struct edl_error *error);
 
-struct runtime {
-    const struct runtime_ops *ops;
-};
+/* runtime_free - processes live on; their handles have to be released before. Accepts NULL, returns
+ * NULL */
+struct runtime *runtime_free(struct runtime *runtime);
+
+/* runtime_start - what order.json in the folder says; negative: nothing was started */
+int runtime_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                  void *userdata, struct runtime_process **ret, struct edl_error *error);
+
+/* runtime_adopt - what an earlier agent started in the folder, whatever became of it; starts
+ * nothing */
+int runtime_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                  void *userdata, struct runtime_process **ret, struct edl_error *error);
+
+/* runtime_stop - asks for the end, with force after grace_us; idempotent, does not wait */
+int runtime_stop(struct runtime_process *process, uint64_t grace_us, struct edl_error *error);
+
+/* runtime_poll - fresh from the folder; never fails: what cannot be known is exited with a reason
+ */
+void runtime_poll(struct runtime_process *process, struct runtime_state *ret);
+
+/* runtime_release - lets go of the handle, not of the process; accepts NULL, returns NULL */
+struct runtime_process *runtime_release(struct runtime_process *process);

@@ -25,50 +25,45 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-#define TRIES 2 /* servers that a spawn may outlive */
+#define TRIES 2 /* servers that a launch may outlive */
 
-struct spawn {
+struct launch {
     struct spawner *spawner; /* borrowed */
     uint64_t number;
     char *path; /* owned */
     bool sent;
     unsigned tries;
-    spawned_fn spawned;
+    launched_fn launched;
     void *userdata;
-    struct spawn *prev, *next; /* utlist */
+    struct launch *prev, *next; /* utlist */
 };
 
 struct spawner {
-    sd_event *event; /* ref */
-    char *program;   /* owned */
-    int fd;          /* -1: no server */
-    int pidfd;       /* of the server */
+    struct launcher base; /* first */
+    sd_event *event;      /* ref */
+    char *program;        /* owned */
+    int fd;               /* -1: no server */
+    int pidfd;            /* of the server */
     sd_event_source *answers;
     sd_event_source *gone;
-    struct spawn *spawns; /* owned; in the order they came, those not sent yet at the end */
+    struct launch *launches; /* owned; in the order they came, those not sent yet at the end */
     uint64_t numbers;
 };
 
-static struct spawn *spawn_free(struct spawn *spawn)
+static void launch_free(struct launch *launch)
 {
-    DL_DELETE(spawn->spawner->spawns, spawn);
-    free(spawn->path);
-    free(spawn);
-    return NULL;
+    DL_DELETE(launch->spawner->launches, launch);
+    free(launch->path);
+    free(launch);
 }
 
-struct spawn *spawn_cancel(struct spawn *spawn)
+static void finish(struct launch *launch, pid_t pid, int take_pidfd, const struct edl_error *why)
 {
-    return spawn != NULL ? spawn_free(spawn) : NULL;
-}
+    launched_fn launched = launch->launched;
+    void *userdata = launch->userdata;
 
-static void finish(struct spawn *spawn, pid_t pid, int take_pidfd, const struct edl_error *why)
-{
-    spawned_fn spawned = spawn->spawned;
-    void *userdata = spawn->userdata;
-
-    (void)spawn_free(spawn);
-    spawned(pid, take_pidfd, why, userdata);
+    launch_free(launch);
+    launched(pid, take_pidfd, why, userdata);
 }
 
 /* ---- talking to the server ---- */
@@ -88,18 +83,18 @@ static int take_pidfd_of(struct msghdr *message)
 static void answered(struct spawner *s, const struct spawn_reply *reply, int take_pidfd)
 {
     struct edl_error why = { 0 };
-    struct spawn *spawn;
+    struct launch *launch;
 
-    DL_FOREACH(s->spawns, spawn)
-    if (spawn->number == reply->number)
+    DL_FOREACH(s->launches, launch)
+    if (launch->number == reply->number)
         break;
-    if (spawn == NULL || !spawn->sent) { /* cancelled, or another server was asked as well */
+    if (launch == NULL || !launch->sent) { /* cancelled, or another server was asked as well */
         (void)safe_close(take_pidfd);
         return;
     }
     if (reply->pid <= 0)
         (void)edl_error_errno(&why, -reply->error_number, "cannot make a supervisor");
-    finish(spawn, MAX_OF(reply->pid, 0), take_pidfd, &why);
+    finish(launch, MAX_OF(reply->pid, 0), take_pidfd, &why);
 }
 
 /* take_answers - false when the server has closed its end */
@@ -134,21 +129,21 @@ static bool take_answers(struct spawner *s)
 static void send_some(struct spawner *s)
 {
     struct spawn_request request;
-    struct spawn *spawn;
+    struct launch *launch;
 
-    DL_FOREACH(s->spawns, spawn)
+    DL_FOREACH(s->launches, launch)
     {
-        size_t size = offsetof(struct spawn_request, path) + strlen(spawn->path) + 1;
+        size_t size = offsetof(struct spawn_request, path) + strlen(launch->path) + 1;
 
-        if (spawn->sent)
+        if (launch->sent)
             continue;
-        request.number = spawn->number;
-        (void)memcpy(request.path, spawn->path, strlen(spawn->path) + 1);
+        request.number = launch->number;
+        (void)memcpy(request.path, launch->path, strlen(launch->path) + 1);
         if (send(s->fd, &request, size, MSG_DONTWAIT | MSG_NOSIGNAL) == -1)
             break;
-        spawn->sent = true;
+        launch->sent = true;
     }
-    (void)sd_event_source_set_io_events(s->answers, spawn != NULL ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    (void)sd_event_source_set_io_events(s->answers, launch != NULL ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* ---- the server itself ---- */
@@ -167,23 +162,23 @@ static int start_server(struct spawner *s, struct edl_error *error);
 static void server_lost(struct spawner *s)
 {
     struct edl_error why = { 0 };
-    struct spawn *spawn, *next;
+    struct launch *launch, *next;
     siginfo_t info;
 
     (void)waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG);
     (void)take_answers(s);
     drop_server(s);
     log_warning("the spawn server is gone; processes are not touched by that");
-    if (s->spawns == NULL)
+    if (s->launches == NULL)
         return; /* the next start brings the next one */
     (void)edl_error_set(&why, -EPIPE, "edl-supervisor --serve ended %d times", TRIES);
     if (start_server(s, &why) < 0)
         s->fd = -1;
-    DL_FOREACH_SAFE(s->spawns, spawn, next)
+    DL_FOREACH_SAFE(s->launches, launch, next)
     {
-        spawn->sent = false;
-        if (s->fd == -1 || ++spawn->tries >= TRIES)
-            finish(spawn, 0, -1, &why);
+        launch->sent = false;
+        if (s->fd == -1 || ++launch->tries >= TRIES)
+            finish(launch, 0, -1, &why);
     }
     if (s->fd >= 0)
         send_some(s);
@@ -271,34 +266,28 @@ static int start_server(struct spawner *s, struct edl_error *error)
 
 /* ---- what the runtime calls ---- */
 
-struct spawner *spawner_new(sd_event *event, const char *program)
+static void spawner_cancel(struct launch *launch)
 {
-    struct spawner *s = xcalloc(1, sizeof *s);
-
-    s->event = sd_event_ref(event);
-    s->program = xstrdup(program);
-    s->fd = -1;
-    s->pidfd = -1;
-    return s;
+    launch_free(launch);
 }
 
-struct spawner *spawner_free(struct spawner *s)
+static void spawner_free(struct launcher *launcher)
 {
-    if (s == NULL)
-        return NULL;
+    struct spawner *s = (struct spawner *)launcher;
+
     drop_server(s);
-    while (s->spawns != NULL)
-        (void)spawn_free(s->spawns);
+    while (s->launches != NULL)
+        launch_free(s->launches);
     sd_event_unref(s->event);
     free(s->program);
     free(s);
-    return NULL;
 }
 
-int spawner_start(struct spawner *s, const char *path, spawned_fn spawned, void *userdata,
-                  struct spawn **ret, struct edl_error *error)
+static int spawner_start(struct launcher *launcher, const char *path, launched_fn launched,
+                         void *userdata, struct launch **ret, struct edl_error *error)
 {
-    struct spawn *spawn;
+    struct spawner *s = (struct spawner *)launcher;
+    struct launch *launch;
     int r = s->fd >= 0 ? 0 : start_server(s, error);
 
     if (r < 0)
@@ -306,14 +295,29 @@ int spawner_start(struct spawner *s, const char *path, spawned_fn spawned, void 
     if (path[0] != '/' || strlen(path) >= PATH_MAX)
         return edl_error_set(error, -ENAMETOOLONG, "the process folder %s cannot be passed on",
                              path);
-    spawn = xcalloc(1, sizeof *spawn);
-    spawn->spawner = s;
-    spawn->number = ++s->numbers;
-    spawn->path = xstrdup(path);
-    spawn->spawned = spawned;
-    spawn->userdata = userdata;
-    DL_APPEND(s->spawns, spawn);
+    launch = xcalloc(1, sizeof *launch);
+    launch->spawner = s;
+    launch->number = ++s->numbers;
+    launch->path = xstrdup(path);
+    launch->launched = launched;
+    launch->userdata = userdata;
+    DL_APPEND(s->launches, launch);
     send_some(s);
-    *ret = spawn;
+    *ret = launch;
     return 0;
+}
+
+struct launcher *spawner_new(sd_event *event, const char *program)
+{
+    static const struct launcher_ops ops = { .start = spawner_start,
+                                             .cancel = spawner_cancel,
+                                             .free = spawner_free };
+    struct spawner *s = xcalloc(1, sizeof *s);
+
+    s->base.ops = &ops;
+    s->event = sd_event_ref(event);
+    s->program = xstrdup(program);
+    s->fd = -1;
+    s->pidfd = -1;
+    return &s->base;
 }

@@ -25,7 +25,7 @@
 #include "agent/process_dir.h"
 #include "agent/procfs.h"
 #include "agent/runtime.h"
-#include "agent/runtime_direct.h"
+#include "agent/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -56,16 +56,17 @@ struct fixture {
 
 static void open_runtime(struct fixture *f, const char *supervisor)
 {
-    assert_int_equal(runtime_direct_new(f->event, supervisor, &f->runtime, NULL), 0);
+    assert_int_equal(runtime_new(f->event, spawner_new(f->event, supervisor), &f->runtime, NULL),
+                     0);
 }
 
 /* close_runtime - what the end of an agent does to the rest */
 static void close_runtime(struct fixture *f)
 {
     for (size_t i = 0; f->runtime != NULL && i < PROCESSES_MAX; i++)
-        f->list[i].handle = f->runtime->ops->release(f->list[i].handle);
+        f->list[i].handle = runtime_release(f->list[i].handle);
     if (f->runtime != NULL)
-        f->runtime = f->runtime->ops->free(f->runtime);
+        f->runtime = runtime_free(f->runtime);
 }
 
 static int setup(void **state)
@@ -130,7 +131,7 @@ static int start(struct fixture *f, int i, const char *script, struct edl_error 
 
     assert_int_equal(process_dir_create(p->dir, order, NULL), 0);
     json_decref(order);
-    return f->runtime->ops->start(f->runtime, p->dir, on_changed, p, &p->handle, error);
+    return runtime_start(f->runtime, p->dir, on_changed, p, &p->handle, error);
 }
 
 static void start_well(struct fixture *f, int i, const char *script)
@@ -144,7 +145,7 @@ static void await(struct fixture *f, int i, enum runtime_phase phase)
     struct one *p = &f->list[i];
 
     for (;;) {
-        f->runtime->ops->poll(p->handle, &p->state);
+        runtime_poll(p->handle, &p->state);
         if (p->state.phase == phase)
             return;
         assert_int_not_equal(p->state.phase, RUNTIME_EXITED);
@@ -234,7 +235,7 @@ static void test_server_killed_disturbs_nobody(void **state)
     start_well(f, 1, RUNS);
     await(f, 1, RUNTIME_EXITED);
     assert_ran(f, 1, "ran\n");
-    f->runtime->ops->poll(f->list[0].handle, &f->list[0].state);
+    runtime_poll(f->list[0].handle, &f->list[0].state);
     assert_int_equal(f->list[0].state.phase, RUNTIME_RUNNING);
     let_go(f);
     await(f, 0, RUNTIME_EXITED);
@@ -269,8 +270,8 @@ static void test_agent_killed_while_it_starts_one(void **state)
     close_runtime(f);
     open_runtime(f, f->supervisor);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(f->runtime->ops->adopt(f->runtime, f->list[i].dir, on_changed, NULL,
-                                                &f->list[i].handle, NULL),
+        assert_int_equal(runtime_adopt(f->runtime, f->list[i].dir, on_changed, NULL,
+                                       &f->list[i].handle, NULL),
                          0);
     await(f, 1, RUNTIME_EXITED);
     assert_int_equal(f->list[1].state.exit_code, -1);
@@ -292,7 +293,7 @@ static void test_stop_before_the_supervisor_is_known(void **state)
     find_server(f);
     signal_server(f, SIGSTOP);
     start_well(f, 1, WAITS);
-    assert_int_equal(f->runtime->ops->stop(f->list[1].handle, 60 * USEC_PER_SEC, NULL), 0);
+    assert_int_equal(runtime_stop(f->list[1].handle, 60 * USEC_PER_SEC, NULL), 0);
     signal_server(f, SIGCONT);
     await(f, 1, RUNTIME_EXITED);
     assert_string_equal(f->list[1].state.reason, "stopped");

@@ -25,7 +25,8 @@
 #include "agent/lease.h"
 #include "agent/process_dir.h"
 #include "agent/runtime.h"
-#include "agent/runtime_direct.h"
+#include "agent/runtime.h"
+#include "agent/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -396,7 +397,7 @@ static void test_nothing_is_started_twice(void **state)
     assert_string_equal(log, "once\n");
 }
 
-/* ---- the direct runtime ---- */
+/* ---- the runtime ---- */
 
 static void on_changed(void *userdata)
 {
@@ -412,19 +413,19 @@ static void adopt(struct fixture *f, struct runtime_state *ret)
     int changes = 0;
 
     assert_true(sd_event_new(&event) >= 0);
-    assert_int_equal(runtime_direct_new(event, f->supervisor, &runtime, NULL), 0);
-    assert_int_equal(runtime->ops->adopt(runtime, f->dir, on_changed, &changes, &process, NULL), 0);
-    runtime->ops->poll(process, ret);
-    assert_int_equal(runtime->ops->stop(process, 0, NULL), 0);
+    assert_int_equal(runtime_new(event, spawner_new(event, f->supervisor), &runtime, NULL), 0);
+    assert_int_equal(runtime_adopt(runtime, f->dir, on_changed, &changes, &process, NULL), 0);
+    runtime_poll(process, ret);
+    assert_int_equal(runtime_stop(process, 0, NULL), 0);
     while (ret->phase != RUNTIME_EXITED) {
         assert_true(sd_event_run(event, DEADLINE_MS * 1000) > 0);
         if (changes == 0)
             continue;
         changes = 0;
-        runtime->ops->poll(process, ret);
+        runtime_poll(process, ret);
     }
-    (void)runtime->ops->release(process);
-    (void)runtime->ops->free(runtime);
+    (void)runtime_release(process);
+    (void)runtime_free(runtime);
     sd_event_unref(event);
 }
 

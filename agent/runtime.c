@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_direct.c - processes under edl-supervisor
+/* runtime.c - processes under edl-supervisor, whoever launches that
  *
- * Start: the spawn server is asked for a supervisor (spawner.h), which comes with a pidfd, and the
+ * Start: the launcher is asked for a supervisor (launcher.h), which may come with a pidfd, and the
  * folder is watched, where supervisor.json appears once the program may run. End: the pidfd becomes
  * readable; exit.json says how it was. Adopt: the folder's lock tells whether a supervisor lives
  * (process_dir.h). If so, supervisor.json is verified (boot id, start time, pidfd) and watched. If
  * not, and there is no exit.json, we write one while we hold the lock: nobody saw the end, and no
  * number in the record is signalled. */
-#include "agent/runtime_direct.h"
+#include "agent/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,8 @@
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
 
+#include "agent/launcher.h"
 #include "agent/process_dir.h"
-#include "agent/runtime.h"
-#include "agent/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -30,18 +29,17 @@
 #define REASON_VANISHED "its supervisor vanished"
 #define REASON_RESTARTED "the machine was restarted"
 
-struct runtime_direct {
-    struct runtime base; /* first */
-    sd_event *event;     /* ref */
-    struct spawner *spawner;
+struct runtime {
+    sd_event *event;           /* ref */
+    struct launcher *launcher; /* owned */
     char boot_id[BOOT_ID_SIZE];
 };
 
 struct runtime_process {
-    struct runtime_direct *runtime; /* borrowed */
+    struct runtime *runtime; /* borrowed */
     int dir_fd;
-    struct spawn *spawn; /* its supervisor is ordered; NULL once that is answered */
-    int pidfd;           /* of the supervisor; -1 while it is not verified or when it is gone */
+    struct launch *launch; /* its supervisor is ordered; NULL once that is answered */
+    int pidfd;             /* of the supervisor; -1 while it is not verified or when it is gone */
     pid_t supervisor_pid;
     bool exited;
     bool stop_wanted; /* before the supervisor was known */
@@ -52,11 +50,11 @@ struct runtime_process {
     void *userdata;
 };
 
-static struct runtime_process *direct_release(struct runtime_process *p)
+struct runtime_process *runtime_release(struct runtime_process *p)
 {
     if (p == NULL)
         return NULL;
-    (void)spawn_cancel(p->spawn);
+    (void)launcher_cancel(p->runtime->launcher, p->launch);
     sd_event_source_disable_unref(p->gone_source);
     sd_event_source_disable_unref(p->folder_source);
     (void)safe_close(p->pidfd);
@@ -67,7 +65,7 @@ static struct runtime_process *direct_release(struct runtime_process *p)
 
 static void releasep(struct runtime_process **p)
 {
-    (void)direct_release(*p);
+    (void)runtime_release(*p);
 }
 
 /* reason_unseen - why nobody saw the end: a folder of another boot, or else */
@@ -115,7 +113,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
     return 0;
 }
 
-static int direct_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error *error)
+int runtime_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error *error)
 {
     siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_QUEUE };
     uint64_t grace_ms = MIN_OF(grace_us / USEC_PER_MSEC, (uint64_t)INT32_MAX);
@@ -144,7 +142,7 @@ static void found(struct runtime_process *p, pid_t pid, int take_pidfd)
         sd_event_add_io(p->runtime->event, &p->gone_source, take_pidfd, EPOLLIN, on_gone, p) < 0)
         p->pidfd = safe_close(take_pidfd);
     if (p->pidfd >= 0 && p->stop_wanted)
-        (void)direct_stop(p, p->stop_grace_us, NULL);
+        (void)runtime_stop(p, p->stop_grace_us, NULL);
 }
 
 /* verify - finds the living supervisor through its record; -ENOENT while there is none */
@@ -180,12 +178,12 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);
 }
 
-static void direct_poll(struct runtime_process *p, struct runtime_state *ret)
+void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
 {
     struct supervisor_record record;
 
     (void)memset(ret, 0, sizeof *ret);
-    if (p->spawn != NULL)
+    if (p->launch != NULL)
         return; /* starting */
     if (!p->exited && p->pidfd < 0)
         p->exited = settle(p, NULL);
@@ -218,7 +216,7 @@ static int process_new(struct runtime *runtime, const char *dir, runtime_changed
     _cleanup_(releasep) struct runtime_process *p = xcalloc(1, sizeof *p);
     int r;
 
-    p->runtime = (struct runtime_direct *)runtime;
+    p->runtime = runtime;
     p->pidfd = -1;
     p->changed = changed;
     p->userdata = userdata;
@@ -232,74 +230,63 @@ static int process_new(struct runtime *runtime, const char *dir, runtime_changed
     return 0;
 }
 
-/* on_spawned - a folder that nobody locks after a failure has no supervisor, and gets none */
-static void on_spawned(pid_t pid, int take_pidfd, const struct edl_error *why, void *userdata)
+/* on_launched - a folder that nobody locks after a failure has no supervisor, and gets none */
+static void on_launched(pid_t pid, int take_pidfd, const struct edl_error *why, void *userdata)
 {
     struct runtime_process *p = userdata;
     char reason[RUNTIME_REASON_SIZE];
 
-    p->spawn = NULL;
+    p->launch = NULL;
     if (pid > 0) {
         found(p, pid, take_pidfd);
-    } else {
+    } else if (why != NULL) {
         (void)snprintf(reason, sizeof reason, "cannot start: %.240s", why->text);
         p->exited = settle(p, reason);
     }
     p->changed(p->userdata);
 }
 
-static int direct_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
-                        void *userdata, struct runtime_process **ret, struct edl_error *error)
+int runtime_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                  void *userdata, struct runtime_process **ret, struct edl_error *error)
 {
     _cleanup_(releasep) struct runtime_process *p = NULL;
     int r = process_new(runtime, dir, changed, userdata, &p, error);
 
     if (r == 0)
-        r = spawner_start(p->runtime->spawner, dir, on_spawned, p, &p->spawn, error);
+        r = launcher_start(p->runtime->launcher, dir, on_launched, p, &p->launch, error);
     if (r == 0)
         *ret = TAKE_PTR(p);
     return r;
 }
 
-static int direct_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
-                        void *userdata, struct runtime_process **ret, struct edl_error *error)
+int runtime_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
+                  void *userdata, struct runtime_process **ret, struct edl_error *error)
 {
-    return process_new(runtime, dir, changed, userdata, ret, error); /* the rest: direct_poll */
+    return process_new(runtime, dir, changed, userdata, ret, error); /* the rest: runtime_poll */
 }
 
-static struct runtime *direct_free(struct runtime *runtime)
+int runtime_new(sd_event *event, struct launcher *take_launcher, struct runtime **ret,
+                struct edl_error *error)
 {
-    struct runtime_direct *direct = (struct runtime_direct *)runtime;
+    struct runtime *runtime = xcalloc(1, sizeof *runtime);
+    int r = procfs_boot_id(runtime->boot_id);
 
-    if (direct == NULL)
-        return NULL;
-    (void)spawner_free(direct->spawner);
-    sd_event_unref(direct->event);
-    free(direct);
-    return NULL;
-}
-
-int runtime_direct_new(sd_event *event, const char *supervisor_path, struct runtime **ret,
-                       struct edl_error *error)
-{
-    static const struct runtime_ops ops = {
-        .start = direct_start,
-        .adopt = direct_adopt,
-        .stop = direct_stop,
-        .poll = direct_poll,
-        .release = direct_release,
-        .free = direct_free,
-    };
-    struct runtime_direct *direct = xcalloc(1, sizeof *direct);
-    int r = procfs_boot_id(direct->boot_id);
-
+    runtime->event = sd_event_ref(event);
+    runtime->launcher = take_launcher;
     if (r < 0) {
-        free(direct);
+        (void)runtime_free(runtime);
         return edl_error_errno(error, r, "cannot read the boot id");
     }
-    direct->base.ops = &ops;
-    direct->event = sd_event_ref(event);
-    direct->spawner = spawner_new(event, supervisor_path);
-    *ret = &direct->base;
+    *ret = runtime;
     return 0;
+}
+
+struct runtime *runtime_free(struct runtime *runtime)
+{
+    if (runtime == NULL)
+        return NULL;
+    (void)launcher_free(runtime->launcher);
+    sd_event_unref(runtime->event);
+    free(runtime);
+    return NULL;
 }
