@@ -34,6 +34,7 @@
 #include "agent/proxy.h"
 #include "agent/runtime.h"
 #include "agent/spawner.h"
+#include "agent/unit_launcher.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -514,10 +515,29 @@ static int open_link(struct agent *a, struct edl_error *error)
                      &a->proxy, error);
 }
 
+static int open_launcher(struct agent *a, const char *supervisor, struct launcher **ret,
+                         struct edl_error *error)
+{
+    bool possible = unit_launcher_possible();
+
+    if (a->options->runtime == AGENT_RUNTIME_SYSTEMD && !possible)
+        return edl_error_set(error, -ENOTSUP,
+                             "--runtime systemd: systemd does not run this machine, or edl-agent is"
+                             " not root; use --runtime direct");
+    *ret = possible && a->options->runtime != AGENT_RUNTIME_DIRECT
+               ? unit_launcher_new(a->event, supervisor, a->layout.state_dir)
+               : spawner_new(a->event, supervisor);
+    return 0;
+}
+
 static int open_runtime(struct agent *a, struct edl_error *error)
 {
     _cleanup_free_ char *supervisor = text_format("%s/edl-supervisor", a->layout.program_dir);
-    int r = runtime_new(a->event, spawner_new(a->event, supervisor), &a->runtime, error);
+    struct launcher *launcher = NULL;
+    int r = open_launcher(a, supervisor, &launcher, error);
+
+    if (r == 0)
+        r = runtime_new(a->event, launcher, &a->runtime, error);
 
     a->table = (struct process_table){ .runtime = a->runtime,
                                        .layout = &a->layout,

@@ -6,6 +6,7 @@
  * lock, and what becomes of it stands in the folder. */
 #pragma once
 
+#include <stddef.h>
 #include <sys/types.h>
 
 struct edl_error;

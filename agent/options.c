@@ -38,6 +38,7 @@ enum option_key {
     OPTION_ALLOW_ROOT,
     OPTION_STOP_PROCESSES_ON_EXIT,
     OPTION_NO_FOREIGN,
+    OPTION_RUNTIME,
 };
 
 static const char help[] =
@@ -65,6 +66,8 @@ static const char help[] =
     "                            also EDL_LABELS (arch and os are there by themselves)\n"
     "  --ports FIRST-LAST        for processes (default 20000-20999)\n"
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
+    "  --runtime WHICH           systemd: a unit for each process, with limits; direct: without;\n"
+    "                            auto (default): systemd where it runs the machine\n"
     "  --allow-root              run processes although the agent runs as root\n"
     "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
     "  --no-foreign              do not report other load (nodes that share a machine)\n"
@@ -94,6 +97,7 @@ static const struct option long_options[] = {
     { "allow-root", no_argument, NULL, OPTION_ALLOW_ROOT },
     { "stop-processes-on-exit", no_argument, NULL, OPTION_STOP_PROCESSES_ON_EXIT },
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
+    { "runtime", required_argument, NULL, OPTION_RUNTIME },
     { NULL, 0, NULL, 0 },
 };
 
@@ -112,6 +116,20 @@ static int parse_ports(const char *text, struct agent_options *options)
     options->port_first = (uint16_t)first;
     options->port_last = (uint16_t)last;
     return 0;
+}
+
+static int parse_runtime(const char *text, struct agent_options *options)
+{
+    static const char *const names[] = { [AGENT_RUNTIME_AUTO] = "auto",
+                                         [AGENT_RUNTIME_SYSTEMD] = "systemd",
+                                         [AGENT_RUNTIME_DIRECT] = "direct" };
+
+    for (size_t i = 0; i < ELEMENTS(names); i++)
+        if (streq(text, names[i])) {
+            options->runtime = (enum agent_runtime)i;
+            return 0;
+        }
+    return -EINVAL;
 }
 
 static int parse_gpus(const char *text, struct agent_options *options, struct edl_error *error)
@@ -212,6 +230,8 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
     case OPTION_NO_FOREIGN:
         o->no_foreign = true;
         return 0;
+    case OPTION_RUNTIME:
+        return parse_runtime(value, o);
     case OPTION_HELP:
     case OPTION_VERSION:
         break;

@@ -11,6 +11,13 @@
 
 struct edl_error;
 
+/* What starts supervisors. */
+enum agent_runtime {
+    AGENT_RUNTIME_AUTO, /* systemd where it runs the machine and the agent is root, else direct */
+    AGENT_RUNTIME_SYSTEMD,
+    AGENT_RUNTIME_DIRECT
+};
+
 struct agent_options {           /* text is borrowed from argv */
     const char *node;            /* NULL: as it joined; else the host's name */
     const char *join;            /* NULL, or the server to join */
@@ -31,6 +38,7 @@ struct agent_options {           /* text is borrowed from argv */
     uint16_t port_first;
     uint16_t port_last;
     uint64_t heartbeat_us;
+    enum agent_runtime runtime;
     bool allow_root;
     bool stop_processes_on_exit;
     bool no_foreign; /* other load of the machine is not reported */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/cgroup.h"
 #include "agent/procfs.h"
 
 struct edl_error;
@@ -23,6 +24,7 @@ struct supervisor_record {
     uint64_t start_ticks;
     char boot_id[BOOT_ID_SIZE];
     pid_t child_pid;
+    char cgroup[CGROUP_PATH_SIZE]; /* of the unit that it runs in; "": in none of its own */
 };
 
 struct exit_record {

@@ -46,6 +46,8 @@ struct runtime_process {
     uint64_t stop_grace_us;
     sd_event_source *gone_source;   /* owned */
     sd_event_source *folder_source; /* owned */
+    sd_event_source *rest_source;   /* owned; NULL unless its supervisor left others behind */
+    int rest_fd;                    /* events of their control group; -1 */
     runtime_changed_fn changed;
     void *userdata;
 };
@@ -57,6 +59,8 @@ struct runtime_process *runtime_release(struct runtime_process *p)
     (void)launcher_cancel(p->runtime->launcher, p->launch);
     sd_event_source_disable_unref(p->gone_source);
     sd_event_source_disable_unref(p->folder_source);
+    sd_event_source_disable_unref(p->rest_source);
+    (void)safe_close(p->rest_fd);
     (void)safe_close(p->pidfd);
     (void)safe_close(p->dir_fd);
     free(p);
@@ -77,8 +81,40 @@ static const char *reason_unseen(const struct runtime_process *p, const json_t *
                                                                    : REASON_VANISHED;
 }
 
+static int on_rest(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct runtime_process *p = userdata;
+
+    (void)source;
+    (void)fd;
+    (void)revents;
+    p->changed(p->userdata);
+    return 0;
+}
+
+/* is_rest_there - its supervisor is gone, but not all that ran in its control group. The service
+ * manager kills that; until it has, the slot is not free. */
+static bool is_rest_there(struct runtime_process *p)
+{
+    struct supervisor_record record;
+
+    if (p->rest_fd < 0 && process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0 &&
+        record.cgroup[0] != '\0' && streq(record.boot_id, p->runtime->boot_id))
+        p->rest_fd = cgroup_open_events(record.cgroup);
+    if (p->rest_fd < 0)
+        return false;
+    if (p->rest_source == NULL)
+        (void)sd_event_add_io(p->runtime->event, &p->rest_source, p->rest_fd, EPOLLPRI, on_rest, p);
+    if (cgroup_is_populated(p->rest_fd))
+        return true;
+    p->rest_source = sd_event_source_disable_unref(p->rest_source);
+    p->rest_fd = safe_close(p->rest_fd);
+    return false;
+}
+
 /* settle - there is no supervisor (any more); makes sure that exit.json exists
- * reason: NULL when not known. Returns false when somebody holds the lock: there is one. */
+ * reason: NULL when not known. Returns false when somebody holds the lock: there is one; or when
+ * others are left in its control group. */
 static bool settle(struct runtime_process *p, const char *reason)
 {
     _cleanup_close_ int lock_fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -86,7 +122,7 @@ static bool settle(struct runtime_process *p, const char *reason)
     json_t *order = NULL;
 
     /* why: a descriptor of its own, so that the lock is dropped when it is closed */
-    if (lock_fd == -1 || process_dir_lock(lock_fd) < 0)
+    if (lock_fd == -1 || process_dir_lock(lock_fd) < 0 || is_rest_there(p))
         return false;
     if (faccessat(p->dir_fd, "exit.json", F_OK, 0) == 0)
         return true;
@@ -218,6 +254,7 @@ static int process_new(struct runtime *runtime, const char *dir, runtime_changed
 
     p->runtime = runtime;
     p->pidfd = -1;
+    p->rest_fd = -1;
     p->changed = changed;
     p->userdata = userdata;
     p->dir_fd = process_dir_open(dir, error);

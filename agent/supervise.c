@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "agent/core/fence.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
+#include "agent/notify.h"
 #include "agent/process_dir.h"
 #include "agent/supervise.h"
 #include "shared/cleanup.h"
@@ -139,12 +141,23 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     return 0;
 }
 
+/* A unit's supervisor is not killed when memory runs out (unit_plan.c); its program is. */
+static void be_killable(void)
+{
+    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd != -1)
+        (void)!write(fd, "0", 1);
+}
+
 /* announce - in the child, before its program runs */
 static int announce(void *userdata, struct edl_error *error)
 {
     struct supervisor *s = userdata;
 
     s->record.child_pid = getpid();
+    if (s->record.cgroup[0] != '\0')
+        be_killable();
     return process_dir_write_supervisor(s->dir_fd, &s->record, error);
 }
 
@@ -157,6 +170,10 @@ static int start(struct supervisor *s, struct edl_error *error)
         r = procfs_boot_id(s->record.boot_id);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc");
+    if (notify_wanted())
+        r = cgroup_of_self(s->record.cgroup);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot find the control group");
     s->record.pid = getpid();
     s->record.start_ticks = self.start_ticks;
     s->spec.announce = announce;
@@ -282,6 +299,11 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
                            ret->exit_code);
     }
+    if (ret->exit_code != 0 && s->record.cgroup[0] != '\0' &&
+        cgroup_oom_kills(s->record.cgroup) > 0)
+        (void)snprintf(ret->reason, sizeof ret->reason,
+                       "out of memory: beyond the %" PRIu64 " MiB that it asked for",
+                       number_of(s->order, "memory_bytes") >> 20);
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
@@ -341,8 +363,10 @@ int supervise_folder(const char *path)
         r = edl_error_errno(&error, -errno, "cannot become a subreaper");
     else
         r = claim(&s, path, &error);
-    if (r == 0)
+    if (r == 0) {
+        notify_ready();
         r = supervise(&s, &error);
+    }
     supervisor_done(&s);
     if (r < 0)
         (void)log_failure(&error, "%s", path);

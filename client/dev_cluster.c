@@ -342,6 +342,8 @@ static int start_agent(struct cluster *cluster, size_t i, struct edl_error *erro
                            name,
                            "--scheduler",
                            cluster->base,
+                           "--runtime",
+                           "direct",
                            "--join-token-file",
                            join,
                            "--state-dir",

@@ -128,7 +128,7 @@ says "cannot be read" edl nodes --ca /nonexistent
 agent() { # NAME [ARGUMENTS...]: instead of the subshell that it is called in
     local name=$1
     shift
-    exec edl-agent --state-dir "$work/$name" --allow-root --no-foreign --heartbeat 300ms "$@"
+    exec edl-agent --state-dir "$work/$name" --runtime direct --allow-root --no-foreign --heartbeat 300ms "$@"
 }
 line=$(edl node add n1 2>"$work/note")
 grep -q "good once, for 59m\|good once, for 1h" "$work/note" || fail "the note says $(cat "$work/note")"

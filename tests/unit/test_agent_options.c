@@ -78,6 +78,21 @@ static void test_gpus(void **state)
     assert_int_equal(options.gpus, 64);
 }
 
+static void test_runtime(void **state)
+{
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(PARSE(&options, &error, NULL), 0);
+    assert_int_equal(options.runtime, AGENT_RUNTIME_AUTO);
+    assert_int_equal(PARSE(&options, &error, "--runtime", "systemd", "--runtime-dir", "/r"), 0);
+    assert_int_equal(options.runtime, AGENT_RUNTIME_SYSTEMD);
+    assert_string_equal(options.runtime_dir, "/r");
+    assert_int_equal(PARSE(&options, &error, "--runtime=direct"), 0);
+    assert_int_equal(options.runtime, AGENT_RUNTIME_DIRECT);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -87,6 +102,7 @@ static void test_refused(void **state)
         { NULL, { "--label", "rack" }, "--label: \"rack\" is not a label: name=value" },
         { "a=1,b", { NULL }, "EDL_LABELS: \"b\" is not a label" },
         { "a=,b=,c=,d=,e=,f=,g=,h=", { "--label", "i=" }, "EDL_LABELS: more than 8 labels" },
+        { NULL, { "--runtime", "docker" }, "--runtime: 'docker' is not a valid value" },
         { NULL, { "--gpus", "65" }, "--gpus: a node has at most 64 devices" },
         { NULL, { "--gpus", "-1" }, "--gpus: '-1' is not a valid value" },
         { NULL,
@@ -170,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_labels, without_labels),
         cmocka_unit_test_setup(test_gpus, without_labels),
+        cmocka_unit_test_setup(test_runtime, without_labels),
         cmocka_unit_test_setup(test_refused, without_labels),
         cmocka_unit_test(test_labels_of_the_machine),
     };

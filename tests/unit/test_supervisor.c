@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +26,6 @@
 #include "agent/core/fence.h"
 #include "agent/lease.h"
 #include "agent/process_dir.h"
-#include "agent/runtime.h"
 #include "agent/runtime.h"
 #include "agent/spawner.h"
 #include "shared/cleanup.h"
@@ -397,6 +398,42 @@ static void test_nothing_is_started_twice(void **state)
     assert_string_equal(log, "once\n");
 }
 
+/* ---- as a unit of the service manager ---- */
+
+/* Ready once nobody else can start it, and before anything runs: the record is made by then or
+ * later, so that a manager's "started" never finds a free lock. */
+static void test_unit_says_that_it_is_ready_and_where_it_is(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct supervisor_record record;
+    struct exit_record end;
+    char text[64];
+    ssize_t n;
+    int dir_fd;
+
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/notify", f->root);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    (void)setenv("NOTIFY_SOCKET", address.sun_path, 1);
+    start_script(f, "echo up${NOTIFY_SOCKET} > $FIFO; read line < $GATE", 0);
+    (void)unsetenv("NOTIFY_SOCKET");
+    assert_true(wait_readable(fd, DEADLINE_MS));
+    n = recv(fd, text, sizeof text, 0);
+    assert_int_equal(n, 7);
+    assert_memory_equal(text, "READY=1", 7);
+    dir_fd = process_dir_open(f->dir, NULL);
+    assert_int_equal(process_dir_lock(dir_fd), -EWOULDBLOCK);
+    wait_for_text(f, "up\n"); /* its program does not know the socket */
+    assert_int_equal(process_dir_read_supervisor(dir_fd, &record, NULL), 0);
+    assert_int_equal(record.cgroup[0], '/');
+    (void)dprintf(f->gate_fd, "go on\n");
+    assert_int_equal(wait_end(f, &end), 0);
+    (void)unlink(address.sun_path);
+    (void)safe_close(fd);
+    (void)safe_close(dir_fd);
+}
+
 /* ---- the runtime ---- */
 
 static void on_changed(void *userdata)
@@ -515,6 +552,7 @@ int main(int argc, char **argv)
         TEST(test_lease_end_kills_before_the_deadline),
         TEST(test_lease_extended_goes_on),
         TEST(test_nothing_is_started_twice),
+        TEST(test_unit_says_that_it_is_ready_and_where_it_is),
         TEST(test_adopt_finds_and_stops_what_runs),
         TEST(test_adopt_after_reboot_signals_nobody),
         TEST(test_adopt_of_a_recycled_pid_signals_nobody),

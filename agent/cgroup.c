@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup.c - see cgroup.h */
+#include "agent/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+static const char *root_of_unified(void)
+{
+    struct statfs fs;
+
+    return statfs("/sys/fs/cgroup/unified", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC
+               ? "/sys/fs/cgroup/unified"
+               : "/sys/fs/cgroup";
+}
+
+int cgroup_of_self(char ret[CGROUP_PATH_SIZE])
+{
+    _cleanup_fclose_ FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[CGROUP_PATH_SIZE + 3];
+
+    if (file == NULL)
+        return -errno;
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *end = strchr(line, '\n');
+
+        if (strncmp(line, "0::/", 4) != 0)
+            continue;
+        if (end == NULL)
+            return -ENAMETOOLONG;
+        *end = '\0';
+        (void)snprintf(ret, CGROUP_PATH_SIZE, "%s", line + 3);
+        return 0;
+    }
+    return -ENOENT;
+}
+
+bool cgroup_exists(const char *path)
+{
+    char folder[CGROUP_PATH_SIZE + 64];
+
+    (void)snprintf(folder, sizeof folder, "%s%s", root_of_unified(), path);
+    return access(folder, F_OK) == 0;
+}
+
+static bool read_oom_kills(const char *root, const char *path, const char *name, uint64_t *ret)
+{
+    char file[CGROUP_PATH_SIZE + 64], line[128];
+    _cleanup_fclose_ FILE *counts = NULL;
+
+    (void)snprintf(file, sizeof file, "%s%s/%s", root, path, name);
+    counts = fopen(file, "re");
+    while (counts != NULL && fgets(line, sizeof line, counts) != NULL)
+        if (sscanf(line, "oom_kill %" SCNu64, ret) == 1)
+            return true;
+    return false;
+}
+
+uint64_t cgroup_oom_kills(const char *path)
+{
+    uint64_t n = 0;
+
+    if (!read_oom_kills(root_of_unified(), path, "memory.events", &n))
+        (void)read_oom_kills("/sys/fs/cgroup/memory", path, "memory.oom_control", &n);
+    return n;
+}
+
+int cgroup_open_events(const char *path)
+{
+    char file[CGROUP_PATH_SIZE + 64];
+    int fd;
+
+    if (path[0] != '/' || strlen(path) >= CGROUP_PATH_SIZE || strstr(path, "/../") != NULL)
+        return -EINVAL;
+    (void)snprintf(file, sizeof file, "%s%s/cgroup.events", root_of_unified(), path);
+    fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd == -1 ? -errno : fd;
+}
+
+bool cgroup_is_populated(int events_fd)
+{
+    char text[256];
+    ssize_t n = pread(events_fd, text, sizeof text - 1, 0);
+
+    if (n <= 0) /* ENODEV: the group was removed while it was open */
+        return false;
+    text[n] = '\0';
+    return strstr(text, "populated 1") != NULL;
+}

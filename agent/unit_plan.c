@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_plan.c - see unit_plan.h
+ *
+ * What the unit runs is edl-supervisor, as without a service manager: it keeps the lease, records
+ * the end and knows the grace of each stop. The unit adds what a supervisor cannot: limits, and a
+ * control group out of which nothing escapes. A SIGTERM of the manager's own (somebody says
+ * systemctl stop) goes to the supervisor alone, what is left when that has ended is killed. */
+#include "agent/unit_plan.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/core/process_id.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define WEIGHT_OF_CORE 100 /* CPUWeight=, by default 100 */
+#define WEIGHT_MAX 10000
+/* A supervisor answers its SIGTERM within the grace, and kills by itself. */
+#define STOP_MARGIN_US (30 * (int64_t)USEC_PER_SEC)
+
+static void add(struct unit_plan *plan, const char *name, enum unit_type type, int64_t number,
+                const char *text)
+{
+    plan->properties[plan->n_properties++] =
+        (struct unit_property){ .name = name, .type = type, .number = number, .text = text };
+}
+
+static int64_t number_of(const json_t *order, const char *key)
+{
+    return MAX_OF(json_integer_value(json_object_get(order, key)), 0);
+}
+
+static void add_life(struct unit_plan *plan, const json_t *order)
+{
+    add(plan, "Description", UNIT_TEXT, 0, plan->description);
+    add(plan, "Slice", UNIT_TEXT, 0, plan->slice);
+    add(plan, "Type", UNIT_TEXT, 0, "notify"); /* ready: the folder is locked */
+    add(plan, "NotifyAccess", UNIT_TEXT, 0, "main");
+    add(plan, "CollectMode", UNIT_TEXT, 0, "inactive-or-failed"); /* the end is in the folder */
+    add(plan, "DefaultDependencies", UNIT_BOOL, false, NULL);
+    add(plan, "KillMode", UNIT_TEXT, 0, "mixed");
+    add(plan, "TimeoutStopUSec", UNIT_NUMBER, number_of(order, "grace_us") + STOP_MARGIN_US, NULL);
+    /* when memory runs out the program is killed, and its supervisor lives to say so */
+    add(plan, "OOMPolicy", UNIT_TEXT, 0, "continue");
+    add(plan, "OOMScoreAdjust", UNIT_INT, -1000, NULL);
+    add(plan, "StandardInput", UNIT_TEXT, 0, "null");
+    add(plan, "StandardOutput", UNIT_TEXT, 0, "null"); /* the log is the supervisor's to open */
+    add(plan, "StandardError", UNIT_TEXT, 0, "journal");
+}
+
+static void add_limits(struct unit_plan *plan, const json_t *order)
+{
+    int64_t memory = number_of(order, "memory_bytes");
+    int64_t weight = number_of(order, "cpu_millicores") * WEIGHT_OF_CORE / 1000;
+
+    if (memory > 0)
+        add(plan, "MemoryMax", UNIT_NUMBER, memory, NULL);
+    add(plan, "CPUWeight", UNIT_NUMBER, MIN_OF(MAX_OF(weight, 1), WEIGHT_MAX), NULL);
+    add(plan, "TasksMax", UNIT_NUMBER, UNIT_TASKS_MAX, NULL);
+}
+
+static bool is_below_tmp(const char *path)
+{
+    return strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0;
+}
+
+static void add_sandbox(struct unit_plan *plan, const char *const *paths)
+{
+    bool private_tmp = true;
+
+    for (; *paths != NULL; paths++)
+        private_tmp = private_tmp && !is_below_tmp(*paths);
+    add(plan, "NoNewPrivileges", UNIT_BOOL, true, NULL);
+    add(plan, "PrivateTmp", UNIT_BOOL, private_tmp, NULL);
+    add(plan, "DevicePolicy", UNIT_TEXT, 0, "closed");
+}
+
+static void add_device(struct unit_plan *plan, const char *format, unsigned number)
+{
+    if (plan->n_devices < UNIT_DEVICES_MAX)
+        (void)snprintf(plan->devices[plan->n_devices++], UNIT_DEVICE_SIZE, format, number);
+}
+
+/* Those that were granted, by the numbers in its environment, and what all of them share. */
+static int add_gpus(struct unit_plan *plan, const json_t *order, struct edl_error *error)
+{
+    const char *list =
+        json_string_value(json_object_get(json_object_get(order, "env"), "EDL_GPUS"));
+    const char *at = list;
+    unsigned number;
+    int n;
+
+    while (at != NULL && *at != '\0') {
+        if (!isdigit((unsigned char)*at) || sscanf(at, "%3u%n", &number, &n) != 1 ||
+            (at[n] != '\0' && at[n] != ','))
+            return edl_error_set(error, -EINVAL, "EDL_GPUS of the order is \"%.60s\"", list);
+        add_device(plan, "/dev/nvidia%u", number);
+        at += at[n] == ',' ? n + 1 : n;
+    }
+    if (plan->n_devices > 0) {
+        add_device(plan, "/dev/nvidiactl", 0);
+        add_device(plan, "/dev/nvidia-uvm", 0);
+        add_device(plan, "/dev/nvidia-uvm-tools", 0);
+    }
+    return 0;
+}
+
+int unit_plan(const char *key, const json_t *order, const char *const *paths, struct unit_plan *ret,
+              struct edl_error *error)
+{
+    const char *job = json_string_value(json_object_get(order, "job"));
+    struct process_id id;
+
+    if (process_id_parse(key, &id) < 0)
+        return edl_error_set(error, -EINVAL, "%s is not the key of a process", key);
+    *ret = (struct unit_plan){ 0 };
+    (void)snprintf(ret->name, sizeof ret->name, "edl-%s.service", key);
+    (void)snprintf(ret->slice, sizeof ret->slice, "edl-%llu.slice", (unsigned long long)id.job_id);
+    (void)snprintf(ret->description, sizeof ret->description, "%s %s %lu of EDL job %s", "process",
+                   id.role, (unsigned long)id.index, job != NULL ? job : "?");
+    add_life(ret, order);
+    add_limits(ret, order);
+    add_sandbox(ret, paths);
+    return add_gpus(ret, order, error);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_plan.h - the transient unit of one process, as the service manager is to be asked for it
+ *
+ * Pure: from order.json to names and properties (systemd.service(5), systemd.exec(5),
+ * systemd.resource-control(5)). unit_launcher.c carries it out. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+
+#define UNIT_NAME_SIZE 128
+#define UNIT_TEXT_SIZE 256
+#define UNIT_PROPERTIES_MAX 32
+#define UNIT_DEVICES_MAX 80
+#define UNIT_DEVICE_SIZE 32
+/* Threads and processes of one process of a job: far above what training starts, far below what
+ * stops a machine. */
+#define UNIT_TASKS_MAX 4096
+
+/* As the bus writes them (sd_bus_message_append(3)). */
+enum unit_type { UNIT_TEXT = 's', UNIT_BOOL = 'b', UNIT_NUMBER = 't', UNIT_INT = 'i' };
+
+struct unit_property {
+    const char *name; /* static */
+    enum unit_type type;
+    int64_t number;   /* of all but text */
+    const char *text; /* static, or in the plan */
+};
+
+struct unit_plan {
+    char name[UNIT_NAME_SIZE];  /* edl-12.trainer.0.1.service */
+    char slice[UNIT_NAME_SIZE]; /* edl-12.slice: one per job, below edl.slice */
+    char description[UNIT_TEXT_SIZE];
+    struct unit_property properties[UNIT_PROPERTIES_MAX];
+    size_t n_properties;
+    char devices[UNIT_DEVICES_MAX][UNIT_DEVICE_SIZE]; /* what it may read and write */
+    size_t n_devices;
+};
+
+/* unit_plan - key: of the process (process_id.h), the name of its folder
+ * paths: NULL-terminated; what its supervisor has to see: below /tmp there is no private one.
+ * -EINVAL: key or order cannot be used */
+int unit_plan(const char *key, const json_t *order, const char *const *paths, struct unit_plan *ret,
+              struct edl_error *error);

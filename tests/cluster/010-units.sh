@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# The runtime over systemd on a real machine: a unit for each process, with the limits that its job asked for; the agent's end
+# touches nothing; what a supervisor leaves behind is killed before its slot is given to another.
+. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+fail() {
+    echo "FAIL: $1"
+    machine_in n1 sh -c 'tail -n 30 /run/edl/*.log; systemctl list-units "edl*" --no-legend --no-pager; journalctl -u "edl-*" --no-pager -o cat | tail -n 20'
+    exit 1
+}
+edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
+await() { # SECONDS WHAT COMMAND...
+    local deadline=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@"; do
+        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
+        read -r -t 0.05 <> <(:) || true
+    done
+}
+unit_of() { machine_in n1 systemctl list-units "edl-$1.*.service" --no-legend --plain | cut -d' ' -f1; }
+property() { machine_in n1 systemctl show "$1" -p "$2" --value; }
+state_of() { edl show "$1" --json | jq -r .job.state; }
+job_is() { [ "$(state_of "$1")" = "$2" ]; }
+none_left() { [ -z "$(machine_in n1 sh -c 'cat /sys/fs/cgroup/unified/edl.slice/edl-'"$1"'*/*/cgroup.procs 2>/dev/null')" ]; }
+
+machine_boot n1
+machine_in n1 mkdir -p /run/edl
+start_agent() {
+    machine_in n1 sh -c 'edl-agent --node n1 --scheduler "http://$(cat /run/edl/scheduler/address)" --heartbeat 300ms \
+        --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --no-foreign \
+        >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid'
+}
+machine_in n1 sh -c 'edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 &'
+await 20 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/address
+address=$(machine_in n1 cat /run/edl/scheduler/address)
+start_agent
+
+# a unit with limits, in a slice of its job, without devices and with a /tmp of its own
+machine_in n1 touch /tmp/of-the-machine
+edl submit --name first --cpu 500m --memory 64Mi -- sh -c 'ls /tmp; cat /proc/self/cgroup; exec sleep 1000'
+await 20 'it runs' job_is first running
+unit=$(unit_of 1)
+[ "$unit" = edl-1.trainer.0.1.service ] || fail "the unit is called $unit"
+while read -r name value; do
+    [ "$(property "$unit" "$name")" = "$value" ] || fail "$name is $(property "$unit" "$name"), not $value"
+done <<END
+Slice edl-1.slice
+MemoryMax 67108864
+CPUWeight 50
+TasksMax 4096
+DevicePolicy closed
+NoNewPrivileges yes
+PrivateTmp yes
+KillMode mixed
+END
+edl logs first | grep -q of-the-machine && fail "it sees the machine's /tmp"
+edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit" || fail "it is in another control group"
+
+# the agent is killed: the process goes on, and the next agent knows it
+before=$(property "$unit" MainPID)
+machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)'
+start_agent
+await 20 'it is adopted' machine_in n1 grep -q '1.trainer.0.1 adopted' /run/edl/agent.log
+[ "$(property "$unit" MainPID)" = "$before" ] || fail "it was started anew"
+
+# it ends with all that it started, whatever that is; the units and the slice are gone then
+machine_in n1 sh -c 'cat >/run/edl/tree' <<'END'
+{"metadata":{"name":"tree"},"spec":{"grace":"1s","trainer":{"min-instance":1,"max-instance":1,"command":["sh","-c",
+"setsid sleep 1001 & (trap '' TERM; exec sleep 1002) & exec sleep 1003"]}}}
+END
+edl submit /run/edl/tree
+await 20 'it runs' job_is tree running
+edl kill first tree
+await 60 'they are killed' job_is tree killed
+await 20 'it is killed' job_is first killed
+none_left 1 && none_left 2 || fail "processes are left"
+no_units() { [ -z "$(machine_in n1 systemctl list-units 'edl-*' --no-legend --plain)" ]; }
+await 10 'units and slices are gone' no_units
+
+# a supervisor that is killed: its unit takes the rest with it, and only then the end is told
+edl submit --name orphans -- sh -c 'setsid sleep 1004 & trap "" TERM; sleep 1005'
+await 20 'it runs' job_is orphans running
+machine_in n1 systemctl kill -s KILL --kill-who=main "$(unit_of 3)"
+await 20 'its end is told' job_is orphans failed
+none_left 3 || fail "processes are left"
+
+# beyond its memory: killed, and it is said why
+edl submit --name hungry --memory 32Mi -- perl -e 'my $all = "x" x 200000000; sleep 1000'
+await 30 'it is killed' job_is hungry failed
+edl show hungry --json | jq -r .job.reason | grep -q 'out of memory' || fail "the reason is: $(edl show hungry --json | jq -r .job.reason)"
+
+# a fork bomb stays in its unit, and ends when it is told to
+edl submit --name bomb -- sh -c 'f() { f | f & f; }; f & exec sleep 1000'
+await 20 'it runs' job_is bomb running
+edl kill bomb
+await 60 'it is killed' job_is bomb killed
+none_left 5 || fail "processes are left"
+
+# many at once
+for i in 1 2 3 4 5 6 7 8; do edl submit --name "many-$i" --cpu 10m -- true >/dev/null; done
+for i in 1 2 3 4 5 6 7 8; do await 30 "many-$i succeeds" job_is "many-$i" succeeded; done
+await 10 'units and slices are gone' no_units

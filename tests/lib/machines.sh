@@ -1,0 +1,171 @@
+# shellcheck shell=bash
+# machines.sh - real machines for a test: Debian with systemd as PID 1 in systemd-nspawn, on a network of their own
+#
+#   . "$EDL_SOURCE_DIR/tests/lib/machines.sh"      # skips with the reason where that is impossible
+#   machine_boot n1                                # 10.77.0.11 and on; the programs are in /opt/edl/bin
+#   machine_in n1 COMMAND...
+#   machine_freeze n1, machine_thaw n1             # hangs, as seen from outside
+#   machine_cut n1                                 # power off without a word; machine_boot n1 is the next boot
+#   machine_link n1 down                           # or up: its cable
+# The test itself is at 10.77.0.1, in a network namespace of its own. What a machine writes lives until the test ends. The
+# root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
+machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd12,libjansson4,libsqlite3-0,libsystemd0
+machine_packages=$machine_packages,libcurl3-gnutls,libyaml-0-2,libgnutls30,zlib1g
+machine_hierarchies='cpu cpuacct cpuset memory blkio pids devices freezer systemd unified'
+
+machines_skip() {
+    echo "no machines can be made here: $1"
+    exit 77
+}
+
+# the root of all machines: read-only below each one's own writes
+machines_root() {
+    local dir=${EDL_MACHINES_DIR:-${EDL_BUILD_DIR:?}/../machines} key sources='' file
+    key=$(echo "$machine_packages" | sha256sum | cut -c1-16)
+    mkdir -p "$dir"
+    base=$(cd "$dir" && pwd)/$key
+    (
+        flock 9
+        [ -e "$base/etc/machine-id" ] && exit 0
+        for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do [ -s "$file" ] && sources="$sources $file"; done
+        rm -rf "$base" "$base.new"
+        # shellcheck disable=SC2086
+        mmdebstrap --quiet --variant=minbase --include="$machine_packages" --dpkgopt='path-exclude=/usr/share/doc/*' \
+            --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+            "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$base.new" $sources || exit 1
+        rm -f "$base.new/etc/hostname"
+        : >"$base.new/etc/machine-id"
+        mkdir -p "$base.new/opt/edl/bin"
+        mv "$base.new" "$base"
+    ) 9>"$dir/lock" || machines_skip "mmdebstrap cannot make a root, see above"
+}
+
+if [ -z "${EDL_TEST_MACHINES:-}" ]; then
+    [ "$(id -u)" = 0 ] || machines_skip "only root can"
+    for machine_tool in systemd-nspawn mmdebstrap unshare ip nsenter; do
+        command -v $machine_tool >/dev/null || machines_skip "$machine_tool is missing"
+    done
+    unshare -n true 2>/dev/null || machines_skip "no network namespace (unshare -n)"
+    machines_root # while there is a network
+    EDL_TEST_MACHINES=$base exec unshare -n "$BASH" "$0" "$@"
+fi
+
+base=$EDL_TEST_MACHINES
+machines=$(mktemp -d)
+machine_n=0
+declare -A machine_pid machine_leader machine_address
+
+# where the control group of this test is in a hierarchy: below our own, never the parent's
+machine_group() { # HIERARCHY
+    local own mount=/sys/fs/cgroup/$1
+    case $1 in
+    unified) own=$(sed -n 's/^0:://p' /proc/self/cgroup) ;;
+    systemd) own=$(sed -n 's/^[0-9]*:name=systemd://p' /proc/self/cgroup) ;;
+    *) own=$(sed -n "s/^[0-9]*:\\([a-z,]*,\\)\\?$1\\(,[a-z,]*\\)\\?://p" /proc/self/cgroup) ;;
+    esac
+    [ -d "$mount" ] || { [ "$1" = unified ] && [ -e /sys/fs/cgroup/cgroup.procs ] && mount=/sys/fs/cgroup; } || return 1
+    [ -w "$mount" ] || return 1
+    [ "$own" = / ] && own=''
+    echo "$mount$own/edl-test-$$"
+}
+
+machines_end() {
+    local name hierarchy group
+    for name in "${!machine_pid[@]}"; do machine_cut "$name"; done
+    for hierarchy in $machine_hierarchies; do
+        group=$(machine_group "$hierarchy") && [ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
+    done
+    for name in "${!machine_address[@]}"; do umount "$machines/$name/root" "$machines/$name/upper"; done
+    rm -rf "$machines"
+}
+trap machines_end EXIT
+
+# the first process of a machine: groups that it may write to, its address; then systemd
+machines_init() {
+    cat >"$machines/init" <<'END'
+#!/bin/sh
+mount -o remount,bind,rw /sys/fs/cgroup 2>/dev/null || mount -o remount,rw /sys/fs/cgroup
+for d in cpu cpuacct cpuset memory blkio pids devices freezer; do
+    [ -d /sys/fs/cgroup/$d ] && mount -o remount,bind,rw,nosuid,nodev,noexec /sys/fs/cgroup/$d
+done
+ip link set lo up
+ip addr add "$EDL_TEST_ADDRESS/24" dev host0
+ip link set host0 up
+exec /lib/systemd/systemd
+END
+    chmod +x "$machines/init"
+    ip link set lo up
+    ip link add edl-test type bridge forward_delay 0
+    ip addr add 10.77.0.1/24 dev edl-test
+    ip link set edl-test up
+}
+
+machine_enter_groups() { # NAME: this shell, before it becomes the machine
+    local hierarchy group file
+    for hierarchy in $machine_hierarchies; do
+        group=$(machine_group "$hierarchy") || continue
+        mkdir -p "$group/$1"
+        if [ "$hierarchy" = cpuset ]; then
+            for file in cpuset.cpus cpuset.mems; do
+                cat "$group/../$file" >"$group/$file"
+                cat "$group/$file" >"$group/$1/$file"
+            done
+        fi
+        echo "$BASHPID" >"$group/$1/cgroup.procs"
+    done
+}
+
+machine_boot() { # NAME
+    local name=$1 dir=$machines/$1 deadline=$((SECONDS + 60))
+    if [ ! -d "$dir" ]; then
+        machine_n=$((machine_n + 1))
+        machine_address[$name]=10.77.0.$((10 + machine_n))
+        mkdir -p "$dir/root" "$dir/upper" "$dir/work"
+        mount -t tmpfs -o mode=755 edl-test "$dir/upper" 2>/dev/null || true
+        mkdir -p "$dir/upper/upper" "$dir/upper/work"
+        mount -t overlay -o "lowerdir=$base,upperdir=$dir/upper/upper,workdir=$dir/upper/work" edl-test "$dir/root" ||
+            machines_skip "no overlay can be mounted"
+    fi
+    (
+        machine_enter_groups "$name"
+        exec systemd-nspawn -q -D "$dir/root" -M "$name-$$" --hostname="$name" --register=no --keep-unit \
+            --network-bridge=edl-test --kill-signal=SIGRTMIN+3 --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
+            --setenv=EDL_TEST_ADDRESS="${machine_address[$name]}" --bind-ro="$machines/init:/edl-init" \
+            --bind-ro="$EDL_BUILD_DIR:/opt/edl/bin" /edl-init
+    ) </dev/null >"$dir/console" 2>&1 &
+    machine_pid[$name]=$!
+    until machine_leader[$name]=$(pgrep -P "${machine_pid[$name]}") && machine_is_up "$name"; do
+        [ $SECONDS -lt $deadline ] && kill -0 "${machine_pid[$name]}" 2>/dev/null || {
+            cat "$dir/console"
+            machine_failed=$(machine_in "$name" systemctl --failed --no-legend 2>&1)
+            echo "FAIL: $name does not boot: $machine_failed"
+            exit 1
+        }
+        read -r -t 0.05 <> <(:) || true
+    done
+}
+
+machine_is_up() { # NAME
+    machine_in "$1" systemctl is-system-running 2>/dev/null | grep -q running
+}
+
+machine_in() { # NAME COMMAND...
+    local leader=${machine_leader[$1]}
+    shift
+    nsenter -t "$leader" -m -p -u -n -i -C -- env PATH=/opt/edl/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+machine_cut() { # NAME
+    local group
+    group=$(machine_group unified)/$1
+    [ -e "$group/cgroup.kill" ] && echo 1 >"$group/cgroup.kill"
+    kill -9 "${machine_pid[$1]}" 2>/dev/null || true
+    wait "${machine_pid[$1]}" 2>/dev/null || true
+    unset "machine_pid[$1]"
+}
+
+machine_freeze() { echo 1 >"$(machine_group unified)/$1/cgroup.freeze"; }
+machine_thaw() { echo 0 >"$(machine_group unified)/$1/cgroup.freeze"; }
+machine_link() { ip link set "$(ip -o link show type veth | sed -n "s/^[0-9]*: \\(v[be]-$1[^@:]*\\).*/\\1/p")" "$2"; }
+
+machines_init

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_unit_plan.c - what the service manager is asked for, from an order */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "agent/unit_plan.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define KEY "12.trainer.3.7"
+
+static const char *const no_paths[] = { NULL };
+
+static json_t *order_of(const char *text)
+{
+    json_t *order = json_loads(text, 0, NULL);
+
+    assert_non_null(order);
+    return order;
+}
+
+static const struct unit_property *find(const struct unit_plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->n_properties; i++)
+        if (streq(plan->properties[i].name, name))
+            return &plan->properties[i];
+    return NULL;
+}
+
+static int64_t number_of(const struct unit_plan *plan, const char *name)
+{
+    const struct unit_property *property = find(plan, name);
+
+    assert_non_null(property);
+    assert_int_not_equal(property->type, UNIT_TEXT);
+    return property->number;
+}
+
+static void assert_text(const struct unit_plan *plan, const char *name, const char *text)
+{
+    const struct unit_property *property = find(plan, name);
+
+    assert_non_null(property);
+    assert_int_equal(property->type, UNIT_TEXT);
+    assert_string_equal(property->text, text);
+}
+
+static void make(const char *text, const char *const *paths, struct unit_plan *ret)
+{
+    struct edl_error error = { 0 };
+    json_t *order = order_of(text);
+
+    assert_int_equal(unit_plan(KEY, order, paths, ret, &error), 0);
+    json_decref(order);
+}
+
+static void test_names_tell_job_role_index_and_incarnation(void **state)
+{
+    struct unit_plan plan;
+
+    (void)state;
+    make("{\"job\":\"mnist\"}", no_paths, &plan);
+    assert_string_equal(plan.name, "edl-12.trainer.3.7.service");
+    assert_string_equal(plan.slice, "edl-12.slice");
+    assert_text(&plan, "Slice", "edl-12.slice");
+    assert_text(&plan, "Description", "process trainer 3 of EDL job mnist");
+}
+
+static void test_limits_are_what_was_asked_for(void **state)
+{
+    struct unit_plan plan;
+
+    (void)state;
+    make("{\"memory_bytes\":1048576,\"cpu_millicores\":2500,\"grace_us\":5000000}", no_paths,
+         &plan);
+    assert_int_equal(number_of(&plan, "MemoryMax"), 1048576);
+    assert_int_equal(number_of(&plan, "CPUWeight"), 250);
+    assert_int_equal(number_of(&plan, "TasksMax"), UNIT_TASKS_MAX);
+    assert_int_equal(number_of(&plan, "TimeoutStopUSec"), 35 * USEC_PER_SEC);
+    make("{\"cpu_millicores\":1}", no_paths, &plan);
+    assert_null(find(&plan, "MemoryMax")); /* 0 would be none at all */
+    assert_int_equal(number_of(&plan, "CPUWeight"), 1);
+    make("{\"cpu_millicores\":4000000}", no_paths, &plan);
+    assert_int_equal(number_of(&plan, "CPUWeight"), 10000);
+}
+
+static void test_tmp_is_private_unless_its_supervisor_needs_the_machines(void **state)
+{
+    static const char *const own[] = { "/run/edl/processes/1", "/tmpfs/state", "", NULL };
+    static const char *const shared[] = { "/run/edl/processes/1", "/tmp/workspace", NULL };
+    static const char *const shared_too[] = { "/var/tmp/x", NULL };
+    struct unit_plan plan;
+
+    (void)state;
+    make("{}", own, &plan);
+    assert_int_equal(number_of(&plan, "PrivateTmp"), 1);
+    make("{}", shared, &plan);
+    assert_int_equal(number_of(&plan, "PrivateTmp"), 0);
+    make("{}", shared_too, &plan);
+    assert_int_equal(number_of(&plan, "PrivateTmp"), 0);
+}
+
+static void test_devices_are_those_that_were_granted(void **state)
+{
+    struct unit_plan plan;
+
+    (void)state;
+    make("{\"env\":{\"EDL_GPUS\":\"\"}}", no_paths, &plan);
+    assert_text(&plan, "DevicePolicy", "closed");
+    assert_int_equal(plan.n_devices, 0);
+    make("{\"env\":{\"EDL_GPUS\":\"0,13\"}}", no_paths, &plan);
+    assert_int_equal(plan.n_devices, 5);
+    assert_string_equal(plan.devices[0], "/dev/nvidia0");
+    assert_string_equal(plan.devices[1], "/dev/nvidia13");
+    assert_string_equal(plan.devices[2], "/dev/nvidiactl");
+}
+
+static void test_what_is_no_order_is_refused(void **state)
+{
+    static const struct {
+        const char *key, *order;
+    } rows[] = {
+        { "12.trainer.3", "{}" },
+        { "../../x", "{}" },
+        { KEY, "{\"env\":{\"EDL_GPUS\":\"0,\\/..\\/sda\"}}" },
+        { KEY, "{\"env\":{\"EDL_GPUS\":\"1;2\"}}" },
+        { KEY, "{\"env\":{\"EDL_GPUS\":\"-1\"}}" },
+    };
+    struct unit_plan plan;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error = { 0 };
+        json_t *order = order_of(rows[i].order);
+
+        assert_int_equal(unit_plan(rows[i].key, order, no_paths, &plan, &error), -EINVAL);
+        assert_string_not_equal(error.text, "");
+        json_decref(order);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_tell_job_role_index_and_incarnation),
+        cmocka_unit_test(test_limits_are_what_was_asked_for),
+        cmocka_unit_test(test_tmp_is_private_unless_its_supervisor_needs_the_machines),
+        cmocka_unit_test(test_devices_are_those_that_were_granted),
+        cmocka_unit_test(test_what_is_no_order_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
