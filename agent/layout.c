@@ -29,10 +29,9 @@ char *text_format(const char *format, ...)
     return text;
 }
 
-int folder_make(const char *path, unsigned mode, struct edl_error *error)
+static int make_all(const char *path, unsigned mode, struct edl_error *error)
 {
     _cleanup_free_ char *copy = xstrdup(path);
-    struct stat st;
 
     for (char *p = copy + 1;; p++) {
         bool last = *p == '\0';
@@ -43,9 +42,25 @@ int folder_make(const char *path, unsigned mode, struct edl_error *error)
         if (mkdir(copy, mode) == -1 && errno != EEXIST)
             return edl_error_errno(error, -errno, "cannot make the folder %s", copy);
         if (last)
-            break;
+            return 0;
         *p = '/';
     }
+}
+
+/* Most often only the last one is missing: each try on one that is there costs a lock. */
+int folder_make(const char *path, unsigned mode, struct edl_error *error)
+{
+    struct stat st;
+    int r = 0;
+
+    if (mkdir(path, mode) == 0)
+        return 0;
+    if (errno == ENOENT)
+        r = make_all(path, mode, error);
+    else if (errno != EEXIST)
+        r = edl_error_errno(error, -errno, "cannot make the folder %s", path);
+    if (r < 0)
+        return r;
     if (stat(path, &st) == -1 || !S_ISDIR(st.st_mode))
         return edl_error_set(error, -ENOTDIR, "%s is not a folder", path);
     return 0;
