@@ -205,7 +205,7 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
     struct resources total = gang_total(demands, n);
     const struct policy_group *group = &plan->planner->groups[job->plan.group];
     char need[80];
-    char text[240];
+    char text[320];
     char whom[100] = "";
 
     if (group_is_below(plan->planner, job->plan.group))
