@@ -306,7 +306,7 @@ static void grow_all(struct decision *d)
     uint32_t g;
 
     for (g = 0; g < d->n_groups; g++)
-        progress[g].begun = progress[g].over = false;
+        progress[g].begun = progress[g].past = progress[g].over = false;
     while ((g = poorest(d, progress)) < d->n_groups) {
         struct progress *of = &progress[g];
         const struct cursor cursor = { .at = of->begun ? &of->at : NULL, .past = of->past };
