@@ -234,6 +234,29 @@ static bool might_start(const struct plan *plan, const struct demand *demands, s
     return true;
 }
 
+/* Places are chosen by another rule than that of the search before, and may be such that nothing
+ * is missing. */
+static bool is_all_there(struct plan *plan, const struct job *held)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    bool there = plan_keep_places(plan, held, false);
+
+    capacity_roll_back(rooms, mark);
+    return there;
+}
+
+/* What is all there is no matter of waiting for ends: it is promised when its turn comes again. */
+static void choose_for(struct plan *plan, struct job *held)
+{
+    if (!choose(plan, held))
+        return;
+    if (is_all_there(plan, held))
+        queue_might_move(plan->planner);
+    else
+        queue_tell(plan->cluster, held, VERDICT_HELD);
+}
+
 void plan_hold(struct plan *plan, const struct job *job, const struct demand *demands, size_t n)
 {
     struct queue *queue = &plan->planner->queue;
@@ -243,8 +266,7 @@ void plan_hold(struct plan *plan, const struct job *job, const struct demand *de
         return;
     if (held->plan.places == NULL && !queue->hold_tried && might_start(plan, demands, n)) {
         queue->hold_tried = true;
-        if (choose(plan, held))
-            queue_tell(plan->cluster, held, VERDICT_HELD);
+        choose_for(plan, held);
     }
     if (held->plan.places == NULL)
         return;

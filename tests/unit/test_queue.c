@@ -493,6 +493,35 @@ static void test_growth_uses_what_is_kept(void **state)
     world_free(w);
 }
 
+/* The search for room puts the pserver where least is left of a node, and of three trainers one
+ * finds none. Where places are chosen to be kept all of it fits as soon as the stops are over. */
+static void test_places_that_lack_nothing_are_promised(void **state)
+{
+    struct world *w = world_new(2, 7000, GIB, 1000);
+    struct job *fixed;
+    struct job *gang;
+    struct job *small;
+
+    (void)state;
+    w->agents[0].offer.cpu_millicores = 5000;
+    world_run(w, 1);
+    fixed = world_submit(w, world_spec("fixed", 12, 12, 1000, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(fixed->state, JOB_RUNNING);
+    w->seed = 7;
+    w->max_linger = 1000000;
+    assert_int_equal(cluster_kill_job(w->cluster, fixed, NULL, w->now, NULL), 0);
+    world_run(w, 1);
+    gang = world_submit(w, world_spec("gang", 3, 3, 2500, 1, 4000));
+    assert_says(gang, "gang-does-not-fit", "it waits until a job ends");
+    small = world_submit(w, world_spec("small", 1, 1, 100, 0, 0));
+    assert_true(gang->plan.promised);
+    assert_says(gang, "gang-does-not-fit", "room is being made");
+    assert_true(small->plan.promised);
+    world_replan(w);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_hold_goes_where_it_can_work),
         cmocka_unit_test(test_who_gives_way_where_room_is_kept_waits_for_that),
         cmocka_unit_test(test_growth_uses_what_is_kept),
+        cmocka_unit_test(test_places_that_lack_nothing_are_promised),
         cmocka_unit_test(test_gang_waits_for_the_load_of_what_stops_where_it_goes),
         cmocka_unit_test(test_gang_does_not_wait_for_devices_that_stop_anyway),
         cmocka_unit_test(test_reason_names_what_is_short),
