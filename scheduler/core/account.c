@@ -94,7 +94,7 @@ static struct node_account account_of(const struct node *node, const struct want
         account.verdict = ACCOUNT_UNHEARD;
         return account;
     }
-    account.free = node->room->now;
+    account.free = node->room->facts.now;
     account.lacks = missing(account.free, want->need);
     if (want->selector != NULL && !labels_cover(&node->offer.labels, want->selector))
         account.verdict = ACCOUNT_LABELS;
@@ -180,7 +180,7 @@ static void nearest_node(const struct cluster *cluster, const struct rest *rest,
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
-        struct resources lacks = missing(node->room->now, rest->needs);
+        struct resources lacks = missing(node->room->facts.now, rest->needs);
         uint64_t far = distance(lacks, rest->needs);
 
         if (!room_is_listed(node->room) || !node->heard || node->n_stale > 0 ||

@@ -141,14 +141,17 @@ static struct resources could(const struct room_facts *facts)
 }
 
 /* More is taken of something than there is. */
-static bool breaks_promise(const struct room *room)
+static bool is_overdrawn(const struct resources *taken, const struct resources *left)
 {
-    const struct resources *taken = &room->taken_later;
-    const struct resources *left = &room->later;
-
     return (taken->cpu_millicores > 0 && left->cpu_millicores < 0) ||
            (taken->memory_bytes > 0 && left->memory_bytes < 0) ||
            (taken->gpus > 0 && left->gpus < 0) || (taken->ports > 0 && left->ports < 0);
+}
+
+static bool breaks_promise(const struct room *room)
+{
+    return is_overdrawn(&room->taken_later, &room->later) ||
+           is_overdrawn(&room->taken_now, &room->now);
 }
 
 bool capacity_set(struct capacity *capacity, struct room *room, const struct room_facts *facts)

@@ -168,28 +168,37 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
     const struct tree_node *at = tree_first(&capacity->tree);
     const struct tree_node *next;
     struct resources taken = { 0 };
+    struct resources taken_now = { 0 };
     int64_t free_cpu = 0;
     uint32_t n = 0;
 
     for (; at != NULL; at = next, n++) {
         const struct room *room = (const struct room *)at;
         struct resources later = room->facts.later;
+        struct resources now = room->facts.now;
 
         next = tree_after(&capacity->tree, at);
         resources_add(&later, &room->taken_later, -1);
+        resources_add(&now, &room->taken_now, -1);
         resources_add(&taken, &room->taken_later, 1);
+        resources_add(&taken_now, &room->taken_now, 1);
         free_cpu += MAX_OF(room->now.cpu_millicores, 0);
-        if (!resources_equal(&later, &room->later) ||
-            !resources_equal(&room->taken_now, &(struct resources){ 0 }))
+        if (!resources_equal(&later, &room->later) || !resources_equal(&now, &room->now))
             return BROKEN("room %s is not its facts less what is reserved", room->name);
     }
     if (n != capacity->tree.n || free_cpu != capacity->free_cpu_millicores)
         return BROKEN("the index lists %u rooms of %u, %lldm free of %lldm", n, capacity->tree.n,
                       (long long)free_cpu, (long long)capacity->free_cpu_millicores);
-    for (size_t i = 0; i < capacity->n_log; i++)
-        if (room_is_listed(capacity->log[i].room))
-            resources_add(&taken, &capacity->log[i].what, -1);
-    if (!resources_equal(&taken, &(struct resources){ 0 }))
+    for (size_t i = 0; i < capacity->n_log; i++) {
+        const struct take *take = &capacity->log[i];
+
+        if (!room_is_listed(take->room))
+            continue;
+        resources_add(&taken, &take->what, -1);
+        resources_add(&taken_now, &take->what, take->now ? -1 : 0);
+    }
+    if (!resources_equal(&taken, &(struct resources){ 0 }) ||
+        !resources_equal(&taken_now, &(struct resources){ 0 }))
         return BROKEN("%lldm are taken that no log tells of", (long long)taken.cpu_millicores);
     return 0;
 }

@@ -116,6 +116,22 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
     queue_tell(plan->cluster, job, verdict);
 }
 
+/* What is there but for the load is taken at once: who grows or is repaired meanwhile goes
+ * elsewhere, else the gang would have to wait for room once the load is gone. */
+static bool promise(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
+{
+    bool there = job->plan.held_back && plan_keep_places(plan, job, true);
+    bool kept = there || plan_keep_places(plan, job, false);
+
+    if (!kept && !plan_make_room(plan, job, demands, n))
+        return false;
+    if (job->plan.held_back && !kept) /* by stops in places that it has no longer */
+        queue_might_move(plan->planner);
+    queue_tell(plan->cluster, job, there ? VERDICT_OVER_LOAD : VERDICT_PROMISED);
+    queue_promise(plan->cluster, job);
+    return true;
+}
+
 /* Tries the next job of a class. STARTED: the class may be gone. */
 static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
@@ -142,11 +158,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
         queue_set_never(plan->cluster, class, true);
         return FAILED;
     }
-    if (queue->n_promised < PROMISES_MAX && plan_make_room(plan, job, demands, n)) {
-        queue_tell(plan->cluster, job, job->plan.held_back ? VERDICT_OVER_LOAD : VERDICT_PROMISED);
-        queue_promise(plan->cluster, job);
+    if (queue->n_promised < PROMISES_MAX && promise(plan, job, demands, n))
         return PROMISED;
-    }
     waits_for_ends(plan, job, demands, n);
     return FAILED;
 }

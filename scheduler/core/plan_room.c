@@ -285,8 +285,6 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     struct victims victims = { .plan = plan, .group = job->plan.group };
     bool fits;
 
-    if (plan_keep_places(plan, job, false))
-        return true;
     placed = xcalloc(size, sizeof *placed);
     plan->searched = false;
     fits = search(plan, job, demands, n, &victims, placed);

@@ -215,6 +215,14 @@ static void test_stops_elsewhere_hold_no_gang_back(void **state)
     world_free(w);
 }
 
+static void set_state(struct world *w, const char *name, enum node_state state)
+{
+    assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, name), state,
+                                            w->now, NULL),
+                     0);
+    world_plan(w);
+}
+
 /* So many that were told to stop do so; the others take their time. */
 static void end_stopping(struct world *w, const struct job *job, unsigned n)
 {
@@ -250,6 +258,42 @@ static void test_gang_waits_for_the_load_of_what_stops_where_it_goes(void **stat
     assert_says(gang, "over-load-limit",
                 "over the load limit of 90.0% until 2 processes are gone that are being stopped");
     end_stopping(w, elastic, 2);
+    assert_int_equal(gang->state, JOB_STARTING);
+    world_free(w);
+}
+
+/* What it waits in vain to use for the load's sake is not another's to use meanwhile: told that it
+ * is there but for the load, it would have to be told otherwise. */
+static void test_room_that_waits_for_the_load_is_nobodys(void **state)
+{
+    struct world *w = world_new(2, 10000, GIB, 900);
+    struct job *other;
+    struct job *elastic;
+    struct job *gang;
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
+    world_run(w, 1);
+    set_state(w, "node-0", NODE_CORDONED);
+    other = world_submit(w, world_spec("other", 1, 2, 1000, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(job_count_running(other, 0), 2);
+    set_state(w, "node-0", NODE_READY);
+    set_state(w, "node-1", NODE_CORDONED);
+    elastic = world_submit(w, on_node(world_spec("elastic", 1, 18, 500, 0, 0), "x"));
+    world_run(w, 6);
+    assert_int_equal(job_count_running(elastic, 0), 18);
+    assert_int_equal(cluster_scale_job(w->cluster, elastic, NULL, 1, 10, w->now, NULL), 0);
+    world_plan(w);
+    gang = world_submit(w, on_node(world_spec("gang", 1, 1, 1500, 0, 0), "x"));
+    end_stopping(w, elastic, 1);
+    assert_says(gang, "over-load-limit", "until 7 processes are gone");
+    world_exit(w, world_live(other, "trainer", 1), 1, 0);
+    for (int i = 0; i < 3; i++) /* it backs off */
+        world_second(w);
+    world_replan(w);
+    assert_says(gang, "over-load-limit", "until 7 processes are gone");
+    end_stopping(w, elastic, 7);
     assert_int_equal(gang->state, JOB_STARTING);
     world_free(w);
 }
@@ -540,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_growth_uses_what_is_kept),
         cmocka_unit_test(test_places_that_lack_nothing_are_promised),
         cmocka_unit_test(test_gang_waits_for_the_load_of_what_stops_where_it_goes),
+        cmocka_unit_test(test_room_that_waits_for_the_load_is_nobodys),
         cmocka_unit_test(test_gang_does_not_wait_for_devices_that_stop_anyway),
         cmocka_unit_test(test_reason_names_what_is_short),
     };
