@@ -184,16 +184,25 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     return FAILED;
 }
 
-static void tell_fresh(struct cluster *cluster)
+/* Those behind the depth; NULL: all. A group that came to have less than its share while the queue
+ * was gone through went to the front of it: who is new there has not been tried, and will be. */
+static void tell_fresh(struct plan *plan, const struct queue_key *depth)
 {
-    struct queue *queue = &cluster->planner->queue;
+    struct queue *queue = &plan->planner->queue;
+    struct queue_class *class;
+    struct queue_class *next;
 
-    while (queue->fresh != NULL) {
-        struct queue_class *class = queue->fresh;
+    DL_FOREACH_SAFE2(queue->fresh, class, next, fresh_next)
+    {
+        const struct queue_key key = queue_key(plan->planner, class);
 
+        if (depth != NULL && queue_key_compare(&key, depth) <= 0)
+            continue;
         queue_forget_fresh(queue, class);
-        queue_tell(cluster, class->next, VERDICT_DEEP);
+        queue_tell(plan->cluster, class->next, VERDICT_DEEP);
     }
+    if (queue->fresh != NULL)
+        queue_might_move(plan->planner);
 }
 
 /* Whose turn did not come any more keeps nothing of what it was promised: neither the places, on
@@ -264,6 +273,7 @@ static void go_through(struct plan *plan)
     uint64_t n_assigned = plan->planner->n_assigned;
     struct job *promised[PROMISES_MAX];
     size_t n_promised = queue->n_promised;
+    const struct queue_key all = { .rank = UINT32_MAX };
     struct queue_class *class;
     struct queue_key key;
     struct job *held = queue->held;
@@ -286,7 +296,7 @@ static void go_through(struct plan *plan)
     if (class != NULL)
         go_deep(plan, &key);
     plan_hold_off(plan);
-    tell_fresh(plan->cluster);
+    tell_fresh(plan, class != NULL ? &key : &all);
     tell_broken(plan, promised, n_promised);
     if (held != NULL)
         tell_broken(plan, &held, 1);
@@ -329,7 +339,7 @@ static void try_alone(struct plan *plan, struct queue_class *class)
         bool started = try_deep(plan, class) == STARTED;
 
         plan_hold_off(plan);
-        tell_fresh(plan->cluster);
+        tell_fresh(plan, NULL);
         queue->hold_check = queue->hold_check || started;
         if (started) /* its like may fit as well */
             queue_might_move(plan->planner);
