@@ -63,6 +63,26 @@ static void do_submit(struct world *w)
     storm_submit(w, spec, ACTIVE_MAX);
 }
 
+/* What is promised or held back shows where little else happens; of a size that no other has. */
+static void calm_down(struct world *w)
+{
+    struct job_spec *spec;
+    char name[16];
+
+    storm_calm(w);
+    for (uint64_t n = world_random(w, 20); n > 0; n--)
+        world_turn(w, world_random(w, w->n_agents));
+    (void)snprintf(name, sizeof name, "odd-%" PRIu64, world_random(w, 40));
+    spec = world_spec(name, 1 + (uint32_t)world_random(w, 4), 5, 900, 0, 0);
+    spec->passes = 2;
+    w->user = users[world_random(w, ELEMENTS(users))];
+    storm_submit(w, spec, ACTIVE_MAX);
+    for (int i = 0; i < 12; i++) {
+        world_turn(w, world_random(w, w->n_agents));
+        world_replan(w);
+    }
+}
+
 static void act(struct world *w)
 {
     static const struct storm_event events[] = {
@@ -70,7 +90,7 @@ static void act(struct world *w)
         { 3, storm_scale },   { 4, storm_exit },  { 8, storm_advance },
         { 1, storm_silence }, { 1, storm_boot },  { 2, storm_node_state },
         { 2, storm_foreign }, { 1, regroup },     { 1, storm_remove_or_join },
-        { 1, storm_restart }, { 10, storm_work },
+        { 1, storm_restart }, { 10, storm_work }, { 1, calm_down },
     };
 
     storm_happen(w, events, ELEMENTS(events));

@@ -229,3 +229,19 @@ void storm_restart(struct world *w)
 {
     world_restart(w);
 }
+
+void storm_calm(struct world *w)
+{
+    for (size_t i = 0; i < w->n_agents; i++) {
+        struct fake_agent *agent = &w->agents[i];
+        struct node *node = cluster_node(w->cluster, agent->name);
+
+        agent->silent = false;
+        agent->foreign_cpu_millicores = 0;
+        if (node == NULL)
+            assert_int_equal(cluster_join_node(w->cluster, agent->name, "h", &agent->offer, w->now,
+                                               &node, NULL),
+                             0);
+        assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_READY, w->now, NULL), 0);
+    }
+}

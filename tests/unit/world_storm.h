@@ -46,3 +46,4 @@ void storm_node_state(struct world *w);
 void storm_foreign(struct world *w);
 void storm_remove_or_join(struct world *w);
 void storm_restart(struct world *w); /* of the scheduler */
+void storm_calm(struct world *w);    /* all nodes are there, ready, and idle but for ours */
