@@ -81,7 +81,9 @@ static uint32_t times(struct resources have, struct resources need)
 
 /* --- node by node --- */
 
-static struct node_account account_of(const struct node *node, const struct want *want)
+/* promised: to the job itself, which may have taken it. */
+static struct node_account account_of(const struct node *node, const struct want *want,
+                                      bool promised)
 {
     struct node_account account = { .node = node };
     struct resources empty = node->empty_room->now;
@@ -94,7 +96,7 @@ static struct node_account account_of(const struct node *node, const struct want
         account.verdict = ACCOUNT_UNHEARD;
         return account;
     }
-    account.free = node->room->facts.now;
+    account.free = promised ? node->room->facts.now : node->room->now;
     account.lacks = missing(account.free, want->need);
     if (want->selector != NULL && !labels_cover(&node->offer.labels, want->selector))
         account.verdict = ACCOUNT_LABELS;
@@ -118,13 +120,13 @@ static bool is_nearer(const struct node_account *a, const struct node_account *b
     return x != y ? x < y : strcmp(a->node->name, b->node->name) < 0;
 }
 
-static void list_nodes(const struct cluster *cluster, const struct want *want,
+static void list_nodes(const struct cluster *cluster, const struct want *want, bool promised,
                        struct job_account *ret)
 {
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
-        struct node_account account = account_of(node, want);
+        struct node_account account = account_of(node, want, promised);
         size_t at = ret->n_nodes;
 
         while (at > 0 && is_nearer(&account, &ret->nodes[at - 1], want->need))
@@ -180,7 +182,7 @@ static void nearest_node(const struct cluster *cluster, const struct rest *rest,
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
-        struct resources lacks = missing(node->room->facts.now, rest->needs);
+        struct resources lacks = missing(node->room->now, rest->needs);
         uint64_t far = distance(lacks, rest->needs);
 
         if (!room_is_listed(node->room) || !node->heard || node->n_stale > 0 ||
@@ -326,6 +328,6 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
     ret->wanted = demands[0].count;
     ret->needs = demands[0].want.need;
     ret->selector = demands[0].want.selector;
-    list_nodes(cluster, &demands[0].want, ret);
+    list_nodes(cluster, &demands[0].want, job->plan.promised, ret);
     say_change(cluster, job, demands, n, ret);
 }

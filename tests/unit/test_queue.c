@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/account.h"
 #include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -298,6 +299,34 @@ static void test_room_that_waits_for_the_load_is_nobodys(void **state)
     world_free(w);
 }
 
+static int64_t free_cpu(const struct world *w, const struct job *job)
+{
+    struct job_account account;
+
+    cluster_account(w->cluster, job, &account);
+    assert_string_equal(account.nodes[0].node->name, "node-0");
+    return account.nodes[0].free.cpu_millicores;
+}
+
+/* Who asks why is told so: it is free for the gang itself, and for nobody else. */
+static void test_room_that_waits_for_the_load_is_told_of(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 900);
+    struct job *elastic = world_submit(w, world_spec("elastic", 1, 20, 500, 0, 0));
+    struct job *gang;
+    struct job *late;
+
+    (void)state;
+    world_run(w, 6);
+    gang = world_submit(w, world_spec("gang", 1, 1, 1500, 0, 0));
+    end_stopping(w, elastic, 1);
+    assert_says(gang, "over-load-limit", "until 2 processes are gone");
+    late = world_submit(w, world_spec("late", 9, 9, 1000, 0, 0));
+    assert_int_equal(free_cpu(w, gang), 1500);
+    assert_int_equal(free_cpu(w, late), 0);
+    world_free(w);
+}
+
 /* A load limit is of the CPU: devices are granted whole, and may all be. */
 static void test_gang_does_not_wait_for_devices_that_stop_anyway(void **state)
 {
@@ -585,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_places_that_lack_nothing_are_promised),
         cmocka_unit_test(test_gang_waits_for_the_load_of_what_stops_where_it_goes),
         cmocka_unit_test(test_room_that_waits_for_the_load_is_nobodys),
+        cmocka_unit_test(test_room_that_waits_for_the_load_is_told_of),
         cmocka_unit_test(test_gang_does_not_wait_for_devices_that_stop_anyway),
         cmocka_unit_test(test_reason_names_what_is_short),
     };
