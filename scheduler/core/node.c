@@ -381,15 +381,20 @@ static bool is_above(uint64_t a, uint64_t b, uint64_t offered)
     return a > b && a - b > offered / 50;
 }
 
+static bool fell_by_more_than_noise(const struct node *node)
+{
+    return is_above(node->foreign_planned_cpu, node->foreign_cpu_millicores,
+                    node->offer.cpu_millicores) ||
+           is_above(node->foreign_planned_memory, node->foreign_memory_bytes,
+                    node->offer.memory_bytes);
+}
+
 /* Noise waits longer, but not for ever: an instance may need just that much. */
 static void await_fall(struct cluster *cluster, struct node *node, struct instant now)
 {
     uint64_t hold_us = cluster->config.foreign_hold_us;
 
-    if (!is_above(node->foreign_planned_cpu, node->foreign_cpu_millicores,
-                  node->offer.cpu_millicores) &&
-        !is_above(node->foreign_planned_memory, node->foreign_memory_bytes,
-                  node->offer.memory_bytes))
+    if (!fell_by_more_than_noise(node))
         hold_us *= NOISE_HOLDS;
     deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
                  now.now_us + hold_us);
@@ -407,6 +412,10 @@ static void take_foreign(struct cluster *cluster, struct node *node,
 
     node->foreign_cpu_millicores = cpu;
     node->foreign_memory_bytes = memory;
+    /* taken for noise, which was the beginning of a fall: agents smooth what they report */
+    if (falls && fell_by_more_than_noise(node) &&
+        deadline_at(&node->foreign_falls) > now.now_us + cluster->config.foreign_hold_us)
+        falls = false;
     if (is_above(cpu, node->foreign_planned_cpu, node->offer.cpu_millicores) ||
         is_above(memory, node->foreign_planned_memory, node->offer.memory_bytes)) {
         plan_with_foreign(cluster, node, MAX_OF(cpu, node->foreign_planned_cpu),

@@ -139,6 +139,13 @@ static void test_foreign_load_that_falls_is_believed_after_a_while(void **state)
     seconds(w, 8);
     assert_int_equal(trainers(job), 5);
     assert_int_equal(cluster_node(w->cluster, "node-0")->foreign_planned_cpu, 0);
+    w->agents[0].foreign_cpu_millicores = 1200;
+    seconds(w, 3);
+    w->agents[0].foreign_cpu_millicores = 1190; /* the first step of a fall, as small as noise */
+    seconds(w, 1);
+    w->agents[0].foreign_cpu_millicores = 0;
+    seconds(w, 13);
+    assert_int_equal(trainers(job), 5);
     world_free(w);
 }
 
