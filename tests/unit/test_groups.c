@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -242,6 +243,77 @@ static void test_other_groups_start_nobody_who_waits_for_a_job(void **state)
     done(w);
 }
 
+static struct forecast forecast_of(const struct world *w, const char *user, uint32_t min)
+{
+    struct job_spec *spec = world_spec("asked", min, min, 1000, 0, 0);
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+
+    if (cluster_forecast(w->cluster, spec, user, NULL, w->now, NULL, &forecast, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)job_spec_free(spec);
+    return forecast;
+}
+
+static void assert_forecast(const struct forecast *forecast, enum forecast_verdict verdict,
+                            const char *code, const char *words)
+{
+    if (forecast->verdict != verdict || !streq(forecast->code, code) ||
+        strstr(forecast->reason, words) == NULL)
+        fail_msg("%s: %s (%s)", forecast_verdict_to_string(forecast->verdict), forecast->code,
+                 forecast->reason);
+}
+
+/* Who is below its share is told who gives way, who has it that nothing is taken for it; and so it
+ * comes. */
+static void test_forecast_says_what_a_share_allows(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *a = submit(w, "alice", "a", 1, 10, 1000);
+    struct forecast forecast = forecast_of(w, "bob", 3);
+
+    (void)state;
+    assert_forecast(&forecast, FORECAST_AFTER_SHRINKING, "gives-way",
+                    "job a gives up 3 of 10 trainers");
+    forecast_done(&forecast);
+    assert_runs(submit(w, "bob", "first", 3, 3, 1000), 3);
+    assert_runs(a, 7);
+    forecast = forecast_of(w, "bob", 2); /* of what alice has beyond her share */
+    assert_forecast(&forecast, FORECAST_AFTER_SHRINKING, "gives-way",
+                    "job a gives up 2 of 7 trainers");
+    forecast_done(&forecast);
+    forecast = forecast_of(w, "bob", 3);
+    assert_forecast(&forecast, FORECAST_UNKNOWN, "group-share",
+                    "group b holds 30.0% of the cluster, 30.0% are guaranteed to it");
+    assert_int_equal(forecast.n_victims, 0);
+    assert_non_null(strstr(forecast.reason, "when a job ends is not known"));
+    forecast_done(&forecast);
+    assert_waits(submit(w, "bob", "over", 3, 3, 1000), "group-share", "group b holds 30.0%");
+    assert_runs(a, 7);
+    done(w);
+}
+
+/* The reason tells the numbers of when it was written, why those of now. */
+static void test_why_tells_what_the_group_holds_now(void **state)
+{
+    struct world *w = world_of(500, 300, 1);
+    struct job *first = submit(w, "bob", "first", 1, 1, 1000);
+    struct job *over;
+    char text[sizeof first->reason];
+
+    (void)state;
+    assert_runs(submit(w, "bob", "second", 3, 3, 1000), 3);
+    assert_runs(submit(w, "alice", "a", 6, 6, 1000), 6);
+    over = submit(w, "bob", "over", 5, 5, 1000);
+    assert_waits(over, "group-share", "group b holds 40.0% of the cluster");
+    assert_int_equal(cluster_kill_job(w->cluster, first, NULL, w->now, NULL), 0);
+    world_run(w, 2);
+    assert_waits(over, "group-share", "group b holds 40.0% of the cluster");
+    assert_non_null(strstr(cluster_explain(w->cluster, over, text, sizeof text),
+                           "group b holds 30.0% of the cluster, 30.0% are guaranteed to it"));
+    done(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +326,8 @@ int main(void)
         cmocka_unit_test(test_growth_comes_to_the_group_that_has_least),
         cmocka_unit_test(test_other_groups_share_anew),
         cmocka_unit_test(test_other_groups_start_nobody_who_waits_for_a_job),
+        cmocka_unit_test(test_forecast_says_what_a_share_allows),
+        cmocka_unit_test(test_why_tells_what_the_group_holds_now),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
