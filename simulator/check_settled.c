@@ -220,6 +220,12 @@ static void check_foreign(struct sim *sim, struct sim_node *node)
 
 /* --- growth --- */
 
+/* At most so many are wanted again that failed and are in back-off: they are load already. */
+static uint32_t may_be_due(const struct truth_role *role)
+{
+    return nobody_failed(role) || role->n_live >= role->max ? 0 : role->max - role->n_live;
+}
+
 /* One more stays below the limits of what all open nodes have. */
 static bool load_allows(const struct sim *sim, const struct role_spec *role)
 {
@@ -227,6 +233,16 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
     uint64_t memory = role->memory_bytes;
     struct node_offer all = { 0 };
 
+    for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
+        const struct truth_job *truth = sim->ledger.jobs[id];
+
+        for (uint32_t r = 0; truth != NULL && truth->n_live > 0 && r < truth->n_roles; r++) {
+            const struct role_spec *due = &spec_of(sim, truth)->roles[r];
+
+            cpu += may_be_due(&truth->roles[r]) * due->cpu_millicores;
+            memory += may_be_due(&truth->roles[r]) * due->memory_bytes;
+        }
+    }
     for (uint32_t i = 0; i < sim->n_nodes; i++) {
         const struct sim_node *node = sim->nodes[i];
 
