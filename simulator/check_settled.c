@@ -30,7 +30,7 @@ static bool anybody_leaves(const struct sim_node *node)
     return false;
 }
 
-static bool is_open(const struct sim *sim, const struct sim_node *node)
+bool settled_is_open(const struct sim *sim, const struct sim_node *node)
 {
     const struct node *known = cluster_node(sim->server.cluster, node->name);
 
@@ -63,7 +63,8 @@ static bool has_room_elsewhere(const struct sim *sim, const struct sim_node *nod
                                const struct role_spec *role)
 {
     for (uint32_t i = 0; i < sim->n_nodes; i++)
-        if (sim->nodes[i] != node && is_open(sim, sim->nodes[i]) && has_room(sim->nodes[i], role))
+        if (sim->nodes[i] != node && settled_is_open(sim, sim->nodes[i]) &&
+            has_room(sim->nodes[i], role))
             return true;
     return false;
 }
@@ -73,7 +74,7 @@ static const struct job_spec *spec_of(const struct sim *sim, const struct truth_
     return sim->submissions[truth->submission].spec;
 }
 
-static bool is_complete(const struct truth_job *truth)
+bool settled_is_complete(const struct truth_job *truth)
 {
     for (uint32_t r = 0; r < truth->n_roles; r++)
         if (truth->roles[r].n_running < truth->roles[r].min)
@@ -81,7 +82,7 @@ static bool is_complete(const struct truth_job *truth)
     return truth->state == JOB_RUNNING || truth->state == JOB_RESIZING;
 }
 
-static bool is_finishing(const struct truth_job *truth)
+bool settled_is_finishing(const struct truth_job *truth)
 {
     for (uint64_t i = 0; i < truth->n_processes; i++)
         if (truth->processes[i].finished)
@@ -89,14 +90,14 @@ static bool is_finishing(const struct truth_job *truth)
     return false;
 }
 
-static bool is_elastic(const struct sim *sim, const struct truth_job *truth, uint32_t role)
+bool settled_is_elastic(const struct sim *sim, const struct truth_job *truth, uint32_t role)
 {
     return spec_of(sim, truth)->fault_tolerant && truth->roles[role].min < truth->roles[role].max &&
            (truth->n_roles == 1 || !streq(truth->roles[role].name, "pserver"));
 }
 
 /* What failed may be in back-off, and keeps its place so long. */
-static bool nobody_failed(const struct truth_role *role)
+bool settled_nobody_failed(const struct truth_role *role)
 {
     for (uint32_t i = 0; i < role->n_slots; i++)
         if (role->slots[i].failures > 0)
@@ -112,14 +113,13 @@ static bool anybody_waits(const struct sim *sim)
 
         if (truth == NULL || job_state_is_final(truth->state))
             continue;
-        if (truth->state == JOB_QUEUED ? !check_may_wait(sim, truth) : !is_complete(truth))
+        if (truth->state == JOB_QUEUED ? !check_may_wait(sim, truth) : !settled_is_complete(truth))
             return true;
     }
     return false;
 }
 
-/* since_us: when it began, 0 it is not so; true: it has lasted for so long */
-static bool lasts(const struct sim *sim, uint64_t *since_us, bool is_so, uint64_t limit_us)
+bool settled_lasts(const struct sim *sim, uint64_t *since_us, bool is_so, uint64_t limit_us)
 {
     if (!is_so)
         *since_us = 0;
@@ -138,7 +138,7 @@ static uint32_t count_elsewhere(const struct sim *sim, const struct truth_role *
         const struct unit *unit;
 
         DL_FOREACH2(role->slots[i].live, unit, slot_next)
-        n += unit->life == LIFE_RUNNING && !unit->told && is_open(sim, unit->node);
+        n += unit->life == LIFE_RUNNING && !unit->told && settled_is_open(sim, unit->node);
     }
     return n;
 }
@@ -149,10 +149,10 @@ static bool could_leave(const struct sim *sim, const struct unit *unit)
     const struct truth_job *truth = unit->job;
     const struct truth_role *role = &truth->roles[unit->role];
 
-    if (!is_there(unit) || !spec_of(sim, truth)->fault_tolerant || !is_complete(truth) ||
-        is_finishing(truth) || !nobody_failed(role))
+    if (!is_there(unit) || !spec_of(sim, truth)->fault_tolerant || !settled_is_complete(truth) ||
+        settled_is_finishing(truth) || !settled_nobody_failed(role))
         return false;
-    if (is_elastic(sim, truth, unit->role) && count_elsewhere(sim, role) >= role->min)
+    if (settled_is_elastic(sim, truth, unit->role) && count_elsewhere(sim, role) >= role->min)
         return true;
     return has_room_elsewhere(sim, unit->node, &spec_of(sim, truth)->roles[unit->role]);
 }
@@ -173,7 +173,7 @@ static void check_drain(struct sim *sim, struct sim_node *node, bool settled)
                                   ? first_that_could_leave(sim, node)
                                   : NULL;
 
-    if (lasts(sim, &node->drains_since_us, unit != NULL, DRAIN_LIMIT_US))
+    if (settled_lasts(sim, &node->drains_since_us, unit != NULL, DRAIN_LIMIT_US))
         violate(sim, "drain", "%s is drained, and for %.0f s %s-%u of job %s could leave it",
                 node->name, (double)(sim->now_us - node->drains_since_us) / 1e6, unit->id.role,
                 unit->id.index, unit->job->name);
@@ -195,8 +195,9 @@ static const struct unit *first_that_could_give_way(const struct sim *sim,
     {
         const struct truth_job *truth = unit->job;
 
-        if (is_there(unit) && is_elastic(sim, truth, unit->role) && is_complete(truth) &&
-            !is_finishing(truth) && truth->roles[unit->role].n_live > truth->roles[unit->role].min)
+        if (is_there(unit) && settled_is_elastic(sim, truth, unit->role) &&
+            settled_is_complete(truth) && !settled_is_finishing(truth) &&
+            truth->roles[unit->role].n_live > truth->roles[unit->role].min)
             return unit;
     }
     return NULL;
@@ -210,7 +211,7 @@ static void check_foreign(struct sim *sim, struct sim_node *node)
     const struct unit *unit =
         owes && !anybody_leaves(node) ? first_that_could_give_way(sim, node) : NULL;
 
-    if (lasts(sim, &node->owes_since_us, unit != NULL, FOREIGN_LIMIT_US))
+    if (settled_lasts(sim, &node->owes_since_us, unit != NULL, FOREIGN_LIMIT_US))
         violate(sim, "foreign",
                 "%s has not what its own services want, and for %.0f s %s-%u of job %s does not "
                 "give way, which is above its minimum",
@@ -223,7 +224,7 @@ static void check_foreign(struct sim *sim, struct sim_node *node)
 /* At most so many are wanted again that failed and are in back-off: they are load already. */
 static uint32_t may_be_due(const struct truth_role *role)
 {
-    return nobody_failed(role) || role->n_live >= role->max ? 0 : role->max - role->n_live;
+    return settled_nobody_failed(role) || role->n_live >= role->max ? 0 : role->max - role->n_live;
 }
 
 /* One more stays below the limits of what all open nodes have. */
@@ -246,7 +247,7 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
     for (uint32_t i = 0; i < sim->n_nodes; i++) {
         const struct sim_node *node = sim->nodes[i];
 
-        if (!is_open(sim, node))
+        if (!settled_is_open(sim, node))
             continue;
         all.cpu_millicores += node->offer.cpu_millicores;
         all.memory_bytes += node->offer.memory_bytes;
@@ -263,8 +264,9 @@ static bool could_grow(const struct sim *sim, const struct truth_job *truth, uin
     const struct truth_role *role = &truth->roles[r];
     const struct role_spec *spec = &spec_of(sim, truth)->roles[r];
 
-    return is_elastic(sim, truth, r) && is_complete(truth) && !is_finishing(truth) &&
-           role->n_live < role->max && role->n_live == role->n_running && nobody_failed(role) &&
+    return settled_is_elastic(sim, truth, r) && settled_is_complete(truth) &&
+           !settled_is_finishing(truth) && role->n_live < role->max &&
+           role->n_live == role->n_running && settled_nobody_failed(role) &&
            has_room_elsewhere(sim, NULL, spec) && load_allows(sim, spec);
 }
 
@@ -273,8 +275,8 @@ static void check_growth(struct sim *sim, struct truth_job *truth, bool settled)
     for (uint32_t r = 0; r < truth->n_roles; r++) {
         struct truth_role *role = &truth->roles[r];
 
-        if (lasts(sim, &role->small_since_us, settled && could_grow(sim, truth, r),
-                  GROWTH_LIMIT_US))
+        if (settled_lasts(sim, &role->small_since_us, settled && could_grow(sim, truth, r),
+                          GROWTH_LIMIT_US))
             violate(sim, "growth", "job %s has %u of its %u %s, and for %.0f s there is room",
                     truth->name, role->n_live, role->max, role->name,
                     (double)(sim->now_us - role->small_since_us) / 1e6);
@@ -291,7 +293,7 @@ static bool anybody_is_to_move(const struct sim *sim)
         DL_FOREACH(sim->nodes[i]->units, unit)
         if (sim->nodes[i]->wanted == NODE_DRAINING && is_there(unit) &&
             spec_of(sim, unit->job)->fault_tolerant &&
-            !(is_finishing(unit->job) && program_works_on_data(unit)))
+            !(settled_is_finishing(unit->job) && program_works_on_data(unit)))
             return true;
     }
     return false;

@@ -10,6 +10,8 @@
 #define GIB (UINT64_C(1) << 30)
 #define LABEL_DISK "disk"
 #define DISKS 3 /* kinds of them */
+#define FILLER_MAX 100
+#define FILLER_CPU_MAX 500
 /* after the last fault: a lease with its margin (40 s), boots, calls made again, and the rest
  * before what serves is killed (205 s), its grace (20 s) */
 #define SLACK_US (325 * USEC_PER_SEC)
@@ -20,6 +22,7 @@ struct profile {
     const char *name;
     uint32_t per_minute; /* faults of the whole cluster */
     uint32_t loss_ppm, duplicate_ppm, tail_ppm;
+    bool groups;
     uint8_t weights[_SCRIPT_MAX];
 };
 
@@ -56,6 +59,15 @@ static const struct profile profiles[] = {
       .tail_ppm = 10000,
       .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
                    CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
+    { .name = "groups",
+      .per_minute = 2,
+      .groups = true,
+      .weights = { [SCRIPT_GROUPS] = 4,
+                   [SCRIPT_SERVER_CRASH] = 2,
+                   [SCRIPT_SERVER_CRASH_IN_COMMIT] = 1,
+                   [SCRIPT_AGENT_CRASH] = 1,
+                   [SCRIPT_REBOOT] = 1,
+                   [SCRIPT_FOREIGN] = 1 } },
     { .name = "storm",
       .per_minute = 10,
       .loss_ppm = 30000,
@@ -194,6 +206,46 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
     spoil_work(ret_work, seed, number);
 }
 
+static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,
+                                    struct sim_work *ret_work)
+{
+    uint64_t random = stream_of(seed, name, number);
+    struct job_spec *spec = job_spec_new(1);
+
+    (void)snprintf(spec->name, sizeof spec->name, "%s-%u", name, number);
+    spec->mode = JOB_MODE_PSERVER;
+    spec->passes = 1;
+    spec->grace_us = USEC_PER_SEC;
+    spec->restart_max = 8;
+    spec->restart_backoff_us = USEC_PER_SEC;
+    spec->fault_tolerant = true;
+    spec->dataset = xstrdup("");
+    make_role(&spec->roles[spec->n_roles++], "trainer", &random);
+    *ret_work = (struct sim_work){ .kind = SIM_WORK_FOREVER,
+                                   .start = { 5 * USEC_PER_MSEC, 500 * USEC_PER_MSEC },
+                                   .stop = { USEC_PER_MSEC, 500 * USEC_PER_MSEC } };
+    return spec;
+}
+
+void schedule_filler(uint64_t seed, struct job_spec **ret_spec, struct sim_work *ret_work)
+{
+    struct job_spec *spec = job_of_calm(seed, "filler", 0, ret_work);
+    struct role_spec *role = &spec->roles[0];
+
+    role->min = 1;
+    role->max = FILLER_MAX;
+    role->cpu_millicores = MIN_OF(role->cpu_millicores, (uint64_t)FILLER_CPU_MAX);
+    role->memory_bytes = GIB / 8;
+    role->n_ports = 0;
+    *ret_spec = spec;
+}
+
+void schedule_claim(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
+                    struct sim_work *ret_work)
+{
+    *ret_spec = job_of_calm(seed, "claim", number, ret_work);
+}
+
 /* --- the cluster --- */
 
 /* Racks in most clusters, two kinds of disk in all; GPUs of one NUMA node beside each other. */
@@ -248,6 +300,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
     config->max_load_permille = (uint32_t)between(random, 900, 1000);
     config->latency = (struct sim_range){ 100, between(random, 200, 20000) };
     config->commit = (struct sim_range){ 500, between(random, 1000, 30000) };
+    config->groups = profile->groups;
     config->loss_ppm = profile->loss_ppm;
     config->duplicate_ppm = profile->duplicate_ppm;
     config->tail_ppm = profile->tail_ppm;

@@ -46,6 +46,11 @@ void schedule_done(struct schedule *schedule);
  */
 void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work);
+/* schedule_filler, schedule_claim - of the calm, with groups: what fills the cluster and gives way,
+ * and the number-th gang that comes then. Neither ends by itself. */
+void schedule_filler(uint64_t seed, struct job_spec **ret_spec, struct sim_work *ret_work);
+void schedule_claim(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
+                    struct sim_work *ret_work);
 /* schedule_describe - one line of an entry */
 void schedule_describe(const struct schedule *schedule, const struct entry *entry, char *buffer,
                        size_t size);

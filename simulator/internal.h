@@ -14,6 +14,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "simulator/groups.h"
 #include "simulator/sim.h"
 
 struct truth_job;
@@ -352,6 +353,7 @@ struct submission {
     char name[JOB_NAME_MAX + 1];
     struct job_spec *spec; /* owned */
     struct sim_work work;
+    uint32_t user;
     bool hung;       /* one of its trainers does, or did */
     uint64_t job_id; /* 0: not answered */
     uint64_t submitted_us, acknowledged_us;
@@ -382,6 +384,7 @@ struct server {
     bool up, frozen, busy;
     struct cluster *cluster;    /* owned; NULL while down */
     struct memory_store *store; /* owned; the disk */
+    struct group_table *groups; /* owned; on disk as well; NULL: none */
     uint64_t generation;
     uint64_t commits;
     uint64_t joins;
@@ -394,6 +397,7 @@ struct server {
     uint64_t down_us;           /* and for how long then */
     bool planned;               /* the turn under way may have moved the next deadline */
     bool timer_late;            /* it came during a commit */
+    bool regrouped;             /* what is being committed was planned with other groups */
     uint64_t disk_slow_us, disk_slow_until_us, frozen_until_us;
     uint64_t forgets_at_us;          /* NEVER_US but for a mutant */
     struct message *inbox, *answers; /* owned lists */
@@ -406,6 +410,8 @@ struct instant server_instant(const struct sim *sim);
 void server_start(struct sim *sim);
 /* server_crash - now or with the next commit; comes back after down_us */
 void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
+/* server_regroup - people made other groups: sim->groups */
+void server_regroup(struct sim *sim);
 void server_receive(struct sim *sim, struct message *take_request);
 void server_on_committed(struct sim *sim, uint64_t generation);
 void server_on_timer(struct sim *sim, uint64_t generation);
@@ -512,10 +518,11 @@ struct truth_job {
     uint64_t records_per_task;
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
     uint64_t records_accepted, records_discarded;
-    uint32_t passes_ended; /* looked at: every task of them was trained or failed too often */
-    uint64_t saver;        /* incarnation that was told to save the model, 0 none */
-    bool saved;            /* it said so */
-    bool archived;         /* committed: it was over, and left the core */
+    uint32_t passes_ended;   /* looked at: every task of them was trained or failed too often */
+    uint64_t saver;          /* incarnation that was told to save the model, 0 none */
+    bool saved;              /* it said so */
+    bool archived;           /* committed: it was over, and left the core */
+    uint64_t share_since_us; /* check_groups.c: its group's share is kept from it; 0: it is not */
     bool kill_acknowledged;
     bool killed;        /* committed: and it was not ending in another way already */
     uint64_t killed_us; /* when that was committed */
@@ -578,6 +585,20 @@ bool check_may_wait(const struct sim *sim, const struct truth_job *truth);
 void check_failed(struct sim *sim, const struct truth_job *truth);
 /* check_settled.c: every second of the calm; nodes are emptied and relieved, jobs grow */
 void check_settled(struct sim *sim);
+/* of the calm: what the checks of it share */
+bool settled_is_open(const struct sim *sim, const struct sim_node *node);
+bool settled_is_complete(const struct truth_job *truth);
+bool settled_is_finishing(const struct truth_job *truth);
+bool settled_is_elastic(const struct sim *sim, const struct truth_job *truth, uint32_t role);
+bool settled_nobody_failed(const struct truth_role *role);
+/* since_us: when it began, 0 it is not so; true: it has lasted for so long */
+bool settled_lasts(const struct sim *sim, uint64_t *since_us, bool is_so, uint64_t limit_us);
+/* check_groups.c: every second of the calm; groups have their shares, and what they hold is known
+ */
+void check_groups(struct sim *sim);
+/* check_lent - nobody was asked by this commit to give what is guaranteed to its group to who has
+ * its share already */
+void check_lent(struct sim *sim, const struct effect *effects, size_t n);
 /* check_rest - in the calm: what is on record as running for long really runs */
 void check_rest(struct sim *sim);
 /* check_kills - in the calm, from since_us on: what was killed ends soon */
@@ -607,6 +628,7 @@ enum script_kind {
     SCRIPT_CUT_CLIENTS,    /* for us; a: as SCRIPT_CUT */
     SCRIPT_AGENT_STOP,     /* graceful; comes back after us */
     SCRIPT_REBOOT_CHANGED, /* as REBOOT; a: cores and GPUs, b: memory when it is back, permille */
+    SCRIPT_GROUPS,         /* other groups of users; a: their number */
     SCRIPT_STARTS_FAIL,    /* node for us: a program that is not installed there */
     SCRIPT_CALM,           /* the end of everything of this kind */
     _SCRIPT_MAX,
@@ -645,6 +667,8 @@ struct sim {
     bool clients_cut_up, clients_cut_down; /* people from the scheduler */
     uint64_t clients_until_us;
     struct server server;
+    struct sim_groups groups;
+    uint64_t sums_differ_since_us; /* check_groups.c */
     struct ledger ledger;
     struct message *free_messages; /* owned list */
 };

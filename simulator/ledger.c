@@ -401,6 +401,8 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
         if (truth != NULL && truth->stop_commit == sim->server.commits)
             ledger_stops_committed(sim, truth);
     }
+    if (sim->config.groups && !sim->server.regrouped)
+        check_lent(sim, effects, n);
 }
 
 /* What was not on disk has never been. */

@@ -17,6 +17,8 @@
 /* Of calm. Load of the machines' own that ended with the faults is forgotten (three times the
  * hold); then a node is drained; then it is ready and there is such load again; then what never
  * ends by itself is killed. */
+#define FILLER_US (40 * USEC_PER_SEC)
+#define CLAIMS 5
 #define SETTLED_US (70 * USEC_PER_SEC)
 #define DRAIN_US (110 * USEC_PER_SEC)
 #define FOREIGN_US (165 * USEC_PER_SEC)
@@ -57,6 +59,20 @@ static void add_foreign(struct sim *sim, const struct schedule *schedule, uint32
     sim_foreign_at(sim, schedule->calm_us + REST_US, node, 0, 0);
 }
 
+/* One job that fills what is free and gives way, then gangs of all users. */
+static void add_claims(struct sim *sim, const struct schedule *schedule)
+{
+    struct job_spec *spec;
+    struct sim_work work;
+
+    schedule_filler(schedule->seed, &spec, &work);
+    (void)sim_submit_at(sim, schedule->calm_us + FILLER_US, spec, &work);
+    for (uint32_t i = 0; i < CLAIMS; i++) {
+        schedule_claim(schedule->seed, i, &spec, &work);
+        (void)sim_submit_at(sim, schedule->calm_us + SETTLED_US + i * USEC_PER_SEC, spec, &work);
+    }
+}
+
 /* What never ends by itself is killed when the faults are over; every node is ready then. */
 static void add_calm(struct sim *sim, const struct schedule *schedule)
 {
@@ -70,6 +86,8 @@ static void add_calm(struct sim *sim, const struct schedule *schedule)
     }
     sim_node_state_at(sim, schedule->calm_us + DRAIN_US, drained, NODE_DRAINING);
     sim_node_state_at(sim, schedule->calm_us + FOREIGN_US, drained, NODE_READY);
+    if (sim->config.groups)
+        add_claims(sim, schedule);
     for (uint32_t i = 0; i < sim->n_submissions; i++)
         if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
             sim_kill_at(sim, schedule->calm_us + REST_US, i);
@@ -190,6 +208,8 @@ static void settle(struct sim *sim, const struct schedule *schedule)
         if (us == DRAIN_US)
             check_rest(sim);
         check_settled(sim);
+        if (sim->config.groups)
+            check_groups(sim);
     }
 }
 

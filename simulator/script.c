@@ -195,6 +195,13 @@ static void reboot_changed(struct sim *sim, const struct script *script)
     machine_tell_offer(sim, node);
 }
 
+static void regroup(struct sim *sim, const struct script *script)
+{
+    sim->seen[SIM_SEEN_GROUPS_CHANGED]++;
+    groups_make(sim, script->a);
+    server_regroup(sim);
+}
+
 static void fail_starts(struct sim *sim, const struct script *script)
 {
     last_until(sim, script, &target(sim, script)->starts_fail_until_us);
@@ -260,6 +267,7 @@ static const struct {
     [SCRIPT_CUT_CLIENTS] = { "cut-clients", cut_clients },
     [SCRIPT_AGENT_STOP] = { "agent-stop", stop_agent },
     [SCRIPT_REBOOT_CHANGED] = { "reboot-changed", reboot_changed },
+    [SCRIPT_GROUPS] = { "groups", regroup },
     [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
     [SCRIPT_CALM] = { "calm", calm },
 };

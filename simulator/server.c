@@ -169,6 +169,7 @@ static void finish_turn(struct sim *sim, bool committed)
         server->commits++;
         sim->seen[SIM_SEEN_COMMITS]++;
         ledger_committed(sim, effects, n);
+        server->regrouped = false;
         numbers = collect_orders(effects, n, &n_numbers);
         cluster_effects_clear(server->cluster);
     }
@@ -337,6 +338,24 @@ void server_on_timer(struct sim *sim, uint64_t generation)
         arm_timer(sim);
 }
 
+/* The turn comes as that of a timer. */
+void server_regroup(struct sim *sim)
+{
+    struct server *server = &sim->server;
+    struct group_table *old = server->groups;
+
+    if (sim->config.mutant == SIM_MUTANT_GROUPS_KEPT)
+        return;
+    server->groups = groups_table(sim);
+    server->regrouped = server->busy;
+    if (server->up) {
+        cluster_set_groups(server->cluster, server->groups);
+        server->timer_at_us = sim->now_us;
+        sim_at(sim, sim->now_us, EVENT_SERVER_TIMER, 0, server->generation, NULL);
+    }
+    old = group_table_free(old);
+}
+
 /* SIM_MUTANT_STORE_KEEPS_TORN */
 static void keep_half(struct sim *sim)
 {
@@ -356,7 +375,7 @@ static void end(struct sim *sim)
     sim->seen[SIM_SEEN_COMMITS_TORN] += server->busy;
     if (server->busy && sim->config.mutant == SIM_MUTANT_STORE_KEEPS_TORN)
         keep_half(sim);
-    server->up = server->busy = server->frozen = server->timer_late = false;
+    server->up = server->busy = server->frozen = server->timer_late = server->regrouped = false;
     server->crash_when = CRASH_NOW;
     server->generation++;
     server->timer_at_us = NEVER_US;
@@ -394,6 +413,7 @@ static struct cluster_config cluster_config(const struct sim *sim)
         .lease_margin_us = sim->config.lease_margin_us,
         .foreign_hold_us = sim->config.foreign_hold_us,
         .keep_ended_jobs = sim->config.keep_ended_jobs,
+        .groups = sim->server.groups,
     };
 
     if (sim->config.mutant == SIM_MUTANT_MARGIN_NONE)
@@ -465,6 +485,7 @@ void server_done(struct sim *sim)
 
     server->cluster = cluster_free(server->cluster);
     server->store = memory_store_free(server->store);
+    server->groups = group_table_free(server->groups);
     free_list(sim, &server->inbox);
     free_list(sim, &server->answers);
     for (uint32_t i = 0; i < sim->n_nodes; i++)

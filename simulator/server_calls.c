@@ -474,6 +474,15 @@ static bool answer_again(struct sim *sim, const struct message *request)
     return true;
 }
 
+static const char *user_of(const struct sim *sim, uint32_t submission)
+{
+    uint32_t user = sim->submissions[submission].user;
+
+    if (!sim->config.groups)
+        return "sim";
+    return groups_user(sim->config.mutant == SIM_MUTANT_USER_MISTAKEN ? 0 : user);
+}
+
 static void on_submit(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
@@ -489,7 +498,8 @@ static void on_submit(struct sim *sim, struct message *request)
     spoil_spec(sim, spec);
     if (sim->config.mutant == SIM_MUTANT_NUMBER_REUSED && sim->server.cluster->next_job_id > 1)
         sim->server.cluster->next_job_id--;
-    r = cluster_submit(sim->server.cluster, spec, "sim", server_instant(sim), &job, NULL);
+    r = cluster_submit(sim->server.cluster, spec, user_of(sim, op->submission), server_instant(sim),
+                       &job, NULL);
     if (r < 0)
         (void)job_spec_free(spec);
     else

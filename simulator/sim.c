@@ -57,6 +57,10 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_DRAIN_AS_CORDON] = "drain-as-cordon",
     [SIM_MUTANT_FOREIGN_HIDDEN] = "foreign-hidden",
     [SIM_MUTANT_MAX_LOWERED] = "max-lowered",
+    [SIM_MUTANT_SHARES_MIXED_UP] = "shares-mixed-up",
+    [SIM_MUTANT_GROUPS_KEPT] = "groups-kept",
+    [SIM_MUTANT_SHARE_LOWERED] = "share-lowered",
+    [SIM_MUTANT_USER_MISTAKEN] = "user-mistaken",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -108,6 +112,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_TASKS_DISCARDED] = "tasks-discarded",
     [SIM_SEEN_TASKS_TIMED_OUT] = "tasks-timed-out",
     [SIM_SEEN_TRAINERS_HUNG] = "trainers-hung",
+    [SIM_SEEN_GROUPS_CHANGED] = "groups-changed",
+    [SIM_SEEN_SHARES_TAKEN] = "shares-taken",
     [SIM_SEEN_DATA_LATE] = "data-late",
 };
 
@@ -143,6 +149,8 @@ struct sim *sim_new(const struct sim_config *config)
     sim->server.random = stream(sim, "server", 0, 0);
     sim->server.store = memory_store_new();
     sim->server.timer_at_us = NEVER_US;
+    groups_make(sim, 0);
+    sim->server.groups = groups_table(sim);
     sim_at(sim, 0, EVENT_SERVER_START, 0, 0, NULL);
     return sim;
 }
@@ -248,6 +256,7 @@ uint32_t sim_submit_at(struct sim *sim, uint64_t at_us, struct job_spec *take_sp
 {
     struct submission *submission;
     uint32_t number = sim->n_submissions++;
+    uint64_t random;
 
     if (number == sim->cap_submissions) {
         sim->cap_submissions = sim->cap_submissions ? 2 * sim->cap_submissions : 16;
@@ -259,6 +268,8 @@ uint32_t sim_submit_at(struct sim *sim, uint64_t at_us, struct job_spec *take_sp
         .spec = take_spec, .work = *work, .submitted_us = NEVER_US, .acknowledged_us = NEVER_US
     };
     (void)snprintf(submission->name, sizeof submission->name, "%s", take_spec->name);
+    random = stream(sim, "user", number, 0);
+    submission->user = (uint32_t)random_below(&random, SIM_USERS);
     (void)add_operation(sim, at_us,
                         &(struct operation){
                             .kind = CALL_SUBMIT, .submission = number, .node = NOBODY });

@@ -72,6 +72,10 @@ enum sim_mutant {
     SIM_MUTANT_DRAIN_AS_CORDON,  /* a node that is to be drained is only closed */
     SIM_MUTANT_FOREIGN_HIDDEN,   /* reports do not tell of load that is not ours */
     SIM_MUTANT_MAX_LOWERED,      /* the core is told the minimum as the maximum */
+    SIM_MUTANT_SHARES_MIXED_UP,  /* the core is told of each group the share of the next one */
+    SIM_MUTANT_GROUPS_KEPT,      /* other groups are acknowledged and not told to the core */
+    SIM_MUTANT_SHARE_LOWERED,    /* the core is told half of each guarantee */
+    SIM_MUTANT_USER_MISTAKEN,    /* the core is told that each job is the first user's */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -126,7 +130,9 @@ enum sim_seen {
     SIM_SEEN_TASKS_DISCARDED,
     SIM_SEEN_TASKS_TIMED_OUT, /* their trainer hung; others got them */
     SIM_SEEN_TRAINERS_HUNG,
-    SIM_SEEN_DATA_LATE, /* registered a minute or more after its job's minimum ran */
+    SIM_SEEN_GROUPS_CHANGED,
+    SIM_SEEN_SHARES_TAKEN, /* committed: others' processes stop for a group below its share */
+    SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
@@ -139,6 +145,7 @@ struct sim_config {
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
+    bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
     uint64_t heartbeat_us; /* 0: 1 s */
@@ -255,7 +262,7 @@ void sim_job_facts(const struct sim *sim, uint32_t submission, struct sim_job_fa
 /* --- seeds: schedule of faults and of work derived from a number (faults.h) ---------------------
  */
 struct sim_run_options {
-    const char *profile;  /* none, network, crash, clock, storage, mixed, storm; NULL: mixed */
+    const char *profile;  /* as sim_profile_name has them; NULL: mixed */
     uint64_t duration_us; /* faults and submissions happen in it; 0: by seed. Calm follows. */
     uint32_t nodes;       /* 0: by seed, 2..8 mostly */
     const struct policy *policy; /* NULL: fulfilment */

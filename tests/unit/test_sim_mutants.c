@@ -68,6 +68,10 @@ static const struct mutant_case {
     { SIM_MUTANT_DRAIN_AS_CORDON, "none", "drain", NULL, 40 },
     { SIM_MUTANT_FOREIGN_HIDDEN, "none", "foreign", NULL, 40 },
     { SIM_MUTANT_MAX_LOWERED, "none", "growth", NULL, 20 },
+    { SIM_MUTANT_SHARES_MIXED_UP, "groups", "share", NULL, 80 },
+    { SIM_MUTANT_GROUPS_KEPT, "groups", "sum", NULL, 20 },
+    { SIM_MUTANT_SHARE_LOWERED, "groups", "lent", NULL, 60 },
+    { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 20 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,

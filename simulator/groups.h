@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* groups.h - groups of users as people make them, by number */
+#pragma once
+
+#include "scheduler/core/groups.h"
+
+struct sim;
+
+#define SIM_USERS 5
+#define SIM_GROUPS_MAX 3
+
+struct sim_groups {
+    struct group_spec specs[SIM_GROUPS_MAX];
+    uint32_t n;
+    uint32_t of_user[SIM_USERS]; /* 1 + its group; 0: none */
+};
+
+/* groups_make - of a number; what there is from now on */
+void groups_make(struct sim *sim, uint64_t number);
+const char *groups_user(uint32_t user);
+/* groups_table - as the core is told of them; NULL: there are none. The caller's */
+struct group_table *groups_table(const struct sim *sim);
