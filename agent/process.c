@@ -163,7 +163,9 @@ void process_forget(struct process *p)
     process_free(p);
 }
 
-/* adopt_one - a folder without order.json was being made when the agent died: nothing ran */
+/* adopt_one - a folder of which nothing ran was being made, or its supervisor asked for, when the
+ * agent died. It is not known then, rather than over: that is no failure of its job. Orders bring
+ * it again, or another in its place. */
 static int adopt_one(struct process_table *table, const struct process_id *id, const char *dir,
                      struct edl_error *error)
 {
@@ -178,6 +180,11 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
 
     if (dir_fd < 0)
         return dir_fd;
+    r = process_dir_forget_unstarted(dir, error);
+    if (r != 0) {
+        log_info("process %s was never started", process_id_key(id, name));
+        return MIN_OF(r, 0);
+    }
     r = process_dir_read_order(dir_fd, &order, error);
     if (r == -ENOENT)
         return process_dir_remove(dir, error);

@@ -208,6 +208,24 @@ int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct 
     return r;
 }
 
+static bool has_file(int dir_fd, const char *name)
+{
+    return faccessat(dir_fd, name, F_OK, 0) == 0;
+}
+
+int process_dir_forget_unstarted(const char *path, struct edl_error *error)
+{
+    _cleanup_close_ int fd = process_dir_open(path, error); /* keeps the lock until it is removed */
+    int r;
+
+    if (fd < 0)
+        return fd;
+    if (process_dir_lock(fd) < 0 || has_file(fd, "supervisor.json") || has_file(fd, "exit.json"))
+        return 0;
+    r = process_dir_remove(path, error);
+    return r < 0 ? r : 1;
+}
+
 int process_dir_remove(const char *path, struct edl_error *error)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -57,5 +57,10 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
                                  struct edl_error *error);
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error);
 
+/* process_dir_forget_unstarted - removes the folder if nothing of it ever ran and nothing does; a
+ * supervisor that was ordered and comes later finds no folder, or a lock. 1: removed, 0: something
+ * ran, or is about to */
+int process_dir_forget_unstarted(const char *path, struct edl_error *error);
+
 /* process_dir_remove - the known files, then the folder; a missing one is a success */
 int process_dir_remove(const char *path, struct edl_error *error);

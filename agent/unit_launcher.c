@@ -30,7 +30,8 @@
 #define MANAGER                                                                                    \
     "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
 #define UNIT_EXISTS "org.freedesktop.systemd1.UnitExists"
-#define TRIES 2 /* connections that a launch may outlive */
+#define NAMES_MAX 3 /* of the unit of one process */
+#define TRIES 2     /* connections that a launch may outlive */
 
 struct unit_launcher {
     struct launcher base; /* first */
@@ -47,6 +48,7 @@ struct launch {
     char *job;         /* of the manager; NULL: it did not answer yet */
     sd_bus_slot *call; /* what it has to answer next */
     bool with_slice;   /* the slice of its job is made along with it */
+    unsigned names;    /* that were taken already, by what an earlier agent asked for */
     unsigned tries;
     launched_fn launched;
     void *userdata;
@@ -155,6 +157,16 @@ static void ask_without_slice(struct launch *launch)
         finish(launch, 0, -1, &why);
 }
 
+/* That unit finds another supervisor at work, or none to be: it starts nothing, and goes. */
+static void ask_by_another_name(struct launch *launch)
+{
+    struct edl_error why = { 0 };
+
+    launch->names++;
+    if (ask(launch, &why) < 0)
+        finish(launch, 0, -1, &why);
+}
+
 static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 {
     struct launch *launch = userdata;
@@ -167,6 +179,9 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *unused
         ask_without_slice(launch);
     else if (error != NULL && sd_bus_error_has_name(error, UNIT_EXISTS) > 0 && launch->tries > 0)
         ask_main_pid(launch);
+    else if (error != NULL && sd_bus_error_has_name(error, UNIT_EXISTS) > 0 &&
+             launch->names < NAMES_MAX)
+        ask_by_another_name(launch);
     else if (error != NULL)
         fail(launch, "refused", error->message != NULL ? error->message : error->name);
     else if (sd_bus_message_read(reply, "o", &job) < 0)
@@ -213,7 +228,8 @@ static int append_slice(sd_bus_message *call, const struct unit_plan *plan)
 static int append(sd_bus_message *call, const struct unit_plan *plan, const struct launch *launch)
 {
     const char *program = launch->launcher->program;
-    int r = sd_bus_message_append(call, "ss", plan->name, "fail");
+    /* replace: the slice of its job may be about to go with the last process before */
+    int r = sd_bus_message_append(call, "ss", plan->name, "replace");
 
     if (r >= 0)
         r = sd_bus_message_open_container(call, 'a', "(sv)");
@@ -328,6 +344,8 @@ static int ask(struct launch *launch, struct edl_error *error)
         r = connect_bus(launcher, error);
     if (r < 0)
         return r;
+    if (launch->names > 0) /* edl-12.trainer.0.1.service -> edl-12.trainer.0.1-2.service */
+        (void)snprintf(strrchr(plan.name, '.'), UNIT_SUFFIX_SIZE, "-%u.service", launch->names + 1);
     (void)snprintf(launch->unit, sizeof launch->unit, "%s", plan.name);
     launch->with_slice = launch->with_slice && !is_slice_there(&plan);
     r = sd_bus_message_new_method_call(launcher->bus, &call, MANAGER, "StartTransientUnit");

@@ -12,7 +12,8 @@
 
 struct edl_error;
 
-#define UNIT_NAME_SIZE 128
+#define UNIT_NAME_SIZE 128  /* with a suffix of UNIT_SUFFIX_SIZE */
+#define UNIT_SUFFIX_SIZE 16 /* "-2.service" */
 #define UNIT_TEXT_SIZE 256
 #define UNIT_PROPERTIES_MAX 32
 #define UNIT_DEVICES_MAX 80

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The agent is killed again and again while processes of every bad habit come and go: nothing of them is left, nobody else is
+# harmed, and of no slot two incarnations live at a time. EDL_KILLS (40) kills; EDL_RUNTIME systemd and direct, both else.
+. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+kills=${EDL_KILLS:-40}
+fail() {
+    echo "FAIL: $runtime: $1"
+    machine_in n1 sh -c 'tail -n 25 /run/edl/agent.log; tail -n 12 /run/edl/scheduler.log; ls /run/edl/slots | wc -l; ps -eo pid,ppid,stat,args --sort=pid | tail -n 30'
+    exit 1
+}
+edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
+machine_boot n1
+
+# what each process does, by its number; whatever it leaves behind holds the lock of its slot
+machine_in n1 sh -c 'mkdir -p /run/edl && cat >/run/edl/habit' <<'END'
+exec 9>>"/run/edl/slots/$EDL_JOB.$EDL_ROLE.$EDL_INDEX"
+flock -n 9 || echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/edl/two-at-a-time
+echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/edl/started
+case $((${EDL_ARRAY_INDEX:-$EDL_INCARNATION} % 8)) in
+0) exit 0 ;;
+1) setsid sleep 600 & exit 0 ;;
+2) (setsid sh -c 'sleep 601 & sleep 602' &) & exit 0 ;;
+3) trap '' TERM; sleep 0.4; exit 1 ;;
+4) exit 1 ;;
+5) [ "$1" = limited ] && exec perl -e 'my $all = "x" x 100000000; sleep 603'; exit 137 ;;
+6) for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; while :; do sleep 0.02 & wait; done) & done; exit 0 ;;
+7) exec sleep 0.7 ;;
+esac
+END
+
+measure() { # one runtime
+    runtime=$1
+    local limited='' i pid status deadline left
+    [ "$runtime" = direct ] || limited=limited
+    machine_in n1 sh -c 'rm -rf /run/edl/slots /run/edl/started /run/edl/two-at-a-time /run/edl/scheduler /var/lib/edl
+        mkdir -p /run/edl/slots; setsid sleep 9999 </dev/null >/dev/null 2>&1 & echo $! >/run/edl/bystander
+        edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 & echo $! >/run/edl/scheduler.pid'
+    deadline=$((SECONDS + 20))
+    until machine_in n1 test -s /run/edl/scheduler/address; do
+        [ $SECONDS -lt $deadline ] || fail 'the scheduler does not listen'
+        read -r -t 0.05 <> <(:) || true
+    done
+    address=$(machine_in n1 cat /run/edl/scheduler/address)
+    machine_in n1 sh -c "printf '%s' '{\"metadata\":{\"name\":\"again\"},\"spec\":{\"fault_tolerant\":true,\"grace\":\"1s\",
+        \"trainer\":{\"min-instance\":4,\"max-instance\":4,\"command\":[\"sh\",\"/run/edl/habit\"],
+        \"resources\":{\"requests\":{\"cpu\":\"10m\"}}}}}' >/run/edl/again"
+    edl submit /run/edl/again >/dev/null
+    edl submit --name habits --array 0-95 --cpu 20m --memory 16Mi -- sh /run/edl/habit $limited >/dev/null
+
+    for ((i = 0; i < kills; i++)); do
+        machine_in n1 sh -c 'edl-agent --node n1 --scheduler "http://$(cat /run/edl/scheduler/address)" --heartbeat 300ms --runtime '"$runtime"' \
+            --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --no-foreign \
+            >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid'
+        read -r -t "0.$((RANDOM % 5))$((RANDOM % 10))" <> <(:) || true
+        [ $i = $((kills - 1)) ] || machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)'
+    done
+    deadline=$((SECONDS + 60))
+    edl kill again >/dev/null 2>&1 || true
+    until [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded" or .state == "failed" or .state == "killed")] | length')" = 97 ]; do
+        [ $SECONDS -lt $deadline ] || fail "not all jobs ended: $(edl ps --all --json | jq -c '[.jobs[].state] | group_by(.) | map({(.[0]): length}) | add')"
+        read -r -t 0.3 <> <(:) || true
+    done
+
+    machine_in n1 test ! -e /run/edl/two-at-a-time || fail "two incarnations at a time: $(machine_in n1 cat /run/edl/two-at-a-time)"
+    [ -z "$(machine_in n1 sort /run/edl/started | uniq -d)" ] || fail "started twice: $(machine_in n1 sort /run/edl/started | uniq -d)"
+    machine_in n1 sh -c 'kill -0 $(cat /run/edl/bystander)' || fail 'a bystander was killed'
+    left=$(machine_in n1 pgrep -a -f 'habit|sleep 60|sleep 0|perl' || true)
+    [ -z "$left" ] || fail "left: $left"
+    # no kill of the agent is a failure of a job
+    left=$(edl ps --all --json | jq -r '.jobs[] | select(.state == "failed") | .name + ": " + .reason' |
+        grep -v 'ended with exit code 1$\|ended with exit code 137$\|out of memory' || true)
+    [ -z "$left" ] || fail "jobs failed that should not: $left"
+    [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded")] | length')" -ge 60 ] || fail 'jobs failed that should not'
+    echo "$runtime: $kills kills, $(machine_in n1 sh -c 'wc -l </run/edl/started') processes started"
+    machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid) $(cat /run/edl/bystander) $(cat /run/edl/scheduler.pid)'
+    for pid in agent scheduler; do
+        while machine_in n1 sh -c "kill -0 \$(cat /run/edl/$pid.pid)" 2>/dev/null; do read -r -t 0.05 <> <(:) || true; done
+    done
+}
+for each in ${EDL_RUNTIME:-systemd direct}; do measure "$each"; done
