@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -42,6 +43,35 @@ int cgroup_of_self(char ret[CGROUP_PATH_SIZE])
         return 0;
     }
     return -ENOENT;
+}
+
+int cgroup_make(const char *path, const char *name)
+{
+    char folder[CGROUP_PATH_SIZE + 64];
+
+    (void)snprintf(folder, sizeof folder, "%s%s/%s", root_of_unified(), path, name);
+    return mkdir(folder, 0755) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+static int write_to(const char *path, const char *name, const char *file, const char *text)
+{
+    char full[CGROUP_PATH_SIZE + 96];
+    _cleanup_close_ int fd = -1;
+    size_t size = strlen(text);
+
+    (void)snprintf(full, sizeof full, "%s%s/%s/%s", root_of_unified(), path, name, file);
+    fd = open(full, O_WRONLY | O_CLOEXEC);
+    return fd != -1 && write(fd, text, size) == (ssize_t)size ? 0 : -errno;
+}
+
+int cgroup_enter(const char *path, const char *name)
+{
+    return write_to(path, name, "cgroup.procs", "0");
+}
+
+int cgroup_kill(const char *path, const char *name)
+{
+    return write_to(path, name, "cgroup.kill", "1");
 }
 
 bool cgroup_exists(const char *path)

@@ -22,6 +22,13 @@ bool cgroup_exists(const char *path);
  * groups of all hierarchies the same path. */
 uint64_t cgroup_oom_kills(const char *path);
 
+/* cgroup_make, cgroup_enter, cgroup_kill - a group below the one at path, which is delegated to us
+ * (systemd.resource-control(5), Delegate=); the calling process goes into it; all that is in it is
+ * killed at once, whatever it forks meanwhile (Linux 5.14). 0, or -errno. */
+int cgroup_make(const char *path, const char *name);
+int cgroup_enter(const char *path, const char *name);
+int cgroup_kill(const char *path, const char *name);
+
 /* cgroup_open_events - cgroup.events of the group at path, which becomes readable by priority
  * (EPOLLPRI) when the last process has left it; -ENOENT: the group is gone, -EINVAL: no path */
 int cgroup_open_events(const char *path);

@@ -37,6 +37,8 @@
 
 /* pidfd_send_signal(2): to the whole process group; Linux 6.9 */
 #define SEND_TO_PROCESS_GROUP (1U << 2)
+/* below the unit's control group: the program and all it starts, without its supervisor */
+#define PROGRAM_GROUP "program"
 
 struct supervisor {
     int dir_fd;
@@ -51,6 +53,7 @@ struct supervisor {
     timer_t timer; /* valid when has_timer */
     bool has_timer;
     uint64_t armed_us; /* what it is set to; 0: nothing */
+    bool grouped;      /* its program has a control group of its own, below the unit's */
     bool rest_told;    /* what the program left behind got its SIGTERM */
 };
 
@@ -158,7 +161,19 @@ static int announce(void *userdata, struct edl_error *error)
     s->record.child_pid = getpid();
     if (s->record.cgroup[0] != '\0')
         be_killable();
+    if (s->grouped && cgroup_enter(s->record.cgroup, PROGRAM_GROUP) < 0)
+        return edl_error_set(error, -EPERM, "cannot enter the control group %s/%s",
+                             s->record.cgroup, PROGRAM_GROUP);
     return process_dir_write_supervisor(s->dir_fd, &s->record, error);
+}
+
+/* Of a unit that was made for it (unit_plan.c), and no other: there it is alone. */
+static bool is_own_unit(const char *cgroup)
+{
+    const char *name = strrchr(cgroup, '/');
+    const char *end = name != NULL ? strrchr(name, '.') : NULL;
+
+    return end != NULL && strncmp(name, "/edl-", 5) == 0 && streq(end, ".service");
 }
 
 static int start(struct supervisor *s, struct edl_error *error)
@@ -170,10 +185,9 @@ static int start(struct supervisor *s, struct edl_error *error)
         r = procfs_boot_id(s->record.boot_id);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc");
-    if (notify_wanted())
-        r = cgroup_of_self(s->record.cgroup);
-    if (r < 0)
-        return edl_error_errno(error, r, "cannot find the control group");
+    if (notify_wanted() && (cgroup_of_self(s->record.cgroup) < 0 || !is_own_unit(s->record.cgroup)))
+        s->record.cgroup[0] = '\0';
+    s->grouped = s->record.cgroup[0] != '\0' && cgroup_make(s->record.cgroup, PROGRAM_GROUP) == 0;
     s->record.pid = getpid();
     s->record.start_ticks = self.start_ticks;
     s->spec.announce = announce;
@@ -264,6 +278,8 @@ static void run(struct supervisor *s)
         }
         await(s);
     }
+    if (s->grouped) /* one by one, those who fork faster than they are found would win */
+        (void)cgroup_kill(s->record.cgroup, PROGRAM_GROUP);
     killtree_kill_all(&s->main_child);
 }
 

@@ -75,6 +75,7 @@ static void add_sandbox(struct unit_plan *plan, const char *const *paths)
         private_tmp = private_tmp && !is_below_tmp(*paths);
     add(plan, "NoNewPrivileges", UNIT_BOOL, true, NULL);
     add(plan, "PrivateTmp", UNIT_BOOL, private_tmp, NULL);
+    add(plan, "Delegate", UNIT_BOOL, true, NULL); /* the supervisor puts its program in a group */
     add(plan, "DevicePolicy", UNIT_TEXT, 0, "closed");
 }
 

@@ -20,7 +20,7 @@ unit_of() { machine_in n1 systemctl list-units "edl-$1.*.service" --no-legend --
 property() { machine_in n1 systemctl show "$1" -p "$2" --value; }
 state_of() { edl show "$1" --json | jq -r .job.state; }
 job_is() { [ "$(state_of "$1")" = "$2" ]; }
-none_left() { [ -z "$(machine_in n1 sh -c 'cat /sys/fs/cgroup/unified/edl.slice/edl-'"$1"'*/*/cgroup.procs 2>/dev/null')" ]; }
+none_left() { [ -z "$(machine_in n1 sh -c 'find /sys/fs/cgroup/ -path "*/edl-'"$1"'.slice/*/cgroup.procs" -exec cat {} + 2>/dev/null')" ]; }
 
 machine_boot n1
 machine_in n1 mkdir -p /run/edl
@@ -53,7 +53,7 @@ PrivateTmp yes
 KillMode mixed
 END
 edl logs first | grep -q of-the-machine && fail "it sees the machine's /tmp"
-edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit" || fail "it is in another control group"
+edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit/program\$" || fail "it is in another control group"
 
 # the agent is killed: the process goes on, and the next agent knows it
 before=$(property "$unit" MainPID)
