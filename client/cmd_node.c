@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_node.c - `edl node`: how machines come into the cluster: the line that joins one, and the
- * tokens behind such lines */
+/* cmd_node.c - `edl node`: how machines come into the cluster and leave it: the line that joins
+ * one, the tokens behind such lines, and what is to be done with those that are there */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "client/json_read.h"
@@ -132,6 +133,62 @@ static int revoke_token(struct server *server, const struct invocation *invocati
     return STATUS_OK;
 }
 
+/* change_one - state: what it is to be; NULL: forgotten */
+static int change_one(struct server *server, const char *state, const char *name, bool as_json)
+{
+    _cleanup_free_ char *segment = text_url_segment(name);
+    _cleanup_free_ char *path = text_format("/nodes/%s", segment);
+    _cleanup_json_ json_t *body = state != NULL ? json_pack("{s:s}", "state", state) : NULL;
+    _cleanup_json_ json_t *answer = NULL;
+    const char *reason;
+    int status = server_request(server, state != NULL ? "PATCH" : "DELETE", path, body, &answer);
+
+    if (status != STATUS_OK)
+        return status;
+    if (as_json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+    reason = json_text(answer, "reason");
+    (void)printf("%s: %s%s%s\n", name, json_text(answer, "state"), *reason != '\0' ? ", " : "",
+                 reason);
+    return STATUS_OK;
+}
+
+/* change - each node is asked for although another was refused */
+static int change(struct server *server, const struct invocation *invocation, const char *state)
+{
+    const struct arguments *given = &invocation->arguments;
+    int worst = STATUS_OK;
+
+    for (size_t i = 1; i < given->n_args && worst != STATUS_NO_SERVER; i++) {
+        int status = change_one(server, state, given->args[i], invocation->common->json);
+
+        worst = MAX_OF(worst, status);
+    }
+    return worst;
+}
+
+static int cordon(struct server *server, const struct invocation *invocation)
+{
+    return change(server, invocation, "cordoned");
+}
+
+static int uncordon(struct server *server, const struct invocation *invocation)
+{
+    return change(server, invocation, "ready");
+}
+
+static int drain(struct server *server, const struct invocation *invocation)
+{
+    return change(server, invocation, "draining");
+}
+
+static int take_away(struct server *server, const struct invocation *invocation)
+{
+    return change(server, invocation, NULL);
+}
+
 static const struct {
     const char *name;
     size_t min_args, max_args; /* with the name */
@@ -140,6 +197,10 @@ static const struct {
     { "add", 1, 2, add_node },
     { "tokens", 1, 1, list_tokens },
     { "revoke", 2, 2, revoke_token },
+    { "cordon", 2, SIZE_MAX, cordon },
+    { "uncordon", 2, SIZE_MAX, uncordon },
+    { "drain", 2, SIZE_MAX, drain },
+    { "remove", 2, SIZE_MAX, take_away },
 };
 
 static int run(const struct invocation *invocation)
@@ -168,16 +229,21 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_node = {
     .name = "node",
-    .usage = "add [NAME] [--ttl TIME] | tokens | revoke TOKEN",
-    .summary = "Print the line that joins a machine; list and revoke such lines",
+    .usage = "add [NAME] [--ttl TIME] | tokens | revoke TOKEN | cordon NAME... | uncordon NAME... |"
+             " drain NAME... | remove NAME...",
+    .summary = "Take machines into the cluster and out of it",
     .details =
         "`edl node add` prints one line to run on the machine that is to join. It has a token "
         "that is good once\nand for a limited time, and the pin by which that machine knows "
         "the scheduler. With NAME only\na node of that name joins with it, also one that was "
-        "there before; without, one of a new name.",
+        "there before; without, one of a new name. `edl node tokens` lists such tokens, `edl node "
+        "revoke` ends one.\n\n"
+        "cordon: nothing new starts there. drain: what runs there moves away as well, and nothing "
+        "is killed\n(`edl plan --drain NAME` tells before what would happen). uncordon: it is as "
+        "others again, also after a\nquarantine. remove: the cluster forgets it; it must be empty.",
     .options = node_options,
     .options_size = sizeof(struct node_options),
     .min_args = 1,
-    .max_args = 2,
+    .max_args = SIZE_MAX,
     .run = run,
 };

@@ -436,7 +436,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     case VERDICT_NO_NODES:
         (void)snprintf(buffer, size,
                        "no node is ready to take processes; it is tried when one joins, reports "
-                       "again or is made ready (edl nodes)");
+                       "again or is made ready (edl node uncordon)");
         break;
     case VERDICT_UNPACKED:
         (void)
