@@ -43,13 +43,12 @@
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
 #define TIMER_ACCURACY_US 1000
-#define ROOT_REASON                                                                                \
-    "the agent runs as root; run it under an account of its own or give --allow-root"
 
 struct agent {
     const struct agent_options *options; /* borrowed */
     sd_event *event;
     struct layout layout;
+    json_t *accounts; /* environment.h; owned */
     struct membership member;
     struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
     char boot_id[BOOT_ID_SIZE];
@@ -75,11 +74,11 @@ struct agent {
 static void start(struct agent *a, const struct agent_action *action)
 {
     const struct environment_facts facts = { .boot_id = a->boot_id,
-                                             .lease_us = agent_core_lease_us(a->core) };
-    char reason[AGENT_REASON_SIZE] = ROOT_REASON;
+                                             .lease_us = agent_core_lease_us(a->core),
+                                             .accounts = a->accounts };
+    char reason[AGENT_REASON_SIZE];
 
-    if ((geteuid() == 0 && !a->options->allow_root) ||
-        process_start(&a->table, &action->id, a->orders.documents[action->idx_order], &facts,
+    if (process_start(&a->table, &action->id, a->orders.documents[action->idx_order], &facts,
                       reason) < 0)
         agent_core_start_failed(a->core, &action->id, reason, clock_read_us(CLOCK_BOOTTIME));
 }
@@ -292,7 +291,7 @@ static bool process_ended(const struct process_id *id, void *userdata)
     return unit == NULL || unit->state == UNIT_EXITED;
 }
 
-static bool process_of_supervisor(pid_t supervisor_pid, void *userdata, void **ret)
+static bool process_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret)
 {
     const struct agent *a = userdata;
     struct process *p;
@@ -302,7 +301,7 @@ static bool process_of_supervisor(pid_t supervisor_pid, void *userdata, void **r
         if (p->supervisor_pid != supervisor_pid || p->handle == NULL)
             continue;
         *ret = p;
-        return true;
+        return process_uid(p) == uid;
     }
     return false;
 }
@@ -547,12 +546,30 @@ static int open_runtime(struct agent *a, struct edl_error *error)
     return r < 0 ? r : process_table_adopt(&a->table, error);
 }
 
+static json_t *names_to_json(const struct agent_names *names)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < names->n; i++)
+        (void)json_array_append_new(array, json_string(names->list[i]));
+    return array;
+}
+
+static json_t *accounts_to_json(const struct agent_options *o)
+{
+    return json_pack("{s:o, s:o, s:s, s:b}", "allow_users", names_to_json(&o->allow_users),
+                     "allow_groups", names_to_json(&o->allow_groups), "default_user",
+                     o->default_user != NULL ? o->default_user : "", "allow_root",
+                     (int)o->allow_root);
+}
+
 int agent_new(const struct agent_options *options, struct agent **ret, struct edl_error *error)
 {
     struct agent *a = xcalloc(1, sizeof *a);
     int r;
 
     a->options = options;
+    a->accounts = accounts_to_json(options);
     a->lock_fd = -1;
     a->runtime_fd = -1;
     r = layout_init(options, &a->layout, error);
@@ -589,8 +606,8 @@ int agent_run(struct agent *agent, struct edl_error *error)
 {
     int r;
 
-    if (geteuid() == 0 && !agent->options->allow_root)
-        log_warning("every start will fail: %s", ROOT_REASON);
+    if (geteuid() == 0 && agent->options->allow_root)
+        log_warning("--allow-root: processes of jobs that name no user run as root");
     (void)sd_notify(0, "READY=1");
     log_info("node %s, %zu processes adopted", agent->layout.node, agent->table.n);
     r = sd_event_loop(agent->event);
@@ -618,6 +635,7 @@ struct agent *agent_free(struct agent *a)
     sd_event_unref(a->event);
     lease_map_close(&a->lease);
     membership_done(&a->member);
+    json_decref(a->accounts);
     layout_done(&a->layout);
     (void)safe_close(a->runtime_fd);
     (void)safe_close(a->lock_fd);

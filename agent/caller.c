@@ -3,7 +3,8 @@
  *
  * The peer's pid is that of whoever connected. If it is gone, its number may be another's: the
  * start time is compared before and after the walk, and a supervisor on the way up makes it one of
- * ours. A daemonised process is found as well, because supervisors are subreapers. */
+ * ours, if it runs as the same account. A daemonised process is found as well, because supervisors
+ * are subreapers. */
 #include "agent/caller.h"
 
 #include <errno.h>
@@ -15,12 +16,12 @@
 
 #define DEPTH_MAX 64
 
-static bool walk(pid_t pid, caller_lookup_fn lookup, void *userdata, void **ret)
+static bool walk(pid_t pid, uid_t uid, caller_lookup_fn lookup, void *userdata, void **ret)
 {
     for (int depth = 0; depth < DEPTH_MAX && pid > 1; depth++) {
         struct procfs_stat stat;
 
-        if (lookup(pid, userdata, ret))
+        if (lookup(pid, uid, userdata, ret))
             return true;
         if (procfs_stat(pid, &stat) < 0)
             return false;
@@ -39,9 +40,7 @@ int caller_identify(int fd, caller_lookup_fn lookup, void *userdata, void **ret,
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == -1)
         return edl_error_errno(error, -EACCES, "cannot tell who is calling");
-    if (peer.uid != geteuid())
-        return edl_error_set(error, -EACCES, "this socket is not for your account");
-    if (procfs_stat(peer.pid, &before) < 0 || !walk(peer.pid, lookup, userdata, &found) ||
+    if (procfs_stat(peer.pid, &before) < 0 || !walk(peer.pid, peer.uid, lookup, userdata, &found) ||
         procfs_stat(peer.pid, &after) < 0 || before.start_ticks != after.start_ticks) {
         (void)edl_error_set(error, -EACCES, "process %d is not part of a job on this node",
                             (int)peer.pid);

@@ -7,8 +7,9 @@
 
 struct edl_error;
 
-/* tells whether pid is the supervisor of one of our processes; *ret is then what the caller gets */
-typedef bool (*caller_lookup_fn)(pid_t supervisor_pid, void *userdata, void **ret);
+/* tells whether pid is the supervisor of one of our processes, and that runs as this account; *ret
+ * is then what the caller gets */
+typedef bool (*caller_lookup_fn)(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret);
 
 /* caller_identify - the process whose supervisor is an ancestor of the peer
  * -EACCES with error when the peer is of another account or not one of ours. */

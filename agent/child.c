@@ -4,11 +4,16 @@
  * The child gets a session of its own, dies with its supervisor (PR_SET_PDEATHSIG), has no core
  * dumps, no input, the log as output, and only the environment it was ordered. A failure before or
  * in execve travels back over a close-on-exec pipe as (step, errno), so that its text is made where
- * memory may be used. */
+ * memory may be used.
+ *
+ * Of a root agent the program runs as another account. All that needs root comes before the change:
+ * the record, the descriptors. The workspace is entered after it, with that account's rights. */
 #include "agent/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,13 +23,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/account.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define EXIT_CANNOT_EXECUTE 127
 
-enum step { STEP_PREPARE, STEP_ANNOUNCE, STEP_WORKSPACE, STEP_EXECUTE };
+enum step { STEP_PREPARE, STEP_ANNOUNCE, STEP_ACCOUNT, STEP_WORKSPACE, STEP_EXECUTE };
 
 struct failure_message {
     int32_t step;
@@ -39,6 +45,28 @@ static void report_and_exit(int status_fd, enum step step, int error_number)
     _exit(EXIT_CANNOT_EXECUTE);
 }
 
+/* die_with - the supervisor; a change of account forgets it (prctl(2)) */
+static void die_with(pid_t supervisor, int status_fd)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
+        report_and_exit(status_fd, STEP_PREPARE, errno);
+    if (getppid() != supervisor) /* it died before the line above */
+        _exit(EXIT_CANNOT_EXECUTE);
+}
+
+/* change_account - nothing that is open stays so beyond the program's start but 0, 1 and 2 */
+static void change_account(const struct account *account, pid_t supervisor, int status_fd)
+{
+    int r;
+
+    if (close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) == -1)
+        report_and_exit(status_fd, STEP_PREPARE, errno);
+    r = account_become(account);
+    if (r < 0)
+        report_and_exit(status_fd, STEP_ACCOUNT, -r);
+    die_with(supervisor, status_fd);
+}
+
 /* run_child - signals have their defaults (main sees to that), but are blocked */
 static void run_child(const struct child_spec *spec, pid_t supervisor, int status_fd)
 {
@@ -47,10 +75,7 @@ static void run_child(const struct child_spec *spec, pid_t supervisor, int statu
     sigset_t none;
     int null_fd, r;
 
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
-        report_and_exit(status_fd, STEP_PREPARE, errno);
-    if (getppid() != supervisor) /* it died before the line above */
-        _exit(EXIT_CANNOT_EXECUTE);
+    die_with(supervisor, status_fd);
     r = spec->announce(spec->userdata, &error);
     if (r < 0)
         report_and_exit(status_fd, STEP_ANNOUNCE, -r);
@@ -59,6 +84,8 @@ static void run_child(const struct child_spec *spec, pid_t supervisor, int statu
         dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->log_fd, STDOUT_FILENO) == -1 ||
         dup2(spec->log_fd, STDERR_FILENO) == -1)
         report_and_exit(status_fd, STEP_PREPARE, errno);
+    if (spec->account != NULL && spec->account->is_other)
+        change_account(spec->account, supervisor, status_fd);
     if (chdir(spec->workspace) == -1)
         report_and_exit(status_fd, STEP_WORKSPACE, errno);
     (void)sigemptyset(&none);
@@ -104,8 +131,12 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     switch ((enum step)message.step) {
     case STEP_ANNOUNCE:
         return edl_error_errno(error, code, "cannot write the record of the process");
+    case STEP_ACCOUNT:
+        return edl_error_errno(error, code, "cannot become %s", spec->account->name);
     case STEP_WORKSPACE:
-        return edl_error_errno(error, code, "cannot enter the workspace %s", spec->workspace);
+        return edl_error_errno(error, code, "cannot enter the workspace %s%s%s", spec->workspace,
+                               spec->account != NULL ? " as " : "",
+                               spec->account != NULL ? spec->account->name : "");
     case STEP_EXECUTE:
         return edl_error_errno(error, code, "cannot execute %s", spec->argv[0]);
     case STEP_PREPARE:

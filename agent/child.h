@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct account;
 struct edl_error;
 
 struct child_spec {
@@ -15,6 +16,7 @@ struct child_spec {
     char **environment;    /* borrowed, NULL-terminated, "NAME=value"; nothing else is passed on */
     const char *workspace; /* borrowed; absolute */
     int log_fd;            /* borrowed; standard output and error */
+    const struct account *account; /* borrowed; whose process it is; NULL: ours */
     /* runs in the child before the program does; a negative result ends it */
     int (*announce)(void *userdata, struct edl_error *error);
     void *userdata; /* of announce; borrowed */

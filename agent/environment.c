@@ -2,15 +2,13 @@
 /* environment.c - turns an order into order.json
  *
  * The scheduler says what every process of the job is told; the agent adds what only the node
- * knows. Its EDL_ variables cannot be overridden by the job; HOME, USER and LANG can. PATH always
- * starts with the folder of our programs, so that a job's entry point finds those of the same
- * version. */
+ * knows. Its EDL_ variables cannot be overridden by the job; LANG can, and HOME and USER, which the
+ * supervisor adds once it knows the account. PATH always starts with the folder of our programs, so
+ * that a job's entry point finds those of the same version. */
 #include "agent/environment.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/layout.h"
 #include "shared/cleanup.h"
@@ -37,14 +35,32 @@ static void set_default(json_t *env, const char *name, const char *value)
         set_text(env, name, value);
 }
 
-static void add_account(json_t *env)
+static void add_language(json_t *env)
 {
-    const struct passwd *account = getpwuid(geteuid());
     const char *lang = getenv("LANG");
 
-    set_default(env, "HOME", account != NULL ? account->pw_dir : "/");
-    set_default(env, "USER", account != NULL ? account->pw_name : "nobody");
     set_default(env, "LANG", lang != NULL && lang[0] != '\0' ? lang : "C.UTF-8");
+}
+
+/* account_of - as whom it is to run, and what the node's owner allows: decided by the supervisor */
+static json_t *account_of(const json_t *order, const struct environment_facts *facts)
+{
+    json_t *account = json_copy(facts->accounts);
+
+    set_text(account, "user", text_of(order, "user"));
+    set_text(account, "submitter", text_of(order, "submitter"));
+    return account;
+}
+
+/* folders_to_give - made here, and the account's from then on: the output folder, and the workspace
+ * unless it was given */
+static json_t *folders_to_give(const json_t *order, char *const folders[static 3])
+{
+    json_t *list = json_pack("[s]", folders[2]);
+
+    if (text_of(order, "workspace")[0] == '\0')
+        (void)json_array_append_new(list, json_string(folders[0]));
+    return list;
 }
 
 static void add_path(json_t *env, const char *program_dir)
@@ -126,8 +142,10 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(env, "EDL_LOG_DIR", folders[1]);
     set_text(env, "EDL_OUTPUT_DIR", folders[2]);
     add_path(env, layout->program_dir);
-    add_account(env);
+    add_language(env);
     (void)json_object_set_new(out, "env", env);
+    (void)json_object_set_new(out, "account", account_of(order, facts));
+    (void)json_object_set_new(out, "folders", folders_to_give(order, folders));
     set_text(out, "workspace", folders[0]);
     set_text(out, "log_path", log_path);
     set_text(out, "lease_path", layout->lease_path);

@@ -12,6 +12,9 @@ struct process_id;
 struct environment_facts {
     const char *boot_id;
     uint64_t lease_us; /* 0: no fencing */
+    /* which accounts the node's owner allows: {allow_users, allow_groups, default_user,
+     * allow_root}; borrowed */
+    json_t *accounts;
 };
 
 /* environment_complete - a new object for the process folder; order: as it came, borrowed

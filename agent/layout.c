@@ -102,13 +102,37 @@ int folder_protected(const char *path, struct edl_error *error)
     return 0;
 }
 
+/* make_state_dir - processes of a root agent run as others, who have to get through to their
+ * workspaces and the socket; they cannot list it, and what is not theirs is 0600 or 0700 */
+static int make_state_dir(const char *path, char **ret, struct edl_error *error)
+{
+    mode_t mode = geteuid() == 0 ? 0711 : 0700;
+    mode_t umask_before = umask(0066);
+    int r = folder_absolute(path, mode, ret, error);
+
+    (void)umask(umask_before);
+    if (r == 0)
+        r = folder_protected(*ret, error); /* it holds a credential */
+    if (r == 0 && chmod(*ret, mode) == -1)
+        r = edl_error_errno(error, -errno, "cannot set the mode of %s", *ret);
+    return r;
+}
+
+/* make_passable - a folder whose entries are others' */
+static int make_passable(const char *path, struct edl_error *error)
+{
+    int r = folder_make(path, 0755, error);
+
+    if (r == 0 && geteuid() == 0 && chmod(path, 0711) == -1)
+        r = edl_error_errno(error, -errno, "cannot set the mode of %s", path);
+    return r;
+}
+
 int layout_init(const struct agent_options *options, struct layout *ret, struct edl_error *error)
 {
     struct layout l = { 0 };
-    int r = folder_absolute(options->state_dir, 0700, &l.state_dir, error);
+    int r = make_state_dir(options->state_dir, &l.state_dir, error);
 
-    if (r == 0)
-        r = folder_protected(l.state_dir, error); /* it holds a credential and a socket */
     if (r == 0)
         r = runtime_dir_choose(l.state_dir, options->runtime_dir, &l.runtime_dir, error);
     if (r == 0)
@@ -116,8 +140,11 @@ int layout_init(const struct agent_options *options, struct layout *ret, struct 
     if (r == 0) {
         _cleanup_free_ char *own = text_format("%s/output", l.state_dir);
 
-        r = folder_absolute(options->output_dir != NULL ? options->output_dir : own, 0755,
-                            &l.output_dir, error);
+        if (options->output_dir == NULL)
+            r = make_passable(own, error);
+        if (r == 0)
+            r = folder_absolute(options->output_dir != NULL ? options->output_dir : own, 0755,
+                                &l.output_dir, error);
     }
     if (r == 0) {
         l.processes_dir = text_format("%s/processes", l.runtime_dir);
@@ -126,6 +153,8 @@ int layout_init(const struct agent_options *options, struct layout *ret, struct 
         l.socket_path = text_format("%s/socket", l.state_dir);
         l.lease_path = text_format("%s/lease", l.runtime_dir);
         r = folder_make(l.processes_dir, 0700, error);
+        if (r == 0)
+            r = make_passable(l.work_dir, error);
     }
     if (r < 0) {
         layout_done(&l);

@@ -23,8 +23,8 @@ struct layout { /* all owned, absolute */
     char *program_dir; /* folder of this program: its siblings are found here */
 };
 
-/* layout_init - makes the state folder (0700) and those below; on failure nothing is kept in *ret
- */
+/* layout_init - makes the state folder (0700; as root 0711) and those below; on failure nothing is
+ * kept in *ret */
 int layout_init(const struct agent_options *options, struct layout *ret, struct edl_error *error);
 void layout_done(struct layout *layout);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -35,6 +36,9 @@ enum option_key {
     OPTION_LABEL,
     OPTION_PORTS,
     OPTION_HEARTBEAT,
+    OPTION_ALLOW_USER,
+    OPTION_ALLOW_GROUP,
+    OPTION_DEFAULT_USER,
     OPTION_ALLOW_ROOT,
     OPTION_STOP_PROCESSES_ON_EXIT,
     OPTION_NO_FOREIGN,
@@ -68,7 +72,11 @@ static const char help[] =
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
     "  --runtime WHICH           systemd: a unit for each process, with limits; direct: without;\n"
     "                            auto (default): systemd where it runs the machine\n"
-    "  --allow-root              run processes although the agent runs as root\n"
+    "  --allow-user NAME         an account that processes may run as; may be repeated. Without\n"
+    "                            it and --allow-group: all but root and those of the system\n"
+    "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
+    "  --default-user NAME       for jobs of people who have no account on this node\n"
+    "  --allow-root              run processes of jobs that name no user as root\n"
     "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
     "  --no-foreign              do not report other load (nodes that share a machine)\n"
     "  --help, --version\n";
@@ -94,6 +102,9 @@ static const struct option long_options[] = {
     { "label", required_argument, NULL, OPTION_LABEL },
     { "ports", required_argument, NULL, OPTION_PORTS },
     { "heartbeat", required_argument, NULL, OPTION_HEARTBEAT },
+    { "allow-user", required_argument, NULL, OPTION_ALLOW_USER },
+    { "allow-group", required_argument, NULL, OPTION_ALLOW_GROUP },
+    { "default-user", required_argument, NULL, OPTION_DEFAULT_USER },
     { "allow-root", no_argument, NULL, OPTION_ALLOW_ROOT },
     { "stop-processes-on-exit", no_argument, NULL, OPTION_STOP_PROCESSES_ON_EXIT },
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
@@ -170,6 +181,21 @@ static int take_token(const char *text, struct agent_options *options, struct ed
     return 0;
 }
 
+static int check_account(const char *name, struct edl_error *error)
+{
+    if (account_name_valid(name))
+        return 0;
+    return edl_error_set(error, -EINVAL, "'%.80s' cannot be the name of an account", name);
+}
+
+static int add_name(struct agent_names *names, const char *name, struct edl_error *error)
+{
+    if (names->n == AGENT_NAMES_MAX)
+        return edl_error_set(error, -E2BIG, "at most %d can be given", AGENT_NAMES_MAX);
+    names->list[names->n++] = name;
+    return check_account(name, error);
+}
+
 /* set_option - an error only where the value alone does not show what is wrong with it */
 static int set_option(struct agent_options *o, enum option_key key, const char *value,
                       struct edl_error *error)
@@ -221,6 +247,13 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return parse_ports(value, o);
     case OPTION_HEARTBEAT:
         return parse_seconds(value, &o->heartbeat_us);
+    case OPTION_ALLOW_USER:
+        return add_name(&o->allow_users, value, error);
+    case OPTION_ALLOW_GROUP:
+        return add_name(&o->allow_groups, value, error);
+    case OPTION_DEFAULT_USER:
+        o->default_user = value;
+        return check_account(value, error);
     case OPTION_ALLOW_ROOT:
         o->allow_root = true;
         return 0;

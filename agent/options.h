@@ -3,13 +3,21 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shared/label.h"
 
 #define AGENT_GPUS_MAX 64
 
+#define AGENT_NAMES_MAX 64
+
 struct edl_error;
+
+struct agent_names { /* NULL-terminated; borrowed as all text is */
+    const char *list[AGENT_NAMES_MAX + 1];
+    size_t n;
+};
 
 /* What starts supervisors. */
 enum agent_runtime {
@@ -39,7 +47,9 @@ struct agent_options {           /* text is borrowed from argv */
     uint16_t port_last;
     uint64_t heartbeat_us;
     enum agent_runtime runtime;
-    bool allow_root;
+    struct agent_names allow_users, allow_groups; /* who of a root agent's node may run processes */
+    const char *default_user;                     /* NULL: none */
+    bool allow_root;                              /* what names no account runs as root */
     bool stop_processes_on_exit;
     bool no_foreign; /* other load of the machine is not reported */
     char default_state_dir[512];

@@ -144,6 +144,21 @@ int process_start(struct process_table *table, const struct process_id *id, cons
     return 0; /* its supervisor's number follows before its program can call */
 }
 
+uid_t process_uid(struct process *p)
+{
+    _cleanup_close_ int dir_fd = -1;
+    struct supervisor_record record;
+
+    if (p->has_uid || p->dir == NULL)
+        return p->has_uid ? p->uid : (uid_t)-1;
+    dir_fd = process_dir_open(p->dir, NULL);
+    if (dir_fd < 0 || process_dir_read_supervisor(dir_fd, &record, NULL) < 0)
+        return (uid_t)-1;
+    p->has_uid = true;
+    p->uid = record.uid;
+    return p->uid;
+}
+
 void process_stop(struct process *p, uint64_t grace_us)
 {
     struct edl_error error = { 0 };

@@ -23,6 +23,8 @@ struct process {
     struct process_id id;
     pid_t pid;
     pid_t supervisor_pid;
+    uid_t uid; /* of its processes, see process_uid */
+    bool has_uid;
     uint64_t cpu_used_us;
     uint64_t memory_used_bytes;
     bool silent;                    /* it ended and wrote nothing */
@@ -61,6 +63,9 @@ struct process *process_find(const struct process_table *table, const struct pro
  * that an agent that adopts the folder tells the same story */
 int process_start(struct process_table *table, const struct process_id *id, const json_t *order,
                   const struct environment_facts *facts, char reason[AGENT_REASON_SIZE]);
+
+/* process_uid - whose its processes are; -1 while its supervisor has not said */
+uid_t process_uid(struct process *process);
 
 void process_stop(struct process *process, uint64_t grace_us);
 

@@ -131,20 +131,22 @@ int process_dir_read_order(int dir_fd, json_t **ret, struct edl_error *error)
 int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struct edl_error *error)
 {
     json_t *value = NULL;
-    json_int_t pid, start, child;
+    json_int_t pid, start, child, uid = geteuid(); /* as before there was another */
     const char *boot, *cgroup = "";
     int r = read_json(dir_fd, "supervisor.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:I, s:I, s:s, s:I, s?s}", "pid", &pid, "start_time_ticks", &start,
-                    "boot_id", &boot, "child_pid", &child, "cgroup", &cgroup) == -1 ||
+    if (json_unpack(value, "{s:I, s:I, s:s, s:I, s?s, s?I}", "pid", &pid, "start_time_ticks",
+                    &start, "boot_id", &boot, "child_pid", &child, "cgroup", &cgroup, "uid",
+                    &uid) == -1 ||
         strlen(boot) >= BOOT_ID_SIZE || strlen(cgroup) >= CGROUP_PATH_SIZE) {
         r = edl_error_set(error, EDL_ECORRUPT, "supervisor.json is damaged");
     } else {
         *ret = (struct supervisor_record){ .pid = (pid_t)pid,
                                            .start_ticks = (uint64_t)start,
-                                           .child_pid = (pid_t)child };
+                                           .child_pid = (pid_t)child,
+                                           .uid = (uid_t)uid };
         (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", boot);
         (void)snprintf(ret->cgroup, sizeof ret->cgroup, "%s", cgroup);
     }
@@ -179,10 +181,10 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
 int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *record,
                                  struct edl_error *error)
 {
-    json_t *value =
-        json_pack("{s:I, s:I, s:s, s:I, s:s}", "pid", (json_int_t)record->pid, "start_time_ticks",
-                  (json_int_t)record->start_ticks, "boot_id", record->boot_id, "child_pid",
-                  (json_int_t)record->child_pid, "cgroup", record->cgroup);
+    json_t *value = json_pack("{s:I, s:I, s:s, s:I, s:s, s:I}", "pid", (json_int_t)record->pid,
+                              "start_time_ticks", (json_int_t)record->start_ticks, "boot_id",
+                              record->boot_id, "child_pid", (json_int_t)record->child_pid, "cgroup",
+                              record->cgroup, "uid", (json_int_t)record->uid);
     int r = write_json(dir_fd, "supervisor.json", value, error);
 
     json_decref(value);

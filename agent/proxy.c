@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "agent/core/link_sm.h"
@@ -219,7 +220,8 @@ static const struct http_route routes[] = { ROUTES("/{a}"), ROUTES("/{a}/{b}"),
 int proxy_new(const struct proxy_config *config, struct proxy **ret, struct edl_error *error)
 {
     struct proxy *proxy = xcalloc(1, sizeof *proxy);
-    int fd = http_listen_unix(config->socket_path, 0600, error);
+    /* processes of a root agent run as others; who calls is looked at by each call */
+    int fd = http_listen_unix(config->socket_path, geteuid() == 0 ? 0666 : 0600, error);
     int r = fd;
 
     proxy->config = *config;

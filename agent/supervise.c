@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/account.h"
 #include "agent/child.h"
 #include "agent/core/fence.h"
 #include "agent/killtree.h"
@@ -44,7 +45,8 @@ struct supervisor {
     int dir_fd;
     json_t *order; /* owned; argv and environment point into it */
     struct child_spec spec;
-    char **environment; /* owned, with its strings */
+    struct account account; /* valid when spec.account is set */
+    char **environment;     /* owned, with its strings */
     struct lease_map lease;
     struct fence fence;
     struct child child;
@@ -89,6 +91,18 @@ static int load_argv(struct supervisor *s, struct edl_error *error)
     return 0;
 }
 
+/* add_account - what the job did not say itself */
+static void add_account(const struct supervisor *s, json_t *env)
+{
+    const struct account *a = s->spec.account;
+
+    if (a == NULL)
+        return;
+    (void)json_object_update_missing_new(env,
+                                         json_pack("{s:s,s:s,s:s,s:s}", "HOME", a->home, "USER",
+                                                   a->name, "LOGNAME", a->name, "SHELL", a->shell));
+}
+
 static void load_environment(struct supervisor *s)
 {
     json_t *env = json_object_get(s->order, "env");
@@ -96,6 +110,7 @@ static void load_environment(struct supervisor *s)
     json_t *value;
     size_t n = 0;
 
+    add_account(s, env);
     s->environment = xcalloc(json_object_size(env) + 1, sizeof *s->environment);
     json_object_foreach(env, name, value)
     {
@@ -122,11 +137,59 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
     return process_dir_read_order(s->dir_fd, &s->order, error);
 }
 
+static int open_log(struct supervisor *s, struct edl_error *error)
+{
+    const char *path = text_of(s->order, "log_path");
+
+    s->spec.log_fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0640);
+    return s->spec.log_fd == -1 ? edl_error_errno(error, -errno, "cannot open the log %s", path)
+                                : 0;
+}
+
+/* The log is its own as well, so that /dev/stderr can be opened; the folder around it is not. */
+static int give(const struct supervisor *s, struct edl_error *error)
+{
+    const struct account *a = s->spec.account;
+    size_t i;
+    json_t *path;
+    int r = 0;
+
+    if (a->is_other && fchown(s->spec.log_fd, a->uid, a->gid) == -1)
+        return edl_error_errno(error, -errno, "cannot give the log to %s", a->name);
+    json_array_foreach(json_object_get(s->order, "folders"), i, path)
+    {
+        r = account_give(a, json_string_value(path), error);
+        if (r < 0)
+            break;
+    }
+    return r;
+}
+
+/* choose_account - an order without "account" runs as we do */
+static int choose_account(struct supervisor *s, struct edl_error *error)
+{
+    const json_t *wanted = json_object_get(s->order, "account");
+    int r;
+
+    if (wanted == NULL)
+        return 0;
+    r = account_resolve(wanted, &s->account, error);
+    if (r < 0)
+        return r;
+    s->spec.account = &s->account;
+    s->record.uid = s->account.uid;
+    return give(s, error);
+}
+
 static int prepare(struct supervisor *s, struct edl_error *error)
 {
-    const char *log_path = text_of(s->order, "log_path");
-    int r = load_argv(s, error);
+    int r = open_log(s, error);
 
+    if (r == 0)
+        r = load_argv(s, error);
+    if (r == 0)
+        r = choose_account(s, error);
     if (r < 0)
         return r;
     load_environment(s);
@@ -137,10 +200,6 @@ static int prepare(struct supervisor *s, struct edl_error *error)
         if (r < 0)
             return r;
     }
-    s->spec.log_fd =
-        open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0640);
-    if (s->spec.log_fd == -1)
-        return edl_error_errno(error, -errno, "cannot open the log %s", log_path);
     return 0;
 }
 
@@ -188,6 +247,8 @@ static int start(struct supervisor *s, struct edl_error *error)
     if (notify_wanted() && (cgroup_of_self(s->record.cgroup) < 0 || !is_own_unit(s->record.cgroup)))
         s->record.cgroup[0] = '\0';
     s->grouped = s->record.cgroup[0] != '\0' && cgroup_make(s->record.cgroup, PROGRAM_GROUP) == 0;
+    if (s->spec.account == NULL)
+        s->record.uid = geteuid();
     s->record.pid = getpid();
     s->record.start_ticks = self.start_ticks;
     s->spec.announce = announce;
@@ -332,6 +393,16 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
+/* refuse - nothing ran */
+static void refuse(const struct supervisor *s, const struct edl_error *why, struct exit_record *ret)
+{
+    ret->exit_code = 127;
+    (void)snprintf(ret->reason, sizeof ret->reason, "%.150s%s%.100s", why->text,
+                   why->remedy[0] != '\0' ? "; " : "", why->remedy);
+    if (s->spec.log_fd >= 0)
+        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", ret->reason);
+}
+
 static int supervise(struct supervisor *s, struct edl_error *error)
 {
     struct exit_record record = { 0 };
@@ -344,8 +415,7 @@ static int supervise(struct supervisor *s, struct edl_error *error)
         describe(s, &record);
     } else {
         killtree_kill_all(&s->main_child);
-        record.exit_code = 127;
-        (void)snprintf(record.reason, sizeof record.reason, "%.255s", error->text);
+        refuse(s, error, &record);
     }
     record.ended_wall_us = clock_read_us(CLOCK_REALTIME);
     return process_dir_write_exit(s->dir_fd, &record, error);
@@ -354,6 +424,7 @@ static int supervise(struct supervisor *s, struct edl_error *error)
 static void supervisor_done(struct supervisor *s)
 {
     child_close(&s->child);
+    account_done(&s->account);
     lease_map_close(&s->lease);
     for (size_t i = 0; s->environment != NULL && s->environment[i] != NULL; i++)
         free(s->environment[i]);

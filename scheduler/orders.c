@@ -182,9 +182,9 @@ static void add_start(json_t *order, const struct process *process)
     const struct job *job = process->job;
     const struct role_spec *role = &job->spec->roles[process->role];
     json_t *start =
-        json_pack("{s:s,s:o,s:o,s:s,s:I,s:I,s:I,s:o}", "job", job->spec->name, "argv",
-                  argv_to_json(role->argv), "env", order_environment(process), "workspace",
-                  role->workspace != NULL ? role->workspace : "", "cpu_millicores",
+        json_pack("{s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:I,s:o}", "job", job->spec->name, "submitter",
+                  job->user, "argv", argv_to_json(role->argv), "env", order_environment(process),
+                  "workspace", role->workspace != NULL ? role->workspace : "", "cpu_millicores",
                   (json_int_t)role->cpu_millicores, "memory_bytes", (json_int_t)role->memory_bytes,
                   "gpus", (json_int_t)role->gpus, "ports", ports_to_json(process));
 

@@ -2,7 +2,6 @@
 /* users.c - see users.h */
 #include "scheduler/users.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -127,20 +126,10 @@ void users_pending_clear(struct users *users)
 
 static int check_name(const char *name, const char *whose, struct edl_error *error)
 {
-    size_t length = strlen(name);
-    bool good = length > 0 && length <= USER_NAME_MAX &&
-                (islower((unsigned char)name[0]) || name[0] == '_');
-
-    for (const char *p = name; *p != '\0'; p++)
-        good = good && (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '_' ||
-                        *p == '-' || *p == '.');
-    if (good)
+    if (account_name_valid(name))
         return 0;
     (void)edl_error_at(error, -EINVAL, "/name", "\"%.80s\" cannot be a %s's name", name, whose);
-    return edl_error_remedy(error,
-                            "as of a Unix account: a-z or _ first, then also digits, '-' and"
-                            " '.', at most %d",
-                            USER_NAME_MAX);
+    return edl_error_remedy(error, ACCOUNT_NAME_RULE);
 }
 
 struct user *users_find(const struct users *users, const char *name)

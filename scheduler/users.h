@@ -13,6 +13,7 @@
 #include <uthash.h>
 
 #include "scheduler/core/groups.h"
+#include "shared/account_name.h"
 
 struct account_change;
 struct audit_entry;
@@ -20,7 +21,7 @@ struct edl_error;
 struct store;
 struct users;
 
-#define USER_NAME_MAX 32
+#define USER_NAME_MAX ACCOUNT_NAME_MAX
 #define TOKEN_HASH_MAX 64
 #define TOKEN_NOTE_MAX 80
 #define TOKENS_PER_USER_MAX 64

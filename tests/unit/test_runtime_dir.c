@@ -56,6 +56,7 @@ static int teardown(void **state)
                                          "state/processes/" PROCESS,
                                          "state/processes",
                                          "state/output",
+                                         "state/work",
                                          "state",
                                          "tmpfs/processes/" PROCESS,
                                          "tmpfs/processes",

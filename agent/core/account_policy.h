@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account_policy.h - under which account a process of a root agent may run; pure
+ *
+ * What the node's owner decides, whatever the scheduler orders. Who an account is on this machine
+ * is looked up by agent/account.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+
+#define ACCOUNT_SYSTEM_BELOW 1000 /* numbers below are the system's own (adduser.conf(5)) */
+
+struct account_policy {
+    const char *const *users;  /* NULL-terminated; borrowed */
+    const char *const *groups; /* the same; an account that is in one may run processes */
+    const char *fallback;      /* for submitters without an account here; "": none */
+    bool allow_root;           /* what names no account runs as root */
+};
+
+/* account_candidates - the accounts to try, best first; the first that exists is the one
+ * user: that the job names, or ""; submitter: who submitted it, or "". Returns how many there are:
+ * 0 when nobody says. */
+size_t account_candidates(const struct account_policy *policy, const char *user,
+                          const char *submitter, const char *ret[static 2]);
+
+/* account_check - -EACCES with error and remedy unless processes may run as this account
+ * is_in_group: it is in one of policy->groups */
+int account_check(const struct account_policy *policy, const char *name, uint32_t uid,
+                  bool is_in_group, struct edl_error *error);

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Processes of a root agent run as the account of who submitted them, with its rights only: what they can and cannot do, and
+# whom the node's owner refuses. Accounts are those that every Debian has.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+if [ "$(id -u)" != 0 ]; then
+    echo "only root can run processes as others"
+    exit 77
+fi
+PATH=$EDL_BUILD_DIR:$PATH
+work=$(mktemp -d)
+chmod 711 "$work"
+pids=''
+
+fail() {
+    echo "FAIL: $*" >&2
+    tail -n 40 "$work"/*.log >&2 || true
+    exit 1
+}
+
+# shellcheck disable=SC2317
+on_exit() {
+    local status=$?
+    trap - EXIT
+    # shellcheck disable=SC2086
+    kill $pids 2>/dev/null || true
+    wait || true
+    rm -rf "$work"
+    exit $status
+}
+trap on_exit EXIT
+
+# begin NAME PATTERN COMMAND...: in the background, until its log says PATTERN; sets $pid
+begin() {
+    local name=$1 pattern=$2 line
+    shift 2
+    rm -f "$work/$name.fifo"
+    mkfifo "$work/$name.fifo"
+    "$@" 2>"$work/$name.fifo" &
+    pid=$!
+    pids="$pids $pid"
+    exec 7<"$work/$name.fifo"
+    while read -r -t 30 line <&7; do
+        echo "$line" >>"$work/$name.log"
+        case $line in *"$pattern"*) break ;; esac
+    done
+    cat <&7 >>"$work/$name.log" &
+    exec 7<&-
+    case ${line:-} in *"$pattern"*) ;; *) fail "$name did not say: $pattern" ;; esac
+}
+
+begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0
+EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")
+EDL_TOKEN_FILE=$work/scheduler/admin-token
+export EDL_SERVER EDL_TOKEN_FILE
+agent_begin() { # ARGUMENT...: an agent of root's, which is in a group that no process may keep
+    begin n1 "adopted" setpriv --groups 0 edl-agent --node n1 --scheduler "$EDL_SERVER" --join-token-file "$work/scheduler/join-token" \
+        --state-dir "$work/state" --runtime direct --no-foreign --heartbeat 300ms --stop-processes-on-exit "$@"
+    agent=$pid
+}
+agent_end() {
+    kill "$agent"
+    wait "$agent" || true
+}
+for name in nobody daemon games stranger; do
+    edl user add $name >/dev/null
+    (umask 077 && edl token create --user $name >"$work/$name.token" 2>/dev/null)
+done
+submit() { # USER JOB ARGUMENT...: in a workspace of its own
+    local user=$1 job=$2
+    shift 2
+    EDL_TOKEN_FILE=$work/$user.token edl submit --name "$job" --workspace "${workspace-private}" "$@" >/dev/null
+}
+fails_with() { # JOB WHAT: it came to nothing, and says why
+    local reason
+    if edl wait "$1" >/dev/null; then fail "$1 ran"; fi
+    reason=$(edl show "$1" --json | jq -r .job.reason)
+    case $reason in *"$2"*) ;; *) fail "$1: the reason is \"$reason\" instead of \"$2\"" ;; esac
+}
+
+agent_begin --allow-user nobody --allow-user daemon
+
+# who it is, what is its own, and what is out of its reach
+cat >"$work/inspect" <<'END'
+set -u
+bad() { echo "BAD: $*"; }
+[ "$(id -un)" = nobody ] && [ "$(id -gn)" = "$(id -gn nobody)" ] && [ "$(id -G)" = "$(id -G nobody)" ] || bad "it is $(id)"
+[ "$USER" = nobody ] && [ "$LOGNAME" = nobody ] && [ "$HOME" = "$(getent passwd nobody | cut -d: -f6)" ] || bad "it is called $USER, $HOME"
+[ "$(pwd)" = "$EDL_WORKSPACE" ] && [ "$(stat -c %U:%a .)" = nobody:700 ] || bad "its workspace is $(pwd)"
+touch mine "$EDL_OUTPUT_DIR/mine" || bad "it cannot write to what is its own"
+grep -qx 'NoNewPrivs:	1' /proc/self/status || bad "it may gain privileges"
+[ "$(grep -cE '^Cap(Inh|Prm|Eff|Amb):	0+$' /proc/self/status)" = 4 ] || bad "it has capabilities: $(grep ^Cap /proc/self/status)"
+setpriv --reuid 0 true 2>/dev/null && bad "it can be root again"
+[ "$(ulimit -c)" = 0 ] || bad "it leaves cores"
+for fd in /proc/self/fd/*; do case ${fd##*/} in 0 | 1 | 2 | 3 | 10 | 255) ;; *) bad "$fd is open: $(readlink "$fd")" ;; esac; done
+kill -0 $PPID 2>/dev/null && bad "it can signal its supervisor"
+kill -TERM $PPID 2>/dev/null && bad "it can end its supervisor"
+cat /proc/$PPID/environ >/dev/null 2>&1 && bad "it can look into its supervisor"
+for path in "$STATE" "$STATE/processes" "$STATE/logs" "$STATE/credential" "$STATE/lease" "$EDL_LOG_DIR" "$STATE/work" "$STATE/work/1-trainer-0"; do
+    ls "$path" >/dev/null 2>&1 && cat "$path"/* "$path" >/dev/null 2>&1 && bad "it can read $path"
+    [ -w "$path" ] && bad "it can write to $path"
+done
+ls "$STATE/work/1-trainer-0" "$STATE/output/first-1" 2>/dev/null && bad "it can look into another job"
+echo 'by name' >>/dev/stderr || bad "it cannot open its standard error"
+curl -sS --fail --unix-socket "$EDL_SOCKET" http://localhost/jobs/self/hosts || bad "it cannot call the agent"
+echo done
+END
+submit daemon first -- sleep 1000
+submit nobody inspect --env STATE="$work/state" -- sh -c "$(cat "$work/inspect")"
+edl wait inspect >/dev/null || fail "inspect failed: $(edl logs inspect)"
+edl logs inspect >"$work/inspect.out"
+grep -q 'done$' "$work/inspect.out" && grep -q 'by name' "$work/inspect.out" || fail "inspect says: $(cat "$work/inspect.out")"
+if grep BAD "$work/inspect.out"; then fail "see above"; fi
+[ "$(stat -c %U "$work/state/output/inspect-2/mine" "$work/state/work/1-trainer-0" "$work/state/logs/2" | paste -sd' ')" = 'nobody daemon root' ] ||
+    fail "folders are somebody else's: $(ls -ld "$work"/state/*/*)"
+
+# the socket is for processes of jobs, and for each as its own account
+call() { curl -sS -o /dev/null -w '%{http_code}' --unix-socket "$work/state/socket" http://localhost/jobs/self/hosts; }
+[ "$(call)" = 403 ] || fail "root may call"
+[ "$(setpriv --reuid nobody --clear-groups curl -sS -o /dev/null -w '%{http_code}' --unix-socket "$work/state/socket" http://localhost/jobs/self/hosts)" = 403 ] ||
+    fail "who has no job may call"
+# shellcheck disable=SC2016
+first=$(edl show first --json | jq '.processes[0].pid')
+[ "$(ps -o user= -p "$first")" = daemon ] || fail "first runs as $(ps -o user= -p "$first")"
+edl kill first >/dev/null
+edl wait first >/dev/null 2>&1 || true
+kill -0 "$first" 2>/dev/null && fail "it was not killed"
+
+# whom the owner refuses: nothing runs, and it is told
+submit games system -- touch "$work/ran"
+fails_with system 'no process as games: it is an account of the system; its owner may allow it with allow-user'
+submit stranger stranger -- true
+fails_with stranger 'there is no account stranger on this node; give the job a user'
+edl logs system | grep -q 'an account of the system' || fail "the log does not say why: $(edl logs system)"
+# however many fail so: the node is not to blame
+for i in 1 2 3 4 5; do submit games "again-$i" -- true; done
+for i in 1 2 3 4 5; do fails_with "again-$i" 'an account of the system'; done
+[ "$(edl nodes --json | jq -r '.nodes[0].state')" = ready ] || fail "the node is $(edl nodes)"
+
+# people without an account there, and everybody in a group
+agent_end
+agent_begin --default-user nobody --allow-group daemon
+# shellcheck disable=SC2016
+submit stranger fallback -- sh -c '[ "$(id -un)" = nobody ]'
+edl wait fallback >/dev/null || fail "fallback: $(edl logs fallback)"
+submit daemon system-in-group -- true
+fails_with system-in-group 'an account of the system'
+
+# a workspace that was given is entered with its own rights
+mkdir -m 700 "$work/roots"
+workspace=$work/roots submit stranger elsewhere -- true
+fails_with elsewhere "cannot enter the workspace $work/roots as nobody: Permission denied"
+[ ! -e "$work/ran" ] || fail "a refused process ran"
+agent_end
+echo "accounts: all good"

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_account_policy.c - as whom processes of a root agent may run */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/core/account_policy.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static const char *const nobody_named[] = { NULL };
+static const char *const ann_and_root[] = { "ann", "root", NULL };
+static const char *const staff[] = { "staff", NULL };
+
+#define POLICY(fallback_, allow_root_)                                                             \
+    (&(const struct account_policy){ nobody_named, nobody_named, fallback_, allow_root_ })
+
+static void assert_candidates(const struct account_policy *policy, const char *user,
+                              const char *submitter, const char *first, const char *second)
+{
+    const char *names[2] = { "", "" };
+    size_t n = account_candidates(policy, user, submitter, names);
+
+    assert_int_equal(n, (*first != '\0') + (*second != '\0'));
+    assert_string_equal(names[0], first);
+    assert_string_equal(names[1], second);
+}
+
+static void test_candidates(void **state)
+{
+    (void)state;
+    assert_candidates(POLICY("", false), "", "ann", "ann", "");
+    assert_candidates(POLICY("", false), "bob", "ann", "bob", "");
+    assert_candidates(POLICY("jobs", false), "", "ann", "ann", "jobs");
+    assert_candidates(POLICY("jobs", false), "bob", "ann", "bob", ""); /* he, or nobody */
+    assert_candidates(POLICY("jobs", false), "", "", "jobs", "");
+    assert_candidates(POLICY("", false), "", "", "", "");
+    assert_candidates(POLICY("", true), "", "ann", "root", "");
+    assert_candidates(POLICY("", true), "bob", "ann", "bob", "");
+}
+
+static void test_who_is_allowed(void **state)
+{
+    static const struct {
+        const char *const *users, *const *groups;
+        const char *fallback, *name;
+        uint32_t uid;
+        bool allow_root, is_in_group;
+        const char *wrong; /* NULL: allowed */
+    } cases[] = {
+        { nobody_named, nobody_named, "", "ann", 1000, .wrong = NULL },
+        { nobody_named, nobody_named, "", "ann", UINT32_C(1500000000), .wrong = NULL },
+        { nobody_named, nobody_named, "", "root", 0, .wrong = "it is root" },
+        { nobody_named, nobody_named, "", "www", 999, .wrong = "account of the system" },
+        { nobody_named, nobody_named, "", "nobody", 65534, .wrong = "account of the system" },
+        { nobody_named, nobody_named, "", "old", 65535, .wrong = "account of the system" },
+        { nobody_named, nobody_named, "", "none", UINT32_MAX, .wrong = "account of the system" },
+        { nobody_named, nobody_named, "", "root", 0, .allow_root = true },
+        { nobody_named, nobody_named, "", "www", 33, .allow_root = true, .wrong = "system" },
+        { nobody_named, nobody_named, "www", "www", 33, .wrong = NULL },
+        { ann_and_root, nobody_named, "", "root", 0, .wrong = NULL },
+        { ann_and_root, nobody_named, "", "toor", 0, .wrong = "it is root" },
+        { ann_and_root, nobody_named, "", "ann", 1000, .wrong = NULL },
+        { ann_and_root, nobody_named, "", "bob", 1001, .wrong = "not one of those allowed" },
+        { ann_and_root, staff, "", "bob", 1001, .is_in_group = true },
+        { ann_and_root, staff, "", "bob", 1001, .wrong = "not one of those allowed" },
+        { nobody_named, staff, "", "www", 33, .is_in_group = true, .wrong = "system" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const struct account_policy *policy =
+            &(const struct account_policy){ cases[i].users, cases[i].groups, cases[i].fallback,
+                                            cases[i].allow_root };
+        struct edl_error error = { 0 };
+        int r = account_check(policy, cases[i].name, cases[i].uid, cases[i].is_in_group, &error);
+
+        assert_int_equal(r, cases[i].wrong != NULL ? -EACCES : 0);
+        if (cases[i].wrong == NULL)
+            continue;
+        assert_non_null(strstr(error.text, cases[i].wrong));
+        assert_non_null(strstr(error.text, cases[i].name));
+        assert_non_null(strstr(error.remedy, "allow-user"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_who_is_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
