@@ -149,6 +149,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
 
     if (build->array != NULL)
         (void)json_object_set_new(spec, "array", json_string(build->array));
+    if (build->user != NULL)
+        (void)json_object_set_new(spec, "user", json_string(build->user));
     if (build->deadline != NULL)
         (void)json_object_set_new(spec, "deadline", json_string(build->deadline));
 

@@ -23,7 +23,7 @@ bool job_options_given(const struct job_options *options)
            options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
            options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
            options->dataset != NULL || options->deadline != NULL || options->array != NULL ||
-           options->after.n != 0;
+           options->user != NULL || options->after.n != 0;
 }
 
 /* One byte more than allowed is read to tell. */
@@ -104,6 +104,7 @@ int job_from_command(const struct job_options *options, const struct arguments *
         .env = &options->env,
         .after = &options->after,
         .deadline = options->deadline,
+        .user = options->user,
         .array = options->array,
         .argv = arguments->rest,
         .argc = arguments->n_rest,

@@ -15,7 +15,7 @@ struct edl_error;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset, *deadline, *array;
+    const char *name, *workspace, *dataset, *deadline, *array, *user;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
     struct option_list env, after;
 };
@@ -37,6 +37,7 @@ struct job_options {
     XX("after", 0, OPTION_LIST, "JOB", "start when it has succeeded; may be repeated", after)      \
     XX("deadline", 0, OPTION_TEXT, "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z",       \
        deadline)                                                                                   \
+    XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
     XX("passes", 0, OPTION_U64, "N", "passes over the dataset (1)", passes)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */

@@ -71,6 +71,18 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
     return r;
 }
 
+/* Whoever runs programs as somebody has all that is theirs, on every node that allows it. */
+static int check_user(const struct job_spec *spec, const struct caller *caller,
+                      struct edl_error *error)
+{
+    if (spec->user[0] == '\0' || caller->role >= USER_ADMIN || streq(spec->user, caller->user))
+        return 0;
+    (void)edl_error_at(error, -EACCES, "/spec/user", "a job of %s's cannot run as %s", caller->user,
+                       spec->user);
+    return edl_error_remedy(error, "leave user out: it runs as %s; an admin may name anybody",
+                            caller->user);
+}
+
 /* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
                            const struct job *job, bool is_array, json_t *ignored)
@@ -109,6 +121,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &flat, &error);
     is_array = r == 0 && spec->array.n > 0 && spec->array.name[0] == '\0';
+    if (r == 0)
+        r = check_user(spec, &caller, &error);
     if (r == 0)
         r = archive_after(scheduler, spec, &archived, &error);
     if (r == 0 && dry_run)

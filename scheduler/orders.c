@@ -188,6 +188,8 @@ static void add_start(json_t *order, const struct process *process)
                   (json_int_t)role->cpu_millicores, "memory_bytes", (json_int_t)role->memory_bytes,
                   "gpus", (json_int_t)role->gpus, "ports", ports_to_json(process));
 
+    if (job->spec->user[0] != '\0')
+        (void)json_object_set_new(start, "user", json_string(job->spec->user));
     (void)json_object_update_missing(order, start);
     json_decref(start);
 }

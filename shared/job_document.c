@@ -123,9 +123,7 @@ static const struct document_rule common_rules[] = {
     { .key = "dataset", .kind = DOCUMENT_TEXT, .offset = AT(dataset) },
     { .key = "on_disconnect", .kind = DOCUMENT_TEXT, .offset = AT(on_disconnect) },
     { .key = "nodeSelector", .kind = DOCUMENT_IGNORED }, /* in a role it counts */
-    { .key = "user",
-      .kind = DOCUMENT_LATER,
-      .remedy = "processes run under the account of their node's agent" },
+    { .key = "user", .kind = DOCUMENT_TEXT, .offset = AT(user) },
     { .key = "after", .kind = DOCUMENT_ARRAY, .offset = AT(after) },
     { .key = "deadline", .kind = DOCUMENT_CALL, .call = read_deadline },
     { .key = "checkpoint",
@@ -605,13 +603,27 @@ static int finish_disconnect(struct document_reader *reader, const struct job_dr
     return EDL_EBADSPEC;
 }
 
+static int finish_user(struct document_reader *reader, const struct job_draft *draft,
+                       struct job_spec *spec)
+{
+    if (draft->user == NULL)
+        return 0;
+    if (account_name_valid(draft->user)) {
+        (void)snprintf(spec->user, sizeof spec->user, "%s", draft->user);
+        return 0;
+    }
+    (void)refuse_at(reader, draft, "user", "this cannot be the name of an account");
+    (void)edl_error_remedy(reader->error, ACCOUNT_NAME_RULE);
+    return EDL_EBADSPEC;
+}
+
 static int finish_job(struct document_reader *reader, const struct job_draft *draft,
                       struct job_spec *spec)
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name, finish_array, finish_mode,       finish_passes,
-        finish_env,  finish_after, finish_disconnect, finish_roles,
+        finish_name,  finish_array,      finish_mode, finish_passes, finish_env,
+        finish_after, finish_disconnect, finish_user, finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -4,7 +4,7 @@
  *
  * Everything is written out, defaults too: what a job runs with must not change when a later
  * version changes a default. Only empty text, an empty env and
- * what a job does not have (deadline, after, array) are left out. */
+ * what a job does not have (user, deadline, after, array) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -87,6 +87,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     char instant[RFC3339_MAX];
 
     (void)json_object_set_new(json, "name", json_string(spec->name));
+    if (spec->user[0] != '\0')
+        (void)json_object_set_new(json, "user", json_string(spec->user));
     (void)json_object_set_new(json, "mode", json_string(job_mode_to_string(spec->mode)));
     (void)json_object_set_new(json, "priority", json_integer(spec->priority));
     (void)json_object_set_new(json, "fault_tolerant", json_boolean(spec->fault_tolerant));

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/account_name.h"
 #include "shared/label.h"
 
 #define JOB_NAME_MAX 63 /* characters, DNS-label like: [a-z][a-z0-9-]* */
@@ -49,6 +50,7 @@ struct job_array {
 
 struct job_spec {
     char name[JOB_NAME_MAX + 1];
+    char user[ACCOUNT_NAME_MAX + 1]; /* the account to run as; "": its submitter's */
     enum job_mode mode;
     int32_t priority;
     bool fault_tolerant;

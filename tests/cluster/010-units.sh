@@ -26,7 +26,7 @@ machine_boot n1
 machine_in n1 mkdir -p /run/edl
 start_agent() {
     machine_in n1 sh -c 'edl-agent --node n1 --scheduler "http://$(cat /run/edl/scheduler/address)" --heartbeat 300ms \
-        --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --no-foreign \
+        --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --allow-user nobody --no-foreign \
         >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid'
 }
 machine_in n1 sh -c 'edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 &'
@@ -94,6 +94,18 @@ await 20 'it runs' job_is bomb running
 edl kill bomb
 await 60 'it is killed' job_is bomb killed
 none_left 5 || fail "processes are left"
+
+# another account's: the unit keeps its supervisor root's, the process cannot reach that, and the machine's units even less
+edl submit --name others --workspace private --user nobody -- sh -c 'id -un; kill $PPID || echo safe; systemctl stop edl.slice || echo safe
+    grep NoNewPrivs /proc/self/status; touch mine && exec sleep 1000'
+await 20 'it runs' job_is others running
+unit=$(unit_of 6)
+[ "$(machine_in n1 ps -o user= -p "$(property "$unit" MainPID)")" = root ] || fail "its supervisor is not root's"
+[ "$(machine_in n1 stat -c %U /var/lib/edl/agent/work/6-trainer-0/mine)" = nobody ] || fail "it is somebody else's"
+[ "$(edl logs others | grep -cE 'nobody|safe|NoNewPrivs:	1')" = 4 ] || fail "it says $(edl logs others)"
+edl kill others
+await 60 'it is killed' job_is others killed
+none_left 6 || fail "processes are left"
 
 # many at once
 for i in 1 2 3 4 5 6 7 8; do edl submit --name "many-$i" --cpu 10m -- true >/dev/null; done

@@ -137,6 +137,18 @@ for i in 1 2 3 4 5; do submit games "again-$i" -- true; done
 for i in 1 2 3 4 5; do fails_with "again-$i" 'an account of the system'; done
 [ "$(edl nodes --json | jq -r '.nodes[0].state')" = ready ] || fail "the node is $(edl nodes)"
 
+# the job names an account: its submitter's own, or an administrator's choice; the owner has the last word
+if submit nobody other --user daemon -- true 2>"$work/err"; then fail "nobody submitted as daemon"; fi
+grep -q "a job of nobody's cannot run as daemon" "$work/err" && grep -q /spec/user "$work/err" || fail "no word of why: $(cat "$work/err")"
+submit nobody own --user nobody -- sh -c '[ "$(id -un)" = nobody ]'
+cp "$work/scheduler/admin-token" "$work/admin.token"
+submit admin chosen --user daemon -- sh -c '[ "$(id -un) $(id -g)" = "daemon $(id -g daemon)" ]'
+for job in own chosen; do edl wait $job >/dev/null || fail "$job: $(edl logs $job)"; done
+submit admin roots --user root -- touch "$work/ran"
+fails_with roots 'no process as root: it is root'
+submit admin admins -- true
+fails_with admins 'there is no account admin on this node'
+
 # people without an account there, and everybody in a group
 agent_end
 agent_begin --default-user nobody --allow-group daemon

@@ -160,7 +160,8 @@ static void test_everything(void **state)
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
         "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
         "spec:\n"
-        "  mode: pserver\n  priority: -5\n  on_disconnect: stop\n  autoclean: false\n  grace: "
+        "  mode: pserver\n  priority: -5\n  on_disconnect: stop\n  user: ann\n  autoclean: false\n "
+        " grace: "
         "1500001us\n  passes: 3\n"
         "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
         "  hostNetwork: true\n  VolumeMounts:\n  master: {resources: {limits: {cpu: 1}}}\n"
@@ -184,6 +185,7 @@ static void test_everything(void **state)
                                  "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
     assert_int_equal(spec->priority, -5);
     assert_true(spec->keep_remains);
+    assert_string_equal(spec->user, "ann");
     assert_int_equal(spec->grace_us, 1500001);
     assert_int_equal(spec->restart_max, 4);
     assert_int_equal(spec->restart_backoff_us, 250000);
@@ -543,8 +545,10 @@ static const struct refusal refusals[] = {
     { OLDER("\"entry\":\"x\",\"envs\":{\"A\":1}"), "/envs/A", "text is expected", "quotes" },
     { OLDER("\"entry\":\"x\",\"trainer\":{}"), "/parallelism", "unknown key", "" },
     /* keys that are known and not carried out */
-    { SPEC("\"user\":\"a\""), "/spec/user", "user is not supported by this version",
-      "account of their node's agent" },
+    { TRAINER("\"entrypoint\":\"x\"},\"user\":\"a b\",\"env\":{"), "/spec/user",
+      "cannot be the name of an account", "as of a Unix account" },
+    { TRAINER("\"entrypoint\":\"x\"},\"user\":\"\",\"env\":{"), "/spec/user", "cannot be", "" },
+    { SPEC("\"user\":7"), "/spec/user", "text is expected", "" },
     { SPEC("\"checkpoint\":{}"), "/spec/checkpoint", "not supported", "remove /spec/checkpoint" },
     { SPEC("\"teacher\":{}"), "/spec/teacher", "not supported", "remove /spec/teacher" },
     { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"keep\",\"env\":{"), "/spec/on_disconnect",
