@@ -73,9 +73,13 @@ struct agent {
 
 static void start(struct agent *a, const struct agent_action *action)
 {
-    const struct environment_facts facts = { .boot_id = a->boot_id,
-                                             .lease_us = agent_core_lease_us(a->core),
-                                             .accounts = a->accounts };
+    const struct environment_facts facts = {
+        .boot_id = a->boot_id,
+        .lease_us = agent_core_lease_us(a->core),
+        .accounts = a->accounts,
+        .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->options->gpus,
+                    a->options->port_first, a->options->port_last }
+    };
     char reason[AGENT_REASON_SIZE];
 
     if (process_start(&a->table, &action->id, a->orders.documents[action->idx_order], &facts,
@@ -584,7 +588,10 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = open_lease(a, error);
     if (r == 0)
-        r = inventory_init(&a->inventory, options->cpu_millicores, options->memory_bytes,
+        r = inventory_init(&a->inventory,
+                           &(const struct inventory_offer){
+                               options->cpu_millicores, options->memory_bytes,
+                               options->reserve_cpu_millicores, options->reserve_memory_bytes },
                            options->no_foreign, error);
     if (r == 0)
         r = open_event(a, error);

@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -104,6 +105,46 @@ static int check(const json_t *order, struct edl_error *error)
     return 0;
 }
 
+static uint64_t number_of(const json_t *order, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(order, key));
+
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* gpu_mask_of - the devices of EDL_GPUS; -EINVAL */
+static int gpu_mask_of(const json_t *order, uint64_t *ret, struct edl_error *error)
+{
+    _cleanup_free_ char *list = xstrdup(text_of(json_object_get(order, "env"), "EDL_GPUS"));
+    char *rest = list, *item;
+
+    *ret = 0;
+    while (*list != '\0' && (item = strsep(&rest, ",")) != NULL) {
+        uint64_t device;
+
+        if (parse_u64(item, &device) < 0 || device >= 64)
+            return edl_error_set(error, -EINVAL, "EDL_GPUS of the order names '%.20s'", item);
+        *ret |= UINT64_C(1) << device;
+    }
+    return 0;
+}
+
+static int check_wants(const json_t *order, const struct node_limits *limits,
+                       struct edl_error *error)
+{
+    const json_t *ports = json_object_get(order, "ports");
+    _cleanup_free_ int64_t *numbers = xcalloc(json_array_size(ports) + 1, sizeof *numbers);
+    struct order_wants wants = { .cpu_millicores = number_of(order, "cpu_millicores"),
+                                 .memory_bytes = number_of(order, "memory_bytes"),
+                                 .ports = numbers,
+                                 .n_ports = json_array_size(ports) };
+    int r = gpu_mask_of(order, &wants.gpu_mask, error);
+
+    for (size_t i = 0; i < wants.n_ports; i++)
+        numbers[i] = json_integer_value(json_array_get(ports, i));
+    return r < 0 ? r : order_check(limits, &wants, error);
+}
+
 /* make_folders - the workspace (given, or private and made), the log's folder, the output folder */
 static int make_folders(const struct layout *layout, const struct process_id *id,
                         const json_t *order, char *ret[static 3], struct edl_error *error)
@@ -161,6 +202,8 @@ int environment_complete(const struct layout *layout, const struct process_id *i
     char *folders[3] = { NULL, NULL, NULL };
     int r = check(order, error);
 
+    if (r == 0)
+        r = check_wants(order, &facts->limits, error);
     if (r == 0)
         r = make_folders(layout, id, order, folders, error);
     if (r == 0)

@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "agent/core/order_policy.h"
+
 struct edl_error;
 struct layout;
 struct process_id;
@@ -15,6 +17,7 @@ struct environment_facts {
     /* which accounts the node's owner allows: {allow_users, allow_groups, default_user,
      * allow_root}; borrowed */
     json_t *accounts;
+    struct node_limits limits;
 };
 
 /* environment_complete - a new object for the process folder; order: as it came, borrowed

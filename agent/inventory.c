@@ -180,25 +180,40 @@ void inventory_labels(const char *root, struct labels *labels)
         (void)labels_set(labels, "os", os, NULL);
 }
 
-int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_t memory_bytes,
+/* share - what is offered of total; name: of the option */
+static int share(const char *name, uint64_t wanted, uint64_t reserve, uint64_t total, uint64_t *ret,
+                 struct edl_error *error)
+{
+    if (reserve >= total)
+        return edl_error_set(error, -EINVAL, "--reserve-%s keeps %llu, this machine has %llu", name,
+                             (unsigned long long)reserve, (unsigned long long)total);
+    if (wanted > total - reserve)
+        return edl_error_set(error, -EINVAL, "--%s offers %llu, this machine has %llu%s%.0llu",
+                             name, (unsigned long long)wanted, (unsigned long long)total,
+                             reserve > 0 ? " and keeps " : "", (unsigned long long)reserve);
+    *ret = wanted > 0 ? wanted : total - reserve;
+    return 0;
+}
+
+int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
                    bool no_foreign, struct edl_error *error)
 {
+    struct inventory made = { .numa_nodes = inventory_numa_nodes(NUMA_DIR),
+                              .no_foreign = no_foreign };
     uint64_t total, available;
     uint64_t cores = machine_millicores();
     int r = read_memory(&total, &available);
 
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc/meminfo");
-    if (cpu_millicores > cores)
-        return edl_error_set(error, -EINVAL, "--cpu offers %llu millicores, this machine has %llu",
-                             (unsigned long long)cpu_millicores, (unsigned long long)cores);
-    if (memory_bytes > total)
-        return edl_error_set(error, -EINVAL, "--memory offers %llu bytes, this machine has %llu",
-                             (unsigned long long)memory_bytes, (unsigned long long)total);
-    *inventory = (struct inventory){ .cpu_millicores = cpu_millicores ?: cores,
-                                     .memory_bytes = memory_bytes ?: total,
-                                     .numa_nodes = inventory_numa_nodes(NUMA_DIR),
-                                     .no_foreign = no_foreign };
+    r = share("cpu", offer->cpu_millicores, offer->reserve_cpu_millicores, cores,
+              &made.cpu_millicores, error);
+    if (r == 0)
+        r = share("memory", offer->memory_bytes, offer->reserve_memory_bytes, total,
+                  &made.memory_bytes, error);
+    if (r < 0)
+        return r;
+    *inventory = made;
     inventory_labels("", &inventory->labels);
     return 0;
 }

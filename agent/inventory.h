@@ -32,9 +32,14 @@ struct inventory_tree {
     uint64_t memory_used_bytes;
 };
 
-/* inventory_init - cpu_millicores, memory_bytes: 0 = all of the machine; more than it has is
- * refused */
-int inventory_init(struct inventory *inventory, uint64_t cpu_millicores, uint64_t memory_bytes,
+/* What of the machine is offered. */
+struct inventory_offer {
+    uint64_t cpu_millicores, memory_bytes;                 /* 0: all but the reserve */
+    uint64_t reserve_cpu_millicores, reserve_memory_bytes; /* for the system */
+};
+
+/* inventory_init - more than the machine has beside the reserve is refused */
+int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
                    bool no_foreign, struct edl_error *error);
 
 /* inventory_sample - one pass over /proc; call once a heartbeat

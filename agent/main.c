@@ -18,7 +18,9 @@ int main(int argc, char **argv)
     log_init("edl-agent");
     r = options_parse(argc, argv, &options, &error);
     if (r < 0) {
-        (void)fprintf(stderr, "edl-agent: %s\nTry 'edl-agent --help'.\n", error.text);
+        (void)fprintf(stderr, "edl-agent: %s\n%s%s%sTry 'edl-agent --help'.\n", error.text,
+                      error.remedy[0] != '\0' ? "try: " : "", error.remedy,
+                      error.remedy[0] != '\0' ? "\n" : "");
         return 2;
     }
     if (r > 0)
@@ -28,6 +30,7 @@ int main(int argc, char **argv)
     if (r == 0)
         r = agent_run(agent, &error);
     (void)agent_free(agent);
+    options_done(&options);
     if (r < 0)
         (void)log_failure(&error, "cannot run");
     return r < 0 ? 1 : 0;

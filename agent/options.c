@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - command line and environment of edl-agent, every value checked */
+/* options.c - command line, files and environment of edl-agent, every value checked
+ *
+ * A key of a file is what the option is called, and its value goes the same way. */
 #include "agent/options.h"
 
 #include <errno.h>
@@ -11,9 +13,13 @@
 
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
+#include "shared/conf.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/nearest.h"
 #include "shared/parse.h"
+
+#define DEFAULT_CONF "/etc/edl/agent.conf"
 
 enum option_key {
     OPTION_HELP,
@@ -29,8 +35,11 @@ enum option_key {
     OPTION_RUNTIME_DIR,
     OPTION_OUTPUT_DIR,
     OPTION_ADDRESS,
+    OPTION_CONF,
     OPTION_CPU,
     OPTION_MEMORY,
+    OPTION_RESERVE_CPU,
+    OPTION_RESERVE_MEMORY,
     OPTION_GPUS,
     OPTION_GPU_NUMA,
     OPTION_LABEL,
@@ -62,8 +71,12 @@ static const char help[] =
     "  --output-dir DIR          where jobs write results (default: output in the state folder)\n"
     "  --address ADDRESS         where processes of this node are reached (default: the one\n"
     "                            from which it reached the scheduler when it joined)\n"
-    "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all)\n"
-    "  --memory QUANTITY         offered: 8Gi (default: all)\n"
+    "  --conf FILE               and FILE.d/*.conf: these options, one a line as NAME: VALUE\n"
+    "                            (default: as root /etc/edl/agent.conf; \"\": none)\n"
+    "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all but the reserve)\n"
+    "  --memory QUANTITY         offered: 8Gi (default: all but the reserve)\n"
+    "  --reserve-cpu QUANTITY    not to be offered: kept for the machine itself\n"
+    "  --reserve-memory QUANTITY the same\n"
     "  --gpus N                  devices offered, at most 64 (default 0)\n"
     "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
     "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated, see\n"
@@ -95,6 +108,9 @@ static const struct option long_options[] = {
     { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
     { "output-dir", required_argument, NULL, OPTION_OUTPUT_DIR },
     { "address", required_argument, NULL, OPTION_ADDRESS },
+    { "conf", required_argument, NULL, OPTION_CONF },
+    { "reserve-cpu", required_argument, NULL, OPTION_RESERVE_CPU },
+    { "reserve-memory", required_argument, NULL, OPTION_RESERVE_MEMORY },
     { "cpu", required_argument, NULL, OPTION_CPU },
     { "memory", required_argument, NULL, OPTION_MEMORY },
     { "gpus", required_argument, NULL, OPTION_GPUS },
@@ -188,12 +204,25 @@ static int check_account(const char *name, struct edl_error *error)
     return edl_error_set(error, -EINVAL, "'%.80s' cannot be the name of an account", name);
 }
 
-static int add_name(struct agent_names *names, const char *name, struct edl_error *error)
+/* add_name - the first of a source begins anew: what wins, wins as a whole */
+static int add_name(const struct agent_options *o, struct agent_names *names, const char *name,
+                    struct edl_error *error)
 {
+    if (names->source != o->source)
+        *names = (struct agent_names){ .source = o->source };
     if (names->n == AGENT_NAMES_MAX)
         return edl_error_set(error, -E2BIG, "at most %d can be given", AGENT_NAMES_MAX);
     names->list[names->n++] = name;
     return check_account(name, error);
+}
+
+/* parse_flag - NULL: on the command line it is there or not */
+static int parse_flag(const char *value, bool *ret)
+{
+    if (value != NULL && !streq(value, "true") && !streq(value, "false"))
+        return -EINVAL;
+    *ret = value == NULL || streq(value, "true");
+    return 0;
 }
 
 /* set_option - an error only where the value alone does not show what is wrong with it */
@@ -233,6 +262,10 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
     case OPTION_ADDRESS:
         o->address = value;
         return 0;
+    case OPTION_RESERVE_CPU:
+        return parse_cpu(value, &o->reserve_cpu_millicores);
+    case OPTION_RESERVE_MEMORY:
+        return parse_bytes(value, &o->reserve_memory_bytes);
     case OPTION_CPU:
         return parse_cpu(value, &o->cpu_millicores);
     case OPTION_MEMORY:
@@ -248,23 +281,22 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
     case OPTION_HEARTBEAT:
         return parse_seconds(value, &o->heartbeat_us);
     case OPTION_ALLOW_USER:
-        return add_name(&o->allow_users, value, error);
+        return add_name(o, &o->allow_users, value, error);
     case OPTION_ALLOW_GROUP:
-        return add_name(&o->allow_groups, value, error);
+        return add_name(o, &o->allow_groups, value, error);
     case OPTION_DEFAULT_USER:
         o->default_user = value;
         return check_account(value, error);
     case OPTION_ALLOW_ROOT:
-        o->allow_root = true;
-        return 0;
+        return parse_flag(value, &o->allow_root);
     case OPTION_STOP_PROCESSES_ON_EXIT:
-        o->stop_processes_on_exit = true;
-        return 0;
+        return parse_flag(value, &o->stop_processes_on_exit);
     case OPTION_NO_FOREIGN:
-        o->no_foreign = true;
-        return 0;
+        return parse_flag(value, &o->no_foreign);
     case OPTION_RUNTIME:
         return parse_runtime(value, o);
+    case OPTION_CONF: /* read before all others */
+        return 0;
     case OPTION_HELP:
     case OPTION_VERSION:
         break;
@@ -286,7 +318,110 @@ static int set_checked(struct agent_options *o, const struct option *option, con
                          value != NULL ? value : "");
 }
 
-/* add_environment - EDL_LABELS=NAME=VALUE,NAME=VALUE...; the command line wins */
+/* ---- files ---- */
+
+struct agent_text {
+    struct agent_text *next;
+    char text[];
+};
+
+static const char *keep(struct agent_options *o, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct agent_text *kept = xcalloc(1, sizeof *kept + size);
+
+    memcpy(kept->text, text, size);
+    kept->next = o->texts;
+    o->texts = kept;
+    return kept->text;
+}
+
+/* What belongs into a command alone; a token is read from a file of its own. */
+static bool is_for_files(enum option_key key)
+{
+    return key != OPTION_HELP && key != OPTION_VERSION && key != OPTION_CONF && key != OPTION_TOKEN;
+}
+
+static int refuse_key(const char *key, struct edl_error *error)
+{
+    const char *known[ELEMENTS(long_options)] = { NULL };
+    const char *nearest;
+
+    for (size_t i = 0; long_options[i].name != NULL; i++)
+        if (is_for_files((enum option_key)long_options[i].val))
+            known[i] = long_options[i].name;
+    nearest = nearest_word(key, known, ELEMENTS(known));
+    (void)edl_error_set(error, -EINVAL, "there is no such key in this file");
+    return edl_error_remedy(error, "%s; edl-agent(8) lists all",
+                            nearest != NULL ? nearest : "leave it out");
+}
+
+static int take_setting(const char *key, const char *value, void *userdata, struct edl_error *error)
+{
+    struct agent_options *o = userdata;
+    size_t i = 0;
+
+    while (long_options[i].name != NULL && !streq(long_options[i].name, key))
+        i++;
+    if (long_options[i].name == NULL || !is_for_files((enum option_key)long_options[i].val))
+        return refuse_key(key, error);
+    if (set_option(o, (enum option_key)long_options[i].val, keep(o, value), error) >= 0)
+        return 0;
+    if (error->text[0] == '\0')
+        (void)edl_error_set(error, -EINVAL, "'%.80s' is not a valid value", value);
+    (void)edl_error_remedy(error, "edl-agent(8) says what --%s takes", key);
+    return -EINVAL;
+}
+
+static void next_source(void *userdata)
+{
+    struct agent_options *o = userdata;
+
+    o->source++;
+}
+
+/* read_files - given: --conf, or NULL; a file that nobody asked for need not be there */
+static int read_files(struct agent_options *o, const char *given, struct edl_error *error)
+{
+    const struct conf_reader reader = { .setting = take_setting,
+                                        .begin_file = next_source,
+                                        .userdata = o };
+    const char *path = given != NULL ? given : geteuid() == 0 ? DEFAULT_CONF : "";
+    int r;
+
+    if (*path == '\0')
+        return 0;
+    r = conf_read(path, &reader, error);
+    if (r == -ENOENT && given == NULL)
+        r = 0;
+    return r < 0 ? r : conf_read_folder(path, &reader, error);
+}
+
+/* find_conf - it has to be read before the options that win over it */
+static const char *find_conf(int argc, char **argv)
+{
+    const char *found = NULL;
+    int key;
+
+    optind = 1;
+    opterr = 0;
+    while ((key = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+        if (key == OPTION_CONF)
+            found = optarg;
+    return found;
+}
+
+void options_done(struct agent_options *o)
+{
+    while (o->texts != NULL) {
+        struct agent_text *next = o->texts->next;
+
+        free(o->texts);
+        o->texts = next;
+    }
+}
+
+/* add_environment - EDL_LABELS=NAME=VALUE,NAME=VALUE...; command line and files win */
 static int add_environment(struct agent_options *o, struct edl_error *error)
 {
     const char *list = getenv("EDL_LABELS");
@@ -349,13 +484,13 @@ static int check(const struct agent_options *o, struct edl_error *error)
     return 0;
 }
 
-int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error)
+/* read_command_line - 1: help or version was printed */
+static int read_command_line(struct agent_options *o, int argc, char **argv,
+                             struct edl_error *error)
 {
-    struct agent_options o = { .port_first = 20000,
-                               .port_last = 20999,
-                               .heartbeat_us = 2 * USEC_PER_SEC };
     int key, which, r;
 
+    next_source(o);
     optind = 1;
     opterr = 0;
     while ((key = getopt_long(argc, argv, "", long_options, &which)) != -1) {
@@ -368,19 +503,34 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
                 (void)printf("edl-agent %s\n", EDL_VERSION);
             return 1;
         }
-        r = set_checked(&o, &long_options[which], optarg, error);
+        r = set_checked(o, &long_options[which], optarg, error);
         if (r < 0)
             return r;
     }
     if (optind < argc)
         return edl_error_set(error, -EINVAL, "unexpected argument '%s'", argv[optind]);
-    r = add_environment(&o, error);
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error)
+{
+    struct agent_options o = { .port_first = 20000,
+                               .port_last = 20999,
+                               .heartbeat_us = 2 * USEC_PER_SEC };
+    int r = read_files(&o, find_conf(argc, argv), error);
+
+    if (r == 0)
+        r = read_command_line(&o, argc, argv, error);
+    if (r == 0)
+        r = add_environment(&o, error);
     if (o.state_dir == NULL)
         o.state_dir = default_state_dir(&o);
     if (r == 0)
         r = check(&o, error);
-    if (r < 0)
+    if (r != 0) {
+        options_done(&o);
         return r;
+    }
     *ret = o;
     if (o.state_dir == o.default_state_dir)
         ret->state_dir = ret->default_state_dir;

@@ -17,7 +17,10 @@ struct edl_error;
 struct agent_names { /* NULL-terminated; borrowed as all text is */
     const char *list[AGENT_NAMES_MAX + 1];
     size_t n;
+    unsigned source; /* a file, or the command line: each has the whole of it */
 };
+
+struct agent_text; /* of a file */
 
 /* What starts supervisors. */
 enum agent_runtime {
@@ -26,7 +29,7 @@ enum agent_runtime {
     AGENT_RUNTIME_DIRECT
 };
 
-struct agent_options {           /* text is borrowed from argv */
+struct agent_options {           /* text is borrowed from argv and from texts */
     const char *node;            /* NULL: as it joined; else the host's name */
     const char *join;            /* NULL, or the server to join */
     const char *scheduler;       /* NULL: join, or the one that was joined */
@@ -37,8 +40,9 @@ struct agent_options {           /* text is borrowed from argv */
     const char *runtime_dir; /* NULL: the state folder */
     const char *output_dir;  /* NULL: in the state folder */
     const char *address;     /* NULL: as it joined, else loopback */
-    uint64_t cpu_millicores; /* 0: all of the machine */
-    uint64_t memory_bytes;   /* 0: all of the machine */
+    uint64_t cpu_millicores; /* 0: all of the machine but the reserve */
+    uint64_t memory_bytes;   /* the same */
+    uint64_t reserve_cpu_millicores, reserve_memory_bytes;
     uint64_t gpus;
     uint8_t gpu_numa[AGENT_GPUS_MAX]; /* NUMA node of each device, below UINT8_MAX */
     uint64_t n_gpu_numa;              /* 0, or as many as gpus */
@@ -53,11 +57,15 @@ struct agent_options {           /* text is borrowed from argv */
     bool stop_processes_on_exit;
     bool no_foreign; /* other load of the machine is not reported */
     char default_state_dir[512];
+    unsigned source;          /* being read: files from 1 on, then the command line */
+    struct agent_text *texts; /* owned */
 };
 
 /* agent_node_valid - whether a name can be a node's */
 bool agent_node_valid(const char *name);
 
-/* options_parse - the command line, and EDL_LABELS for labels that it does not give
- * 0: run; 1: help or version was printed; -EINVAL with error */
+/* options_parse - agent.conf and agent.conf.d, the command line, which wins, and EDL_LABELS for
+ * labels that neither gives
+ * 0: run, options_done afterwards; 1: help or version was printed; -EINVAL with error */
 int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error);
+void options_done(struct agent_options *options);

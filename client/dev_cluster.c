@@ -360,6 +360,8 @@ static int start_agent(struct cluster *cluster, size_t i, struct edl_error *erro
                            output,
                            "--stop-processes-on-exit",
                            "--no-foreign",
+                           "--conf",
+                           "",
                            config->allow_root ? "--allow-root" : NULL,
                            NULL };
 

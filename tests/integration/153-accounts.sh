@@ -151,10 +151,18 @@ fails_with admins 'there is no account admin on this node'
 
 # people without an account there, and everybody in a group
 agent_end
-agent_begin --default-user nobody --allow-group daemon
+cat >"$work/agent.conf" <<'END'
+default-user: nobody
+allow-group: [daemon]
+reserve-cpu: 100m
+END
+offered() { edl nodes --json | jq '.nodes[0].cpu_millicores'; }
+before=$(offered)
+agent_begin --conf "$work/agent.conf"
 # shellcheck disable=SC2016
 submit stranger fallback -- sh -c '[ "$(id -un)" = nobody ]'
 edl wait fallback >/dev/null || fail "fallback: $(edl logs fallback)"
+[ "$(offered)" = $((before - 100)) ] || fail "it offers $(offered) beside a reserve of 100m, $before before"
 submit daemon system-in-group -- true
 fails_with system-in-group 'an account of the system'
 

@@ -26,10 +26,11 @@
 /* The options that are needed, then these. */
 static int parse(const char *const *more, struct agent_options *ret, struct edl_error *error)
 {
-    const char *argv[ARGUMENTS_MAX] = { "edl-agent",   "--node",      "n1",
-                                        "--scheduler", "unix:/s",     "--join-token-file",
-                                        "/t",          "--state-dir", "/d" };
-    int argc = 9;
+    const char *argv[ARGUMENTS_MAX] = {
+        "edl-agent", "--node",      "n1", "--scheduler", "unix:/s", "--join-token-file",
+        "/t",        "--state-dir", "/d", "--conf",      ""
+    }; /* not this machine's */
+    int argc = 11;
 
     for (; *more != NULL; more++)
         argv[argc++] = *more;
@@ -140,6 +141,147 @@ static void write_file(const char *path, const char *text)
     assert_true(fputs(text, file) >= 0);
 }
 
+struct files {
+    char dir[64];
+    char *conf, *folder, *first, *second, *other;
+};
+
+static struct files make_files(void)
+{
+    struct files f = { .dir = "/tmp/edl-test-conf-XXXXXX" };
+
+    assert_non_null(mkdtemp(f.dir));
+    f.conf = text_format("%s/agent.conf", f.dir);
+    f.folder = text_format("%s.d", f.conf);
+    f.first = text_format("%s/10-a.conf", f.folder);
+    f.second = text_format("%s/20-b.conf", f.folder);
+    f.other = text_format("%s/30-c.conf.bak", f.folder);
+    assert_int_equal(mkdir(f.folder, 0700), 0);
+    return f;
+}
+
+static void remove_files(struct files *f)
+{
+    char *const paths[] = { f->conf, f->first, f->second, f->other, f->folder };
+
+    for (size_t i = 0; i < ELEMENTS(paths); i++) {
+        (void)remove(paths[i]);
+        free(paths[i]);
+    }
+    (void)rmdir(f->dir);
+}
+
+static void test_files(void **state)
+{
+    struct files f = make_files();
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    write_file(f.conf, "# comment\nnode: a\nreserve-cpu: 500m\nallow-user: [ann, bob]\n"
+                       "allow-group: staff\nlabel: [rack=r1, gpu=no]\nno-foreign: true\n"
+                       "ports: 21000-21010\ndefault-user: \"nobody\"\n");
+    write_file(f.first, "allow-user: [eve]\nno-foreign: false\n");
+    write_file(f.second, "reserve-cpu: 1\nlabel: gpu=a100\n");
+    write_file(f.other, "no-such-key: 1\n");
+    assert_int_equal(PARSE(&options, &error, "--conf", f.conf, "--ports=22000-22001"), 0);
+    assert_string_equal(options.node, "n1"); /* of the command line */
+    assert_int_equal(options.port_first, 22000);
+    assert_int_equal(options.reserve_cpu_millicores, 1000);
+    assert_int_equal(options.allow_users.n, 1); /* a list of a later file is the whole list */
+    assert_string_equal(options.allow_users.list[0], "eve");
+    assert_null(options.allow_users.list[1]);
+    assert_int_equal(options.allow_groups.n, 1);
+    assert_string_equal(options.default_user, "nobody");
+    assert_false(options.no_foreign);
+    assert_labels(&options, "gpu=a100,rack=r1");
+    options_done(&options);
+    assert_int_equal(PARSE(&options, &error, "--conf", f.conf, "--allow-user", "carl",
+                           "--allow-user", "dora", "--no-foreign"),
+                     0);
+    assert_int_equal(options.allow_users.n, 2);
+    assert_string_equal(options.allow_users.list[0], "carl");
+    assert_true(options.no_foreign);
+    options_done(&options);
+    remove_files(&f);
+}
+
+static void test_files_refused(void **state)
+{
+    static const struct {
+        const char *text, *expected, *remedy;
+    } rows[] = {
+        { "node: a\nallow-usr: x\n", ":2: allow-usr: there is no such key", "allow-user" },
+        { "token: x\n", ":1: token: there is no such key", "" },
+        { "memory: 8Q\n", ":1: memory: '8Q' is not a valid value", "edl-agent(8)" },
+        { "allow-user:\n - ann\n - Bob\n", ":3: allow-user: 'Bob' cannot be the name", "" },
+        { "label: [a=1, B=2]\n", ":1: label: \"B\" cannot be a label's name", "" },
+        { "no-foreign: yes\n", ":1: no-foreign: 'yes' is not a valid value", "" },
+        { "node: {a: b}\n", ":1: settings have one level", "key: value" },
+        { "node: [[a]]\n", ":1: settings have one level", "" },
+        { "just text\n", ":1: this is not a setting", "" },
+        { "node: [a\n", ":2: did not find expected", "" },
+        { "node: \"a\\0b\"\n", ":1: this is not a setting", "" },
+    };
+    struct files f = make_files();
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        write_file(f.conf, rows[i].text);
+        assert_int_equal(PARSE(&options, &error, "--conf", f.conf), -EINVAL);
+        if (strncmp(error.text, f.conf, strlen(f.conf)) != 0 ||
+            strstr(error.text, rows[i].expected) == NULL ||
+            strstr(error.remedy, rows[i].remedy) == NULL)
+            fail_msg("row %zu: %s (%s), not: %s", i, error.text, error.remedy, rows[i].expected);
+    }
+    write_file(f.conf, "node: a\n");
+    assert_int_equal(chmod(f.conf, 0620), 0);
+    assert_int_equal(PARSE(&options, &error, "--conf", f.conf), -EPERM);
+    assert_non_null(strstr(error.text, "others may write to"));
+    assert_int_equal(PARSE(&options, &error, "--conf", f.other), -ENOENT);
+    remove_files(&f);
+}
+
+static void test_example(void **state)
+{
+    _cleanup_free_ char *path = NULL;
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    path = text_format("%s/conf/examples/agent.conf",
+                       getenv("EDL_SOURCE_DIR") != NULL ? getenv("EDL_SOURCE_DIR") : ".");
+    if (PARSE(&options, &error, "--conf", path) != 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(options.allow_users.n, 2);
+    options_done(&options);
+}
+
+static void test_reserve(void **state)
+{
+    struct inventory all, some;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(inventory_init(&all, &(struct inventory_offer){ 0 }, true, &error), 0);
+    assert_int_equal(inventory_init(&some, &(struct inventory_offer){ 0, 0, 300, 4096 }, true,
+                                    &error),
+                     0);
+    assert_int_equal(some.cpu_millicores, all.cpu_millicores - 300);
+    assert_int_equal(some.memory_bytes, all.memory_bytes - 4096);
+    assert_int_equal(inventory_init(&some, &(struct inventory_offer){ all.cpu_millicores, 0, 1, 0 },
+                                    true, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "--cpu offers"));
+    assert_non_null(strstr(error.text, "and keeps 1"));
+    assert_int_equal(inventory_init(&some, &(struct inventory_offer){ 0, 0, 0, all.memory_bytes },
+                                    true, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "--reserve-memory keeps"));
+}
+
 static void test_labels_of_the_machine(void **state)
 {
     static const struct {
@@ -188,6 +330,10 @@ int main(void)
         cmocka_unit_test_setup(test_gpus, without_labels),
         cmocka_unit_test_setup(test_runtime, without_labels),
         cmocka_unit_test_setup(test_refused, without_labels),
+        cmocka_unit_test_setup(test_files, without_labels),
+        cmocka_unit_test_setup(test_files_refused, without_labels),
+        cmocka_unit_test_setup(test_example, without_labels),
+        cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_labels_of_the_machine),
     };
 

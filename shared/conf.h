@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conf.h - configuration files of the daemons: "key: value" or "key: [value, ...]", as in YAML
+ *
+ * Flat on purpose: a key is what an option of the command line is called, a value is the text that
+ * could stand there. */
+#pragma once
+
+struct edl_error;
+
+/* told of each value, in the order they stand; a list is so many values of its key.
+ * What it refuses is told with file, line and key in front. */
+typedef int (*conf_setting_fn)(const char *key, const char *value, void *userdata,
+                               struct edl_error *error);
+
+struct conf_reader {
+    conf_setting_fn setting;
+    void (*begin_file)(void *userdata); /* may be NULL; called before the settings of each file */
+    void *userdata;
+};
+
+/* conf_read - one file; -ENOENT when there is none. It must belong to root or to us, and nobody
+ * else may write to it (-EPERM). -EINVAL, or what setting returned, with error. */
+int conf_read(const char *path, const struct conf_reader *reader, struct edl_error *error);
+
+/* conf_read_folder - PATH.d/x.conf of all x, by name; without the folder nothing; errors as
+ * conf_read */
+int conf_read_folder(const char *path, const struct conf_reader *reader, struct edl_error *error);
