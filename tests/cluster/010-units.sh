@@ -58,6 +58,8 @@ edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit/program\$" || fail "it
 # the agent is killed: the process goes on, and the next agent knows it
 before=$(property "$unit" MainPID)
 machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)'
+agent_gone() { machine_in n1 sh -c '! kill -0 $(cat /run/edl/agent.pid) 2>/dev/null'; } # only then its lock is free
+await 10 'the agent is dead' agent_gone
 start_agent
 await 20 'it is adopted' machine_in n1 grep -q '1.trainer.0.1 adopted' /run/edl/agent.log
 [ "$(property "$unit" MainPID)" = "$before" ] || fail "it was started anew"
