@@ -25,9 +25,11 @@
 #include "agent/link.h"
 #include "agent/log_keep.h"
 #include "agent/logs.h"
+#include "agent/machine.h"
 #include "agent/membership.h"
 #include "agent/options.h"
 #include "agent/orders.h"
+#include "agent/probe.h"
 #include "agent/process.h"
 #include "agent/process_dir.h"
 #include "agent/process_id_json.h"
@@ -42,6 +44,7 @@
 #include "shared/macro.h"
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
+#define FIRST_PROBE_US (3 * USEC_PER_SEC) /* a start waits so long for it */
 #define TIMER_ACCURACY_US 1000
 
 struct agent {
@@ -57,6 +60,8 @@ struct agent {
     struct lease_map lease;
     struct inventory inventory;
     uint64_t sampled_us;
+    struct probe *probe;
+    json_t *probed; /* what it told last; NULL: nothing */
     struct runtime *runtime;
     struct process_table table;
     struct agent_core *core;
@@ -341,8 +346,8 @@ static json_t *join_body(void *userdata)
     return body;
 }
 
-/* sample - figures of all trees; not more often than they can change visibly */
-static void sample(struct agent *a)
+/* sample - figures of all trees; not more often than they can change visibly: false */
+static bool sample(struct agent *a)
 {
     _cleanup_free_ struct inventory_tree *trees = xcalloc(a->table.n, sizeof *trees);
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
@@ -350,7 +355,7 @@ static void sample(struct agent *a)
     size_t n = 0;
 
     if (a->sampled_us != 0 && now_us - a->sampled_us < SAMPLE_LEAST_US)
-        return;
+        return false;
     a->sampled_us = now_us;
     DL_FOREACH(a->table.list, p)
     if (p->supervisor_pid > 0)
@@ -364,6 +369,19 @@ static void sample(struct agent *a)
         p->cpu_used_us = MAX_OF(p->cpu_used_us, trees[n].cpu_used_us);
         p->memory_used_bytes = trees[n++].memory_used_bytes;
     }
+    return true;
+}
+
+/* machine - load as it is now, the rest as it was when the prober answered last */
+static json_t *machine(struct agent *a)
+{
+    json_t *json = machine_load("");
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    if (a->probed != NULL && probe_is_well(a->probe, now_us))
+        (void)json_object_update(json, a->probed);
+    (void)probe_ask(a->probe, now_us);
+    return json;
 }
 
 /* unit_json - its entry in a report */
@@ -394,7 +412,8 @@ static json_t *report_body(uint64_t sent_us, uint64_t session, void *userdata)
     json_t *body = offer(a);
     json_t *processes = json_array();
 
-    sample(a);
+    if (sample(a))
+        (void)json_object_set_new(body, "machine", machine(a));
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));
     (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
@@ -533,6 +552,27 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
     return 0;
 }
 
+static void on_probed(uint64_t number, const json_t *json, void *userdata)
+{
+    struct agent *a = userdata;
+
+    (void)number;
+    json_decref(a->probed);
+    a->probed = json_deep_copy(json);
+}
+
+static void open_probe(struct agent *a)
+{
+    _cleanup_free_ char *program = text_format("%s/edl-prober", a->layout.program_dir);
+
+    a->probe = probe_new(a->event, &(struct probe_config){ .program = program,
+                                                           .state_dir = a->layout.state_dir,
+                                                           .output_dir = a->layout.output_dir,
+                                                           .on_answer = on_probed,
+                                                           .userdata = a });
+    (void)probe_ask(a->probe, clock_read_us(CLOCK_BOOTTIME));
+}
+
 static int open_runtime(struct agent *a, struct edl_error *error)
 {
     _cleanup_free_ char *supervisor = text_format("%s/edl-supervisor", a->layout.program_dir);
@@ -596,11 +636,14 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = open_event(a, error);
     if (r == 0) {
+        open_probe(a);
         a->core = agent_core_new(lease_map_read(&a->lease));
         r = open_runtime(a, error);
     }
-    if (r == 0)
+    if (r == 0) {
+        (void)probe_wait(a->probe, FIRST_PROBE_US); /* what was adopted meanwhile cost no more */
         r = open_link(a, error);
+    }
     if (r < 0) {
         (void)agent_free(a);
         return r;
@@ -633,6 +676,8 @@ struct agent *agent_free(struct agent *a)
     (void)logs_free(a->logs);
     (void)log_keep_free(a->log_keep);
     (void)link_free(a->link);
+    (void)probe_free(a->probe);
+    json_decref(a->probed);
     process_table_done(&a->table);
     (void)runtime_free(a->runtime);
     orders_clear(&a->orders);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_nodes.c - `edl nodes`: the machines, what they offer and what of it is granted */
+/* cmd_nodes.c - `edl nodes`: the machines, what they offer and what of it is granted; with a name,
+ * one of them and what its agent tells of it */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "client/json_read.h"
+#include "client/node_view.h"
 #include "client/server.h"
 #include "client/table_print.h"
 #include "client/text.h"
@@ -78,19 +80,34 @@ static void print_reasons(json_t *nodes)
     }
 }
 
+/* fetch - one node as an object, or {"nodes": [...]} */
+static int fetch(const struct invocation *invocation, json_t **ret)
+{
+    const struct arguments *given = &invocation->arguments;
+    struct server server;
+    int status = server_open(invocation->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    if (given->n_args == 1) {
+        _cleanup_free_ char *name = text_url_segment(given->args[0]);
+
+        status = server_get(&server, ret, "/nodes/%s", name);
+    } else {
+        status = server_get(&server, ret, "/nodes");
+    }
+    server_clear(&server);
+    return status;
+}
+
 static int run(const struct invocation *invocation)
 {
     static const char *const headers[] = { "NODE",    "STATE",  "ADDRESS", "CPU",  "GRANTED",
                                            "FOREIGN", "MEMORY", "GRANTED", "GPUS", "PROCESSES",
                                            "REPORT",  "LABELS", NULL };
     _cleanup_json_ json_t *answer = NULL;
-    struct server server;
-    int status = server_open(invocation->common, &server);
+    int status = fetch(invocation, &answer);
 
-    if (status != STATUS_OK)
-        return status;
-    status = server_get(&server, &answer, "/nodes");
-    server_clear(&server);
     if (status != STATUS_OK)
         return status;
     if (invocation->common->json) {
@@ -98,21 +115,27 @@ static int run(const struct invocation *invocation)
         return STATUS_OK;
     }
 
+    bool one = invocation->arguments.n_args == 1;
+    _cleanup_json_ json_t *nodes =
+        one ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "nodes"));
     _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x3f8);
     size_t i;
     json_t *node;
 
-    json_array_foreach(json_object_get(answer, "nodes"), i, node) add_node(table, node);
+    json_array_foreach(nodes, i, node) add_node(table, node);
     table_print(table, stdout);
-    print_reasons(json_object_get(answer, "nodes"));
+    print_reasons(nodes);
+    if (one)
+        node_view_print(answer);
     return STATUS_OK;
 }
 
 const struct verb verb_nodes = {
     .name = "nodes",
-    .usage = "",
-    .summary = "List the machines, what they offer and what is granted",
+    .usage = "[NODE]",
+    .summary = "List the machines, what they offer and what is granted; all about one",
     .options = no_options,
     .options_size = sizeof(struct common_options),
+    .max_args = 1,
     .run = run,
 };

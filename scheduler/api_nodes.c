@@ -292,6 +292,7 @@ void api_node_report(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     struct node_report report = { .complete = true };
     _cleanup_free_ struct process_report *list = NULL;
+    struct machine *machine = NULL;
     char topic[TOPIC_MAX];
     json_t *body = NULL;
     bool heard;
@@ -303,8 +304,13 @@ void api_node_report(struct http_request *request, void *userdata)
     r = body_object(request, &body, &error);
     if (r == 0)
         r = read_report(body, &report, &list, &error);
+    if (r == 0)
+        r = machine_from_json(body, &machine, &error);
     if (r == 0 && !scheduler->degraded.on)
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
+    if (r == 0 && machine != NULL)
+        machines_take(&scheduler->machines, node->name, TAKE_PTR(machine));
+    (void)machine_free(machine);
     if (r < 0) {
         refuse_report(request, node, &error);
     } else if (scheduler->degraded.on) {
@@ -398,12 +404,17 @@ void api_node_orders(struct http_request *request, void *userdata)
 
 /* --- people --- */
 
+static json_t *show_node(const struct scheduler *scheduler, const struct node *node)
+{
+    return node_to_json(node, machines_find(&scheduler->machines, node->name));
+}
+
 static json_t *build_node(struct scheduler *scheduler, const char *key, uint64_t id)
 {
     const struct node *node = cluster_node(scheduler->cluster, key);
 
     (void)id;
-    return node != NULL ? node_to_json(node) : NULL;
+    return node != NULL ? show_node(scheduler, node) : NULL;
 }
 
 void api_nodes_list(struct http_request *request, void *userdata)
@@ -412,20 +423,21 @@ void api_nodes_list(struct http_request *request, void *userdata)
     json_t *nodes = json_array();
 
     for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
-        (void)json_array_append_new(nodes, node_to_json(node));
+        (void)json_array_append_new(nodes, show_node(scheduler, node));
     http_reply_json(request, 200, json_pack("{s:o}", "nodes", nodes));
 }
 
 void api_node_show(struct http_request *request, void *userdata)
 {
-    const struct node *node = api_node(userdata, request);
+    struct scheduler *scheduler = userdata;
+    const struct node *node = api_node(scheduler, request);
     char tag[ETAG_MAX];
 
     if (node == NULL)
         return;
     etag_of_node(node, tag, sizeof tag);
     http_reply_header(request, "ETag", tag);
-    http_reply_json(request, 200, node_to_json(node));
+    http_reply_json(request, 200, show_node(scheduler, node));
 }
 
 static int read_state(const json_t *body, enum node_state *ret, struct edl_error *error)
@@ -493,6 +505,7 @@ void api_node_remove(struct http_request *request, void *userdata)
         refuse_after_commit(scheduler, request, &error);
         return;
     }
+    machines_forget(&scheduler->machines, http_request_param(request, "node"));
     held_after_commit(scheduler, held_new(request), 200,
                       json_pack("{s:s,s:s}", "node", http_request_param(request, "node"), "state",
                                 "removed"));

@@ -23,6 +23,8 @@ struct view {
     const struct scheduler *scheduler;
     const struct cluster_figures *core;
     struct node_sums nodes;
+    struct machine_sums machines;
+    uint64_t traffic_bytes[2]; /* receive, transmit */
     struct store_figures store;
     uint64_t jobs[FIGURE_JOB_STATES];
     uint64_t gpus[3]; /* granted, free, withheld */
@@ -75,6 +77,13 @@ static const char *task_cause(unsigned i)
 static const char *file_name(unsigned i)
 {
     static const char *const names[] = { "database", "wal" };
+
+    return names[i];
+}
+
+static const char *direction(unsigned i)
+{
+    static const char *const names[] = { "receive", "transmit" };
 
     return names[i];
 }
@@ -191,10 +200,10 @@ struct row {
     {                                                                                              \
         name, type, help, .at = offsetof(struct cluster_figures, field), .core = true              \
     }
-#define VIEW_BY(name, type, field, label_, word_, n_, help)                                        \
+#define VIEW_BY(name, type, field, digits_, label_, word_, n_, help)                               \
     {                                                                                              \
-        name, type, help, .at = offsetof(struct view, field), .label = (label_), .word = (word_),  \
-                          .n = (n_)                                                                \
+        name, type, help, .at = offsetof(struct view, field), .digits = (digits_),                 \
+                          .label = (label_), .word = (word_), .n = (n_)                            \
     }
 #define CORE_BY(name, type, field, label_, word_, first_, n_, help)                                \
     {                                                                                              \
@@ -205,7 +214,7 @@ struct row {
 static const struct row table[] = {
     OWN("edl_build_info", EXPOSE_GAUGE, write_build, "Version and allocation policy; always 1."),
 
-    VIEW_BY("edl_jobs", EXPOSE_GAUGE, jobs, "state", job_state, FIGURE_JOB_STATES,
+    VIEW_BY("edl_jobs", EXPOSE_GAUGE, jobs, SCALE_ONE, "state", job_state, FIGURE_JOB_STATES,
             "Jobs by state; ended ones are counted as long as they are kept."),
     CORE("edl_jobs_submitted_total", EXPOSE_COUNTER, jobs_submitted, "Jobs that were accepted."),
     CORE_BY("edl_jobs_ended_total", EXPOSE_COUNTER, jobs_ended, "state", job_state, JOB_SUCCEEDED,
@@ -215,8 +224,8 @@ static const struct row table[] = {
     OWN("edl_queue_wait_seconds", EXPOSE_HISTOGRAM, write_queue_wait,
         "From the submission of a job to the start of its gang."),
 
-    VIEW_BY("edl_nodes", EXPOSE_GAUGE, nodes.nodes, "state", node_state, FIGURE_NODE_STATES,
-            "Nodes by state."),
+    VIEW_BY("edl_nodes", EXPOSE_GAUGE, nodes.nodes, SCALE_ONE, "state", node_state,
+            FIGURE_NODE_STATES, "Nodes by state."),
     CORE("edl_nodes_lost_total", EXPOSE_COUNTER, nodes_lost, "Leases of nodes that ran out."),
     VIEW("edl_heartbeat_age_seconds", EXPOSE_GAUGE, oldest_report_us, SCALE_MICRO,
          "Since the last report of the node that has been silent longest; lost ones left out."),
@@ -232,7 +241,18 @@ static const struct row table[] = {
          "Memory that is granted to processes."),
     VIEW("edl_memory_foreign_bytes", EXPOSE_GAUGE, nodes.memory_foreign_bytes, SCALE_ONE,
          "Memory used on the nodes by what is not ours."),
-    VIEW_BY("edl_gpus", EXPOSE_GAUGE, gpus, "state", gpu_state, 3,
+    VIEW("edl_memory_available_bytes", EXPOSE_GAUGE, machines.memory_available_bytes, SCALE_ONE,
+         "Memory of the machines that is available, as their kernels reckon."),
+    VIEW("edl_load_average", EXPOSE_GAUGE, machines.load_milli, SCALE_MILLI,
+         "Load of the machines in sum, mean of a minute."),
+    VIEW_BY("edl_pressure_max_ratio", EXPOSE_GAUGE, machines.pressure_most_ppm, SCALE_MICRO,
+            "resource", machine_word_of_pressure, PRESSURES,
+            "Part of the last 10 s in which some task waited, on the machine with most of it."),
+    VIEW("edl_disk_free_min_bytes", EXPOSE_GAUGE, machines.disk_free_least_bytes, SCALE_ONE,
+         "Room in the state or output folder of the agent that has least; 0: none tells."),
+    VIEW_BY("edl_network_bytes_total", EXPOSE_COUNTER, traffic_bytes, SCALE_ONE, "direction",
+            direction, 2, "What the network interfaces of the machines received and sent."),
+    VIEW_BY("edl_gpus", EXPOSE_GAUGE, gpus, SCALE_ONE, "state", gpu_state, 3,
             "GPUs: granted, free, or withheld because their node takes no processes."),
     VIEW("edl_cpu_utilisation_ratio", EXPOSE_GAUGE, utilisation_ppm, SCALE_MICRO,
          "CPU granted and foreign, of what is offered."),
@@ -267,7 +287,7 @@ static const struct row table[] = {
          "Transactions that could not be written."),
     VIEW("edl_db_writable", EXPOSE_GAUGE, writable, SCALE_ONE,
          "1; 0 while nothing can be stored: changes are refused, and what runs goes on."),
-    VIEW_BY("edl_db_size_bytes", EXPOSE_GAUGE, file_bytes, "file", file_name, 2,
+    VIEW_BY("edl_db_size_bytes", EXPOSE_GAUGE, file_bytes, SCALE_ONE, "file", file_name, 2,
             "Size of the database and of its write-ahead log."),
     VIEW("edl_db_disk_free_bytes", EXPOSE_GAUGE, store.disk_free_bytes, SCALE_ONE,
          "Room left on the file system of the state directory."),
@@ -339,6 +359,8 @@ static struct view look(const struct scheduler *scheduler)
         .scheduler = scheduler,
         .core = &cluster->figures,
         .nodes = figures_sum_nodes(cluster),
+        .machines = machines_sum(&scheduler->machines, cluster),
+        .traffic_bytes = { scheduler->machines.received_bytes, scheduler->machines.sent_bytes },
         .oldest_wait_us = figures_oldest_wait_us(cluster, now),
         .oldest_report_us = figures_oldest_report_us(cluster, now),
         .utilisation_ppm = cluster_utilisation_ppm(cluster),

@@ -8,6 +8,7 @@
 
 #include "scheduler/body.h"
 #include "scheduler/core/cluster.h"
+#include "scheduler/machine.h"
 #include "shared/document_reader.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -151,14 +152,15 @@ static json_t *devices_to_json(const struct node *node)
     return array;
 }
 
-json_t *node_to_json(const struct node *node)
+json_t *node_to_json(const struct node *node, const struct machine *machine)
 {
     const struct process *process;
+    json_t *json;
     uint64_t n = 0;
 
     DL_FOREACH2(node->processes, process, node_next)
     n++;
-    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:s,s:o,s:o}", "name",
+    json = json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:s,s:o,s:o}", "name",
                      node->name, "state", node_state_to_string(node->state), "address",
                      node->offer.address, "cpu_millicores", (json_int_t)node->offer.cpu_millicores,
                      "cpu_granted_millicores", (json_int_t)node->cpu_granted_millicores,
@@ -169,4 +171,7 @@ json_t *node_to_json(const struct node *node)
                      "last_report_us", (json_int_t)node->last_report_wall_us, "numa_nodes",
                      (int)node->offer.numa_nodes, "reason", node_reason(node), "labels",
                      labels_to_json(&node->offer.labels), "devices", devices_to_json(node));
+    if (machine != NULL)
+        (void)json_object_set_new(json, "machine", machine_to_json(machine));
+    return json;
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 struct edl_error;
+struct machine;
 struct node;
 struct node_offer;
 
@@ -14,5 +15,5 @@ struct node_offer;
 int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_error *error);
 
 /* node_to_json - new reference; "devices" lists each GPU with its NUMA node and, while one is
- * granted, the process that holds it */
-json_t *node_to_json(const struct node *node);
+ * granted, the process that holds it; "machine" what its agent tells of it, NULL: nothing yet */
+json_t *node_to_json(const struct node *node, const struct machine *machine);

@@ -138,6 +138,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     join_tokens_done(&scheduler->join_tokens);
     denials_done(&scheduler->denials);
     metrics_done(&scheduler->metrics);
+    machines_done(&scheduler->machines);
     degraded_done(scheduler);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);

@@ -18,6 +18,7 @@
 #include "scheduler/denials.h"
 #include "scheduler/join_tokens.h"
 #include "scheduler/listeners.h"
+#include "scheduler/machine.h"
 #include "scheduler/options.h"
 #include "scheduler/waiters.h"
 
@@ -51,6 +52,7 @@ struct scheduler {
     struct peers *peers;        /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
+    struct machines machines; /* what agents tell of theirs besides what they offer */
     struct degraded degraded; /* whether changes can be stored */
     struct held *answers;     /* owned list: requests to answer after the commit */
     struct keyed *keyed;      /* uthash: Idempotency-Keys of the turn; their helds own them */

@@ -30,6 +30,28 @@ status=$(curl -sS -o "$work/answer" -w '%{http_code}' "$EDL_SERVER/metrics")
 await 20 'both nodes report' figure_is 'edl_nodes{state="ready"}' 2
 expect 'edl_jobs{state="running"}' 0
 expect edl_jobs_submitted_total 0
+for series in edl_memory_available_bytes edl_disk_free_min_bytes 'edl_network_bytes_total{direction="receive"}' edl_load_average \
+    'edl_pressure_max_ratio{resource="io"}'; do
+    figure "$series" >"$work/value"
+done
+[ "$(figure edl_memory_available_bytes)" != 0 ] || fail 'no machine tells of its memory'
+[ "$(figure edl_disk_free_min_bytes)" != 0 ] || fail 'no machine tells of its disks'
+edl nodes --json | jq -e '.nodes | length == 2 and all(.machine.memory_available_bytes > 0 and (.machine.load_milli | length) == 3 and
+    ([.machine.disks[].name] == ["state", "output"]) and all(.machine.disks[]; .size_bytes >= .free_bytes))' >/dev/null ||
+    fail "$(edl nodes --json)"
+edl nodes "$(edl nodes --json | jq -r '.nodes[0].name')" >"$work/one"
+grep -q '^state ' "$work/one" || fail "$(cat "$work/one")"
+
+# --- the prober dies: another one answers, and nothing else happens ---
+read_disks() { # whether a report without, then one with disks came
+    [ "$(edl nodes --json | jq '[.nodes[] | select(.machine.disks | length == 2)] | length')" = "$1" ]
+}
+pids=$(pgrep -f -- "edl-prober $work/" || true)
+[ "$(wc -w <<<"$pids")" = 2 ] || fail "two agents have not two probers: $pids"
+# shellcheck disable=SC2086 # one word each
+kill -9 $pids
+await 20 'both notice' read_disks 0
+await 30 'both have another one' read_disks 2
 cat >"$work/job.json" <<'JOB'
 {"metadata":{"name":"watched"},"spec":{"fault_tolerant":true,"mode":"collective","trainer":{"min-instance":1,"max-instance":3,
  "command":["bash","-c","trap 'exit 0' TERM; while :; do read -t 60 <> <(:); done"],

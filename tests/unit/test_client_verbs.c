@@ -159,6 +159,19 @@ static void serve_nodes(struct http_request *request, void *userdata)
                "\"reason\":\"waits for room elsewhere: job-a\"}]}");
 }
 
+static void serve_one_node(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    serve_json(request, 200,
+               "{\"name\":\"n1\",\"state\":\"ready\",\"address\":\"10.0.0.7\","
+               "\"machine\":{\"load_milli\":[80,1500,12340],\"memory_available_bytes\":1048576,"
+               "\"pressure\":{\"cpu\":{\"some_ppm\":123400},\"io\":{\"some_ppm\":500}},"
+               "\"disks\":[{\"name\":\"state\",\"free_bytes\":1024,\"size_bytes\":4096}],"
+               "\"nics\":[{\"name\":\"eno1\",\"received_bytes\":2048,\"sent_bytes\":5,"
+               "\"speed_mbit_per_s\":1000},{\"name\":\"ib0\",\"received_bytes\":0,"
+               "\"sent_bytes\":0}]}}");
+}
+
 static void serve_logs(struct http_request *request, void *userdata)
 {
     bool first = http_request_query(request, "after") == NULL;
@@ -195,6 +208,7 @@ static const struct http_route routes[] = {
       .handler = serve_node,
       .max_body_bytes = 4096,
       .query = "dry_run" },
+    { .method = "GET", .path = "/nodes/{node}", .handler = serve_one_node },
     { .method = "GET", .path = "/events", .handler = serve_events, .query = "after limit wait" },
     { .method = "GET", .path = "/cluster", .handler = serve_cluster },
     { .method = "GET", .path = "/nodes", .handler = serve_nodes },
@@ -511,6 +525,25 @@ static void test_nodes_shows_labels_and_gpus(void **state)
         "node n2 waits for room elsewhere: job-a\n");
 }
 
+static void test_one_node_with_its_machine(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "nodes", "n1"), STATUS_OK);
+    assert_non_null(strstr(out, "\n"
+                                "\nload       0.08, 1.50, 12.34 (1, 5, 15 min)\n"
+                                "available  1Mi of memory\n"
+                                "pressure   cpu 12.34 %, io 0.05 %\n"
+                                "\n"
+                                "DISK   SIZE  FREE\n"
+                                "state   4Ki   1Ki\n"
+                                "\n"
+                                "NETWORK  MBIT/S  RECEIVED  SENT\n"
+                                "eno1       1000       2Ki     5\n"
+                                "ib0           -         0     0\n"));
+}
+
 static void test_no_server_is_status_3(void **state)
 {
     const struct fixture *fixture = *state;
@@ -571,6 +604,7 @@ int main(void)
         WITH_SERVER(test_plan_wrong_use),
         WITH_SERVER(test_top_until_idle_prints_changes_and_ends),
         WITH_SERVER(test_nodes_shows_labels_and_gpus),
+        WITH_SERVER(test_one_node_with_its_machine),
         WITH_SERVER(test_no_server_is_status_3),
         WITH_SERVER(test_server_locate_keeps_the_dev_token_to_the_dev_server),
     };

@@ -132,7 +132,7 @@ static void test_node_shows_who_holds_which_gpu(void **state)
     if (process->role == 1 && process->index == 1)
         break;
     process->gpu_mask = 5;
-    json = node_to_json(node);
+    json = node_to_json(node, NULL);
     assert_json(json_incref(json_object_get(json, "labels")), "{\"rack\":\"r1\"}");
     assert_int_equal(json_integer_value(json_object_get(json, "gpus")), 3);
     assert_int_equal(json_integer_value(json_object_get(json, "numa_nodes")), 2);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_machine.c - what an agent reads of its machine, on file trees of machines that differ */
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/layout.h"
+#include "agent/machine.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+static char root[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    (void)snprintf(root, sizeof root, "/tmp/edl-test-machine-XXXXXX");
+    return mkdtemp(root) != NULL ? 0 : -1;
+}
+
+static int drop(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return nftw(root, drop, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put(const char *name, const char *text)
+{
+    _cleanup_free_ char *path = text_format("%s%s", root, name);
+    _cleanup_free_ char *folder = xstrdup(path);
+    FILE *f;
+
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(folder_make(folder, 0700, NULL), 0);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void assert_json(json_t *take_json, const char *expected)
+{
+    _cleanup_free_ char *text = json_dumps(take_json, JSON_COMPACT | JSON_SORT_KEYS);
+
+    assert_string_equal(text, expected);
+    json_decref(take_json);
+}
+
+static void test_nothing_can_be_read(void **state)
+{
+    (void)state;
+    assert_json(machine_load(root), "{}");
+    assert_json(machine_nics(root), "[]");
+}
+
+static void test_load(void **state)
+{
+    (void)state;
+    put("/proc/loadavg", "0.08 12.30 1.00 2/311 4711\n");
+    put("/proc/meminfo", "MemTotal:       4096 kB\nMemFree:     512 kB\nMemAvailable:   2048 kB\n");
+    assert_json(machine_load(root),
+                "{\"load_milli\":[80,12300,1000],\"memory_available_bytes\":2097152}");
+}
+
+static void test_pressure_where_the_kernel_knows_it(void **state)
+{
+    (void)state;
+    put("/proc/pressure/cpu", "some avg10=12.34 avg60=0.00 avg300=0.00 total=1\n");
+    put("/proc/pressure/io", "some avg10=100.00 avg60=0.00 avg300=0.00 total=1\n"
+                             "full avg10=0.05 avg60=0.00 avg300=0.00 total=1\n");
+    assert_json(machine_load(root), "{\"pressure\":{\"cpu\":{\"some_ppm\":123400},"
+                                    "\"io\":{\"full_ppm\":500,\"some_ppm\":1000000}}}");
+}
+
+static void test_interfaces_with_a_device_hide_the_others(void **state)
+{
+    (void)state;
+    put("/sys/class/net/lo/statistics/rx_bytes", "1\n");
+    put("/sys/class/net/veth7/statistics/rx_bytes", "7\n");
+    put("/sys/class/net/veth7/speed", "10000\n");
+    assert_json(machine_nics(root), "[{\"name\":\"veth7\",\"received_bytes\":7,\"sent_bytes\":0,"
+                                    "\"speed_mbit_per_s\":10000}]");
+    put("/sys/class/net/eno2/device/vendor", "x\n");
+    put("/sys/class/net/eno2/speed", "-1\n");
+    put("/sys/class/net/eno1/device/vendor", "x\n");
+    put("/sys/class/net/eno1/statistics/rx_bytes", "5000000000\n");
+    put("/sys/class/net/eno1/statistics/tx_bytes", "12\n");
+    assert_json(machine_nics(root),
+                "[{\"name\":\"eno1\",\"received_bytes\":5000000000,\"sent_bytes\":12},"
+                "{\"name\":\"eno2\",\"received_bytes\":0,\"sent_bytes\":0}]");
+}
+
+static void test_disks_that_can_be_asked(void **state)
+{
+    const struct machine_disk disks[] = { { "state", root }, { "output", "/no/such/folder" } };
+    json_t *json = machine_disks(disks, ELEMENTS(disks));
+    const json_t *disk = json_array_get(json, 0);
+
+    (void)state;
+    assert_int_equal(json_array_size(json), 1);
+    assert_string_equal(json_string_value(json_object_get(disk, "name")), "state");
+    assert_true(json_integer_value(json_object_get(disk, "size_bytes")) > 0);
+    assert_true(json_integer_value(json_object_get(disk, "free_bytes")) <=
+                json_integer_value(json_object_get(disk, "size_bytes")));
+    json_decref(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nothing_can_be_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_load, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pressure_where_the_kernel_knows_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_interfaces_with_a_device_hide_the_others, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_disks_that_can_be_asked, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_node_machine.c - what agents tell of their machines: every member wrong once, told again as
+ * it was, added up */
+#include <errno.h>
+
+#include "scheduler/machine.h"
+#include "shared/error.h"
+#include "tests/unit/scheduler_fixture.h"
+
+#define WHOLE                                                                                      \
+    "{\"load_milli\":[80,70,60],\"memory_available_bytes\":4096,"                                  \
+    "\"pressure\":{\"cpu\":{\"some_ppm\":1000},\"io\":{\"some_ppm\":20,\"full_ppm\":10}},"         \
+    "\"disks\":[{\"name\":\"state\",\"free_bytes\":3,\"size_bytes\":9}],"                          \
+    "\"nics\":[{\"name\":\"eno1\",\"received_bytes\":7,\"sent_bytes\":8,"                          \
+    "\"speed_mbit_per_s\":1000},{\"name\":\"eno2\",\"received_bytes\":0,\"sent_bytes\":0}]}"
+
+static struct machine *read_machine(const char *text, int *ret, struct edl_error *error)
+{
+    json_t *machine = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_t *body = json_pack("{s:o}", "machine", machine);
+    struct machine *read;
+
+    assert_non_null(body);
+    *error = (struct edl_error){ 0 };
+    *ret = machine_from_json(body, &read, error);
+    json_decref(body);
+    return read;
+}
+
+static struct machine *good(const char *text)
+{
+    struct edl_error error;
+    int r;
+    struct machine *machine = read_machine(text, &r, &error);
+
+    if (r != 0)
+        fail_msg("%s", error.text);
+    return machine;
+}
+
+static void test_told_as_it_was(void **state)
+{
+    static const char *const rows[][2] = {
+        { WHOLE, WHOLE },
+        { "{}", "{\"pressure\":{},\"disks\":[],\"nics\":[]}" },
+        { "{\"of a later version\":1}", "{\"pressure\":{},\"disks\":[],\"nics\":[]}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct machine *machine = good(rows[i][0]);
+        json_t *json = machine_to_json(machine), *expected = json_loads(rows[i][1], 0, NULL);
+
+        if (!json_equal(json, expected))
+            fail_msg("%s", json_dumps(json, JSON_COMPACT));
+        json_decref(json);
+        json_decref(expected);
+        (void)machine_free(machine);
+    }
+    assert_null(good("null"));
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *machine, *pointer;
+    } rows[] = {
+        { "1", "/machine" },
+        { "{\"load_milli\":[1,2]}", "/machine/load_milli" },
+        { "{\"load_milli\":[1,2,3,4]}", "/machine/load_milli" },
+        { "{\"load_milli\":[1,2,-3]}", "/machine/load_milli" },
+        { "{\"load_milli\":[1,2,2147483648]}", "/machine/load_milli" },
+        { "{\"memory_available_bytes\":-1}", "/machine/memory_available_bytes" },
+        { "{\"pressure\":[]}", "/machine/pressure" },
+        { "{\"pressure\":{\"io\":1}}", "/machine/pressure/io" },
+        { "{\"pressure\":{\"io\":{\"full_ppm\":1000001}}}", "/machine/pressure/io/full_ppm" },
+        { "{\"disks\":{}}", "/machine/disks" },
+        { "{\"disks\":[1]}", "/machine/disks/0/name" },
+        { "{\"disks\":[1,2,3,4,5]}", "/machine/disks" },
+        { "{\"disks\":[{\"name\":\"a\",\"size_bytes\":1}]}", "/machine/disks/0/free_bytes" },
+        { "{\"nics\":[{\"name\":\"an interface with a name of 32\"}]}",
+          "/machine/nics/0/received_bytes" },
+        { "{\"nics\":[{\"name\":\"an interface with a name of 32 ch\"}]}", "/machine/nics/0/name" },
+        { "{\"nics\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}", "/machine/nics" },
+        { "{\"nics\":[{\"name\":\"a\",\"received_bytes\":1,\"sent_bytes\":1,"
+          "\"speed_mbit_per_s\":\"x\"}]}",
+          "/machine/nics/0/speed_mbit_per_s" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error;
+        int r;
+        struct machine *machine = read_machine(rows[i].machine, &r, &error);
+
+        if (r != -EINVAL || machine != NULL || !streq(error.pointer, rows[i].pointer))
+            fail_msg("%s: %d, %s (%s)", rows[i].machine, r, error.text, error.pointer);
+    }
+}
+
+static void join(struct cluster *cluster, const char *name)
+{
+    const struct node_offer offer = { .cpu_millicores = 1000, .port_first = 1, .port_last = 2 };
+    struct node *node;
+
+    assert_int_equal(cluster_join_node(cluster, name, "", &offer, (struct instant){ 1, 1 }, &node,
+                                       NULL),
+                     0);
+}
+
+static void test_sums(void **state)
+{
+    struct cluster *cluster = new_cluster();
+    struct machines machines = { 0 };
+    struct machine_sums sums = machines_sum(&machines, cluster);
+
+    (void)state;
+    assert_int_equal(sums.disk_free_least_bytes, 0);
+    join(cluster, "a");
+    join(cluster, "b");
+    join(cluster, "gone");
+    machines_take(&machines, "a", good(WHOLE));
+    machines_take(&machines, "b", good(WHOLE));
+    machines_take(&machines, "gone", good(WHOLE));
+    machines_take(&machines, "never joined", good(WHOLE));
+    machines_take(&machines, "b",
+                  good("{\"load_milli\":[5,0,0],\"disks\":[{\"name\":\"state\",\"free_bytes\":2,"
+                       "\"size_bytes\":9}],\"pressure\":{\"io\":{\"some_ppm\":30}}}"));
+    cluster_node(cluster, "gone")->state = NODE_LOST;
+    sums = machines_sum(&machines, cluster);
+    assert_int_equal(sums.memory_available_bytes, 4096);
+    assert_int_equal(sums.load_milli, 85);
+    assert_int_equal(sums.disk_free_least_bytes, 2);
+    assert_int_equal(sums.pressure_most_ppm[PRESSURE_CPU], 1000);
+    assert_int_equal(sums.pressure_most_ppm[PRESSURE_MEMORY], 0);
+    assert_int_equal(sums.pressure_most_ppm[PRESSURE_IO], 30);
+    machines_forget(&machines, "b");
+    machines_forget(&machines, "b");
+    assert_null(machines_find(&machines, "b"));
+    assert_non_null(machines_find(&machines, "a"));
+    machines_done(&machines);
+    cluster_node(cluster, "gone")->state = NODE_READY;
+    (void)cluster_free(cluster);
+}
+
+static void test_traffic_only_grows(void **state)
+{
+    static const struct {
+        const char *nics;
+        uint64_t received, sent; /* after it */
+    } rows[] = {
+        { "{\"nics\":[{\"name\":\"a\",\"received_bytes\":100,\"sent_bytes\":50}]}", 0, 0 },
+        { "{\"nics\":[{\"name\":\"a\",\"received_bytes\":130,\"sent_bytes\":51}]}", 30, 1 },
+        { "{\"nics\":[{\"name\":\"a\",\"received_bytes\":5,\"sent_bytes\":6}]}", 35, 7 },
+        { "{\"nics\":[{\"name\":\"b\",\"received_bytes\":900,\"sent_bytes\":900}]}", 35, 7 },
+        { "{\"nics\":[{\"name\":\"a\",\"received_bytes\":900,\"sent_bytes\":900},"
+          "{\"name\":\"b\",\"received_bytes\":901,\"sent_bytes\":900}]}",
+          36, 7 },
+    };
+    struct machines machines = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        machines_take(&machines, "n", good(rows[i].nics));
+        assert_int_equal(machines.received_bytes, rows[i].received);
+        assert_int_equal(machines.sent_bytes, rows[i].sent);
+    }
+    machines_done(&machines);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_told_as_it_was),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_traffic_only_grows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
