@@ -359,7 +359,8 @@ static bool sample(struct agent *a)
     a->sampled_us = now_us;
     DL_FOREACH(a->table.list, p)
     if (p->supervisor_pid > 0)
-        trees[n++].root = p->supervisor_pid;
+        trees[n++] = (struct inventory_tree){ .root = p->supervisor_pid,
+                                              .cgroup = p->cgroup != NULL ? p->cgroup : "" };
     inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us, now_us);
     n = 0;
     DL_FOREACH(a->table.list, p)
@@ -367,7 +368,10 @@ static bool sample(struct agent *a)
         if (p->supervisor_pid <= 0)
             continue;
         p->cpu_used_us = MAX_OF(p->cpu_used_us, trees[n].cpu_used_us);
-        p->memory_used_bytes = trees[n++].memory_used_bytes;
+        p->memory_used_bytes = trees[n].memory_used_bytes;
+        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_used_bytes);
+        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_peak_bytes);
+        p->tasks = trees[n++].tasks;
     }
     return true;
 }
@@ -397,10 +401,13 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
     (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
     (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
     (void)json_object_set_new(json, "reason", reason != NULL ? reason : json_string("?"));
-    (void)json_object_set_new(json, "cpu_used_us",
-                              json_integer(p != NULL ? (json_int_t)p->cpu_used_us : 0));
-    (void)json_object_set_new(json, "memory_used_bytes",
-                              json_integer(p != NULL ? (json_int_t)p->memory_used_bytes : 0));
+    (void)json_object_update_new(json, json_pack("{s:I,s:I,s:I,s:I}", "cpu_used_us",
+                                                 p != NULL ? (json_int_t)p->cpu_used_us : 0,
+                                                 "memory_used_bytes",
+                                                 p != NULL ? (json_int_t)p->memory_used_bytes : 0,
+                                                 "memory_peak_bytes",
+                                                 p != NULL ? (json_int_t)p->memory_peak_bytes : 0,
+                                                 "tasks", p != NULL ? (json_int_t)p->tasks : 0));
     if (p != NULL && p->silent)
         (void)json_object_set_new(json, "silent", json_true());
     return json;

@@ -15,7 +15,7 @@
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
-static const char *root_of_unified(void)
+const char *cgroup_unified_root(void)
 {
     struct statfs fs;
 
@@ -49,7 +49,7 @@ int cgroup_make(const char *path, const char *name)
 {
     char folder[CGROUP_PATH_SIZE + 64];
 
-    (void)snprintf(folder, sizeof folder, "%s%s/%s", root_of_unified(), path, name);
+    (void)snprintf(folder, sizeof folder, "%s%s/%s", cgroup_unified_root(), path, name);
     return mkdir(folder, 0755) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
@@ -59,7 +59,7 @@ static int write_to(const char *path, const char *name, const char *file, const 
     _cleanup_close_ int fd = -1;
     size_t size = strlen(text);
 
-    (void)snprintf(full, sizeof full, "%s%s/%s/%s", root_of_unified(), path, name, file);
+    (void)snprintf(full, sizeof full, "%s%s/%s/%s", cgroup_unified_root(), path, name, file);
     fd = open(full, O_WRONLY | O_CLOEXEC);
     return fd != -1 && write(fd, text, size) == (ssize_t)size ? 0 : -errno;
 }
@@ -78,7 +78,7 @@ bool cgroup_exists(const char *path)
 {
     char folder[CGROUP_PATH_SIZE + 64];
 
-    (void)snprintf(folder, sizeof folder, "%s%s", root_of_unified(), path);
+    (void)snprintf(folder, sizeof folder, "%s%s", cgroup_unified_root(), path);
     return access(folder, F_OK) == 0;
 }
 
@@ -99,7 +99,7 @@ uint64_t cgroup_oom_kills(const char *path)
 {
     uint64_t n = 0;
 
-    if (!read_oom_kills(root_of_unified(), path, "memory.events", &n))
+    if (!read_oom_kills(cgroup_unified_root(), path, "memory.events", &n))
         (void)read_oom_kills("/sys/fs/cgroup/memory", path, "memory.oom_control", &n);
     return n;
 }
@@ -111,7 +111,7 @@ int cgroup_open_events(const char *path)
 
     if (path[0] != '/' || strlen(path) >= CGROUP_PATH_SIZE || strstr(path, "/../") != NULL)
         return -EINVAL;
-    (void)snprintf(file, sizeof file, "%s%s/cgroup.events", root_of_unified(), path);
+    (void)snprintf(file, sizeof file, "%s%s/cgroup.events", cgroup_unified_root(), path);
     fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     return fd == -1 ? -errno : fd;
 }

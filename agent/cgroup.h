@@ -11,6 +11,9 @@
 
 struct edl_error;
 
+/* cgroup_unified_root - where the unified hierarchy is mounted */
+const char *cgroup_unified_root(void);
+
 /* cgroup_of_self - the path below the hierarchy's root, "/edl.slice/.."; -ENOENT, -ENAMETOOLONG */
 int cgroup_of_self(char ret[CGROUP_PATH_SIZE]);
 

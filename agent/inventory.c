@@ -2,8 +2,9 @@
 /* inventory.c - cores, memory, usage of our process trees, foreign load
  *
  * Foreign load = busy CPU time of the machine (/proc/stat) minus that of our trees over the same
- * time, smoothed, never below 0. A tree's CPU time is that of everything below its supervisor, with
- * what was reaped there, so that short-lived children count. */
+ * time, smoothed, never below 0. A tree's CPU time is that of its control group, or else of
+ * everything below its supervisor, with what was reaped there, so that short-lived children count.
+ */
 #include "agent/inventory.h"
 
 #include <dirent.h>
@@ -14,6 +15,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agent/cgroup.h"
+#include "agent/cgroup_stat.h"
 #include "agent/core/foreign.h"
 #include "agent/layout.h"
 #include "agent/procfs.h"
@@ -96,23 +99,44 @@ static struct inventory_tree *tree_of(struct inventory_tree *trees, size_t n_tre
     return NULL;
 }
 
+/* take_group - false when its control group does not tell enough */
+static bool take_group(struct inventory_tree *tree)
+{
+    struct cgroup_stat stat;
+
+    if (tree->cgroup[0] == '\0')
+        return false;
+    cgroup_stat_read(cgroup_unified_root(), "/sys/fs/cgroup", tree->cgroup, &stat);
+    if (stat.cpu_used_us == NEVER_US || stat.memory_used_bytes == NEVER_US ||
+        stat.tasks == NEVER_US)
+        return false;
+    tree->cpu_used_us = stat.cpu_used_us;
+    tree->memory_used_bytes = stat.memory_used_bytes;
+    tree->tasks = stat.tasks;
+    tree->memory_peak_bytes = stat.memory_peak_bytes != NEVER_US ? stat.memory_peak_bytes : 0;
+    return true;
+}
+
 static void sample_trees(struct inventory_tree *trees, size_t n_trees)
 {
     _cleanup_free_ struct procfs_stat *list = NULL;
     size_t n = 0;
+    size_t n_left = 0;
 
     for (size_t i = 0; i < n_trees; i++) {
-        trees[i].cpu_used_us = 0;
-        trees[i].memory_used_bytes = 0;
+        trees[i] = (struct inventory_tree){ .root = trees[i].root, .cgroup = trees[i].cgroup };
+        trees[i].measured = take_group(&trees[i]);
+        n_left += !trees[i].measured;
     }
-    if (n_trees == 0 || procfs_list(&list, &n) < 0)
+    if (n_left == 0 || procfs_list(&list, &n) < 0)
         return;
     qsort(list, n, sizeof *list, compare_pid);
     for (size_t i = 0; i < n; i++) {
         struct inventory_tree *tree = tree_of(trees, n_trees, list, n, list[i].pid);
 
-        if (tree == NULL)
+        if (tree == NULL || tree->measured)
             continue;
+        tree->tasks += list[i].threads;
         tree->cpu_used_us += ticks_to_us(list[i].cpu_ticks);
         tree->memory_used_bytes += list[i].resident_bytes;
     }

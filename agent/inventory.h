@@ -25,11 +25,16 @@ struct inventory {
     uint64_t sampled_us;
 };
 
-/* One of our process trees: filled in by inventory_sample. */
+/* One of our process trees: its root and control group are given, the rest inventory_sample fills
+ * in: as the kernel reckons for the group, and where that does not say, as /proc has the tree. */
 struct inventory_tree {
-    pid_t root; /* supervisor */
+    pid_t root;         /* supervisor */
+    const char *cgroup; /* borrowed; "": it has none of its own */
     uint64_t cpu_used_us;
     uint64_t memory_used_bytes;
+    uint64_t memory_peak_bytes; /* 0: nobody but the caller can tell */
+    uint64_t tasks;
+    bool measured; /* scratch */
 };
 
 /* What of the machine is offered. */
@@ -42,7 +47,8 @@ struct inventory_offer {
 int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
                    bool no_foreign, struct edl_error *error);
 
-/* inventory_sample - one pass over /proc; call once a heartbeat
+/* inventory_sample - a few files for each tree with a control group, one pass over /proc if there
+ * are others; call once a heartbeat
  * ended_cpu_us: total of our trees that are gone; it only grows. now_us: boot time. */
 void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
                       uint64_t ended_cpu_us, uint64_t now_us);

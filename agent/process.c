@@ -41,6 +41,7 @@ static void process_free(struct process *p)
     DL_DELETE(p->table->list, p);
     p->table->n--;
     (void)runtime_release(p->handle);
+    free(p->cgroup);
     free(p->dir);
     free(p);
 }
@@ -60,9 +61,12 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
     p->supervisor_pid = state->supervisor_pid;
     if (state->pid != 0)
         p->pid = state->pid;
+    if (p->cgroup == NULL && state->cgroup[0] != '\0')
+        p->cgroup = xstrdup(state->cgroup);
     if (state->phase == RUNTIME_EXITED) {
         p->cpu_used_us = MAX_OF(p->cpu_used_us, state->cpu_used_us);
         p->memory_used_bytes = 0;
+        p->tasks = 0;
         p->table->ended_cpu_us += p->cpu_used_us;
         p->handle = runtime_release(p->handle);
     }

@@ -27,6 +27,9 @@ struct process {
     bool has_uid;
     uint64_t cpu_used_us;
     uint64_t memory_used_bytes;
+    uint64_t memory_peak_bytes; /* the kernel's, or of what was seen */
+    uint64_t tasks;
+    char *cgroup;                   /* owned; NULL: it has none of its own, or is not known yet */
     bool silent;                    /* it ended and wrote nothing */
     char *dir;                      /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */

@@ -34,7 +34,7 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
     const char *fields;
     unsigned long long start;
     unsigned long user, system, user_waited, system_waited;
-    long resident;
+    long resident, threads;
     int ppid;
     char state;
     int r;
@@ -47,9 +47,10 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
     if (fields == NULL)
         return -EINVAL;
     if (sscanf(fields + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %*d %*d %llu "
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %ld %*d %llu "
                "%*u %ld",
-               &state, &ppid, &user, &system, &user_waited, &system_waited, &start, &resident) != 8)
+               &state, &ppid, &user, &system, &user_waited, &system_waited, &threads, &start,
+               &resident) != 9)
         return -EINVAL;
     *ret = (struct procfs_stat){
         .pid = pid,
@@ -58,6 +59,7 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
         .start_ticks = start,
         .cpu_ticks = (uint64_t)user + system + user_waited + system_waited,
         .resident_bytes = resident > 0 ? (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0,
+        .threads = threads > 0 ? (uint64_t)threads : 0,
     };
     return 0;
 }

@@ -18,6 +18,7 @@ struct procfs_stat {
     uint64_t start_ticks; /* since boot; with the boot id it tells a recycled pid */
     uint64_t cpu_ticks;   /* user and system, with that of children waited for */
     uint64_t resident_bytes;
+    uint64_t threads;
 };
 
 /* procfs_stat - one process; -ENOENT or -ESRCH when it is gone, -EINVAL when unreadable */

@@ -230,6 +230,7 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
     if (process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0) {
         ret->phase = RUNTIME_RUNNING;
         ret->pid = record.child_pid;
+        (void)memcpy(ret->cgroup, record.cgroup, sizeof ret->cgroup);
         if (p->pidfd < 0)
             (void)verify(p, &record);
     }

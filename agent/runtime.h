@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "agent/cgroup.h"
+
 struct edl_error;
 struct launcher;
 struct runtime;
@@ -21,9 +23,10 @@ enum runtime_phase { RUNTIME_STARTING, RUNTIME_RUNNING, RUNTIME_EXITED };
 
 struct runtime_state {
     enum runtime_phase phase;
-    pid_t pid;            /* of the program; 0 while unknown */
-    pid_t supervisor_pid; /* root of its process tree; 0 while unknown or when gone */
-    int exit_code;        /* the rest: when exited */
+    pid_t pid;                     /* of the program; 0 while unknown */
+    pid_t supervisor_pid;          /* root of its process tree; 0 while unknown or when gone */
+    char cgroup[CGROUP_PATH_SIZE]; /* its own; "": it has none, or is not known yet */
+    int exit_code;                 /* the rest: when exited */
     int exit_signal;
     char reason[RUNTIME_REASON_SIZE];
     uint64_t cpu_used_us;

@@ -83,9 +83,10 @@ static void add_end(struct table *table, const json_t *process)
 
 static void print_processes(const json_t *processes)
 {
-    static const char *const headers[] = { "PROCESS", "INCARNATION", "STATE",  "NODE", "PID",
-                                           "CPU",     "MEMORY",      "REASON", NULL };
-    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x72);
+    static const char *const headers[] = { "PROCESS", "INCARNATION", "STATE",  "NODE",
+                                           "PID",     "CPU",         "MEMORY", "PEAK",
+                                           "TASKS",   "REASON",      NULL };
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x1f2);
     size_t i;
     json_t *process;
 
@@ -103,6 +104,9 @@ static void print_processes(const json_t *processes)
         table_add(table, "%s", text_duration(json_u64(process, "cpu_used_us"), text, sizeof(text)));
         table_add(table, "%s",
                   text_bytes(json_u64(process, "memory_used_bytes"), text, sizeof(text)));
+        table_add(table, "%s",
+                  text_bytes(json_u64(process, "memory_peak_bytes"), text, sizeof(text)));
+        table_add(table, "%" PRIu64, json_u64(process, "tasks"));
         add_end(table, process);
     }
     (void)fputc('\n', stdout);

@@ -183,6 +183,10 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "memory_used_bytes", INT64_MAX, &ret->memory_used_bytes, error);
     if (r == 0)
+        r = body_u64(&may, "memory_peak_bytes", INT64_MAX, &ret->memory_peak_bytes, error);
+    if (r == 0)
+        r = body_u64(&may, "tasks", INT64_MAX, &ret->tasks, error);
+    if (r == 0)
         r = read_exit(&may, ret, error);
     if (r < 0)
         return r;

@@ -171,5 +171,7 @@ json_t *process_to_json(const struct process *process)
     set_u64(object, "ended_us", process->ended_wall_us);
     set_u64(object, "cpu_used_us", process->cpu_used_us);
     set_u64(object, "memory_used_bytes", process->memory_used_bytes);
+    set_u64(object, "memory_peak_bytes", process->memory_peak_bytes);
+    set_u64(object, "tasks", process->tasks);
     return object;
 }

@@ -168,6 +168,7 @@ struct process {
     char reason[160]; /* why it was stopped, or how it ended */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
+    uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
     /* for its usage; a restart forgets them: when it was asked to stop, and until when its work is
      * safe */
     uint64_t stopping_wall_us, credited_wall_us;
@@ -446,7 +447,7 @@ struct process_report {
     int64_t pid;
     int exit_code, exit_signal;
     const char *reason; /* may be NULL */
-    uint64_t cpu_used_us, memory_used_bytes;
+    uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
 };
 
 struct node_report {

@@ -485,6 +485,8 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->reported = true;
     process->cpu_used_us = report->cpu_used_us;
     process->memory_used_bytes = report->memory_used_bytes;
+    process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
+    process->tasks = report->tasks;
     if (report->pid != 0 && process->pid != report->pid) {
         process->pid = report->pid;
         effect_save_process(cluster, process);

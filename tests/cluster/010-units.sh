@@ -36,7 +36,7 @@ start_agent
 
 # a unit with limits, in a slice of its job, without devices and with a /tmp of its own
 machine_in n1 touch /tmp/of-the-machine
-edl submit --name first --cpu 500m --memory 64Mi -- sh -c 'ls /tmp; cat /proc/self/cgroup; exec sleep 1000'
+edl submit --name first --cpu 500m --memory 64Mi -- sh -c 'head -c 16M /dev/zero >/dev/shm/shared; ls /tmp; cat /proc/self/cgroup; exec sleep 1000'
 await 20 'it runs' job_is first running
 unit=$(unit_of 1)
 [ "$unit" = edl-1.trainer.0.1.service ] || fail "the unit is called $unit"
@@ -54,6 +54,13 @@ KillMode mixed
 END
 edl logs first | grep -q of-the-machine && fail "it sees the machine's /tmp"
 edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit/program\$" || fail "it is in another control group"
+
+# what it uses is what its control group says: memory that no process maps, its supervisor as one of its tasks
+figures() {
+    edl show first --json | jq -e '.processes[0] | .memory_used_bytes >= 16777216 and .memory_used_bytes <= .memory_peak_bytes and
+        .memory_peak_bytes <= 67108864 and .tasks == 2 and .cpu_used_us > 0' >/dev/null
+}
+await 20 'its figures are those of its control group' figures
 
 # the agent is killed: the process goes on, and the next agent knows it
 before=$(property "$unit" MainPID)

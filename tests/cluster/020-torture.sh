@@ -9,6 +9,9 @@ fail() {
     exit 1
 }
 edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
+until_gone() { # PROGRAM
+    while machine_in n1 sh -c "kill -0 \$(cat /run/edl/$1.pid)" 2>/dev/null; do read -r -t 0.02 <> <(:) || true; done
+}
 machine_boot n1
 
 # what each process does, by its number; whatever it leaves behind holds the lock of its slot
@@ -52,7 +55,9 @@ measure() { # one runtime
             --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --no-foreign \
             >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid'
         read -r -t "0.$((RANDOM % 5))$((RANDOM % 10))" <> <(:) || true
-        [ $i = $((kills - 1)) ] || machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)'
+        [ $i = $((kills - 1)) ] && break
+        machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)' 2>/dev/null || true
+        until_gone agent # it holds the lock of its folder as long as it dies
     done
     deadline=$((SECONDS + 60))
     edl kill again >/dev/null 2>&1 || true
@@ -73,8 +78,7 @@ measure() { # one runtime
     [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded")] | length')" -ge 60 ] || fail 'jobs failed that should not'
     echo "$runtime: $kills kills, $(machine_in n1 sh -c 'wc -l </run/edl/started') processes started"
     machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid) $(cat /run/edl/bystander) $(cat /run/edl/scheduler.pid)'
-    for pid in agent scheduler; do
-        while machine_in n1 sh -c "kill -0 \$(cat /run/edl/$pid.pid)" 2>/dev/null; do read -r -t 0.05 <> <(:) || true; done
-    done
+    until_gone agent
+    until_gone scheduler
 }
 for each in ${EDL_RUNTIME:-systemd direct}; do measure "$each"; done
