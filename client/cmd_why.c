@@ -69,6 +69,11 @@ static void print_nodes(const json_t *answer)
     add_amounts(table, json_object_get(needs, "each"));
     table_add(table, "each of %" PRIu64, json_u64(needs, "instances"));
     table_print(table, stdout);
+    json_array_foreach(nodes, i, node)
+    {
+        if (*json_text(node, "note") != '\0')
+            (void)printf("node %s: %s\n", json_text(node, "node"), json_text(node, "note"));
+    }
     json_object_foreach(json_object_get(answer, "others"), verdict, n)(void)
         printf("and %" JSON_INTEGER_FORMAT " more nodes: %s\n", json_integer_value(n), verdict);
 }

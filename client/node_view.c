@@ -99,6 +99,39 @@ static void print_nics(const json_t *nics)
     table_print(table, stdout);
 }
 
+/* Those of which nothing is known (the command line says how many there are) are not listed. */
+static void print_gpus(const json_t *devices)
+{
+    static const char *const headers[] = { "GPU",  "UUID", "BUS",    "MEMORY",
+                                           "USED", "BUSY", "HOLDER", NULL };
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x38);
+    const json_t *device;
+    size_t i;
+
+    if (*json_text(json_array_get(devices, 0), "uuid") == '\0')
+        return;
+    json_array_foreach(devices, i, device)
+    {
+        const json_t *stranger = json_array_get(json_object_get(device, "strangers"), 0);
+
+        table_add(table, "%" PRIu64, json_u64(device, "device"));
+        table_add(table, "%s", json_text(device, "uuid"));
+        table_add(table, "%s", json_text(device, "pci_bus_id"));
+        add_bytes(table, device, "memory_total_bytes");
+        add_bytes(table, device, "memory_used_bytes");
+        table_add(table, "%.0f %%", (double)json_u64(device, "utilisation_ppm") / 10000);
+        if (stranger != NULL)
+            table_add(table, "pid %" PRIu64 " of %s", json_u64(stranger, "pid"),
+                      json_text(stranger, "user"));
+        else if (*json_text(device, "job") != '\0')
+            table_add(table, "job %s", json_text(device, "job"));
+        else
+            table_add(table, "-");
+    }
+    (void)fputc('\n', stdout);
+    table_print(table, stdout);
+}
+
 void node_view_print(const json_t *node)
 {
     const json_t *machine = json_object_get(node, "machine");
@@ -107,4 +140,5 @@ void node_view_print(const json_t *node)
     print_pressure(json_object_get(machine, "pressure"));
     print_disks(json_object_get(machine, "disks"));
     print_nics(json_object_get(machine, "nics"));
+    print_gpus(json_object_get(node, "devices"));
 }

@@ -223,6 +223,8 @@ static int read_report(const json_t *body, struct node_report *ret,
         r = body_u64(&may, "foreign_memory_bytes", INT64_MAX / 2, &ret->foreign_memory_bytes,
                      error);
     if (r == 0)
+        r = gpus_foreign_from_json(body, &ret->gpus_foreign, error);
+    if (r == 0)
         r = body_bool(&may, "complete", &ret->complete, error);
     if (r == 0)
         r = body_array(&must, "processes", &array, error);

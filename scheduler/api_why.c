@@ -27,20 +27,23 @@ static json_t *needs_to_json(const struct job *job, const struct job_account *ac
                      labels);
 }
 
-static json_t *nodes_to_json(const struct job_account *account)
+static json_t *nodes_to_json(const struct scheduler *scheduler, const struct job_account *account)
 {
     json_t *array = json_array();
 
     for (size_t i = 0; i < account->n_nodes; i++) {
         const struct node_account *node = &account->nodes[i];
+        char note[256];
 
+        (void)machine_say_gpus(machines_find(&scheduler->machines, node->node->name), node->node,
+                               note, sizeof note);
         (void)json_array_append_new(array,
-                                    json_pack("{s:s,s:s,s:s,s:I,s:o,s:o}", "node", node->node->name,
-                                              "state", node_state_to_string(node->node->state),
-                                              "verdict", account_verdict_to_string(node->verdict),
-                                              "fits", (json_int_t)node->fits, "free",
-                                              amounts(&node->free), "lacks",
-                                              amounts(&node->lacks)));
+                                    json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:s}", "node",
+                                              node->node->name, "state",
+                                              node_state_to_string(node->node->state), "verdict",
+                                              account_verdict_to_string(node->verdict), "fits",
+                                              (json_int_t)node->fits, "free", amounts(&node->free),
+                                              "lacks", amounts(&node->lacks), "note", note));
     }
     return array;
 }
@@ -84,6 +87,6 @@ void api_job_why(struct http_request *request, void *userdata)
                               job_state_to_string(job->state), "code", job->reason_code, "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
-                              "nodes", nodes_to_json(&account), "others", others_to_json(&account),
-                              "change", change_to_json(&account)));
+                              "nodes", nodes_to_json(scheduler, &account), "others",
+                              others_to_json(&account), "change", change_to_json(&account)));
 }

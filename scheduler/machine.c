@@ -163,6 +163,7 @@ int machine_from_json(const json_t *body, struct machine **ret, struct edl_error
 {
     const struct body_field report = { .object = body, .at = "" };
     struct body_field may = { .at = "/machine" };
+    const json_t *gpus = NULL;
     struct machine *machine;
     int r = sub_object(&report, "machine", &may.object, error);
 
@@ -181,6 +182,10 @@ int machine_from_json(const json_t *body, struct machine **ret, struct edl_error
     if (r == 0)
         r = read_nics(&may, machine, error);
     if (r == 0)
+        r = body_array(&may, "gpus", &gpus, error);
+    if (r == 0 && gpus != NULL)
+        r = machine_read_gpus(gpus, &machine->gpus, error);
+    if (r == 0)
         *ret = machine;
     else
         (void)machine_free(machine);
@@ -189,8 +194,10 @@ int machine_from_json(const json_t *body, struct machine **ret, struct edl_error
 
 struct machine *machine_free(struct machine *machine)
 {
-    if (machine != NULL)
+    if (machine != NULL) {
         free(machine->nics);
+        json_decref(machine->gpus);
+    }
     free(machine);
     return NULL;
 }

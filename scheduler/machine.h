@@ -45,6 +45,7 @@ struct machine {
     size_t n_disks;
     struct nic *nics; /* owned */
     size_t n_nics;
+    json_t *gpus;      /* owned; array, checked; NULL: nothing was told of them */
     UT_hash_handle hh; /* k: node */
 };
 
@@ -69,6 +70,12 @@ const char *machine_word_of_pressure(unsigned pressure);
  * an earlier version, or nothing new). -EINVAL with pointer. */
 int machine_from_json(const json_t *body, struct machine **ret, struct edl_error *error);
 json_t *machine_to_json(const struct machine *machine);
+/* machine_read_gpus - of the array, what is known here (new reference); strangers always */
+int machine_read_gpus(const json_t *array, json_t **ret, struct edl_error *error);
+/* machine_say_gpus - why GPUs of the node are not free that are not granted either: "GPU 1 is held
+ * by pid 4711 of alice"; "" they are. machine: NULL, what is known of it. Returns text. */
+char *machine_say_gpus(const struct machine *machine, const struct node *node, char *text,
+                       size_t size);
 struct machine *machine_free(struct machine *machine);
 
 /* machines_take - in the place of what was known of the node */

@@ -27,7 +27,7 @@ struct view {
     uint64_t traffic_bytes[2]; /* receive, transmit */
     struct store_figures store;
     uint64_t jobs[FIGURE_JOB_STATES];
-    uint64_t gpus[3]; /* granted, free, withheld */
+    uint64_t gpus[4]; /* granted, free, withheld, foreign */
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille, writable;
     uint64_t connections, waiting, cut_off, denials, certificate_end_s;
@@ -54,7 +54,7 @@ static const char *node_state(unsigned i)
 
 static const char *gpu_state(unsigned i)
 {
-    static const char *const names[] = { "granted", "free", "withheld" };
+    static const char *const names[] = { "granted", "free", "withheld", "foreign" };
 
     return names[i];
 }
@@ -252,8 +252,9 @@ static const struct row table[] = {
          "Room in the state or output folder of the agent that has least; 0: none tells."),
     VIEW_BY("edl_network_bytes_total", EXPOSE_COUNTER, traffic_bytes, SCALE_ONE, "direction",
             direction, 2, "What the network interfaces of the machines received and sent."),
-    VIEW_BY("edl_gpus", EXPOSE_GAUGE, gpus, SCALE_ONE, "state", gpu_state, 3,
-            "GPUs: granted, free, or withheld because their node takes no processes."),
+    VIEW_BY("edl_gpus", EXPOSE_GAUGE, gpus, SCALE_ONE, "state", gpu_state, 4,
+            "GPUs: granted, free, withheld because their node takes no processes, foreign: used by "
+            "others."),
     VIEW("edl_cpu_utilisation_ratio", EXPOSE_GAUGE, utilisation_ppm, SCALE_MICRO,
          "CPU granted and foreign, of what is offered."),
     VIEW("edl_max_load_ratio", EXPOSE_GAUGE, max_load_permille, SCALE_MILLI,
@@ -384,6 +385,7 @@ static struct view look(const struct scheduler *scheduler)
     view.gpus[0] = view.nodes.gpus_granted;
     view.gpus[1] = view.nodes.gpus_free;
     view.gpus[2] = view.nodes.gpus_withheld;
+    view.gpus[3] = view.nodes.gpus_foreign;
     view.file_bytes[0] = view.store.database_bytes;
     view.file_bytes[1] = view.store.wal_bytes;
     return view;

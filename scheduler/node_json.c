@@ -111,6 +111,26 @@ int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_
     return r;
 }
 
+int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error)
+{
+    const struct body_field may = { .object = body, .at = "" };
+    const json_t *array = NULL;
+    int r = body_array(&may, "gpus_foreign", &array, error);
+
+    *ret_mask = 0;
+    for (size_t i = 0; r == 0 && i < json_array_size(array); i++) {
+        const json_t *value = json_array_get(array, i);
+        char at[40];
+
+        (void)snprintf(at, sizeof at, "/gpus_foreign/%zu", i);
+        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+            json_integer_value(value) >= NODE_GPUS_MAX)
+            return edl_error_at(error, -EINVAL, at, "%s is not the number of a GPU", at);
+        *ret_mask |= UINT64_C(1) << json_integer_value(value);
+    }
+    return r;
+}
+
 /* --- what people see --- */
 
 static json_t *labels_to_json(const struct labels *labels)
@@ -123,12 +143,15 @@ static json_t *labels_to_json(const struct labels *labels)
     return object;
 }
 
-static json_t *device_to_json(const struct node *node, uint32_t device)
+static json_t *device_to_json(const struct node *node, const struct machine *machine,
+                              uint32_t device)
 {
     json_t *object =
         json_pack("{s:i,s:i}", "device", (int)device, "numa", node->offer.gpu_numa[device]);
+    json_t *told = machine != NULL ? json_array_get(machine->gpus, device) : NULL;
     const struct process *process;
 
+    (void)json_object_update(object, told);
     DL_FOREACH2(node->processes, process, node_next)
     {
         const struct job_spec *spec = process->job->spec;
@@ -143,12 +166,12 @@ static json_t *device_to_json(const struct node *node, uint32_t device)
     return object;
 }
 
-static json_t *devices_to_json(const struct node *node)
+static json_t *devices_to_json(const struct node *node, const struct machine *machine)
 {
     json_t *array = json_array();
 
     for (uint32_t i = 0; i < node->offer.gpus; i++)
-        (void)json_array_append_new(array, device_to_json(node, i));
+        (void)json_array_append_new(array, device_to_json(node, machine, i));
     return array;
 }
 
@@ -157,20 +180,24 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
     const struct process *process;
     json_t *json;
     uint64_t n = 0;
+    char foreign[256];
 
     DL_FOREACH2(node->processes, process, node_next)
     n++;
-    json = json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:s,s:o,s:o}", "name",
-                     node->name, "state", node_state_to_string(node->state), "address",
-                     node->offer.address, "cpu_millicores", (json_int_t)node->offer.cpu_millicores,
-                     "cpu_granted_millicores", (json_int_t)node->cpu_granted_millicores,
-                     "memory_bytes", (json_int_t)node->offer.memory_bytes, "memory_granted_bytes",
-                     (json_int_t)node->memory_granted_bytes, "gpus", (json_int_t)node->offer.gpus,
-                     "gpus_granted", (json_int_t)node->gpus_granted, "foreign_cpu_millicores",
-                     (json_int_t)node->foreign_cpu_millicores, "processes", (json_int_t)n,
-                     "last_report_us", (json_int_t)node->last_report_wall_us, "numa_nodes",
-                     (int)node->offer.numa_nodes, "reason", node_reason(node), "labels",
-                     labels_to_json(&node->offer.labels), "devices", devices_to_json(node));
+    (void)machine_say_gpus(machine, node, foreign, sizeof foreign);
+    json =
+        json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:i,s:s,s:o,s:o}", "name",
+                  node->name, "state", node_state_to_string(node->state), "address",
+                  node->offer.address, "cpu_millicores", (json_int_t)node->offer.cpu_millicores,
+                  "cpu_granted_millicores", (json_int_t)node->cpu_granted_millicores,
+                  "memory_bytes", (json_int_t)node->offer.memory_bytes, "memory_granted_bytes",
+                  (json_int_t)node->memory_granted_bytes, "gpus", (json_int_t)node->offer.gpus,
+                  "gpus_granted", (json_int_t)node->gpus_granted, "foreign_cpu_millicores",
+                  (json_int_t)node->foreign_cpu_millicores, "processes", (json_int_t)n,
+                  "last_report_us", (json_int_t)node->last_report_wall_us, "numa_nodes",
+                  (int)node->offer.numa_nodes, "reason",
+                  *node_reason(node) != '\0' ? node_reason(node) : foreign, "labels",
+                  labels_to_json(&node->offer.labels), "devices", devices_to_json(node, machine));
     if (machine != NULL)
         (void)json_object_set_new(json, "machine", machine_to_json(machine));
     return json;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdint.h>
 
 struct edl_error;
 struct machine;
@@ -14,6 +15,11 @@ struct node_offer;
  */
 int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_error *error);
 
-/* node_to_json - new reference; "devices" lists each GPU with its NUMA node and, while one is
- * granted, the process that holds it; "machine" what its agent tells of it, NULL: nothing yet */
+/* gpus_foreign_from_json - the devices of a report that are not free for a reason of the machine,
+ * as a mask; none when it does not say. -EINVAL with pointer */
+int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error);
+
+/* node_to_json - new reference; "devices" lists each GPU with its NUMA node, what is known of
+ * it, and, while one is granted, the process that holds it; "machine" what its agent tells of it,
+ * NULL: nothing yet */
 json_t *node_to_json(const struct node *node, const struct machine *machine);

@@ -55,6 +55,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->orders_version = node->orders_version;
     to->offer_shrunk = node->offer_shrunk;
     to->gpus_beyond = node->gpus_beyond;
+    to->gpus_foreign = node->gpus_foreign;
     to->heard = node->heard;
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;

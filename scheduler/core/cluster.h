@@ -102,7 +102,8 @@ struct node {
     struct node_offer offer;
     uint64_t cpu_granted_millicores, memory_granted_bytes; /* sum over its live processes */
     uint32_t gpus_granted;
-    uint64_t gpus_beyond; /* devices still held that its agent had ceased to offer, as a mask */
+    uint64_t gpus_foreign; /* devices that others use, as its agent sees it, as a mask */
+    uint64_t gpus_beyond;  /* devices still held that its agent had ceased to offer, as a mask */
     uint64_t foreign_cpu_millicores; /* used by what is not ours, smoothed by the agent */
     uint64_t foreign_memory_bytes;
     uint64_t lease_deadline_us; /* silent until then: lost */
@@ -456,6 +457,7 @@ struct node_report {
     uint64_t session; /* as the answer to the last report said; 0: none */
     struct node_offer offer;
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
+    uint64_t gpus_foreign; /* mask of the devices that are not free for a reason of the machine */
     const struct process_report *processes;
     size_t n_processes;
     bool complete; /* lists everything on the node: a RUNNING process of ours that is missing is

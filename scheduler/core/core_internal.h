@@ -233,6 +233,8 @@ struct resources resources_of_offer(const struct node_offer *offer);
 /* what a node has free, as its counters say */
 struct room_facts node_facts(const struct node *node);
 bool node_takes_processes(const struct node *node);
+/* node_gpus_withheld - devices that nobody of ours holds and that are not free all the same */
+uint32_t node_gpus_withheld(const struct node *node);
 
 /* --- ports and devices: node_pick.c
  * ------------------------------------------------------------------------------------------- */

@@ -202,7 +202,14 @@ bool node_takes_processes(const struct node *node)
 
 static int64_t free_devices(const struct node *node)
 {
-    return __builtin_popcountll(gpus_mask(node->offer.gpus) & ~node->gpus_used);
+    return __builtin_popcountll(gpus_mask(node->offer.gpus) & ~node->gpus_used &
+                                ~node->gpus_foreign);
+}
+
+uint32_t node_gpus_withheld(const struct node *node)
+{
+    return (uint32_t)__builtin_popcountll(gpus_mask(node->offer.gpus) & ~node->gpus_used &
+                                          node->gpus_foreign);
 }
 
 struct room_facts node_facts(const struct node *node)
@@ -213,7 +220,7 @@ struct room_facts node_facts(const struct node *node)
     facts.now.memory_bytes -= (int64_t)(node->memory_granted_bytes + node->foreign_planned_memory);
     facts.now.gpus -= node->gpus_granted;
     facts.now.ports -= node->ports_held;
-    /* devices that are held beyond the present offer free none of it */
+    /* devices that are held beyond the present offer free none of it, nor do those of others */
     facts.now.gpus = MIN_OF(facts.now.gpus, free_devices(node));
     facts.later = facts.now;
     resources_add(&facts.later, &node->stopping, 1);
@@ -236,7 +243,7 @@ static void count_totals(struct planner *planner, struct node *node)
         requested = (struct resources){
             .cpu_millicores = (int64_t)(node->cpu_granted_millicores + node->foreign_planned_cpu),
             .memory_bytes = (int64_t)(node->memory_granted_bytes + node->foreign_planned_memory),
-            .gpus = node->gpus_granted,
+            .gpus = node->gpus_granted + node_gpus_withheld(node),
             .ports = node->ports_held
         };
         stopping = node->stopping;

@@ -86,7 +86,8 @@ void figures_resized(struct cluster_figures *figures, enum resize_direction dire
 
 static void add_node(struct node_sums *sums, const struct node *node)
 {
-    uint64_t idle = node->offer.gpus - MIN_OF(node->offer.gpus, node->gpus_granted);
+    uint64_t foreign = node_gpus_withheld(node);
+    uint64_t idle = node->offer.gpus - MIN_OF(node->offer.gpus, node->gpus_granted + foreign);
 
     sums->nodes[node->state]++;
     if (node->state == NODE_LOST)
@@ -98,6 +99,7 @@ static void add_node(struct node_sums *sums, const struct node *node)
     sums->memory_granted_bytes += node->memory_granted_bytes;
     sums->memory_foreign_bytes += node->foreign_memory_bytes;
     sums->gpus_granted += node->gpus_granted;
+    sums->gpus_foreign += foreign;
     if (node_takes_processes(node))
         sums->gpus_free += idle;
     else

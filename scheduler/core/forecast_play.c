@@ -107,6 +107,7 @@ static void report(struct play *play, struct node *node, const struct process_re
                                        .offer = node->offer,
                                        .foreign_cpu_millicores = node->foreign_cpu_millicores,
                                        .foreign_memory_bytes = node->foreign_memory_bytes,
+                                       .gpus_foreign = node->gpus_foreign,
                                        .processes = process,
                                        .n_processes = process != NULL };
 

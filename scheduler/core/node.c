@@ -277,6 +277,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->heard = false;
     node->foreign_cpu_millicores = 0;
     node->foreign_memory_bytes = 0;
+    node->gpus_foreign = 0;
     plan_with_foreign(cluster, node, 0, 0);
     cluster->figures.nodes_lost++;
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
@@ -448,6 +449,16 @@ void node_foreign_fell(struct cluster *cluster, struct node *node, struct instan
     await_fall(cluster, node, now);
 }
 
+/* A device that others use is not granted; what runs on it is not disturbed. */
+static void take_foreign_gpus(struct cluster *cluster, struct node *node, uint64_t mask)
+{
+    if (node->gpus_foreign == mask)
+        return;
+    node->gpus_foreign = mask;
+    node_refresh(cluster, node);
+    cluster->plan_wanted = true;
+}
+
 /* The live process of ours on this very node that a report speaks of, or NULL. */
 static struct process *reported_process(const struct cluster *cluster, const struct node *node,
                                         const struct process_report *report)
@@ -465,14 +476,16 @@ static struct process *reported_process(const struct cluster *cluster, const str
                : NULL;
 }
 
-/* Its node ended it (the lease was over, the machine goes down): no success or failure of its own.
- * The texts are the supervisor's. */
+/* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
+ * is on its GPU): no success or failure of its own. The texts are the supervisor's and the agent's.
+ */
 static bool ended_by_node(const struct process_report *report)
 {
-    static const char lease_ended[] = "lease ended";
+    static const char lease_ended[] = "lease ended", gpu_held[] = "GPU";
 
     return report->reason != NULL &&
            (strncmp(report->reason, lease_ended, sizeof lease_ended - 1) == 0 ||
+            strncmp(report->reason, gpu_held, sizeof gpu_held - 1) == 0 ||
             streq(report->reason, "stopped"));
 }
 
@@ -584,6 +597,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     }
     rebooted = take_boot_id(cluster, node, report->boot_id);
     take_foreign(cluster, node, report, now);
+    take_foreign_gpus(cluster, node, report->gpus_foreign);
     DL_FOREACH2(node->processes, process, node_next)
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {

@@ -68,7 +68,7 @@ static uint64_t lowest_bits(uint64_t mask, uint32_t n)
 /* Of the NUMA nodes with enough free devices the one with the fewest: the others stay whole. */
 bool node_pick_gpus(const struct node *node, uint32_t n, uint64_t *ret_mask)
 {
-    uint64_t all = gpus_mask(node->offer.gpus) & ~node->gpus_used;
+    uint64_t all = gpus_mask(node->offer.gpus) & ~node->gpus_used & ~node->gpus_foreign;
     uint64_t best = all;
 
     for (unsigned numa = 0; numa < MAX_OF(node->offer.numa_nodes, 1); numa++) {

@@ -276,6 +276,7 @@ static void report(struct world *world, struct fake_agent *agent)
     struct process_report *items = xcalloc(agent->n, sizeof *items);
     struct node_report node_report = { .offer = agent->offer,
                                        .foreign_cpu_millicores = agent->foreign_cpu_millicores,
+                                       .gpus_foreign = agent->gpus_foreign,
                                        .processes = items,
                                        .n_processes = agent->n,
                                        .complete = true };

@@ -236,72 +236,6 @@ static void test_a_live_node_is_not_taken_over(void **state)
     world_free(w);
 }
 
-/* One process that holds devices of a node with four. */
-static struct process *hold_gpus(struct world *w, uint32_t n)
-{
-    struct job_spec *spec = world_spec("g", 1, 1, 100, 0, 0);
-    struct job *job;
-
-    w->agents[0].offer.gpus = 4;
-    world_run(w, 1);
-    spec->roles[0].gpus = n;
-    job = world_submit(w, spec);
-    world_run(w, 2);
-    assert_int_equal(job->state, JOB_RUNNING);
-    return world_live(job, "trainer", 0);
-}
-
-static void test_devices_are_checked(void **state)
-{
-    struct world *w = world_new(1, 4000, GIB, 900);
-    struct process *process = hold_gpus(w, 2);
-    struct process *other;
-    struct job_spec *spec = world_spec("h", 1, 1, 100, 0, 0);
-    struct edl_error error = { 0 };
-    uint64_t mask;
-
-    (void)state;
-    spec->roles[0].gpus = 1;
-    other = world_live(world_submit(w, spec), "trainer", 0);
-    mask = other->gpu_mask;
-    other->gpu_mask = process->gpu_mask & -process->gpu_mask;
-    assert_int_equal(cluster_check(w->cluster, &error), EDL_EBADTRANSITION);
-    assert_non_null(strstr(error.text, "twice"));
-    other->gpu_mask = 0;
-    assert_int_equal(cluster_check(w->cluster, &error), EDL_EBADTRANSITION);
-    other->gpu_mask = UINT64_C(1) << 9;
-    assert_int_equal(cluster_check(w->cluster, &error), EDL_EBADTRANSITION);
-    assert_non_null(strstr(error.text, "offers 4"));
-    other->gpu_mask = mask;
-    world_free(w);
-}
-
-static struct process *hold_one_gpu(struct world *w, const char *name)
-{
-    struct job_spec *spec = world_spec(name, 1, 1, 100, 0, 0);
-
-    spec->roles[0].gpus = 1;
-    return world_live(world_submit(w, spec), "trainer", 0);
-}
-
-static void test_devices_held_from_before_are_kept_and_granted_to_nobody_else(void **state)
-{
-    struct world *w = world_new(1, 4000, GIB, 900);
-    struct process *process = hold_gpus(w, 3);
-    const struct process *last = hold_one_gpu(w, "h");
-
-    (void)state;
-    assert_int_equal(last->gpu_mask, 8);
-    world_exit(w, process, 0, 0);
-    world_run(w, 2);
-    w->agents[0].offer.gpus = 2; /* and then the agent sees only two */
-    world_run(w, 1);
-    assert_int_equal(last->gpu_mask, 8);
-    assert_int_equal(hold_one_gpu(w, "i")->gpu_mask, 1);
-    world_run(w, 1);
-    world_free(w);
-}
-
 static void test_cordon_of_a_lost_node_survives_a_restart(void **state)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
@@ -668,8 +602,6 @@ int main(void)
         cmocka_unit_test(test_submit_refuses_name_in_use_and_keeps_spec),
         cmocka_unit_test(test_lost_node_is_replaced_and_its_return_changes_nothing),
         cmocka_unit_test(test_a_live_node_is_not_taken_over),
-        cmocka_unit_test(test_devices_are_checked),
-        cmocka_unit_test(test_devices_held_from_before_are_kept_and_granted_to_nobody_else),
         cmocka_unit_test(test_cordon_of_a_lost_node_survives_a_restart),
         cmocka_unit_test(test_returned_node_takes_nothing_until_its_leftovers_are_gone),
         cmocka_unit_test(test_new_boot_id_loses_what_ran_before),

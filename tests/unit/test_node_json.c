@@ -106,6 +106,33 @@ static void test_offer_refused(void **state)
     }
 }
 
+static void test_foreign_gpus(void **state)
+{
+    static const struct {
+        const char *body;
+        int r;
+        uint64_t mask;
+    } rows[] = {
+        { "{}", 0, 0 },
+        { "{\"gpus_foreign\":[]}", 0, 0 },
+        { "{\"gpus_foreign\":[63,0,0]}", 0, UINT64_C(1) << 63 | 1 },
+        { "{\"gpus_foreign\":[64]}", -EINVAL, 0 },
+        { "{\"gpus_foreign\":[-1]}", -EINVAL, 0 },
+        { "{\"gpus_foreign\":[\"1\"]}", -EINVAL, 0 },
+        { "{\"gpus_foreign\":1}", -EINVAL, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        json_t *body = json_loads(rows[i].body, 0, NULL);
+        uint64_t mask;
+
+        assert_int_equal(gpus_foreign_from_json(body, &mask, NULL), rows[i].r);
+        assert_int_equal(mask, rows[i].mask);
+        json_decref(body);
+    }
+}
+
 static void assert_json(json_t *take_json, const char *expected)
 {
     char *text = json_dumps(take_json, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -155,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_offer_without_what_it_need_not_say),
         cmocka_unit_test(test_offer_with_everything),
         cmocka_unit_test(test_offer_refused),
+        cmocka_unit_test(test_foreign_gpus),
         cmocka_unit_test(test_node_shows_who_holds_which_gpu),
     };
 

@@ -82,6 +82,19 @@ static void test_refused(void **state)
           "/machine/nics/0/received_bytes" },
         { "{\"nics\":[{\"name\":\"an interface with a name of 32 ch\"}]}", "/machine/nics/0/name" },
         { "{\"nics\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}", "/machine/nics" },
+        { "{\"gpus\":{}}", "/machine/gpus" },
+        { "{\"gpus\":[1]}", "/machine/gpus/0/uuid" },
+        { "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":7}]}", "/machine/gpus/0/pci_bus_id" },
+        { "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":\"\\u001b[2J\"}]}", "/machine/gpus/0" },
+        { "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":\"b\",\"utilisation_ppm\":1000001}]}",
+          "/machine/gpus/0/utilisation_ppm" },
+        { "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":\"b\",\"strangers\":7}]}",
+          "/machine/gpus/0/strangers" },
+        { "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":\"b\",\"strangers\":[{\"pid\":1}]}]}",
+          "/machine/gpus/0/strangers/0/user" },
+        { "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":\"b\",\"strangers\":"
+          "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}",
+          "/machine/gpus/0" },
         { "{\"nics\":[{\"name\":\"a\",\"received_bytes\":1,\"sent_bytes\":1,"
           "\"speed_mbit_per_s\":\"x\"}]}",
           "/machine/nics/0/speed_mbit_per_s" },
@@ -96,6 +109,30 @@ static void test_refused(void **state)
         if (r != -EINVAL || machine != NULL || !streq(error.pointer, rows[i].pointer))
             fail_msg("%s: %d, %s (%s)", rows[i].machine, r, error.text, error.pointer);
     }
+}
+
+#define ALICE "{\"pid\":7,\"user\":\"alice\",\"memory_bytes\":5}"
+#define GPUS                                                                                       \
+    "[{\"uuid\":\"GPU-a\",\"pci_bus_id\":\"00:3B\",\"strangers\":[]},"                             \
+    "{\"uuid\":\"GPU-b\",\"pci_bus_id\":\"00:AF\",\"name\":\"A100\",\"memory_total_bytes\":9,"     \
+    "\"memory_used_bytes\":8,\"utilisation_ppm\":1000000,\"strangers\":[" ALICE "]}]"
+
+static void test_gpus_and_who_is_on_them(void **state)
+{
+    struct machine *machine = good("{\"gpus\":" GPUS "}");
+    json_t *expected = json_loads(GPUS, 0, NULL);
+    struct node node = { .offer.gpus = 3, .gpus_foreign = 0x6 };
+    char text[128];
+
+    (void)state;
+    assert_true(json_equal(machine->gpus, expected));
+    json_decref(expected);
+    assert_string_equal(machine_say_gpus(machine, &node, text, sizeof text),
+                        "GPU 1 is held by pid 7 of alice, GPU 2 cannot be looked at");
+    assert_string_equal(machine_say_gpus(machine, &node, text, 20), "GPU 1 is held by pi");
+    node.gpus_foreign = 0;
+    assert_string_equal(machine_say_gpus(NULL, &node, text, sizeof text), "");
+    (void)machine_free(machine);
 }
 
 static void join(struct cluster *cluster, const char *name)
@@ -171,9 +208,8 @@ static void test_traffic_only_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_told_as_it_was),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_told_as_it_was),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_gpus_and_who_is_on_them), cmocka_unit_test(test_sums),
         cmocka_unit_test(test_traffic_only_grows),
     };
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cluster_gpus.c - devices: who holds which, which there are no more, which others use */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include <utlist.h>
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+/* One process that holds devices of a node with four. */
+static struct process *hold_gpus(struct world *w, uint32_t n)
+{
+    struct job_spec *spec = world_spec("g", 1, 1, 100, 0, 0);
+    struct job *job;
+
+    w->agents[0].offer.gpus = 4;
+    world_run(w, 1);
+    spec->roles[0].gpus = n;
+    job = world_submit(w, spec);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return world_live(job, "trainer", 0);
+}
+
+static void test_devices_are_checked(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 900);
+    struct process *process = hold_gpus(w, 2);
+    struct process *other;
+    struct job_spec *spec = world_spec("h", 1, 1, 100, 0, 0);
+    struct edl_error error = { 0 };
+    uint64_t mask;
+
+    (void)state;
+    spec->roles[0].gpus = 1;
+    other = world_live(world_submit(w, spec), "trainer", 0);
+    mask = other->gpu_mask;
+    other->gpu_mask = process->gpu_mask & -process->gpu_mask;
+    assert_int_equal(cluster_check(w->cluster, &error), EDL_EBADTRANSITION);
+    assert_non_null(strstr(error.text, "twice"));
+    other->gpu_mask = 0;
+    assert_int_equal(cluster_check(w->cluster, &error), EDL_EBADTRANSITION);
+    other->gpu_mask = UINT64_C(1) << 9;
+    assert_int_equal(cluster_check(w->cluster, &error), EDL_EBADTRANSITION);
+    assert_non_null(strstr(error.text, "offers 4"));
+    other->gpu_mask = mask;
+    world_free(w);
+}
+
+static struct process *hold_one_gpu(struct world *w, const char *name)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, 100, 0, 0);
+
+    spec->roles[0].gpus = 1;
+    return world_live(world_submit(w, spec), "trainer", 0);
+}
+
+static void test_devices_held_from_before_are_kept_and_granted_to_nobody_else(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 900);
+    struct process *process = hold_gpus(w, 3);
+    const struct process *last = hold_one_gpu(w, "h");
+
+    (void)state;
+    assert_int_equal(last->gpu_mask, 8);
+    world_exit(w, process, 0, 0);
+    world_run(w, 2);
+    w->agents[0].offer.gpus = 2; /* and then the agent sees only two */
+    world_run(w, 1);
+    assert_int_equal(last->gpu_mask, 8);
+    assert_int_equal(hold_one_gpu(w, "i")->gpu_mask, 1);
+    world_run(w, 1);
+    world_free(w);
+}
+
+static void test_devices_that_others_use_are_not_granted(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 900);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    const struct process *first, *second;
+    struct job_spec *spec = world_spec("wide", 1, 1, 100, 0, 0);
+    struct job *wide;
+
+    (void)state;
+    w->agents[0].offer.gpus = 4;
+    w->agents[0].gpus_foreign = 0x5;
+    world_run(w, 1);
+    first = hold_one_gpu(w, "a");
+    assert_int_equal(first->gpu_mask, 2);
+    spec->roles[0].gpus = 2;
+    wide = world_submit(w, spec);
+    world_run(w, 2);
+    assert_int_equal(wide->state, JOB_QUEUED);
+    w->agents[0].gpus_foreign = 0x6; /* one comes to where ours runs: it is not disturbed */
+    world_run(w, 2);
+    assert_int_equal(wide->state, JOB_RUNNING);
+    assert_int_equal(world_live(wide, "trainer", 0)->gpu_mask, 9);
+    assert_int_equal(first->state, PROCESS_RUNNING);
+    assert_int_equal(figures_sum_nodes(w->cluster).gpus_foreign, 1);
+    assert_int_equal(figures_sum_nodes(w->cluster).gpus_free, 0);
+    w->agents[0].gpus_foreign = 0;
+    world_run(w, 1);
+    second = hold_one_gpu(w, "b");
+    assert_int_equal(second->gpu_mask, 4);
+    w->agents[0].gpus_foreign = UINT64_MAX; /* beyond what it offers as well */
+    world_run(w, 1);
+    assert_int_equal(cluster_check(w->cluster, NULL), 0);
+    w->agents[0].silent = true;
+    world_advance(w, 60 * USEC_PER_SEC);
+    assert_int_equal(node->gpus_foreign, 0);
+    world_free(w);
+}
+
+static void test_a_start_that_a_device_prevents_is_nobodys_fault(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 900);
+    struct process_report report = { .role = "trainer",
+                                     .state = PROCESS_EXITED,
+                                     .exit_code = -1,
+                                     .reason = "GPU 0 is held by pid 4711 of alice" };
+    struct node *node = cluster_node(w->cluster, "node-0");
+    struct node_report told = { .boot_id = "b", .processes = &report, .n_processes = 1 };
+    struct process *process;
+
+    (void)state;
+    w->agents[0].offer.gpus = 1;
+    world_run(w, 1);
+    process = hold_one_gpu(w, "a");
+    report.job_id = process->job->id;
+    report.incarnation = process->incarnation;
+    told.offer = w->agents[0].offer;
+    told.boot_id = node->boot_id;
+    told.gpus_foreign = 1;
+    assert_int_equal(cluster_report(w->cluster, node, &told, w->now, NULL), 0);
+    assert_int_equal(process->state, PROCESS_LOST);
+    assert_int_equal(node->n_start_failures, 0);
+    assert_int_equal(process->job->slots[0][0].failures, 0);
+    world_plan(w);
+    assert_null(process->job->slots[0][0].live);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_devices_are_checked),
+        cmocka_unit_test(test_devices_held_from_before_are_kept_and_granted_to_nobody_else),
+        cmocka_unit_test(test_devices_that_others_use_are_not_granted),
+        cmocka_unit_test(test_a_start_that_a_device_prevents_is_nobodys_fault),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
