@@ -17,22 +17,15 @@
 #include <systemd/sd-event.h>
 #include <utlist.h>
 
+#include "agent/agent_internal.h"
 #include "agent/core/agent_core.h"
 #include "agent/environment.h"
-#include "agent/inventory.h"
-#include "agent/layout.h"
-#include "agent/lease.h"
 #include "agent/link.h"
 #include "agent/log_keep.h"
 #include "agent/logs.h"
-#include "agent/machine.h"
-#include "agent/membership.h"
 #include "agent/options.h"
-#include "agent/orders.h"
 #include "agent/probe.h"
-#include "agent/process.h"
 #include "agent/process_dir.h"
-#include "agent/process_id_json.h"
 #include "agent/proxy.h"
 #include "agent/runtime.h"
 #include "agent/spawner.h"
@@ -43,53 +36,33 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-#define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
-#define FIRST_PROBE_US (3 * USEC_PER_SEC) /* a start waits so long for it */
 #define TIMER_ACCURACY_US 1000
-
-struct agent {
-    const struct agent_options *options; /* borrowed */
-    sd_event *event;
-    struct layout layout;
-    json_t *accounts; /* environment.h; owned */
-    struct membership member;
-    struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
-    char boot_id[BOOT_ID_SIZE];
-    int lock_fd;    /* flock on the state folder */
-    int runtime_fd; /* the same on the runtime folder */
-    struct lease_map lease;
-    struct inventory inventory;
-    uint64_t sampled_us;
-    struct probe *probe;
-    json_t *probed; /* what it told last; NULL: nothing */
-    struct runtime *runtime;
-    struct process_table table;
-    struct agent_core *core;
-    struct link *link;
-    struct logs *logs;
-    struct log_keep *log_keep;
-    struct proxy *proxy;
-    struct orders orders; /* the core knows them by index */
-    sd_event_source *carry_out_source;
-    sd_event_source *core_timer;
-};
 
 /* ---- carrying out what the core decided ---- */
 
-static void start(struct agent *a, const struct agent_action *action)
+void agent_start(struct agent *a, const struct process_id *id, const json_t *order)
 {
     const struct environment_facts facts = {
         .boot_id = a->boot_id,
         .lease_us = agent_core_lease_us(a->core),
         .accounts = a->accounts,
-        .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->options->gpus,
+        .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->gpus.n,
                     a->options->port_first, a->options->port_last }
     };
     char reason[AGENT_REASON_SIZE];
 
-    if (process_start(&a->table, &action->id, a->orders.documents[action->idx_order], &facts,
-                      reason) < 0)
-        agent_core_start_failed(a->core, &action->id, reason, clock_read_us(CLOCK_BOOTTIME));
+    if (process_start(&a->table, id, order, &facts, reason) < 0) {
+        agent_core_start_failed(a->core, id, reason, clock_read_us(CLOCK_BOOTTIME));
+        agent_decided(a);
+    }
+}
+
+static void start(struct agent *a, const struct agent_action *action)
+{
+    json_t *order = a->orders.documents[action->idx_order];
+
+    if (!agent_start_waits(a, &action->id, order))
+        agent_start(a, &action->id, order);
 }
 
 /* tell - the state of a unit changed: a line in the log, and its output is there or complete now */
@@ -137,6 +110,8 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
     case AGENT_STOP:
         if (p != NULL)
             process_stop(p, action->grace_us);
+        else
+            (void)agent_stop_waiting(a, &action->id);
         break;
     case AGENT_FORGET:
         if (p != NULL)
@@ -185,9 +160,9 @@ static int on_carry_out(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* decided - the core was told something: what it decided is carried out after what is being done,
- * never from inside a callback of a process that it may drop */
-static void decided(struct agent *a)
+/* agent_decided - the core was told something: what it decided is carried out after what is being
+ * done, never from inside a callback of a process that it may drop */
+void agent_decided(struct agent *a)
 {
     (void)sd_event_source_set_enabled(a->carry_out_source, SD_EVENT_ONESHOT);
 }
@@ -199,7 +174,7 @@ static int on_core_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     agent_core_timer(a->core, clock_read_us(CLOCK_BOOTTIME));
-    decided(a);
+    agent_decided(a);
     return 0;
 }
 
@@ -221,7 +196,7 @@ static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo
              agent_core_count_alive(a->core), again ? " at once" : "");
     (void)sd_notify(0, "STOPPING=1");
     agent_core_stop(a->core, clock_read_us(CLOCK_BOOTTIME));
-    decided(a);
+    agent_decided(a);
     return 0;
 }
 
@@ -237,8 +212,10 @@ static void on_observed(const struct process *p, const struct agent_facts *facts
 {
     struct agent *a = userdata;
 
+    if (facts->phase == AGENT_GONE && p->gpus != 0) /* whether it has left its devices */
+        (void)probe_ask(a->probe, clock_read_us(CLOCK_BOOTTIME));
     agent_core_observed(a->core, &p->id, facts, clock_read_us(CLOCK_BOOTTIME));
-    decided(a);
+    agent_decided(a);
 }
 
 static void on_tail(const struct process_id *id, enum logs_tail tail, void *userdata)
@@ -249,7 +226,7 @@ static void on_tail(const struct process_id *id, enum logs_tail tail, void *user
     if (p != NULL)
         p->silent = tail == LOGS_TAIL_NONE;
     agent_core_tail_offered(a->core, id, tail != LOGS_TAIL_NOT_SENT, clock_read_us(CLOCK_BOOTTIME));
-    decided(a);
+    agent_decided(a);
 }
 
 static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint64_t now_us,
@@ -261,7 +238,7 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
     logs_kick(a->logs);
     log_keep_look(a->log_keep, now_us, clock_read_us(CLOCK_REALTIME));
-    decided(a);
+    agent_decided(a);
 }
 
 static void on_refused(void *userdata)
@@ -286,7 +263,7 @@ static bool on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, 
     a->orders = orders;
     agent_core_orders(a->core, orders.list, orders.n, asked_us, now_us);
     logs_follow(a->logs, a->orders.logs, a->orders.n_logs);
-    decided(a);
+    agent_decided(a);
     return true;
 }
 
@@ -313,127 +290,6 @@ static bool process_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdat
         return process_uid(p) == uid;
     }
     return false;
-}
-
-static json_t *offer(struct agent *a)
-{
-    const struct agent_options *o = a->options;
-    json_t *labels = json_object(), *gpu_numa = json_array();
-    struct labels all = o->labels;
-    /* what the operator says of the devices counts also where the machine shows fewer NUMA nodes */
-    uint8_t numa_nodes = a->inventory.numa_nodes;
-
-    labels_fill(&all, &a->inventory.labels);
-    for (uint32_t i = 0; i < all.n; i++)
-        (void)json_object_set_new(labels, all.items[i].name, json_string(all.items[i].value));
-    for (uint64_t i = 0; i < o->gpus; i++) {
-        (void)json_array_append_new(gpu_numa, json_integer(o->gpu_numa[i]));
-        numa_nodes = (uint8_t)MAX_OF(numa_nodes, o->gpu_numa[i] + 1);
-    }
-    return json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:o, s:o}", "address", a->member.address,
-                     "cpu_millicores", (json_int_t)a->inventory.cpu_millicores, "memory_bytes",
-                     (json_int_t)a->inventory.memory_bytes, "gpus", (json_int_t)o->gpus,
-                     "port_first", (int)o->port_first, "port_last", (int)o->port_last, "numa_nodes",
-                     (int)numa_nodes, "gpu_numa", gpu_numa, "labels", labels);
-}
-
-static json_t *join_body(void *userdata)
-{
-    struct agent *a = userdata;
-    json_t *body = offer(a);
-
-    (void)json_object_set_new(body, "node", json_string(a->layout.node));
-    return body;
-}
-
-/* sample - figures of all trees; not more often than they can change visibly: false */
-static bool sample(struct agent *a)
-{
-    _cleanup_free_ struct inventory_tree *trees = xcalloc(a->table.n, sizeof *trees);
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    struct process *p;
-    size_t n = 0;
-
-    if (a->sampled_us != 0 && now_us - a->sampled_us < SAMPLE_LEAST_US)
-        return false;
-    a->sampled_us = now_us;
-    DL_FOREACH(a->table.list, p)
-    if (p->supervisor_pid > 0)
-        trees[n++] = (struct inventory_tree){ .root = p->supervisor_pid,
-                                              .cgroup = p->cgroup != NULL ? p->cgroup : "" };
-    inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us, now_us);
-    n = 0;
-    DL_FOREACH(a->table.list, p)
-    {
-        if (p->supervisor_pid <= 0)
-            continue;
-        p->cpu_used_us = MAX_OF(p->cpu_used_us, trees[n].cpu_used_us);
-        p->memory_used_bytes = trees[n].memory_used_bytes;
-        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_used_bytes);
-        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_peak_bytes);
-        p->tasks = trees[n++].tasks;
-    }
-    return true;
-}
-
-/* machine - load as it is now, the rest as it was when the prober answered last */
-static json_t *machine(struct agent *a)
-{
-    json_t *json = machine_load("");
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-
-    if (a->probed != NULL && probe_is_well(a->probe, now_us))
-        (void)json_object_update(json, a->probed);
-    (void)probe_ask(a->probe, now_us);
-    return json;
-}
-
-/* unit_json - its entry in a report */
-static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
-{
-    const struct agent_unit_report report = agent_unit_report(unit);
-    const struct process *p = process_find(&a->table, &unit->id);
-    json_t *json = process_id_json(&unit->id);
-    json_t *reason = json_string(report.reason);
-
-    (void)json_object_set_new(json, "state", json_string(unit_state_name(report.state)));
-    (void)json_object_set_new(json, "pid", json_integer(p != NULL ? p->pid : 0));
-    (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
-    (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
-    (void)json_object_set_new(json, "reason", reason != NULL ? reason : json_string("?"));
-    (void)json_object_update_new(json, json_pack("{s:I,s:I,s:I,s:I}", "cpu_used_us",
-                                                 p != NULL ? (json_int_t)p->cpu_used_us : 0,
-                                                 "memory_used_bytes",
-                                                 p != NULL ? (json_int_t)p->memory_used_bytes : 0,
-                                                 "memory_peak_bytes",
-                                                 p != NULL ? (json_int_t)p->memory_peak_bytes : 0,
-                                                 "tasks", p != NULL ? (json_int_t)p->tasks : 0));
-    if (p != NULL && p->silent)
-        (void)json_object_set_new(json, "silent", json_true());
-    return json;
-}
-
-static json_t *report_body(uint64_t sent_us, uint64_t session, void *userdata)
-{
-    struct agent *a = userdata;
-    json_t *body = offer(a);
-    json_t *processes = json_array();
-
-    if (sample(a))
-        (void)json_object_set_new(body, "machine", machine(a));
-    for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
-        (void)json_array_append_new(processes, unit_json(a, unit));
-    (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
-    (void)json_object_set_new(body, "sent_us", json_integer((json_int_t)sent_us));
-    (void)json_object_set_new(body, "session", json_integer((json_int_t)session));
-    (void)json_object_set_new(body, "version", json_string(EDL_VERSION));
-    (void)json_object_set_new(body, "foreign_cpu_millicores",
-                              json_integer((json_int_t)a->inventory.foreign_cpu_millicores));
-    (void)json_object_set_new(body, "foreign_memory_bytes",
-                              json_integer((json_int_t)a->inventory.foreign_memory_bytes));
-    (void)json_object_set_new(body, "complete", json_true());
-    (void)json_object_set_new(body, "processes", processes);
-    return body;
 }
 
 /* ---- start ---- */
@@ -515,8 +371,8 @@ static int open_link(struct agent *a, struct edl_error *error)
         .join_token_file = a->options->join_token_file,
         .state_dir = a->layout.state_dir,
         .heartbeat_us = a->options->heartbeat_us,
-        .join_body = join_body,
-        .report_body = report_body,
+        .join_body = agent_join_body,
+        .report_body = agent_report_body,
         .on_reported = on_reported,
         .on_orders = on_orders,
         .on_refused = on_refused,
@@ -557,27 +413,6 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
                ? unit_launcher_new(a->event, supervisor, a->layout.state_dir)
                : spawner_new(a->event, supervisor);
     return 0;
-}
-
-static void on_probed(uint64_t number, const json_t *json, void *userdata)
-{
-    struct agent *a = userdata;
-
-    (void)number;
-    json_decref(a->probed);
-    a->probed = json_deep_copy(json);
-}
-
-static void open_probe(struct agent *a)
-{
-    _cleanup_free_ char *program = text_format("%s/edl-prober", a->layout.program_dir);
-
-    a->probe = probe_new(a->event, &(struct probe_config){ .program = program,
-                                                           .state_dir = a->layout.state_dir,
-                                                           .output_dir = a->layout.output_dir,
-                                                           .on_answer = on_probed,
-                                                           .userdata = a });
-    (void)probe_ask(a->probe, clock_read_us(CLOCK_BOOTTIME));
 }
 
 static int open_runtime(struct agent *a, struct edl_error *error)
@@ -643,14 +478,13 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = open_event(a, error);
     if (r == 0) {
-        open_probe(a);
         a->core = agent_core_new(lease_map_read(&a->lease));
         r = open_runtime(a, error);
     }
-    if (r == 0) {
-        (void)probe_wait(a->probe, FIRST_PROBE_US); /* what was adopted meanwhile cost no more */
+    if (r == 0) /* what was adopted is known: it is no stranger on its devices */
+        r = agent_open_gpus(a, error);
+    if (r == 0)
         r = open_link(a, error);
-    }
     if (r < 0) {
         (void)agent_free(a);
         return r;
@@ -683,8 +517,7 @@ struct agent *agent_free(struct agent *a)
     (void)logs_free(a->logs);
     (void)log_keep_free(a->log_keep);
     (void)link_free(a->link);
-    (void)probe_free(a->probe);
-    json_decref(a->probed);
+    agent_close_gpus(a);
     process_table_done(&a->table);
     (void)runtime_free(a->runtime);
     orders_clear(&a->orders);

@@ -77,7 +77,7 @@ static const char help[] =
     "  --memory QUANTITY         offered: 8Gi (default: all but the reserve)\n"
     "  --reserve-cpu QUANTITY    not to be offered: kept for the machine itself\n"
     "  --reserve-memory QUANTITY the same\n"
-    "  --gpus N                  devices offered, at most 64 (default 0)\n"
+    "  --gpus N                  devices offered, at most 64 (default: those that NVML knows)\n"
     "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
     "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated, see\n"
     "                            also EDL_LABELS (arch and os are there by themselves)\n"
@@ -163,6 +163,7 @@ static int parse_gpus(const char *text, struct agent_options *options, struct ed
 {
     int r = parse_u64(text, &options->gpus);
 
+    options->gpus_given = true;
     if (r == 0 && options->gpus > AGENT_GPUS_MAX)
         return edl_error_set(error, -ERANGE, "a node has at most %d devices", AGENT_GPUS_MAX);
     return r;

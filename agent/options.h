@@ -44,6 +44,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     uint64_t memory_bytes;   /* the same */
     uint64_t reserve_cpu_millicores, reserve_memory_bytes;
     uint64_t gpus;
+    bool gpus_given;
     uint8_t gpu_numa[AGENT_GPUS_MAX]; /* NUMA node of each device, below UINT8_MAX */
     uint64_t n_gpu_numa;              /* 0, or as many as gpus */
     struct labels labels;

@@ -5,21 +5,37 @@
  * waits. The agent must not, so it has this process ask, and kills it when it does not come back.
  * For each line or message on standard input it writes one document to standard output. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/machine.h"
+#include "agent/nvml.h"
 #include "shared/cleanup.h"
+#include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
-/* answer - one write: over a socket of the agent's kind that is one message */
-static int answer(const struct machine_disk *disks, size_t n)
+/* gpus - NULL when there is no library; false when it broke */
+static bool gpus(struct nvml *nvml, json_t **ret)
 {
-    json_t *json =
-        json_pack("{s:o,s:o}", "nics", machine_nics(""), "disks", machine_disks(disks, n));
+    struct edl_error error = { 0 };
+
+    *ret = NULL;
+    if (nvml == NULL || nvml_gpus(nvml, ret, &error) == 0)
+        return true;
+    (void)log_failure(&error, "GPUs");
+    return false;
+}
+
+/* answer - one write: over a socket of the agent's kind that is one message */
+static int answer(const struct machine_disk *disks, size_t n, json_t *take_gpus)
+{
+    json_t *json = json_pack("{s:o,s:o,s:o*}", "nics", machine_nics(""), "disks",
+                             machine_disks(disks, n), "gpus", take_gpus);
     _cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
     struct iovec parts[] = { { .iov_base = text }, { .iov_base = (char[]){ '\n' }, .iov_len = 1 } };
 
@@ -33,6 +49,9 @@ static int answer(const struct machine_disk *disks, size_t n)
 int main(int argc, char **argv)
 {
     struct machine_disk disks[] = { { "state", NULL }, { "output", NULL } };
+    struct edl_error error = { 0 };
+    struct nvml *nvml;
+    json_t *told;
     char request[64];
 
     log_init("edl-prober");
@@ -41,15 +60,17 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc != 3 || argv[1][0] == '-') {
-        (void)fprintf(stderr,
-                      "Usage: edl-prober STATE_DIR OUTPUT_DIR\n"
-                      "Tells edl-agent of disks and network interfaces, once for each line.\n");
+        (void)fprintf(
+            stderr, "Usage: edl-prober STATE_DIR OUTPUT_DIR\n"
+                    "Tells edl-agent of disks, network interfaces and GPUs, once for each line.\n");
         return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
     }
     disks[0].path = argv[1];
     disks[1].path = argv[2];
+    if (nvml_open(getenv("EDL_NVML_LIBRARY"), &nvml, &error) < 0)
+        (void)log_failure(&error, "GPUs are not seen");
     while (read(STDIN_FILENO, request, sizeof request) > 0)
-        if (answer(disks, ELEMENTS(disks)) < 0)
+        if (!gpus(nvml, &told) || answer(disks, ELEMENTS(disks), told) < 0)
             return 1;
     return 0;
 }

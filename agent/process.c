@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "agent/environment.h"
+#include "agent/gpus.h"
 #include "agent/layout.h"
 #include "agent/process_dir.h"
 #include "agent/runtime.h"
@@ -120,6 +121,7 @@ static int make_and_start(struct process *p, const json_t *order,
         return r;
     }
     p->dir = dir;
+    p->gpus = gpus_of_order(order);
     return runtime_start(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
 }
 
@@ -208,8 +210,9 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     if (r == -ENOENT)
         return process_dir_remove(dir, error);
     grace_us = json_integer_value(json_object_get(order, "grace_us"));
-    json_decref(order);
     p = process_new(table, id);
+    p->gpus = gpus_of_order(order);
+    json_decref(order);
     p->dir = xstrdup(dir);
     r = runtime_adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
     if (r < 0) {

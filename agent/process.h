@@ -29,6 +29,7 @@ struct process {
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* the kernel's, or of what was seen */
     uint64_t tasks;
+    uint64_t gpus;                  /* mask of the devices that it was granted */
     char *cgroup;                   /* owned; NULL: it has none of its own, or is not known yet */
     bool silent;                    /* it ended and wrote nothing */
     char *dir;                      /* owned; NULL when nothing was ever made for it */

@@ -77,6 +77,7 @@ static void test_gpus(void **state)
     assert_memory_equal(options.gpu_numa, ((uint8_t[]){ 0, 0, 1, 254 }), 4);
     assert_int_equal(PARSE(&options, &error, "--gpus", "64"), 0);
     assert_int_equal(options.gpus, 64);
+    assert_true(options.gpus_given);
 }
 
 static void test_runtime(void **state)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_internal.h - the root object of edl-agent, for agent.c and what was taken out of it */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "agent/gpus.h"
+#include "agent/inventory.h"
+#include "agent/layout.h"
+#include "agent/lease.h"
+#include "agent/membership.h"
+#include "agent/orders.h"
+#include "agent/process.h"
+#include "agent/procfs.h"
+#include "shared/error.h"
+
+struct agent {
+    const struct agent_options *options; /* borrowed */
+    sd_event *event;
+    struct layout layout;
+    json_t *accounts; /* environment.h; owned */
+    struct membership member;
+    struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
+    char boot_id[BOOT_ID_SIZE];
+    int lock_fd;    /* flock on the state folder */
+    int runtime_fd; /* the same on the runtime folder */
+    struct lease_map lease;
+    struct inventory inventory;
+    uint64_t sampled_us;
+    struct probe *probe;
+    json_t *probed; /* what it told last; NULL: nothing */
+    struct gpus gpus;
+    bool gpu_news;              /* something of them that no report has told yet */
+    struct gpu_wait *gpu_waits; /* owned list: starts that wait until their devices are proven */
+    sd_event_source *gpu_timer;
+    struct runtime *runtime;
+    struct process_table table;
+    struct agent_core *core;
+    struct link *link;
+    struct logs *logs;
+    struct log_keep *log_keep;
+    struct proxy *proxy;
+    struct orders orders; /* the core knows them by index */
+    sd_event_source *carry_out_source;
+    sd_event_source *core_timer;
+};
+
+/* report.c: what joins and reports say; userdata is the agent */
+json_t *agent_join_body(void *userdata);
+json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata);
+
+/* gpu_start.c */
+
+/* agent_open_gpus - asks the prober for the first time, and waits a little for its answer */
+int agent_open_gpus(struct agent *agent, struct edl_error *error);
+void agent_close_gpus(struct agent *agent);
+
+/* agent_start_waits - whether the start of a process with these devices has to wait; agent_start
+ * follows when they are proven empty, else it is told that it failed */
+bool agent_start_waits(struct agent *agent, const struct process_id *id, json_t *order);
+/* agent_stop_waiting - false: no start of it waits */
+bool agent_stop_waiting(struct agent *agent, const struct process_id *id);
+
+/* agent.c */
+void agent_start(struct agent *agent, const struct process_id *id, const json_t *order);
+/* agent_decided - the core was told something */
+void agent_decided(struct agent *agent);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpus.c - see gpus.h */
+#include "agent/gpus.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/options.h"
+#include "shared/macro.h"
+
+#define STRANGERS_MAX 16 /* of one device that are told */
+
+void gpus_init(struct gpus *gpus, const struct agent_options *options)
+{
+    *gpus = (struct gpus){ .most = options->gpus_given ? options->gpus : UINT64_MAX,
+                           .n = options->gpus,
+                           .numa_given = options->n_gpu_numa > 0 };
+    (void)memcpy(gpus->numa, options->gpu_numa, sizeof gpus->numa);
+}
+
+void gpus_done(struct gpus *gpus)
+{
+    json_decref(gpus->devices);
+    gpus->devices = NULL;
+}
+
+/* strangers_of - new array */
+static json_t *strangers_of(const json_t *device, unsigned number, gpus_is_ours_fn is_ours,
+                            void *userdata)
+{
+    json_t *strangers = json_array(), *process;
+    size_t i;
+
+    json_array_foreach(json_object_get(device, "processes"), i, process)
+    {
+        json_int_t pid = json_integer_value(json_object_get(process, "pid"));
+
+        if (json_array_size(strangers) < STRANGERS_MAX && !is_ours((pid_t)pid, number, userdata))
+            (void)json_array_append(strangers, process);
+    }
+    return strangers;
+}
+
+static uint64_t take_device(struct gpus *gpus, size_t i, const json_t *told,
+                            gpus_is_ours_fn is_ours, void *userdata)
+{
+    json_t *device = json_copy((json_t *)(uintptr_t)told); /* why: only counted, not changed */
+    json_t *strangers = strangers_of(device, (unsigned)i, is_ours, userdata);
+    json_int_t numa = json_integer_value(json_object_get(device, "numa"));
+    bool foreign = json_array_size(strangers) > 0;
+
+    if (!gpus->numa_given)
+        gpus->numa[i] = numa > 0 && numa < UINT8_MAX ? (uint8_t)numa : 0;
+    (void)json_object_del(device, "processes");
+    (void)json_object_del(device, "numa");
+    (void)json_object_set_new(device, "strangers", strangers);
+    (void)json_array_append_new(gpus->devices, device);
+    return foreign ? UINT64_C(1) << i : 0;
+}
+
+bool gpus_take(struct gpus *gpus, const json_t *answer, gpus_is_ours_fn is_ours, void *userdata)
+{
+    const json_t *told = json_object_get(answer, "gpus");
+    uint64_t n = MIN_OF(json_array_size(told), ELEMENTS(gpus->numa));
+    uint64_t offered = gpus->n, foreign = gpus->foreign;
+    bool lost = gpus->lost;
+
+    gpus->lost = gpus->devices != NULL && !json_is_array(told);
+    if (!json_is_array(told))
+        return gpus->lost != lost;
+    gpus->n = MIN_OF(n, gpus->most);
+    gpus->foreign = 0;
+    json_decref(gpus->devices);
+    gpus->devices = json_array();
+    for (size_t i = 0; i < gpus->n; i++)
+        gpus->foreign |= take_device(gpus, i, json_array_get(told, i), is_ours, userdata);
+    return gpus->n != offered || gpus->foreign != foreign || gpus->lost != lost;
+}
+
+bool gpus_are_watched(const struct gpus *gpus)
+{
+    return gpus->devices != NULL;
+}
+
+uint64_t gpus_foreign(const struct gpus *gpus, bool known)
+{
+    uint64_t all = gpus->n >= 64 ? UINT64_MAX : (UINT64_C(1) << gpus->n) - 1;
+
+    return gpus_are_watched(gpus) && (gpus->lost || !known) ? all : gpus->foreign;
+}
+
+uint64_t gpus_of_order(const json_t *order)
+{
+    const char *at = json_string_value(json_object_get(json_object_get(order, "env"), "EDL_GPUS"));
+    uint64_t mask = 0;
+    unsigned number;
+    int n;
+
+    while (at != NULL && sscanf(at, "%2u%n", &number, &n) == 1 && number < 64) {
+        mask |= UINT64_C(1) << number;
+        at += at[n] == ',' ? n + 1 : n;
+    }
+    return mask;
+}
+
+bool gpus_are_alive(const struct gpus *gpus, uint64_t mask)
+{
+    for (size_t i = 0; i < gpus->n; i++) {
+        const json_t *device = json_array_get(gpus->devices, i), *stranger;
+        size_t k;
+
+        if (!(mask & UINT64_C(1) << i))
+            continue;
+        json_array_foreach(json_object_get(device, "strangers"), k, stranger)
+        {
+            const char *user = json_string_value(json_object_get(stranger, "user"));
+
+            if (user != NULL && user[0] != '\0')
+                return true;
+        }
+    }
+    return false;
+}
+
+void gpus_say(const struct gpus *gpus, uint64_t mask, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < gpus->n; i++) {
+        const json_t *device = json_array_get(gpus->devices, i);
+        const json_t *stranger = json_array_get(json_object_get(device, "strangers"), 0);
+        const char *user = json_string_value(json_object_get(stranger, "user"));
+
+        if (!(mask & UINT64_C(1) << i) || stranger == NULL)
+            continue;
+        (void)snprintf(text, size, "GPU %zu is held by pid %lld of %s", i,
+                       (long long)json_integer_value(json_object_get(stranger, "pid")),
+                       user != NULL && user[0] != '\0' ? user : "nobody that is known");
+        return;
+    }
+}

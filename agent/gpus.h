@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpus.h - the GPUs of this node: how many, where, and who is on them
+ *
+ * As edl-prober tells of them (NVML), or, on a machine without that, as many as the command line
+ * says, of which nothing more is known. A process on a device that was not granted to it is a
+ * stranger: the device is not free until it has left. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct agent_options;
+
+struct gpus {
+    uint64_t most; /* so many are offered, if there are so many; UINT64_MAX: all that there are */
+    uint64_t n;    /* offered */
+    uint8_t numa[64];
+    bool numa_given;  /* by the command line */
+    json_t *devices;  /* owned; as told last, with strangers only; NULL: never told */
+    bool lost;        /* told once, and not by the last answer: nobody knows who is on them */
+    uint64_t foreign; /* mask of the devices that strangers are on */
+};
+
+/* gpus_is_ours_fn - whether a process is of one of ours that was granted the device */
+typedef bool (*gpus_is_ours_fn)(pid_t pid, unsigned device, void *userdata);
+
+void gpus_init(struct gpus *gpus, const struct agent_options *options);
+void gpus_done(struct gpus *gpus);
+
+/* gpus_take - an answer of the prober; true: the offer or the free devices are others now */
+bool gpus_take(struct gpus *gpus, const json_t *answer, gpus_is_ours_fn is_ours, void *userdata);
+
+/* gpus_foreign - the devices that are not free for a reason of the machine; all of them while
+ * nobody tells (known: the prober is well) */
+uint64_t gpus_foreign(const struct gpus *gpus, bool known);
+
+/* gpus_are_watched - whether anybody tells who is on them */
+bool gpus_are_watched(const struct gpus *gpus);
+
+/* gpus_of_order - the devices of an order, by EDL_GPUS of its environment, as a mask; what cannot
+ * be read is left out (unit_plan.h refuses it) */
+uint64_t gpus_of_order(const json_t *order);
+
+/* gpus_are_alive - whether any of the strangers on these devices was found among the processes of
+ * the machine. One that was not has ended, and its device has not noticed yet */
+bool gpus_are_alive(const struct gpus *gpus, uint64_t mask);
+
+/* gpus_say - who is on these devices, as a sentence: "GPU 1 is held by pid 4711 of alice"; ""
+ * nobody */
+void gpus_say(const struct gpus *gpus, uint64_t mask, char *text, size_t size);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - what an agent says of its node when it joins and when it reports */
+#include <utlist.h>
+
+#include "agent/agent_internal.h"
+#include "agent/core/agent_core.h"
+#include "agent/machine.h"
+#include "agent/options.h"
+#include "agent/probe.h"
+#include "agent/process_id_json.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+#define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
+
+static json_t *offer(struct agent *a)
+{
+    const struct agent_options *o = a->options;
+    json_t *labels = json_object(), *gpu_numa = json_array();
+    struct labels all = o->labels;
+    /* what the operator says of the devices counts also where the machine shows fewer NUMA nodes */
+    uint8_t numa_nodes = a->inventory.numa_nodes;
+
+    labels_fill(&all, &a->inventory.labels);
+    for (uint32_t i = 0; i < all.n; i++)
+        (void)json_object_set_new(labels, all.items[i].name, json_string(all.items[i].value));
+    for (uint64_t i = 0; i < a->gpus.n; i++) {
+        (void)json_array_append_new(gpu_numa, json_integer(a->gpus.numa[i]));
+        numa_nodes = (uint8_t)MAX_OF(numa_nodes, a->gpus.numa[i] + 1);
+    }
+    return json_pack("{s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:o, s:o}", "address", a->member.address,
+                     "cpu_millicores", (json_int_t)a->inventory.cpu_millicores, "memory_bytes",
+                     (json_int_t)a->inventory.memory_bytes, "gpus", (json_int_t)a->gpus.n,
+                     "port_first", (int)o->port_first, "port_last", (int)o->port_last, "numa_nodes",
+                     (int)numa_nodes, "gpu_numa", gpu_numa, "labels", labels);
+}
+
+json_t *agent_join_body(void *userdata)
+{
+    struct agent *a = userdata;
+    json_t *body = offer(a);
+
+    (void)json_object_set_new(body, "node", json_string(a->layout.node));
+    return body;
+}
+
+/* sample - figures of all trees; not more often than they can change visibly: false */
+static bool sample(struct agent *a)
+{
+    _cleanup_free_ struct inventory_tree *trees = xcalloc(a->table.n, sizeof *trees);
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    struct process *p;
+    size_t n = 0;
+
+    if (a->sampled_us != 0 && now_us - a->sampled_us < SAMPLE_LEAST_US)
+        return false;
+    a->sampled_us = now_us;
+    DL_FOREACH(a->table.list, p)
+    if (p->supervisor_pid > 0)
+        trees[n++] = (struct inventory_tree){ .root = p->supervisor_pid,
+                                              .cgroup = p->cgroup != NULL ? p->cgroup : "" };
+    inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us, now_us);
+    n = 0;
+    DL_FOREACH(a->table.list, p)
+    {
+        if (p->supervisor_pid <= 0)
+            continue;
+        p->cpu_used_us = MAX_OF(p->cpu_used_us, trees[n].cpu_used_us);
+        p->memory_used_bytes = trees[n].memory_used_bytes;
+        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_used_bytes);
+        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_peak_bytes);
+        p->tasks = trees[n++].tasks;
+    }
+    return true;
+}
+
+/* machine - load as it is now, the rest as it was when the prober answered last */
+static json_t *machine(struct agent *a)
+{
+    json_t *json = machine_load("");
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    if (a->probed != NULL && probe_is_well(a->probe, now_us))
+        (void)json_object_update(json, a->probed);
+    if (gpus_are_watched(&a->gpus))
+        (void)json_object_set(json, "gpus", a->gpus.devices);
+    (void)probe_ask(a->probe, now_us);
+    return json;
+}
+
+/* unit_json - its entry in a report */
+static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
+{
+    const struct agent_unit_report report = agent_unit_report(unit);
+    const struct process *p = process_find(&a->table, &unit->id);
+    json_t *json = process_id_json(&unit->id);
+    json_t *reason = json_string(report.reason);
+
+    (void)json_object_set_new(json, "state", json_string(unit_state_name(report.state)));
+    (void)json_object_set_new(json, "pid", json_integer(p != NULL ? p->pid : 0));
+    (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
+    (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
+    (void)json_object_set_new(json, "reason", reason != NULL ? reason : json_string("?"));
+    (void)json_object_update_new(json, json_pack("{s:I,s:I,s:I,s:I}", "cpu_used_us",
+                                                 p != NULL ? (json_int_t)p->cpu_used_us : 0,
+                                                 "memory_used_bytes",
+                                                 p != NULL ? (json_int_t)p->memory_used_bytes : 0,
+                                                 "memory_peak_bytes",
+                                                 p != NULL ? (json_int_t)p->memory_peak_bytes : 0,
+                                                 "tasks", p != NULL ? (json_int_t)p->tasks : 0));
+    if (p != NULL && p->silent)
+        (void)json_object_set_new(json, "silent", json_true());
+    return json;
+}
+
+/* foreign_gpus - the numbers of those that are not free for a reason of the machine */
+static json_t *foreign_gpus(const struct agent *a)
+{
+    uint64_t mask = gpus_foreign(&a->gpus, probe_is_well(a->probe, clock_read_us(CLOCK_BOOTTIME)));
+    json_t *array = json_array();
+
+    for (unsigned i = 0; i < 64; i++)
+        if (mask & UINT64_C(1) << i)
+            (void)json_array_append_new(array, json_integer(i));
+    return array;
+}
+
+json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
+{
+    struct agent *a = userdata;
+    json_t *body = offer(a);
+    json_t *processes = json_array();
+
+    if (sample(a) || a->gpu_news)
+        (void)json_object_set_new(body, "machine", machine(a));
+    a->gpu_news = false;
+    if (gpus_are_watched(&a->gpus))
+        (void)json_object_set_new(body, "gpus_foreign", foreign_gpus(a));
+    for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
+        (void)json_array_append_new(processes, unit_json(a, unit));
+    (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
+    (void)json_object_set_new(body, "sent_us", json_integer((json_int_t)sent_us));
+    (void)json_object_set_new(body, "session", json_integer((json_int_t)session));
+    (void)json_object_set_new(body, "version", json_string(EDL_VERSION));
+    (void)json_object_set_new(body, "foreign_cpu_millicores",
+                              json_integer((json_int_t)a->inventory.foreign_cpu_millicores));
+    (void)json_object_set_new(body, "foreign_memory_bytes",
+                              json_integer((json_int_t)a->inventory.foreign_memory_bytes));
+    (void)json_object_set_new(body, "complete", json_true());
+    (void)json_object_set_new(body, "processes", processes);
+    return body;
+}
