@@ -40,7 +40,7 @@
 
 /* ---- carrying out what the core decided ---- */
 
-void agent_start(struct agent *a, const struct process_id *id, const json_t *order)
+void agent_start(struct agent *a, const struct process_id *id, json_t *order)
 {
     const struct environment_facts facts = {
         .boot_id = a->boot_id,
@@ -50,11 +50,13 @@ void agent_start(struct agent *a, const struct process_id *id, const json_t *ord
                     a->options->port_first, a->options->port_last }
     };
     char reason[AGENT_REASON_SIZE];
+    json_t *named = gpus_name(&a->gpus, order);
 
-    if (process_start(&a->table, id, order, &facts, reason) < 0) {
+    if (process_start(&a->table, id, named, &facts, reason) < 0) {
         agent_core_start_failed(a->core, id, reason, clock_read_us(CLOCK_BOOTTIME));
         agent_decided(a);
     }
+    json_decref(named);
 }
 
 static void start(struct agent *a, const struct agent_action *action)

@@ -62,6 +62,6 @@ bool agent_start_waits(struct agent *agent, const struct process_id *id, json_t 
 bool agent_stop_waiting(struct agent *agent, const struct process_id *id);
 
 /* agent.c */
-void agent_start(struct agent *agent, const struct process_id *id, const json_t *order);
+void agent_start(struct agent *agent, const struct process_id *id, json_t *order);
 /* agent_decided - the core was told something */
 void agent_decided(struct agent *agent);

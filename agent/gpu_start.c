@@ -82,7 +82,11 @@ static void settle(struct agent *a, struct gpu_wait *wait)
     uint64_t held = wait->mask & gpus_foreign(&a->gpus, true);
     char reason[AGENT_REASON_SIZE];
 
-    if (held == 0) {
+    if (gpus_missing(&a->gpus, wait->mask) != 0) {
+        (void)snprintf(reason, sizeof reason, "GPUs were granted that are not there: there are %u",
+                       (unsigned)a->gpus.n);
+        give_up(a, wait, reason);
+    } else if (held == 0) {
         struct process_id id = wait->id;
         json_t *order = json_incref(wait->order);
 

@@ -82,11 +82,19 @@ bool gpus_are_watched(const struct gpus *gpus)
     return gpus->devices != NULL;
 }
 
+static uint64_t all_of(const struct gpus *gpus)
+{
+    return gpus->n >= 64 ? UINT64_MAX : (UINT64_C(1) << gpus->n) - 1;
+}
+
+uint64_t gpus_missing(const struct gpus *gpus, uint64_t mask)
+{
+    return mask & ~all_of(gpus);
+}
+
 uint64_t gpus_foreign(const struct gpus *gpus, bool known)
 {
-    uint64_t all = gpus->n >= 64 ? UINT64_MAX : (UINT64_C(1) << gpus->n) - 1;
-
-    return gpus_are_watched(gpus) && (gpus->lost || !known) ? all : gpus->foreign;
+    return gpus_are_watched(gpus) && (gpus->lost || !known) ? all_of(gpus) : gpus->foreign;
 }
 
 uint64_t gpus_of_order(const json_t *order)
@@ -101,6 +109,32 @@ uint64_t gpus_of_order(const json_t *order)
         at += at[n] == ',' ? n + 1 : n;
     }
     return mask;
+}
+
+json_t *gpus_name(const struct gpus *gpus, json_t *order)
+{
+    uint64_t mask = gpus_of_order(order);
+    char text[64 * 96] = "";
+    size_t used = 0;
+    json_t *named, *minors;
+
+    if (mask == 0 || !gpus_are_watched(gpus))
+        return json_incref(order);
+    named = json_deep_copy(order);
+    minors = json_array();
+    for (size_t i = 0; i < gpus->n; i++) {
+        const json_t *device = json_array_get(gpus->devices, i);
+
+        if (!(mask & UINT64_C(1) << i))
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.94s", used > 0 ? "," : "",
+                                 json_string_value(json_object_get(device, "uuid")));
+        (void)json_array_append(minors, json_object_get(device, "minor"));
+    }
+    (void)json_object_set_new(json_object_get(named, "env"), "CUDA_VISIBLE_DEVICES",
+                              json_string(text));
+    (void)json_object_set_new(named, "gpu_minors", minors);
+    return named;
 }
 
 bool gpus_are_alive(const struct gpus *gpus, uint64_t mask)

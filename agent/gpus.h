@@ -40,6 +40,15 @@ uint64_t gpus_foreign(const struct gpus *gpus, bool known);
 /* gpus_are_watched - whether anybody tells who is on them */
 bool gpus_are_watched(const struct gpus *gpus);
 
+/* gpus_missing - those of the mask that there are not */
+uint64_t gpus_missing(const struct gpus *gpus, uint64_t mask);
+
+/* gpus_name - the order (new reference) with its devices by what they are called:
+ * CUDA_VISIBLE_DEVICES by UUID, which means the same also where others cannot be opened, and
+ * gpu_minors, the numbers of /dev/nvidia*, which need not be the order of the bus. As it came where
+ * nobody tells. */
+json_t *gpus_name(const struct gpus *gpus, json_t *order);
+
 /* gpus_of_order - the devices of an order, by EDL_GPUS of its environment, as a mask; what cannot
  * be read is left out (unit_plan.h refuses it) */
 uint64_t gpus_of_order(const json_t *order);

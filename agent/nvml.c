@@ -56,6 +56,7 @@ struct nvml {
     int (*get_count)(unsigned *ret);
     int (*get_handle)(unsigned index, device_t *ret);
     int (*get_pci)(device_t device, struct pci_info *ret);
+    int (*get_minor)(device_t device, unsigned *ret);
     int (*get_uuid)(device_t device, char *text, unsigned size);
     int (*get_name)(device_t device, char *text, unsigned size);
     int (*get_memory)(device_t device, struct memory *ret);
@@ -75,6 +76,7 @@ static const struct {
     { offsetof(struct nvml, get_count), "nvmlDeviceGetCount_v2", NULL, false },
     { offsetof(struct nvml, get_handle), "nvmlDeviceGetHandleByIndex_v2", NULL, false },
     { offsetof(struct nvml, get_pci), "nvmlDeviceGetPciInfo_v3", NULL, false },
+    { offsetof(struct nvml, get_minor), "nvmlDeviceGetMinorNumber", NULL, false },
     { offsetof(struct nvml, get_uuid), "nvmlDeviceGetUUID", NULL, false },
     { offsetof(struct nvml, get_name), "nvmlDeviceGetName", NULL, false },
     { offsetof(struct nvml, get_memory), "nvmlDeviceGetMemoryInfo", NULL, false },
@@ -210,6 +212,7 @@ static int add_gpu(const struct nvml *nvml, unsigned index, json_t *array)
     struct pci_info pci;
     device_t device;
     json_t *json, *processes;
+    unsigned minor;
     int numa;
     int result = nvml->get_handle(index, &device);
 
@@ -225,6 +228,8 @@ static int add_gpu(const struct nvml *nvml, unsigned index, json_t *array)
     json = json_pack("{s:s,s:s,s:s,s:o}", "pci_bus_id", pci.bus_id, "uuid", uuid, "name", name,
                      "processes", processes);
     (void)json_array_append_new(array, json);
+    if (nvml->get_minor(device, &minor) == SUCCESS)
+        set(json, "minor", minor);
     numa = numa_of(pci.bus_id);
     if (numa >= 0)
         set(json, "numa", (unsigned long long)numa);

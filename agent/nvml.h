@@ -19,7 +19,7 @@ struct nvml;
 int nvml_open(const char *library, struct nvml **ret, struct edl_error *error);
 
 /* nvml_gpus - new array by PCI bus id, as nvidia-smi and CUDA_DEVICE_ORDER=PCI_BUS_ID count:
- * pci_bus_id, uuid, name, numa, memory_total_bytes, memory_used_bytes, utilisation_ppm, and
- * processes (pid, user, memory_bytes); what the library does not tell is left out. -EIO: it does
- * not work any more. */
+ * pci_bus_id, uuid, name, minor (of /dev/nvidia*), numa, memory_total_bytes, memory_used_bytes,
+ * utilisation_ppm, and processes (pid, user, memory_bytes); what the library does not tell is left
+ * out. -EIO: it does not work any more. */
 int nvml_gpus(struct nvml *nvml, json_t **ret, struct edl_error *error);

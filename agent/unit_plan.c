@@ -85,20 +85,26 @@ static void add_device(struct unit_plan *plan, const char *format, unsigned numb
         (void)snprintf(plan->devices[plan->n_devices++], UNIT_DEVICE_SIZE, format, number);
 }
 
-/* Those that were granted, by the numbers in its environment, and what all of them share. */
+/* Those that were granted, by the numbers in its environment, and what all of them share. Their
+ * files may have other numbers (gpus.h). */
 static int add_gpus(struct unit_plan *plan, const json_t *order, struct edl_error *error)
 {
     const char *list =
         json_string_value(json_object_get(json_object_get(order, "env"), "EDL_GPUS"));
+    const json_t *minors = json_object_get(order, "gpu_minors");
     const char *at = list;
     unsigned number;
+    size_t i = 0;
+    const json_t *minor;
     int n;
 
     while (at != NULL && *at != '\0') {
         if (!isdigit((unsigned char)*at) || sscanf(at, "%3u%n", &number, &n) != 1 ||
             (at[n] != '\0' && at[n] != ','))
             return edl_error_set(error, -EINVAL, "EDL_GPUS of the order is \"%.60s\"", list);
-        add_device(plan, "/dev/nvidia%u", number);
+        minor = json_array_get(minors, i++);
+        add_device(plan, "/dev/nvidia%u",
+                   json_is_integer(minor) ? (unsigned)json_integer_value(minor) : number);
         at += at[n] == ',' ? n + 1 : n;
     }
     if (plan->n_devices > 0) {

@@ -45,7 +45,7 @@ edl nodes >"$work/all"
 grep -q "^node $node GPU 0 is held by pid $stranger of $(id -un)" "$work/all" || fail "$(cat "$work/all")"
 submit one 1
 await 20 'it runs on the other' is one running
-await 10 'it sees that one' sees one 1
+await 10 'it sees that one' sees one GPU-b
 submit two 1
 await 10 'it waits' is two queued
 edl why two >"$work/why"
@@ -53,7 +53,7 @@ grep -q "GPU 0 is held by pid $stranger of $(id -un)" "$work/why" || fail "$(cat
 kill "$stranger"
 machine_is
 await 20 'it runs now that the other has left' is two running
-await 10 'it is on that device' sees two 0
+await 10 'it is on that device' sees two GPU-a
 
 # --- ours is no stranger on what it was granted, and is one elsewhere ---
 pid=$(edl show two --json | jq -r '.processes[0].pid')

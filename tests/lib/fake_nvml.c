@@ -121,6 +121,13 @@ int nvmlDeviceGetPciInfo_v3(const struct gpu *gpu, struct pci_info *ret)
     return 0;
 }
 
+int nvmlDeviceGetMinorNumber(const struct gpu *gpu, unsigned *ret);
+int nvmlDeviceGetMinorNumber(const struct gpu *gpu, unsigned *ret)
+{
+    *ret = (unsigned)(gpu - gpus); /* as the driver found them: not the order of the bus */
+    return 0;
+}
+
 int nvmlDeviceGetUUID(const struct gpu *gpu, char *text, unsigned size);
 int nvmlDeviceGetUUID(const struct gpu *gpu, char *text, unsigned size)
 {

@@ -101,11 +101,13 @@ static void test_gpus_in_the_order_of_the_bus(void **state)
     (void)state;
     machine_is("gpu 00000000:AF:00.0 GPU-b 80000 500 101\ngpu 00000000:3B:00.0 GPU-a 40000 0 7\n");
     nvml = open_fake();
-    gpus_are(nvml, "[{\"memory_total_bytes\":40000,\"memory_used_bytes\":0,\"name\":\"Test GPU\","
-                   "\"pci_bus_id\":\"00000000:3B:00.0\",\"processes\":[],\"utilisation_ppm\":70000,"
-                   "\"uuid\":\"GPU-a\"},"
-                   "{\"memory_total_bytes\":80000,\"memory_used_bytes\":500,\"name\":\"Test GPU\","
-                   "\"pci_bus_id\":\"00000000:AF:00.0\",\"processes\":[],\"uuid\":\"GPU-b\"}]");
+    gpus_are(
+        nvml,
+        "[{\"memory_total_bytes\":40000,\"memory_used_bytes\":0,\"minor\":1,\"name\":\"Test GPU\","
+        "\"pci_bus_id\":\"00000000:3B:00.0\",\"processes\":[],\"utilisation_ppm\":70000,"
+        "\"uuid\":\"GPU-a\"},"
+        "{\"memory_total_bytes\":80000,\"memory_used_bytes\":500,\"minor\":0,\"name\":\"Test GPU\","
+        "\"pci_bus_id\":\"00000000:AF:00.0\",\"processes\":[],\"uuid\":\"GPU-b\"}]");
     machine_is("");
     gpus_are(nvml, "[]");
     free(nvml);
@@ -120,11 +122,12 @@ static void test_processes_with_their_users(void **state)
     machine_is("gpu 00000000:3B:00.0 GPU-a 40000 9 0\nprocess GPU-a 1 18446744073709551615\n"
                "process GPU-a 4194303 9\nprocess GPU-other 1 5\n");
     nvml = open_fake();
-    gpus_are(nvml,
-             "[{\"memory_total_bytes\":40000,\"memory_used_bytes\":9,\"name\":\"Test GPU\","
-             "\"pci_bus_id\":\"00000000:3B:00.0\",\"processes\":["
-             "{\"pid\":1,\"user\":\"root\"},{\"memory_bytes\":9,\"pid\":4194303,\"user\":\"\"}],"
-             "\"utilisation_ppm\":0,\"uuid\":\"GPU-a\"}]");
+    gpus_are(
+        nvml,
+        "[{\"memory_total_bytes\":40000,\"memory_used_bytes\":9,\"minor\":0,\"name\":\"Test GPU\","
+        "\"pci_bus_id\":\"00000000:3B:00.0\",\"processes\":["
+        "{\"pid\":1,\"user\":\"root\"},{\"memory_bytes\":9,\"pid\":4194303,\"user\":\"\"}],"
+        "\"utilisation_ppm\":0,\"uuid\":\"GPU-a\"}]");
     free(nvml);
 }
 

@@ -117,6 +117,9 @@ static void test_devices_are_those_that_were_granted(void **state)
     assert_string_equal(plan.devices[0], "/dev/nvidia0");
     assert_string_equal(plan.devices[1], "/dev/nvidia13");
     assert_string_equal(plan.devices[2], "/dev/nvidiactl");
+    make("{\"env\":{\"EDL_GPUS\":\"0,2\"},\"gpu_minors\":[3,1]}", no_paths, &plan);
+    assert_string_equal(plan.devices[0], "/dev/nvidia3");
+    assert_string_equal(plan.devices[1], "/dev/nvidia1");
 }
 
 static void test_what_is_no_order_is_refused(void **state)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_gpus.c - what an agent makes of what is told of its GPUs: how many it offers, which are free
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/gpus.h"
+#include "agent/options.h"
+#include "shared/macro.h"
+
+#define DEVICE(uuid, minor, processes)                                                             \
+    "{\"uuid\":\"" uuid "\",\"minor\":" minor ",\"numa\":1,\"processes\":[" processes "]}"
+#define PROCESS(pid, user) "{\"pid\":" pid ",\"user\":\"" user "\"}"
+
+/* Ours: pid 10 on device 0, pid 11 on device 1. */
+static bool is_ours(pid_t pid, unsigned device, void *userdata)
+{
+    ++*(int *)userdata;
+    return pid == (pid_t)device + 10;
+}
+
+static bool take(struct gpus *gpus, const char *answer)
+{
+    json_t *json = json_loads(answer, 0, NULL);
+    int asked = 0;
+    bool changed;
+
+    assert_non_null(json);
+    changed = gpus_take(gpus, json, is_ours, &asked);
+    json_decref(json);
+    return changed;
+}
+
+static void test_machine_without(void **state)
+{
+    struct agent_options options = { .gpus = 2, .gpus_given = true };
+    struct gpus gpus;
+
+    (void)state;
+    gpus_init(&gpus, &options);
+    assert_false(take(&gpus, "{}"));
+    assert_int_equal(gpus.n, 2);
+    assert_false(gpus_are_watched(&gpus));
+    assert_int_equal(gpus_foreign(&gpus, false), 0);
+    gpus_done(&gpus);
+}
+
+static void test_what_there_is_is_offered(void **state)
+{
+    static const struct {
+        struct agent_options options;
+        uint64_t n;
+        uint8_t numa;
+    } rows[] = {
+        { { .gpus = 0 }, 2, 1 },
+        { { .gpus = 0, .gpus_given = true }, 0, 0 },
+        { { .gpus = 1, .gpus_given = true, .n_gpu_numa = 1, .gpu_numa = { 3 } }, 1, 3 },
+        { { .gpus = 9, .gpus_given = true }, 2, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct gpus gpus;
+
+        gpus_init(&gpus, &rows[i].options);
+        assert_int_equal(take(&gpus,
+                              "{\"gpus\":[" DEVICE("a", "0", "") "," DEVICE("b", "1", "") "]}"),
+                         rows[i].n != rows[i].options.gpus);
+        assert_int_equal(gpus.n, rows[i].n);
+        assert_int_equal(gpus.numa[0], rows[i].numa);
+        assert_int_equal(gpus_missing(&gpus, 0x7), 0x7 & ~((UINT64_C(1) << rows[i].n) - 1));
+        gpus_done(&gpus);
+    }
+}
+
+static void test_who_is_on_them(void **state)
+{
+    struct agent_options options = { 0 };
+    struct gpus gpus;
+    char text[96];
+
+    (void)state;
+    gpus_init(&gpus, &options);
+    assert_true(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", PROCESS("10", "us")) "," DEVICE(
+                                "b", "1", PROCESS("10", "us") "," PROCESS("7", "alice")) "]}"));
+    assert_int_equal(gpus_foreign(&gpus, true), 2); /* ours as well, where it was granted nothing */
+    gpus_say(&gpus, 1, text, sizeof text);
+    assert_string_equal(text, "");
+    gpus_say(&gpus, UINT64_MAX, text, sizeof text);
+    assert_string_equal(text, "GPU 1 is held by pid 10 of us");
+    assert_true(gpus_are_alive(&gpus, 2));
+    assert_false(gpus_are_alive(&gpus, 1));
+    assert_true(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", PROCESS("4", "")) "," DEVICE(
+                                "b", "1", PROCESS("11", "us")) "]}"));
+    assert_int_equal(gpus_foreign(&gpus, true), 1);
+    assert_false(gpus_are_alive(&gpus, 1)); /* it ended: nobody knows whose it was */
+    assert_false(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", PROCESS("5", "")) "," DEVICE("b", "1",
+                                                                                         "") "]}"));
+    gpus_done(&gpus);
+}
+
+static void test_driver_that_does_not_tell(void **state)
+{
+    struct agent_options options = { 0 };
+    struct gpus gpus;
+
+    (void)state;
+    gpus_init(&gpus, &options);
+    assert_true(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", "") "," DEVICE("b", "1", "") "]}"));
+    assert_int_equal(gpus_foreign(&gpus, true), 0);
+    assert_int_equal(gpus_foreign(&gpus, false), 3);
+    assert_true(take(&gpus, "{}"));
+    assert_int_equal(gpus.n, 2); /* what runs there is not to look as if it were too much */
+    assert_int_equal(gpus_foreign(&gpus, true), 3);
+    assert_true(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", "") "]}"));
+    assert_int_equal(gpus.n, 1);
+    assert_int_equal(gpus_foreign(&gpus, true), 0);
+    gpus_done(&gpus);
+}
+
+static void test_order_names_its_devices(void **state)
+{
+    struct agent_options options = { 0 };
+    json_t *order =
+        json_pack("{s:{s:s,s:s}}", "env", "EDL_GPUS", "0,2", "CUDA_VISIBLE_DEVICES", "0,2");
+    json_t *none = json_pack("{s:{s:s}}", "env", "EDL_GPUS", "");
+    struct gpus gpus;
+    json_t *named;
+    char *text;
+
+    (void)state;
+    assert_int_equal(gpus_of_order(order), 5);
+    assert_int_equal(gpus_of_order(none), 0);
+    gpus_init(&gpus, &options);
+    assert_ptr_equal(gpus_name(&gpus, order), order);
+    json_decref(order);
+    assert_true(take(&gpus, "{\"gpus\":[" DEVICE("GPU-a", "2", "") "," DEVICE(
+                                "GPU-b", "1", "") "," DEVICE("GPU-c", "0", "") "]}"));
+    named = gpus_name(&gpus, order);
+    text = json_dumps(named, JSON_COMPACT);
+    assert_string_equal(text, "{\"env\":{\"EDL_GPUS\":\"0,2\",\"CUDA_VISIBLE_DEVICES\":"
+                              "\"GPU-a,GPU-c\"},\"gpu_minors\":[2,0]}");
+    free(text);
+    json_decref(named);
+    assert_ptr_equal(gpus_name(&gpus, none), none);
+    json_decref(none);
+    json_decref(none);
+    json_decref(order);
+    gpus_done(&gpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_machine_without),
+        cmocka_unit_test(test_what_there_is_is_offered),
+        cmocka_unit_test(test_who_is_on_them),
+        cmocka_unit_test(test_driver_that_does_not_tell),
+        cmocka_unit_test(test_order_names_its_devices),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
