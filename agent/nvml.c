@@ -22,6 +22,7 @@
 #define SUCCESS 0
 #define INSUFFICIENT_SIZE 7
 #define TEXT_SIZE 96
+#define ROOM_FIRST 16U /* processes of a device */
 
 typedef void *device_t;
 
@@ -165,18 +166,36 @@ static bool is_listed(const json_t *array, unsigned pid)
     return false;
 }
 
+/* read_processes - all of them, freed by the caller; the library says how many there are when the
+ * room is too small */
+static int read_processes(processes_fn *get, device_t device, struct process_info **ret,
+                          unsigned *ret_n)
+{
+    unsigned room = ROOM_FIRST;
+
+    for (;;) {
+        _cleanup_free_ struct process_info *list = xcalloc(room, sizeof *list);
+        unsigned n = room;
+        int result = get(device, &n, list);
+
+        if (result == INSUFFICIENT_SIZE && room < NVML_PROCESSES_MAX) {
+            room = MIN_OF(MAX_OF(n, room) * 2, (unsigned)NVML_PROCESSES_MAX);
+            continue;
+        }
+        *ret_n = MIN_OF(n, room);
+        *ret = TAKE_PTR(list);
+        return result;
+    }
+}
+
 /* add_processes - one that computes and draws is told once */
 static int add_processes(processes_fn *get, device_t device, json_t *array)
 {
-    struct process_info list[NVML_PROCESSES_MAX];
-    unsigned n = NVML_PROCESSES_MAX;
-    int result = get(device, &n, list);
+    _cleanup_free_ struct process_info *list = NULL;
+    unsigned n;
+    int result = read_processes(get, device, &list, &n);
 
-    if (result == INSUFFICIENT_SIZE)
-        n = NVML_PROCESSES_MAX; /* there are more: these are enough to say so */
-    else if (result != SUCCESS)
-        return result;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; result == SUCCESS && i < n; i++) {
         _cleanup_free_ char *user = user_of(list[i].pid);
         json_t *process;
 
@@ -187,7 +206,7 @@ static int add_processes(processes_fn *get, device_t device, json_t *array)
         set(process, "memory_bytes", list[i].used_bytes);
         (void)json_array_append_new(array, process);
     }
-    return SUCCESS;
+    return result;
 }
 
 static void add_memory(const struct nvml *nvml, device_t device, json_t *json)

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #define NVML_GPUS_MAX 64
-#define NVML_PROCESSES_MAX 64 /* of one device that are told */
+#define NVML_PROCESSES_MAX 256 /* of one device; with more of them it counts as broken */
 
 struct edl_error;
 struct nvml;

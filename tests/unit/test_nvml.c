@@ -131,6 +131,25 @@ static void test_processes_with_their_users(void **state)
     free(nvml);
 }
 
+static void test_many_processes(void **state)
+{
+    char text[2048] = "gpu 00000000:3B:00.0 GPU-a 40000 9 0\n";
+    struct edl_error error = { 0 };
+    struct nvml *nvml;
+    json_t *json;
+
+    (void)state;
+    for (unsigned i = 0; i < 30; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "process GPU-a %u 1\n",
+                       4194000 + i);
+    machine_is(text);
+    nvml = open_fake();
+    assert_int_equal(nvml_gpus(nvml, &json, &error), 0);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(json, 0), "processes")), 30);
+    json_decref(json);
+    free(nvml);
+}
+
 static void test_breaks(void **state)
 {
     struct edl_error error = { 0 };
@@ -153,6 +172,7 @@ int main(void)
         cmocka_unit_test(test_not_that_library),
         cmocka_unit_test_setup_teardown(test_gpus_in_the_order_of_the_bus, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes_with_their_users, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_processes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_breaks, setup, teardown),
     };
 
