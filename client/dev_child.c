@@ -23,7 +23,7 @@
 #include "shared/macro.h"
 
 #define BACKOFF_FIRST_US (100 * USEC_PER_MSEC)
-#define BACKOFF_MAX_US (5 * USEC_PER_SEC)
+#define BACKOFF_MAX_US USEC_PER_SEC    /* far below a lease: work goes on while a daemon is away */
 #define HEALTHY_US (10 * USEC_PER_SEC) /* who lived so long did not fail at the start */
 #define LOG_TAIL_BYTES 2000
 
