@@ -172,6 +172,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     json_t *out = json_deep_copy(order);
     json_t *env = json_deep_copy(json_object_get(order, "env"));
     _cleanup_free_ char *log_path = layout_log_path(layout, id);
+    uint64_t lease_us = facts->lease_us;
 
     if (!json_is_object(env)) {
         json_decref(env);
@@ -191,7 +192,11 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(out, "log_path", log_path);
     set_text(out, "lease_path", layout->lease_path);
     set_text(out, "boot_id", facts->boot_id);
-    (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)facts->lease_us));
+    /* one that is to be kept is not fenced: the scheduler starts no other before it knows its end
+     */
+    if (streq(text_of(order, "on_disconnect"), "keep"))
+        lease_us = 0;
+    (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)lease_us));
     return out;
 }
 

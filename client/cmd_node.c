@@ -19,11 +19,14 @@
 struct node_options {
     struct common_options common;
     uint64_t ttl_us; /* 0: not given */
+    bool gone;
 };
 
 static const struct option_spec node_options[] = {
     { "ttl", 0, OPTION_SECONDS, "TIME", "add: how long the line is good (default 1h, at most 7d)",
       offsetof(struct node_options, ttl_us) },
+    { "gone", 0, OPTION_FLAG, NULL, "remove: its machine is off for good, and all that it kept",
+      offsetof(struct node_options, gone) },
     { .name = NULL },
 };
 
@@ -134,10 +137,12 @@ static int revoke_token(struct server *server, const struct invocation *invocati
 }
 
 /* change_one - state: what it is to be; NULL: forgotten */
-static int change_one(struct server *server, const char *state, const char *name, bool as_json)
+static int change_one(struct server *server, const char *state, const char *name,
+                      const struct node_options *options)
 {
+    bool is_gone = state == NULL && options->gone;
     _cleanup_free_ char *segment = text_url_segment(name);
-    _cleanup_free_ char *path = text_format("/nodes/%s", segment);
+    _cleanup_free_ char *path = text_format("/nodes/%s%s", segment, is_gone ? "?gone=1" : "");
     _cleanup_json_ json_t *body = state != NULL ? json_pack("{s:s}", "state", state) : NULL;
     _cleanup_json_ json_t *answer = NULL;
     const char *reason;
@@ -145,7 +150,7 @@ static int change_one(struct server *server, const char *state, const char *name
 
     if (status != STATUS_OK)
         return status;
-    if (as_json) {
+    if (options->common.json) {
         json_print(answer);
         return STATUS_OK;
     }
@@ -162,7 +167,7 @@ static int change(struct server *server, const struct invocation *invocation, co
     int worst = STATUS_OK;
 
     for (size_t i = 1; i < given->n_args && worst != STATUS_NO_SERVER; i++) {
-        int status = change_one(server, state, given->args[i], invocation->common->json);
+        int status = change_one(server, state, given->args[i], invocation->options);
 
         worst = MAX_OF(worst, status);
     }
@@ -230,7 +235,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_node = {
     .name = "node",
     .usage = "add [NAME] [--ttl TIME] | tokens | revoke TOKEN | cordon NAME... | uncordon NAME... |"
-             " drain NAME... | remove NAME...",
+             " drain NAME... | remove [--gone] NAME...",
     .summary = "Take machines into the cluster and out of it",
     .details =
         "`edl node add` prints one line to run on the machine that is to join. It has a token "
@@ -240,7 +245,11 @@ const struct verb verb_node = {
         "revoke` ends one.\n\n"
         "cordon: nothing new starts there. drain: what runs there moves away as well, and nothing "
         "is killed\n(`edl plan --drain NAME` tells before what would happen). uncordon: it is as "
-        "others again, also after a\nquarantine. remove: the cluster forgets it; it must be empty.",
+        "others again, also after a\nquarantine. remove: the cluster forgets it; it must be empty. "
+        "What\n"
+        "a job with on_disconnect: keep left on a node that is cut off is given up with --gone "
+        "only: "
+        "say that when\nthe machine is off for good, or the process runs twice.",
     .options = node_options,
     .options_size = sizeof(struct node_options),
     .min_args = 1,

@@ -497,17 +497,35 @@ void api_node_set(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
+/* ?gone=1: somebody knows that the machine is off for good */
+static int read_gone(const struct http_request *request, bool *ret, struct edl_error *error)
+{
+    const char *given = http_request_query(request, "gone");
+
+    *ret = given != NULL && streq(given, "1");
+    if (given == NULL || *ret || streq(given, "0"))
+        return 0;
+    return edl_error_set(error, -EINVAL, "gone=%.20s is neither 1 nor 0", given);
+}
+
 void api_node_remove(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct node *node = api_node(scheduler, request);
     struct edl_error error = { 0 };
     char topic[TOPIC_MAX];
+    bool gone = false;
+    int r;
 
     if (node == NULL)
         return;
     (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
-    if (cluster_remove_node(scheduler->cluster, node, clock_instant(), &error) < 0) {
+    r = read_gone(request, &gone, &error);
+    if (r == 0 && gone)
+        r = cluster_give_up_node(scheduler->cluster, node, clock_instant(), &error);
+    if (r == 0)
+        r = cluster_remove_node(scheduler->cluster, node, clock_instant(), &error);
+    if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
         return;
     }

@@ -190,6 +190,8 @@ static void add_start(json_t *order, const struct process *process)
 
     if (job->spec->user[0] != '\0')
         (void)json_object_set_new(start, "user", json_string(job->spec->user));
+    if (job->spec->keep_cut_off)
+        (void)json_object_set_new(start, "on_disconnect", json_string("keep"));
     (void)json_object_update_missing(order, start);
     json_decref(start);
 }

@@ -209,7 +209,7 @@ static const struct http_route table[] = {
       .gives = "Node", .summary = "ready, cordoned or draining; ?dry_run=1" },
     { .method = "DELETE", .path = "/nodes/{node}", .handler = api_node_remove,
       .operation = "removeNode", .flags = ROUTE_OPERATOR | ROUTE_KEYED, .max_body_bytes = NO_BODY,
-      .status = 200, .gives = "NodeRemoved", .summary = "forget a node" },
+      .query = "gone", .status = 200, .gives = "NodeRemoved", .summary = "forget a node; ?gone=1" },
     { .method = "POST", .path = "/nodes/{node}/report", .handler = api_node_report,
       .operation = "reportNode", .flags = ROUTE_NODE | ROUTE_UNSTORED, .max_body_bytes = REPORT_BODY,
       .takes = "NodeReport", .status = 200, .gives = "ReportHeard",

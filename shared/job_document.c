@@ -586,17 +586,15 @@ static int finish_roles(struct document_reader *reader, const struct job_draft *
     return 0;
 }
 
-/* A node that is cut off stops its processes before they are granted elsewhere. To keep them the
- * agents would have to be asked before a replacement starts, which they cannot be. */
+/* A node that is cut off stops its processes before they are started elsewhere, or keeps them; then
+ * they are not. */
 static int finish_disconnect(struct document_reader *reader, const struct job_draft *draft,
                              struct job_spec *spec)
 {
-    (void)spec;
-    if (draft->on_disconnect == NULL || streq(draft->on_disconnect, "stop"))
+    spec->keep_cut_off = draft->on_disconnect != NULL && streq(draft->on_disconnect, "keep");
+    if (draft->on_disconnect == NULL || streq(draft->on_disconnect, "stop") || spec->keep_cut_off)
         return 0;
-    (void)refuse_at(reader, draft, "on_disconnect",
-                    streq(draft->on_disconnect, "keep") ? "keep is not supported by this version"
-                                                        : "stop or keep is expected");
+    (void)refuse_at(reader, draft, "on_disconnect", "stop or keep is expected");
     (void)edl_error_remedy(reader->error,
                            "write stop, or leave it out: a node that is cut off stops its "
                            "processes before they are started elsewhere");

@@ -4,7 +4,7 @@
  *
  * Everything is written out, defaults too: what a job runs with must not change when a later
  * version changes a default. Only empty text, an empty env and
- * what a job does not have (user, deadline, after, array) are left out. */
+ * what a job does not have (user, on_disconnect: keep, deadline, after, array) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -102,6 +102,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     (void)json_object_set_new(restart, "max", json_integer(spec->restart_max));
     (void)json_object_set_new(restart, "backoff", time_to_json(spec->restart_backoff_us));
     (void)json_object_set_new(json, "restart", restart);
+    if (spec->keep_cut_off)
+        (void)json_object_set_new(json, "on_disconnect", json_string("keep"));
     if (spec->deadline_wall_us != 0)
         (void)json_object_set_new(json, "deadline",
                                   json_string(rfc3339_format(spec->deadline_wall_us, instant)));

@@ -150,14 +150,14 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
 {
     if (!streq(a->name, b->name) || !streq(a->user, b->user) || a->mode != b->mode ||
         a->priority != b->priority || a->fault_tolerant != b->fault_tolerant ||
-        a->keep_remains != b->keep_remains || a->passes != b->passes || a->port != b->port ||
-        a->ports_num != b->ports_num || a->ports_num_for_sparse != b->ports_num_for_sparse ||
-        a->grace_us != b->grace_us || a->restart_max != b->restart_max ||
-        a->restart_backoff_us != b->restart_backoff_us || a->deadline_us != b->deadline_us ||
-        a->deadline_wall_us != b->deadline_wall_us || !streq(a->array.name, b->array.name) ||
-        a->array.first != b->array.first || a->array.n != b->array.n ||
-        !argv_equal(a->after, b->after) || !text_equal(a->dataset, b->dataset) ||
-        a->n_env != b->n_env || a->n_roles != b->n_roles)
+        a->keep_remains != b->keep_remains || a->keep_cut_off != b->keep_cut_off ||
+        a->passes != b->passes || a->port != b->port || a->ports_num != b->ports_num ||
+        a->ports_num_for_sparse != b->ports_num_for_sparse || a->grace_us != b->grace_us ||
+        a->restart_max != b->restart_max || a->restart_backoff_us != b->restart_backoff_us ||
+        a->deadline_us != b->deadline_us || a->deadline_wall_us != b->deadline_wall_us ||
+        !streq(a->array.name, b->array.name) || a->array.first != b->array.first ||
+        a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
+        !text_equal(a->dataset, b->dataset) || a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;
     for (size_t i = 0; i < a->n_env; i++)
         if (!streq(a->env[i].name, b->env[i].name) || !streq(a->env[i].value, b->env[i].value))

@@ -54,6 +54,7 @@ struct job_spec {
     enum job_mode mode;
     int32_t priority;
     bool fault_tolerant;
+    bool keep_cut_off; /* on_disconnect: keep: what runs on a node that is cut off goes on */
     bool keep_remains; /* autoclean: false: what still runs when it has ended by itself stays */
     uint32_t passes;
     uint32_t port, ports_num,

@@ -204,6 +204,8 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
     make_work(ret_work, &random);
     select_nodes(spec, stream_of(seed, "selector", number));
     spoil_work(ret_work, seed, number);
+    random = stream_of(seed, "on-disconnect", number);
+    spec->keep_cut_off = random_below(&random, 6) == 0;
 }
 
 static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,

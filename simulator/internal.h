@@ -114,7 +114,7 @@ struct report_data {
 struct order {
     struct process_id id;
     uint32_t role;
-    bool run;
+    bool run, keep_cut_off;
     uint64_t grace_us;
     uint64_t cpu_millicores, memory_bytes, gpu_mask;
     uint16_t ports[PROCESS_PORTS_MAX];
@@ -213,6 +213,7 @@ struct unit {
     uint32_t role;
     struct truth_job *job;
     enum unit_life life;
+    bool keep_cut_off; /* no lease ends it */
     uint64_t since_us;
     uint64_t cpu_millicores, memory_bytes, gpu_mask;
     uint16_t ports[PROCESS_PORTS_MAX];

@@ -3,7 +3,7 @@
  *
  * Each check is made when something starts, against what is really there at that moment: an
  * incarnation acts while it is there, unless its machine is frozen beyond the end of its lease
- * (then it does nothing until its supervisor kills it). */
+ * (then it does nothing until its supervisor kills it; one that is to be kept goes on). */
 #include <inttypes.h>
 
 #include <utlist.h>
@@ -12,7 +12,8 @@
 
 static bool acts(const struct sim *sim, const struct unit *unit)
 {
-    return !unit->node->frozen || node_boot_us(sim, unit->node) < unit->node->lease_deadline_us;
+    return !unit->node->frozen || unit->keep_cut_off ||
+           node_boot_us(sim, unit->node) < unit->node->lease_deadline_us;
 }
 
 static bool is_there(const struct unit *unit)

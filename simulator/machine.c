@@ -109,7 +109,9 @@ struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct ord
                           order->id.incarnation);
     unit->supervisor_at_us = unit->program_at = NEVER_US;
     DL_APPEND(node->units, unit);
-    fence_init(&unit->fence, fence_lease_us(sim, lease_us), order->grace_us);
+    unit->keep_cut_off = order->keep_cut_off;
+    fence_init(&unit->fence, order->keep_cut_off ? 0 : fence_lease_us(sim, lease_us),
+               order->grace_us);
     TRACE(sim, "%s: %s-%u.%llu of job %llu starts", node->name, unit->id.role, unit->id.index,
           (unsigned long long)unit->id.incarnation, (unsigned long long)unit->id.job_id);
     sim_mix(sim, unit->id.job_id << 40 ^ unit->id.incarnation << 20 ^ node->number);

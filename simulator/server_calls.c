@@ -212,6 +212,7 @@ static void fill_order(const struct sim *sim, struct order *order, const struct 
     order->role = process->role;
     order->run = !process->stop_wanted && process->state != PROCESS_STOPPING;
     order->grace_us = process->job->spec->grace_us;
+    order->keep_cut_off = process->job->spec->keep_cut_off;
     order->cpu_millicores = role->cpu_millicores;
     order->memory_bytes = role->memory_bytes;
     order->gpu_mask = process->gpu_mask;

@@ -57,6 +57,8 @@ static int check_node(const struct node *node, struct edl_error *error)
 
         if (process->node != node || process_state_is_final(process->state))
             return BROKEN("node %s lists a process that is not live there", node->name);
+        if (node->state == NODE_LOST && !process->job->spec->keep_cut_off)
+            return BROKEN("node %s is lost and has live processes", node->name);
         cpu += role->cpu_millicores;
         memory += role->memory_bytes;
         gpus += role->gpus;
@@ -69,8 +71,6 @@ static int check_node(const struct node *node, struct edl_error *error)
                                 memory > node->offer.memory_bytes || gpus > node->offer.gpus))
         return BROKEN("node %s is over-committed: %llum of %llum", node->name, ULL(cpu),
                       ULL(node->offer.cpu_millicores));
-    if (node->state == NODE_LOST && node->processes != NULL)
-        return BROKEN("node %s is lost and has live processes", node->name);
     if ((node->state == NODE_LOST) != (node->lease_prev == NULL))
         return BROKEN("node %s is %s with%s a lease", node->name, node_state_to_string(node->state),
                       node->lease_prev == NULL ? "out" : "");

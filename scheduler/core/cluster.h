@@ -478,6 +478,11 @@ int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node
                            struct instant now, struct edl_error *error);
 /* node_reason - what keeps it from being what is wished for, as a sentence; "" nothing */
 const char *node_reason(const struct node *node);
+/* cluster_give_up_node - somebody knows that a lost node is off for good: what is kept there is
+ * lost then. EDL_EBADTRANSITION unless it is lost */
+int cluster_give_up_node(struct cluster *cluster, struct node *node, struct instant now,
+                         struct edl_error *error);
+
 /* cluster_remove_node - EDL_EBADTRANSITION while processes of ours live there (drain it first) */
 int cluster_remove_node(struct cluster *cluster, struct node *node, struct instant now,
                         struct edl_error *error);

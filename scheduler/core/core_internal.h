@@ -184,6 +184,10 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
 struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation);
 struct node *node_free(struct cluster *cluster, struct node *node);
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
+/* node_first_fenced - the first process on a lost node that ended with its lease, or NULL;
+ * node_note_kept - an event for each that did not */
+struct process *node_first_fenced(const struct node *node);
+void node_note_kept(struct cluster *cluster, const struct node *node, struct instant now);
 /* node_start_failed, node_started - what a node's processes tell about it */
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now);

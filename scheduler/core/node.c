@@ -200,6 +200,12 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
                                 "give this one another name with --node, or remove that one; "
                                 "one that was installed anew joins when its lease has ended");
     }
+    if (node != NULL && node->state == NODE_LOST && node->processes != NULL) {
+        (void)edl_error_at(error, -EEXIST, "/node",
+                           "node %s is cut off, and keeps processes of ours", name);
+        return edl_error_remedy(error, "if its machine is off for good: edl node remove --gone %s",
+                                name);
+    }
     if (node == NULL)
         node = node_new(cluster, name, NODE_READY, offer);
     else
@@ -272,6 +278,8 @@ static void plan_with_foreign(struct cluster *cluster, struct node *node, uint64
 
 void node_lost(struct cluster *cluster, struct node *node, struct instant now)
 {
+    struct process *process;
+
     end_lease(cluster, node);
     node->n_stale = 0;
     node->heard = false;
@@ -281,10 +289,10 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     plan_with_foreign(cluster, node, 0, 0);
     cluster->figures.nodes_lost++;
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
-    while (node->processes != NULL)
-        process_lost(cluster, node->processes, "its node was silent for longer than its lease",
-                     now);
-    node->offer_shrunk = false;
+    node_note_kept(cluster, node, now);
+    while ((process = node_first_fenced(node)) != NULL)
+        process_lost(cluster, process, "its node was silent for longer than its lease", now);
+    node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
 }
 
 static bool is_recent(const struct start_failure *failure, struct instant now)
@@ -659,8 +667,13 @@ int cluster_remove_node(struct cluster *cluster, struct node *node, struct insta
 {
     if (node->processes != NULL) {
         (void)edl_error_set(error, EDL_EBADTRANSITION, "node %s still has processes", node->name);
-        return edl_error_remedy(error, "drain it first and wait until it is empty"),
-               EDL_EBADTRANSITION;
+        return edl_error_remedy(error,
+                                node->state == NODE_LOST
+                                    ? "they are kept although it is cut off; when that machine is "
+                                      "off for good: edl node remove --gone %s"
+                                    : "drain it first and wait until it is empty: edl node drain "
+                                      "%s",
+                                node->name);
     }
     end_lease(cluster, node);
     effect_forget_node(cluster, node);

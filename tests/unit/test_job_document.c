@@ -160,7 +160,7 @@ static void test_everything(void **state)
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
         "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
         "spec:\n"
-        "  mode: pserver\n  priority: -5\n  on_disconnect: stop\n  user: ann\n  autoclean: false\n "
+        "  mode: pserver\n  priority: -5\n  on_disconnect: keep\n  user: ann\n  autoclean: false\n "
         " grace: "
         "1500001us\n  passes: 3\n"
         "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
@@ -185,6 +185,7 @@ static void test_everything(void **state)
                                  "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
     assert_int_equal(spec->priority, -5);
     assert_true(spec->keep_remains);
+    assert_true(spec->keep_cut_off);
     assert_string_equal(spec->user, "ann");
     assert_int_equal(spec->grace_us, 1500001);
     assert_int_equal(spec->restart_max, 4);
@@ -551,8 +552,6 @@ static const struct refusal refusals[] = {
     { SPEC("\"user\":7"), "/spec/user", "text is expected", "" },
     { SPEC("\"checkpoint\":{}"), "/spec/checkpoint", "not supported", "remove /spec/checkpoint" },
     { SPEC("\"teacher\":{}"), "/spec/teacher", "not supported", "remove /spec/teacher" },
-    { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"keep\",\"env\":{"), "/spec/on_disconnect",
-      "keep is not supported", "write stop" },
     { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"kepe\",\"env\":{"), "/spec/on_disconnect",
       "stop or keep is expected", "write stop" },
     { SPEC("\"master\":{\"imagee\":1}"), "/spec/master/imagee", "unknown key", "\"image\"" },
