@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workspace.c - program edl-workspace: archives of workspaces, in a process of their own
+ *
+ * Reading an archive that somebody else made, and removing what somebody's program left behind, is
+ * work that may take long or go wrong. So neither agent nor supervisor does it: this program has no
+ * credential, no socket, one thing to do, and ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/workspace_sweep.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/workspace_pack.h"
+#include "shared/workspace_unpack.h"
+
+#define EXIT_DAMAGED 3
+#define MEMORY_MAX (UINT64_C(1) << 30) /* a compressed file may ask for as much as it likes */
+
+static const char usage[] =
+    "Usage: edl-workspace pack FOLDER ARCHIVE\n"
+    "       edl-workspace unpack SHA256 <ARCHIVE\n"
+    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR\n"
+    "Packs a folder and tells its SHA-256 and size; unpacks an archive into the working "
+    "directory;\n"
+    "removes the copies that belong to no process folder. See edl-workspace(8).\n";
+
+static int pack(char **arguments, struct edl_error *error)
+{
+    _cleanup_close_ int fd =
+        open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct packed packed;
+    int r = fd != -1 ? workspace_pack(arguments[0], fd, &packed, error)
+                     : edl_error_errno(error, -errno, "cannot make %s", arguments[1]);
+
+    if (r < 0)
+        return r;
+    if (packed.left_out > 0)
+        (void)fprintf(stderr, "%s%s left out: neither files nor folders nor links\n",
+                      packed.left_path, packed.left_out > 1 ? " and others" : "");
+    (void)printf("%s %" PRIu64 "\n", packed.sha256, packed.bytes);
+    return fflush(stdout) == 0 ? 0 : edl_error_errno(error, -errno, "cannot write");
+}
+
+static int unpack(char **arguments, struct edl_error *error)
+{
+    _cleanup_close_ int dir_fd = -1;
+#ifndef __SANITIZE_ADDRESS__ /* which maps all there is */
+    const struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
+
+    if (setrlimit(RLIMIT_AS, &memory) == -1)
+        return edl_error_errno(error, -errno, "cannot limit the memory");
+#endif
+    if (!workspace_hex_valid(arguments[0]))
+        return edl_error_set(error, -EINVAL, "%.80s is not a SHA-256", arguments[0]);
+    (void)umask(0027);
+    dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd == -1)
+        return edl_error_errno(error, -errno, "cannot open the folder");
+    return workspace_unpack(STDIN_FILENO, dir_fd, arguments[0], &unpack_limits_default, error);
+}
+
+static int sweep(char **arguments, struct edl_error *error)
+{
+    size_t removed = 0;
+
+    return workspace_sweep(arguments[0], arguments[1], &removed, error);
+}
+
+static const struct {
+    const char *name;
+    int n_arguments;
+    int (*run)(char **arguments, struct edl_error *error);
+} modes[] = {
+    { "pack", 2, pack },
+    { "unpack", 1, unpack },
+    { "sweep", 2, sweep },
+};
+
+int main(int argc, char **argv)
+{
+    struct edl_error error = { 0 };
+
+    if (argc == 2 && streq(argv[1], "--version")) {
+        (void)printf("edl-workspace %s\n", EDL_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; argc > 1 && i < ELEMENTS(modes); i++) {
+        if (!streq(argv[1], modes[i].name) || argc - 2 != modes[i].n_arguments)
+            continue;
+        if (modes[i].run(argv + 2, &error) == 0)
+            return 0;
+        (void)fprintf(stderr, "%s%s%s\n", error.text, error.remedy[0] != '\0' ? "\n  " : "",
+                      error.remedy);
+        return error.code == EDL_ECORRUPT ? EXIT_DAMAGED : 1;
+    }
+    (void)fputs(usage, argc == 2 && streq(argv[1], "--help") ? stdout : stderr);
+    return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
+}
