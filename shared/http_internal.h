@@ -71,6 +71,7 @@ struct http_request {
     unsigned status;               /* of the answer; 0 = there is none yet */
     struct http_stream *stream;    /* owned; when the answer is one */
     bool begun;
+    bool sinking; /* the route's sink began and has not ended */
     bool handled;
     bool deferred;
     bool suspended;

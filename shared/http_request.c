@@ -30,6 +30,8 @@ void http_request_done(struct http_request *request)
         request->on_gone(request, request->gone_userdata);
     if (request->stream != NULL)
         http_stream_gone(request->stream);
+    if (request->sinking)
+        request->route->sink->end(request, request->server->config.userdata);
     request->server->n_requests--;
     if (request->response != NULL)
         MHD_destroy_response(request->response);
@@ -69,6 +71,16 @@ static int refuse_body(const struct http_request *request, struct edl_error *err
     return edl_error_set(error, -E2BIG, "the body is larger than %zu bytes", body_cap(request));
 }
 
+/* begin_sink - last of all checks: what refuses the request has done so */
+static int begin_sink(struct http_request *request, struct edl_error *error)
+{
+    const struct http_sink *sink = request->route->sink;
+    int r = sink != NULL ? sink->begin(request, request->server->config.userdata, error) : 0;
+
+    request->sinking = sink != NULL && r >= 0 && request->status == 0;
+    return r;
+}
+
 void http_request_begin(struct http_request *request, const char *method)
 {
     const struct http_server_config *config = &request->server->config;
@@ -87,6 +99,8 @@ void http_request_begin(struct http_request *request, const char *method)
         r = http_check_query(request, &error);
     if (r >= 0 && announced_bytes(request) > body_cap(request))
         r = refuse_body(request, &error);
+    if (r >= 0)
+        r = begin_sink(request, &error);
     if (r < 0)
         http_reply_error(request, &error);
 }
@@ -95,6 +109,18 @@ bool http_request_wants_early(const struct http_request *request)
 {
     return http_request_header(request, "Expect") != NULL ||
            announced_bytes(request) > HTTP_DRAIN_BYTES;
+}
+
+/* keep - the piece is a part of request->body */
+static void keep(struct http_request *request, const char *data, size_t size)
+{
+    if (request->body_size + size > request->body_room) {
+        request->body_room =
+            MIN_OF(MAX_OF(request->body_room * 2, request->body_size + size), body_cap(request));
+        request->body = xreallocarray(request->body, request->body_room + 1, 1);
+    }
+    memcpy(request->body + request->body_size, data, size);
+    request->body[request->body_size + size] = '\0';
 }
 
 int http_request_append(struct http_request *request, const char *data, size_t size)
@@ -112,13 +138,12 @@ int http_request_append(struct http_request *request, const char *data, size_t s
         request->dropped_bytes += size;
         return request->dropped_bytes > HTTP_DRAIN_BYTES ? -EPIPE : 0;
     }
-    if (request->body_size + size > request->body_room) {
-        request->body_room = MIN_OF(MAX_OF(request->body_room * 2, request->body_size + size), cap);
-        request->body = xreallocarray(request->body, request->body_room + 1, 1);
-    }
-    memcpy(request->body + request->body_size, data, size);
+    if (!request->sinking)
+        keep(request, data, size);
+    else if (request->route->sink->take(request, data, size, request->server->config.userdata,
+                                        &error) < 0)
+        http_reply_error(request, &error);
     request->body_size += size;
-    request->body[request->body_size] = '\0';
     return 0;
 }
 

@@ -23,12 +23,24 @@ typedef void (*http_handler_fn)(struct http_request *request, void *userdata);
 
 #define HTTP_QUERY_ANY "*"
 
+/* A body that is taken piece by piece as it comes, and never in memory as a whole. */
+struct http_sink {
+    /* headers are in, the caller may, and the announced size is allowed. 0: pieces follow; negative
+     * with error set; or it answers itself, when the body is not wanted (0 as well). */
+    int (*begin)(struct http_request *request, void *userdata, struct edl_error *error);
+    int (*take)(struct http_request *request, const void *data, size_t size, void *userdata,
+                struct edl_error *error);
+    /* the request is over, whatever became of it; called once for each begin that wants pieces */
+    void (*end)(struct http_request *request, void *userdata);
+};
+
 struct http_route {
     const char *method;
     const char *path; /* "/jobs/{job}/processes"; a {name} matches one segment */
     http_handler_fn handler;
     uint32_t flags;        /* owner's own meaning (roles); see http_server_config.authorise */
     size_t max_body_bytes; /* 0 = 64 KiB; more is answered with 413 */
+    const struct http_sink *sink; /* NULL: the body is kept, see http_request_body */
     const char *summary;
     /* The keys that the query may have, a blank between; NULL: none. Any other, or one that is
      * given twice, is answered with 400 before the handler: a caller who is not understood wants

@@ -45,6 +45,59 @@ static void on_item(struct http_request *request, void *userdata)
     assert_null(http_request_param(request, "nam"));
 }
 
+/* What a sink got, and how often one ended. */
+struct taken {
+    size_t pieces, bytes;
+};
+
+static int sink_begin(struct http_request *request, void *userdata, struct edl_error *error)
+{
+    struct fixture *f = userdata;
+
+    if (http_request_header(request, "X-Known") != NULL) {
+        http_reply_text(request, 200, "text/plain", "known");
+        return 0;
+    }
+    if (http_request_header(request, "X-Refuse") != NULL)
+        return edl_error_set(error, -EACCES, "not this one");
+    http_request_set_data(request, xcalloc(1, sizeof(struct taken)));
+    f->n_sinks_begun++;
+    return 0;
+}
+
+static int sink_take(struct http_request *request, const void *data, size_t size, void *userdata,
+                     struct edl_error *error)
+{
+    struct taken *taken = http_request_data(request);
+
+    (void)userdata;
+    if (memchr(data, '!', size) != NULL)
+        return edl_error_set(error, -EINVAL, "no exclamations");
+    taken->pieces++;
+    taken->bytes += size;
+    return 0;
+}
+
+static void sink_end(struct http_request *request, void *userdata)
+{
+    struct fixture *f = userdata;
+
+    free(http_request_data(request));
+    f->n_sinks_ended++;
+}
+
+static const struct http_sink sink = { sink_begin, sink_take, sink_end };
+
+static void on_sunk(struct http_request *request, void *userdata)
+{
+    const struct taken *taken = http_request_data(request);
+
+    (void)userdata;
+    http_reply_json(request, 200,
+                    json_pack("{s:I,s:b}", "bytes", (json_int_t)taken->bytes, "in_pieces",
+                              taken->pieces > 1));
+}
+
 static void on_number(struct http_request *request, void *userdata)
 {
     struct edl_error error = { 0 };
@@ -201,6 +254,11 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/forever", .handler = on_forever },
     { .method = "GET", .path = "/together", .handler = on_together },
     { .method = "GET", .path = "/peer", .handler = on_peer },
+    { .method = "PUT",
+      .path = "/sink",
+      .handler = on_sunk,
+      .max_body_bytes = 8 * 1024 * 1024,
+      .sink = &sink },
     { .method = "POST", .path = "/secret", .handler = on_echo, .flags = NEEDS_TOKEN },
 };
 

@@ -33,6 +33,7 @@ struct fixture {
     size_t n_held;
     size_t n_wanted; /* /together answers all when so many wait */
     size_t n_gone;
+    unsigned n_sinks_begun, n_sinks_ended;
     sd_event_source *timer;
     int fds_before;
 };

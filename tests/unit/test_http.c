@@ -263,6 +263,47 @@ static void test_large_post(void **state)
     free(data);
 }
 
+static void test_body_piece_by_piece(void **state)
+{
+    enum { SIZE = 5 * 1000 * 1000 };
+    struct fixture *f = *state;
+    char *data = xcalloc(SIZE, 1);
+    struct http_call call = { .method = "PUT", .path = "/sink", .body = data, .body_size = SIZE };
+    struct result result = { 0 };
+    struct raw raw;
+
+    ask_call(f, &call, &result);
+    assert_int_equal(json_integer_value(json_object_get(result.json, "bytes")), SIZE);
+    assert_true(json_is_true(json_object_get(result.json, "in_pieces")));
+    call.body_size = 0;
+    ask_call(f, &call, &result);
+    assert_int_equal(json_integer_value(json_object_get(result.json, "bytes")), 0);
+    run_until(f, &f->n_sinks_ended, 2);
+
+    /* one that is not wanted is not sent, and refusing one in the middle ends it */
+    call.body_size = SIZE;
+    call.headers[0] = "X-Known: yes";
+    ask_call(f, &call, &result);
+    assert_string_equal(result.body, "known");
+    call.headers[0] = "X-Refuse: yes";
+    ask_call(f, &call, &result);
+    assert_int_equal(result.status, 403);
+    assert_int_equal(f->n_sinks_ended, 2);
+    call.headers[0] = "Expect:";
+    data[SIZE / 2] = '!';
+    ask_call(f, &call, &result);
+    assert_int_equal(result.status, 400);
+    run_until(f, &f->n_sinks_ended, 3);
+
+    /* whoever leaves in the middle ends it, too */
+    raw_send(f, &raw, "PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc");
+    run_until(f, &f->n_sinks_begun, 4);
+    raw.fd = safe_close(raw.fd);
+    run_until(f, &f->n_sinks_ended, 4);
+    result_clear(&result);
+    free(data);
+}
+
 static void test_keep_alive_and_pipelining(void **state)
 {
     struct raw raw;
@@ -467,11 +508,11 @@ static void test_answers_are_counted(void **state)
     } calls[] = {
         { "GET", "/hello", 0, 2 },    { "GET", "/hello", 0, 2 },    { "GET", "/items/x", 2, 2 },
         { "PUT", "/items/x", 3, 2 },  { "GET", "/broken", 10, 4 },  { "GET", "/silent", 11, 5 },
-        { "POST", "/secret", 18, 4 }, { "GET", "/no-such", 19, 4 }, { "DELETE", "/hello", 19, 4 },
+        { "POST", "/secret", 19, 4 }, { "GET", "/no-such", 20, 4 }, { "DELETE", "/hello", 20, 4 },
         { "GET", "/at-once", 14, 2 },
     };
     struct fixture *f = *state;
-    uint64_t counted[20][HTTP_STATUS_CLASSES] = { 0 };
+    uint64_t counted[21][HTTP_STATUS_CLASSES] = { 0 };
 
     for (size_t i = 0; i < ELEMENTS(calls); i++) {
         struct result result = { 0 };
@@ -520,6 +561,7 @@ int main(void)
         TEST(test_authorise, fixture_setup),
         TEST(test_body_too_large, fixture_setup),
         TEST(test_large_post, fixture_setup),
+        TEST(test_body_piece_by_piece, fixture_setup),
         TEST(test_keep_alive_and_pipelining, fixture_setup),
         TEST(test_deferred_from_a_timer, fixture_setup),
         TEST(test_many_deferred, fixture_setup),
