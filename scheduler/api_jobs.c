@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/api_forecast.h"
+#include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
@@ -123,6 +124,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     is_array = r == 0 && spec->array.n > 0 && spec->array.name[0] == '\0';
     if (r == 0)
         r = check_user(spec, &caller, &error);
+    if (r == 0)
+        r = api_workspaces_check(scheduler, spec, &error);
     if (r == 0)
         r = archive_after(scheduler, spec, &archived, &error);
     if (r == 0 && dry_run)

@@ -17,6 +17,7 @@
 #define KEEP_EVENTS 1000000
 #define KEEP_JOBS 100000
 #define KEEP_DAYS 90
+#define MAX_WORKSPACES_BYTES (UINT64_C(16) << 30)
 #define LEASE_MAX_US (24 * 3600 * USEC_PER_SEC)
 
 static const char usage[] =
@@ -35,6 +36,7 @@ static const char usage[] =
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
+    "  --max-workspaces BYTES   room for workspaces that were sent (default 16Gi)\n"
     "  --restore FILE           put a backup in the place of the database, and end\n"
     "  --help, --version\n"
     "\n"
@@ -155,6 +157,15 @@ static int set_keep_jobs(const char *text, struct scheduler_options *options,
     return read_count("keep-jobs", text, &options->keep_jobs, error);
 }
 
+static int set_max_workspaces(const char *text, struct scheduler_options *options,
+                              struct edl_error *error)
+{
+    if (parse_bytes(text, &options->max_workspaces_bytes) == 0)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "--max-workspaces %s is not a number of bytes", text);
+    return edl_error_remedy(error, "for example --max-workspaces 16Gi");
+}
+
 static int set_keep_days(const char *text, struct scheduler_options *options,
                          struct edl_error *error)
 {
@@ -181,6 +192,7 @@ static const struct {
     { "keep-events", set_keep_events },
     { "keep-jobs", set_keep_jobs },
     { "keep-days", set_keep_days },
+    { "max-workspaces", set_max_workspaces },
 };
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
@@ -208,6 +220,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .lease_us = 20 * USEC_PER_SEC,
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
+        .max_workspaces_bytes = MAX_WORKSPACES_BYTES,
         .keep_us = (uint64_t)KEEP_DAYS * 24 * 3600 * USEC_PER_SEC,
     };
     int c;

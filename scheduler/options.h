@@ -24,6 +24,7 @@ struct scheduler_options {
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
+    uint64_t max_workspaces_bytes;            /* of all archives that are kept */
     uint64_t keep_events, keep_jobs, keep_us; /* of history; 0: all */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* routes.c - the whole API in one table, and what its handlers share */
 #include "scheduler/api.h"
+#include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #define LOG_BODY (2 * KIB * KIB)      /* 256 KiB of text, escaped */
 #define LEASE_BODY (256 * KIB)        /* the tasks that are known */
 #define METRICS_BODY (16 * KIB)
+#define WORKSPACE_BODY (4ULL * KIB * KIB * KIB) /* to a file, piece by piece */
 
 /* clang-format off */
 /* One call a block: what it is called, who may, what goes in, what comes out. */
@@ -131,6 +133,19 @@ static const struct http_route table[] = {
       .operation = "setFigures", .flags = ROUTE_PROCESS, .max_body_bytes = METRICS_BODY,
       .takes = "Figures", .status = 200, .gives = "Nothing",
       .summary = "figures to show with the job" },
+
+    { .method = "PUT", .path = "/workspaces/{sha256}", .handler = api_workspace_put,
+      .operation = "putWorkspace", .flags = ROUTE_USER, .max_body_bytes = WORKSPACE_BODY,
+      .sink = &api_workspace_sink, .takes = "application/octet-stream", .status = 200,
+      .gives = "Workspace", .summary = "keep an archive under its SHA-256; one that is there need"
+                                       " not be sent (Expect: 100-continue)" },
+    { .method = "GET", .path = "/workspaces/{sha256}", .handler = api_workspace_get,
+      .operation = "getWorkspace", .flags = ROUTE_USER | ROUTE_PROCESS,
+      .max_body_bytes = NO_BODY, .status = 200, .gives = "application/octet-stream",
+      .summary = "an archive; a node gets those of its processes" },
+    { .method = "GET", .path = "/workspaces", .handler = api_workspaces_list,
+      .operation = "listWorkspaces", .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY,
+      .status = 200, .gives = "WorkspaceList", .summary = "archives that are kept" },
 
     { .method = "GET", .path = "/whoami", .handler = api_whoami, .operation = "getCaller",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .status = 200, .gives = "Caller",

@@ -12,6 +12,7 @@
 
 #include "scheduler/api.h"
 #include "scheduler/api_backup.h"
+#include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/dispatch.h"
@@ -103,6 +104,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = denials_init(&scheduler->denials, scheduler->event, error);
     if (r == 0)
+        r = api_workspaces_init(scheduler, error);
+    if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
         r = renewal_init(scheduler, error);
@@ -117,6 +120,7 @@ int scheduler_new(const struct scheduler_options *options, struct scheduler **re
 
     scheduler->options = *options;
     scheduler->lock_fd = -1;
+    scheduler->workspaces.dir_fd = -1;
     r = init(scheduler, error);
     if (r < 0) {
         (void)scheduler_free(scheduler);
@@ -140,6 +144,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     metrics_done(&scheduler->metrics);
     machines_done(&scheduler->machines);
     degraded_done(scheduler);
+    api_workspaces_done(scheduler);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);

@@ -21,6 +21,7 @@
 #include "scheduler/machine.h"
 #include "scheduler/options.h"
 #include "scheduler/waiters.h"
+#include "scheduler/workspaces.h"
 
 struct edl_error;
 struct backup_job;
@@ -53,23 +54,25 @@ struct scheduler {
     struct waiters waiters;
     struct metrics metrics;
     struct machines machines; /* what agents tell of theirs besides what they offer */
+    struct workspaces workspaces;
     struct degraded degraded; /* whether changes can be stored */
     struct held *answers;     /* owned list: requests to answer after the commit */
     struct keyed *keyed;      /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct reader *readers;   /* owned list: reads that wait for the commit (dispatch.c) */
     struct event_stream *event_streams; /* owned list; as many as n_event_streams */
     unsigned n_event_streams;
-    struct later *later;        /* owned list: topics to wake after the commit */
-    struct backup_job *backup;  /* owned; NULL: none is being made */
-    sd_event_source *turn;      /* owned; one-shot, armed by scheduler_touch */
-    sd_event_source *timer;     /* owned; cluster_next_deadline_us */
-    sd_event_source *end;       /* owned; when the state is damaged */
-    sd_event_source *hub_timer; /* owned; ends the interest of log readers */
-    bool turn_wanted;           /* the core is ahead of the database */
-    bool committed;             /* a turn of this run is on disk */
-    bool failed;                /* memory and disk differ for good: nothing is answered any more */
-    int lock_fd;                /* owned; the state directory is ours while it is open */
-    uint64_t orders_base;       /* random; versions of another run cannot be taken for this run's */
+    struct later *later;               /* owned list: topics to wake after the commit */
+    struct backup_job *backup;         /* owned; NULL: none is being made */
+    sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
+    sd_event_source *timer;            /* owned; cluster_next_deadline_us */
+    sd_event_source *end;              /* owned; when the state is damaged */
+    sd_event_source *hub_timer;        /* owned; ends the interest of log readers */
+    sd_event_source *workspaces_timer; /* owned; looks which of them are needed */
+    bool turn_wanted;                  /* the core is ahead of the database */
+    bool committed;                    /* a turn of this run is on disk */
+    bool failed;          /* memory and disk differ for good: nothing is answered any more */
+    int lock_fd;          /* owned; the state directory is ours while it is open */
+    uint64_t orders_base; /* random; versions of another run cannot be taken for this run's */
     uint64_t n_joins;
     char admin_token[TOKEN_HEX + 1];
     char join_token[TOKEN_HEX + 1];

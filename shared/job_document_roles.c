@@ -12,6 +12,7 @@
 #include "shared/error.h"
 #include "shared/job_draft.h"
 #include "shared/macro.h"
+#include "shared/workspace_id.h"
 
 #define CPU_MAX INT64_C(1000000000) /* a million cores */
 #define MEMORY_MAX (INT64_C(1) << 60)
@@ -385,6 +386,18 @@ static int finish_selector(struct document_reader *reader, const struct role_dra
     return 0;
 }
 
+/* finish_workspace - a folder is looked for where the process runs; a name has to be one */
+static int finish_workspace(struct document_reader *reader, const struct role_draft *draft,
+                            struct role_spec *role)
+{
+    role->workspace = xstrdup(draft->workspace != NULL ? draft->workspace : "");
+    if (!workspace_is_kept(role->workspace) || workspace_hash(role->workspace) != NULL)
+        return 0;
+    (void)refuse_key(reader, draft, "workspace", "this is not the name of an archive");
+    return edl_error_remedy(reader->error, "sha256: and the 64 digits, 0-9 and a-f, that"
+                                           " edl submit --upload or PUT /workspaces told");
+}
+
 int role_draft_finish(struct document_reader *reader, const struct role_draft *draft,
                       const struct job_spec *spec, struct role_spec *role)
 {
@@ -392,8 +405,9 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
     int r;
 
     (void)snprintf(role->name, sizeof role->name, "%s", draft->name);
-    role->workspace = xstrdup(draft->workspace != NULL ? draft->workspace : "");
-    r = finish_argv(reader, draft, role);
+    r = finish_workspace(reader, draft, role);
+    if (r == 0)
+        r = finish_argv(reader, draft, role);
     if (r < 0)
         return r;
     r = finish_instances(reader, draft, spec->fault_tolerant, role);

@@ -31,7 +31,7 @@ struct env_pair {
 struct role_spec {
     char name[ROLE_NAME_MAX + 1]; /* "trainer", "pserver", ... */
     char **argv;             /* NULL-terminated; an entrypoint string becomes /bin/sh -c STRING */
-    char *workspace;         /* directory, "" = a private one */
+    char *workspace;         /* directory, or sha256: of an archive; "" = a private one */
     uint32_t min;            /* instances to start with, >= 1 */
     uint32_t max;            /* >= min; elastic when greater */
     uint64_t cpu_millicores; /* request per instance */

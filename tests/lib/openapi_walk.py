@@ -8,14 +8,18 @@ makes possible, and every answer is held to its schema.
 The scheduler is one without nodes: the walk is its only client, and the agent of two nodes that do not exist. What a
 good call is cannot be read from a description, so GOOD has one for each operation; an operation that is not there
 fails the walk."""
+import hashlib
 import http.client
 import json
 import sys
 
 import jsonschema
 
+ARCHIVE = b"what is in it is for nodes to look at"
+ARCHIVE_SHA256 = hashlib.sha256(ARCHIVE).hexdigest()
 JOB = {"metadata": {"name": "walked"}, "spec": {"fault_tolerant": True, "trainer": {
     "entrypoint": "exec sleep 1000", "min-instance": 1, "max-instance": 2,
+    "workspace": "sha256:" + ARCHIVE_SHA256,
     "resources": {"requests": {"cpu": "100m"}}}}}
 YAML_JOB = b"metadata: {name: third}\nspec:\n  image: some/image\n  trainer: {entrypoint: 'true', min-instance: 1}\n"
 OLDER_JOB = {"name": "older", "entry": "true", "parallelism": 1, "pservers": 0, "cpu": 1,
@@ -55,6 +59,7 @@ class Walk:
         for name, who in (("n1", "node"), ("n2", "other_node")):
             joined = self.must("POST", "/nodes/join", token=self.tokens["join"], body=dict(OFFER, node=name))
             self.tokens[who] = joined["credential"]
+        self.must("PUT", "/workspaces/" + ARCHIVE_SHA256, token=self.tokens["user"], body=ARCHIVE)
         self.must("POST", "/jobs", token=self.tokens["admin"], body=JOB)
         self.report()
         orders = self.must("GET", "/nodes/n1/orders", token=self.tokens["node"])
@@ -158,7 +163,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many"}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "sha256": "0" * 64}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -296,6 +301,10 @@ GOOD = {
     "modelSaved": lambda w: [{"body": w.last_pass()}],
     "setFigures": lambda w: [{"body": {"loss": 0.5}}],
     "getFigures": lambda w: [{}],
+    "putWorkspace": lambda w: [{"names": {"sha256": ARCHIVE_SHA256}, "body": ARCHIVE},
+                             {"names": {"sha256": hashlib.sha256(b"other").hexdigest()}, "body": b"other"}],
+    "getWorkspace": lambda w: [{"names": {"sha256": ARCHIVE_SHA256}}],
+    "listWorkspaces": lambda w: [{}],
     "getCaller": lambda w: [{}],
     "addUser": lambda w: [{"body": {"name": "walker", "role": "viewer"}}],
     "listUsers": lambda w: [{}],

@@ -401,6 +401,11 @@ static const struct refusal refusals[] = {
       "fault_tolerant: true" },
     { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"min\":1,\"max\":2}]"), "/roles/0/max",
       "max-instances should equal to min-instances when fault_tolerant is disabled", "max to 1" },
+    /* archives of workspaces have one spelling */
+    { TRAINER("\"entrypoint\":\"x\",\"workspace\":\"sha256:ABC\""), "/spec/trainer/workspace",
+      "this is not the name of an archive", "64 digits" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"workspace\":\"sha256:\"}]"),
+      "/roles/0/workspace", "this is not the name of an archive", "edl submit --upload" },
     /* numbers */
     { TRAINER("\"entrypoint\":\"x\",\"min-instance\":5,\"max-instance\":2"),
       "/spec/trainer/max-instance", "trainer.min-instance is 5 but max-instance is 2",

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_workspaces.c - archives of workspaces over HTTP, and which of them jobs need
+ *
+ * An archive is needed by a job that is not over. Nobody counts: a look walks the jobs, every hour
+ * and when there is no room, so that no restart and no lost event can make a count wrong. A node
+ * gets what a process needs that lives on it, and nothing else. */
+#include "scheduler/api_workspaces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "scheduler/api.h"
+#include "scheduler/auth.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
+#include "scheduler/workspaces.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define LOOK_US (3600 * USEC_PER_SEC)
+#define LOOK_ACCURACY_US (60 * USEC_PER_SEC)
+#define MEDIA "application/octet-stream"
+
+/* ---- which are needed ---- */
+
+static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, uint64_t wall_us)
+{
+    for (uint32_t i = 0; i < spec->n_roles; i++) {
+        const char *hex = workspace_hash(spec->roles[i].workspace);
+        struct workspace *workspace =
+            hex != NULL ? workspaces_find(&scheduler->workspaces, hex) : NULL;
+
+        if (workspace == NULL || workspace->needed)
+            continue;
+        workspace->needed = true;
+        workspaces_use(&scheduler->workspaces, workspace, wall_us);
+    }
+}
+
+static void look(struct scheduler *scheduler, uint64_t keep_us)
+{
+    uint64_t wall_us = clock_read_us(CLOCK_REALTIME);
+    struct workspace *workspace;
+    size_t n;
+
+    if (scheduler->workspaces.all == NULL)
+        return;
+    for (workspace = scheduler->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
+        workspace->needed = false;
+    for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
+        mark_job(scheduler, job->spec, wall_us);
+    n = workspaces_sweep(&scheduler->workspaces, wall_us - MIN_OF(wall_us, keep_us));
+    if (n > 0)
+        log_info("%zu workspaces that no job needs were removed", n);
+}
+
+static int on_look(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    (void)time_us;
+    look(userdata, WORKSPACE_KEEP_US);
+    (void)sd_event_source_set_time_relative(source, LOOK_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+    int r;
+
+    state_path(&scheduler->options, "workspaces", path);
+    r = workspaces_open(path, scheduler->options.max_workspaces_bytes, &scheduler->workspaces,
+                        error);
+    if (r < 0)
+        return r;
+    r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
+                                   LOOK_US, LOOK_ACCURACY_US, on_look, scheduler);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+void api_workspaces_done(struct scheduler *scheduler)
+{
+    scheduler->workspaces_timer = sd_event_source_disable_unref(scheduler->workspaces_timer);
+    workspaces_close(&scheduler->workspaces);
+}
+
+int api_workspaces_check(struct scheduler *scheduler, const struct job_spec *spec,
+                         struct edl_error *error)
+{
+    for (uint32_t i = 0; i < spec->n_roles; i++) {
+        const char *hex = workspace_hash(spec->roles[i].workspace);
+
+        if (hex == NULL || workspaces_find(&scheduler->workspaces, hex) != NULL)
+            continue;
+        (void)edl_error_set(error, EDL_EBADSPEC, "role %s: there is no workspace %s",
+                            spec->roles[i].name, spec->roles[i].workspace);
+        return edl_error_remedy(error,
+                                "send it first, PUT /workspaces/%.8s..., or submit with"
+                                " edl submit --upload FOLDER",
+                                hex);
+    }
+    mark_job(scheduler, spec, clock_read_us(CLOCK_REALTIME));
+    return 0;
+}
+
+/* ---- calls ---- */
+
+static json_t *workspace_json(const struct workspace *workspace)
+{
+    return json_pack("{s:s+, s:I, s:I, s:b}", "workspace", WORKSPACE_PREFIX, workspace->sha256,
+                     "bytes", (json_int_t)workspace->bytes, "used_us",
+                     (json_int_t)workspace->used_wall_us, "needed", workspace->needed);
+}
+
+static int check_name(const struct http_request *request, const char **ret, struct edl_error *error)
+{
+    const char *hex = http_request_param(request, "sha256");
+
+    if (hex == NULL || !workspace_hex_valid(hex)) {
+        (void)edl_error_set(error, -ENOENT, "there is no workspace %.80s", hex != NULL ? hex : "");
+        return edl_error_remedy(error, "it is named by the SHA-256 of its archive, 64 digits 0-9"
+                                       " and a-f");
+    }
+    *ret = hex;
+    return 0;
+}
+
+static int on_begin(struct http_request *request, void *userdata, struct edl_error *error)
+{
+    struct scheduler *scheduler = userdata;
+    struct workspace_upload *upload = NULL;
+    struct workspace *workspace;
+    const char *hex;
+    int r = check_name(request, &hex, error);
+
+    if (r < 0)
+        return r;
+    if (scheduler->degraded.on)
+        return degraded_error(scheduler, error);
+    workspace = workspaces_find(&scheduler->workspaces, hex);
+    if (workspace != NULL) { /* whoever asks before sending sends nothing */
+        workspaces_use(&scheduler->workspaces, workspace, clock_read_us(CLOCK_REALTIME));
+        http_reply_json(request, 200, workspace_json(workspace));
+        return 0;
+    }
+    if (scheduler->workspaces.bytes > scheduler->workspaces.max_bytes / 2)
+        look(scheduler, WORKSPACE_KEEP_LEAST_US);
+    r = workspace_upload_new(&scheduler->workspaces, hex, &upload, error);
+    if (r == 0)
+        http_request_set_data(request, upload);
+    return r;
+}
+
+static int on_take(struct http_request *request, const void *data, size_t size, void *userdata,
+                   struct edl_error *error)
+{
+    (void)userdata;
+    return workspace_upload_add(http_request_data(request), data, size, error);
+}
+
+static void on_end(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    (void)workspace_upload_free(http_request_data(request));
+}
+
+const struct http_sink api_workspace_sink = { .begin = on_begin, .take = on_take, .end = on_end };
+
+void api_workspace_put(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    struct workspace *workspace = NULL;
+
+    if (workspace_upload_finish(http_request_data(request), clock_read_us(CLOCK_REALTIME),
+                                &workspace, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    log_info("workspace %s: %" PRIu64 " bytes; %u are kept", workspace->sha256, workspace->bytes,
+             HASH_COUNT(scheduler->workspaces.all));
+    http_reply_json(request, 200, workspace_json(workspace));
+}
+
+/* People may, by their role; a node for a process of the role that names it. */
+static int check_caller(struct scheduler *scheduler, const struct http_request *request,
+                        const char *hex, struct edl_error *error)
+{
+    struct process *process = NULL;
+    const char *needed;
+    struct caller caller;
+    int r;
+
+    if (auth_caller(scheduler, request, &caller) == 1)
+        return 0;
+    r = auth_process(scheduler, request, &process, error);
+    if (r < 0)
+        return r;
+    needed = workspace_hash(process->job->spec->roles[process->role].workspace);
+    if (needed != NULL && streq(needed, hex))
+        return 0;
+    return edl_error_set(error, -EACCES, "process %s does not need that workspace",
+                         http_request_header(request, "X-EDL-Process"));
+}
+
+static int send_archive(struct scheduler *scheduler, struct http_request *request,
+                        struct edl_error *error)
+{
+    struct workspace *workspace;
+    const char *hex;
+    struct stat st;
+    int fd, r = check_name(request, &hex, error);
+
+    if (r == 0)
+        r = check_caller(scheduler, request, hex, error);
+    if (r < 0)
+        return r;
+    workspace = workspaces_find(&scheduler->workspaces, hex);
+    if (workspace == NULL) {
+        (void)edl_error_set(error, -ENOENT, "there is no workspace %s", hex);
+        return edl_error_remedy(error, "what no job needs is removed: send it again");
+    }
+    fd = workspaces_file(&scheduler->workspaces, workspace, error);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) == -1) {
+        (void)safe_close(fd);
+        return edl_error_errno(error, -errno, "the archive %s", hex);
+    }
+    http_reply_file(request, 200, MEDIA, fd, (uint64_t)st.st_size);
+    return 0;
+}
+
+void api_workspace_get(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+
+    if (send_archive(userdata, request, &error) < 0)
+        http_reply_error(request, &error);
+}
+
+void api_workspaces_list(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    json_t *list = json_array();
+
+    look(scheduler, WORKSPACE_KEEP_US);
+    for (const struct workspace *workspace = scheduler->workspaces.all; workspace != NULL;
+         workspace = workspace->hh.next)
+        (void)json_array_append_new(list, workspace_json(workspace));
+    http_reply_json(request, 200,
+                    json_pack("{s:o, s:I, s:I}", "workspaces", list, "bytes",
+                              (json_int_t)scheduler->workspaces.bytes, "max_bytes",
+                              (json_int_t)scheduler->workspaces.max_bytes));
+}

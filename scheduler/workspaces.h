@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workspaces.h - archives of workspaces in the state directory, each under its SHA-256
+ *
+ * A file is there whole and on disk, or not at all. What no job needs any more goes a day after it
+ * was last needed or sent, sooner when there is no room. Nothing of it is in the database: the name
+ * says what a file holds, its mtime when it was last needed.
+ *
+ * Used by: scheduler. Tests: tests/unit/test_workspaces.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "shared/workspace_id.h"
+
+struct edl_error;
+struct workspace_upload;
+
+#define WORKSPACE_KEEP_US (24 * 3600 * USEC_PER_SEC) /* beyond the last need */
+/* At the least, also when there is no room: whoever sent one is about to submit its job. */
+#define WORKSPACE_KEEP_LEAST_US (600 * USEC_PER_SEC)
+
+struct workspace {
+    char sha256[WORKSPACE_HEX + 1];
+    uint64_t bytes;
+    uint64_t used_wall_us;
+    bool needed; /* by a job that is not over, at the last look */
+    UT_hash_handle hh;
+};
+
+struct workspaces {
+    struct workspace *all; /* owned; uthash by sha256 */
+    uint64_t bytes;        /* of all, and of what is coming in */
+    uint64_t max_bytes;
+    int dir_fd;
+    uint64_t n_uploads;
+};
+
+/* workspaces_open - what lies in the folder, which is made; what an upload left that was cut off is
+ * removed */
+int workspaces_open(const char *path, uint64_t max_bytes, struct workspaces *ret,
+                    struct edl_error *error);
+void workspaces_close(struct workspaces *workspaces);
+
+/* workspaces_find - NULL: it is not there */
+struct workspace *workspaces_find(const struct workspaces *workspaces, const char *sha256);
+
+/* workspaces_use - it is needed now; also on disk */
+void workspaces_use(struct workspaces *workspaces, struct workspace *workspace, uint64_t wall_us);
+
+/* workspaces_file - opened for reading; -ENOENT when somebody removed it */
+int workspaces_file(const struct workspaces *workspaces, const struct workspace *workspace,
+                    struct edl_error *error);
+
+/* workspaces_sweep - removes what is not needed (workspace.needed, which the caller has just set)
+ * and was last used before before_wall_us; the number of them */
+size_t workspaces_sweep(struct workspaces *workspaces, uint64_t before_wall_us);
+
+/* An upload: begun, added to piece by piece, then finished or dropped. */
+int workspace_upload_new(struct workspaces *workspaces, const char *sha256,
+                         struct workspace_upload **ret, struct edl_error *error);
+
+/* workspace_upload_add - -ENOSPC: more than there is room for, or what writing gives
+ * What was written goes to disk mebibyte by mebibyte: neither this nor the end takes long. */
+int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
+                         struct edl_error *error);
+
+/* workspace_upload_finish - on disk under its name; -EINVAL when it does not have that SHA-256 */
+int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
+                            struct workspace **ret, struct edl_error *error);
+
+/* workspace_upload_free - finished or not; accepts NULL, returns NULL */
+struct workspace_upload *workspace_upload_free(struct workspace_upload *upload);

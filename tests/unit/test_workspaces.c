@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_workspaces.c - archives in the state directory: whole or not there, bounded, removed in time
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scheduler/workspaces.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* "abc" */
+#define EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+#define NOW (1700000000 * USEC_PER_SEC)
+
+struct fixture {
+    char path[64];
+    struct workspaces workspaces;
+    struct edl_error error;
+};
+
+static void open_them(struct fixture *f, uint64_t max_bytes)
+{
+    assert_int_equal(workspaces_open(f->path, max_bytes, &f->workspaces, NULL), 0);
+}
+
+static size_t count_files(const struct fixture *f)
+{
+    _cleanup_closedir_ DIR *folder = opendir(f->path);
+    size_t n = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        n++;
+    return n - 2;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+
+    (void)snprintf(f->path, sizeof f->path, "/tmp/edl-test-workspaces-XXXXXX");
+    assert_non_null(mkdtemp(f->path));
+    open_them(f, 100);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace *workspace;
+
+    for (workspace = f->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
+        workspace->needed = false;
+    (void)workspaces_sweep(&f->workspaces, UINT64_MAX);
+    workspaces_close(&f->workspaces);
+    assert_int_equal(rmdir(f->path), 0); /* nothing is left of it */
+    free(f);
+    return 0;
+}
+
+static struct workspace_upload *begin(struct fixture *f, const char *sha256)
+{
+    struct workspace_upload *upload = NULL;
+
+    assert_int_equal(workspace_upload_new(&f->workspaces, sha256, &upload, &f->error), 0);
+    return upload;
+}
+
+static struct workspace *send_abc(struct fixture *f)
+{
+    struct workspace_upload *upload = begin(f, ABC);
+    struct workspace *workspace = NULL;
+
+    assert_int_equal(workspace_upload_add(upload, "a", 1, NULL), 0);
+    assert_int_equal(workspace_upload_add(upload, "bc", 2, NULL), 0);
+    assert_null(workspaces_find(&f->workspaces, ABC)); /* not before it is whole */
+    assert_int_equal(workspace_upload_finish(upload, NOW, &workspace, NULL), 0);
+    (void)workspace_upload_free(upload);
+    return workspace;
+}
+
+static void it_is_there_when_it_is_whole(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace *workspace = send_abc(f);
+    _cleanup_close_ int fd = workspaces_file(&f->workspaces, workspace, NULL);
+    char text[8] = "";
+
+    assert_int_equal(read(fd, text, sizeof text), 3);
+    assert_string_equal(text, "abc");
+    assert_ptr_equal(workspaces_find(&f->workspaces, ABC), workspace);
+    assert_int_equal(f->workspaces.bytes, 3);
+    /* and again after a restart, with what is needed to know when it may go */
+    workspaces_close(&f->workspaces);
+    open_them(f, 100);
+    workspace = workspaces_find(&f->workspaces, ABC);
+    assert_non_null(workspace);
+    assert_int_equal(workspace->bytes, 3);
+    assert_int_equal(workspace->used_wall_us, NOW);
+    assert_int_equal(f->workspaces.bytes, 3);
+}
+
+static void what_is_not_whole_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace_upload *upload = begin(f, ABC);
+    struct workspace *workspace = NULL;
+    char path[128];
+
+    assert_int_equal(workspace_upload_add(upload, "abd", 3, NULL), 0);
+    assert_int_equal(workspace_upload_finish(upload, NOW, &workspace, &f->error), -EINVAL);
+    (void)workspace_upload_free(upload);
+    assert_int_equal(count_files(f), 0);
+    upload = begin(f, ABC);
+    assert_int_equal(workspace_upload_add(upload, "ab", 2, NULL), 0);
+    (void)workspace_upload_free(upload); /* whoever sent it left */
+    assert_int_equal(count_files(f), 0);
+    assert_int_equal(f->workspaces.bytes, 0);
+
+    (void)snprintf(path, sizeof path, "%s/.new.7", f->path); /* of a crash */
+    (void)safe_close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    assert_int_equal(count_files(f), 1);
+    workspaces_close(&f->workspaces);
+    open_them(f, 100);
+    assert_int_equal(count_files(f), 0);
+}
+
+static void they_take_no_more_room_than_they_may(void **state)
+{
+    struct fixture *f = *state;
+    static const char piece[60];
+    struct workspace_upload *one = begin(f, EMPTY), *other = begin(f, ABC);
+
+    assert_int_equal(workspace_upload_add(one, piece, sizeof piece, NULL), 0);
+    assert_int_equal(workspace_upload_add(other, piece, sizeof piece, &f->error), -ENOSPC);
+    assert_non_null(strstr(f->error.text, "100 bytes"));
+    assert_int_equal(workspace_upload_add(other, piece, 40, NULL), 0);
+    (void)workspace_upload_free(one);
+    assert_int_equal(workspace_upload_add(other, piece, sizeof piece, NULL), 0);
+    (void)workspace_upload_free(other);
+    assert_int_equal(f->workspaces.bytes, 0);
+    (void)send_abc(f);
+    workspaces_close(&f->workspaces);
+    open_them(f, 2); /* there is more than it now may take */
+    one = begin(f, EMPTY);
+    assert_int_equal(workspace_upload_add(one, piece, 1, &f->error), -ENOSPC);
+    (void)workspace_upload_free(one);
+}
+
+static void two_send_the_same(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace_upload *slow = begin(f, ABC);
+    struct workspace *first, *second = NULL;
+
+    assert_int_equal(workspace_upload_add(slow, "abc", 3, NULL), 0);
+    first = send_abc(f);
+    assert_int_equal(workspace_upload_finish(slow, NOW + 1, &second, NULL), 0);
+    (void)workspace_upload_free(slow);
+    assert_ptr_equal(first, second);
+    assert_int_equal(f->workspaces.bytes, 3);
+    assert_int_equal(count_files(f), 1);
+}
+
+static void what_nobody_needs_goes(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace *workspace = send_abc(f);
+
+    workspace->needed = true;
+    assert_int_equal(workspaces_sweep(&f->workspaces, NOW + 1), 0);
+    workspace->needed = false;
+    assert_int_equal(workspaces_sweep(&f->workspaces, NOW), 0); /* sent at that very moment */
+    workspaces_use(&f->workspaces, workspace, NOW + 5 * USEC_PER_SEC);
+    assert_int_equal(workspaces_sweep(&f->workspaces, NOW + 1), 0);
+    assert_int_equal(workspaces_sweep(&f->workspaces, NOW + 6 * USEC_PER_SEC), 1);
+    assert_null(workspaces_find(&f->workspaces, ABC));
+    assert_int_equal(f->workspaces.bytes, 0);
+    assert_int_equal(count_files(f), 0);
+}
+
+static void names_are_checked(void **state)
+{
+    (void)state;
+    assert_string_equal(workspace_hash(WORKSPACE_PREFIX ABC), ABC);
+    assert_null(workspace_hash(ABC));
+    assert_null(workspace_hash(WORKSPACE_PREFIX "BA"));
+    assert_null(workspace_hash(WORKSPACE_PREFIX ABC "0"));
+    assert_null(workspace_hash("/srv/work"));
+    assert_null(workspace_hash(NULL));
+    assert_true(workspace_is_kept(WORKSPACE_PREFIX "x"));
+    assert_false(workspace_is_kept(""));
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(it_is_there_when_it_is_whole),
+        TEST(what_is_not_whole_leaves_nothing),
+        TEST(they_take_no_more_room_than_they_may),
+        TEST(two_send_the_same),
+        TEST(what_nobody_needs_goes),
+        cmocka_unit_test(names_are_checked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
