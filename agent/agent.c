@@ -30,6 +30,7 @@
 #include "agent/runtime.h"
 #include "agent/spawner.h"
 #include "agent/unit_launcher.h"
+#include "agent/workspaces.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -40,7 +41,14 @@
 
 /* ---- carrying out what the core decided ---- */
 
-void agent_start(struct agent *a, const struct process_id *id, json_t *order)
+/* agent_decided - the core was told something: what it decided is carried out after what is being
+ * done, never from inside a callback of a process that it may drop */
+void agent_decided(struct agent *a)
+{
+    (void)sd_event_source_set_enabled(a->carry_out_source, SD_EVENT_ONESHOT);
+}
+
+static void start_now(struct agent *a, const struct process_id *id, json_t *order)
 {
     const struct environment_facts facts = {
         .boot_id = a->boot_id,
@@ -59,12 +67,54 @@ void agent_start(struct agent *a, const struct process_id *id, json_t *order)
     json_decref(named);
 }
 
+void agent_start_late(struct agent *a, const struct process_id *id, json_t *order)
+{
+    if (agent_core_start_late(a->core, id, clock_read_us(CLOCK_BOOTTIME)))
+        start_now(a, id, order);
+    agent_decided(a);
+}
+
+/* start - first its workspace, which may take minutes; its devices after that, as they are then */
 static void start(struct agent *a, const struct agent_action *action)
 {
     json_t *order = a->orders.documents[action->idx_order];
 
-    if (!agent_start_waits(a, &action->id, order))
-        agent_start(a, &action->id, order);
+    if (!workspaces_await(a->workspaces, &action->id, order) &&
+        !agent_await_gpus(a, &action->id, order))
+        start_now(a, &action->id, order);
+}
+
+static void on_workspace(const struct process_id *id, json_t *order, const char *why,
+                         void *userdata)
+{
+    struct agent *a = userdata;
+
+    if (why != NULL)
+        agent_core_start_failed(a->core, id, why, clock_read_us(CLOCK_BOOTTIME));
+    else if (!agent_await_gpus(a, id, order))
+        agent_start_late(a, id, order);
+    agent_decided(a);
+}
+
+/* stop - one that still waits never starts */
+static void stop(struct agent *a, const struct agent_action *action)
+{
+    struct process *p = process_find(&a->table, &action->id);
+
+    if (p != NULL)
+        process_stop(p, action->grace_us);
+    else if (workspaces_cancel(a->workspaces, &action->id) || agent_cancel_gpus(a, &action->id))
+        agent_core_start_failed(a->core, &action->id, "stopped before it started",
+                                clock_read_us(CLOCK_BOOTTIME));
+}
+
+static void forget(struct agent *a, struct process *p)
+{
+    bool has_copy = p->has_copy;
+
+    process_forget(p);
+    if (has_copy)
+        workspaces_sweep_soon(a->workspaces);
 }
 
 /* tell - the state of a unit changed: a line in the log, and its output is there or complete now */
@@ -110,14 +160,11 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
         start(a, action);
         break;
     case AGENT_STOP:
-        if (p != NULL)
-            process_stop(p, action->grace_us);
-        else
-            (void)agent_stop_waiting(a, &action->id);
+        stop(a, action);
         break;
     case AGENT_FORGET:
         if (p != NULL)
-            process_forget(p);
+            forget(a, p);
         break;
     case AGENT_SEND_TAIL:
         send_tail(a, &action->id);
@@ -160,13 +207,6 @@ static int on_carry_out(sd_event_source *source, void *userdata)
     (void)source;
     carry_out(userdata);
     return 0;
-}
-
-/* agent_decided - the core was told something: what it decided is carried out after what is being
- * done, never from inside a callback of a process that it may drop */
-void agent_decided(struct agent *a)
-{
-    (void)sd_event_source_set_enabled(a->carry_out_source, SD_EVENT_ONESHOT);
 }
 
 static int on_core_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -394,6 +434,13 @@ static int open_link(struct agent *a, struct edl_error *error)
                                               .on_tail = on_tail,
                                               .ended = process_ended,
                                               .userdata = a });
+    a->workspaces =
+        workspaces_new(&(struct workspaces_config){ .event = a->event,
+                                                    .link = a->link,
+                                                    .layout = &a->layout,
+                                                    .max_bytes = a->options->workspace_cache_bytes,
+                                                    .ready = on_workspace,
+                                                    .userdata = a });
     return proxy_new(&(struct proxy_config){ .event = a->event,
                                              .link = a->link,
                                              .socket_path = a->layout.socket_path,
@@ -518,6 +565,7 @@ struct agent *agent_free(struct agent *a)
     (void)proxy_free(a->proxy);
     (void)logs_free(a->logs);
     (void)log_keep_free(a->log_keep);
+    (void)workspaces_free(a->workspaces);
     (void)link_free(a->link);
     agent_close_gpus(a);
     process_table_done(&a->table);

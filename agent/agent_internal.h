@@ -40,6 +40,7 @@ struct agent {
     struct logs *logs;
     struct log_keep *log_keep;
     struct proxy *proxy;
+    struct workspaces *workspaces;
     struct orders orders; /* the core knows them by index */
     sd_event_source *carry_out_source;
     sd_event_source *core_timer;
@@ -55,13 +56,14 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata);
 int agent_open_gpus(struct agent *agent, struct edl_error *error);
 void agent_close_gpus(struct agent *agent);
 
-/* agent_start_waits - whether the start of a process with these devices has to wait; agent_start
- * follows when they are proven empty, else it is told that it failed */
-bool agent_start_waits(struct agent *agent, const struct process_id *id, json_t *order);
-/* agent_stop_waiting - false: no start of it waits */
-bool agent_stop_waiting(struct agent *agent, const struct process_id *id);
+/* agent_await_gpus - whether the start of a process with these devices has to wait;
+ * agent_start_late follows when they are proven empty, else it is told that it failed */
+bool agent_await_gpus(struct agent *agent, const struct process_id *id, json_t *order);
+/* agent_cancel_gpus - whether its start was waiting; it is not, any more */
+bool agent_cancel_gpus(struct agent *agent, const struct process_id *id);
 
 /* agent.c */
-void agent_start(struct agent *agent, const struct process_id *id, json_t *order);
+/* agent_start_late - one that had to wait: if it is still wanted, and the lease allows it */
+void agent_start_late(struct agent *agent, const struct process_id *id, json_t *order);
 /* agent_decided - the core was told something */
 void agent_decided(struct agent *agent);

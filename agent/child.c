@@ -67,6 +67,14 @@ static void change_account(const struct account *account, pid_t supervisor, int 
     die_with(supervisor, status_fd);
 }
 
+void child_be_killable(void)
+{
+    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd != -1)
+        (void)!write(fd, "0", 1);
+}
+
 /* run_child - signals have their defaults (main sees to that), but are blocked */
 static void run_child(const struct child_spec *spec, pid_t supervisor, int status_fd)
 {

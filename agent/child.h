@@ -35,4 +35,8 @@ int child_fork(const struct child_spec *spec, struct child *ret, struct edl_erro
  * Else negative with error set ("cannot execute train: No such file or directory"). */
 int child_failure(struct child *child, const struct child_spec *spec, struct edl_error *error);
 
+/* child_be_killable - in the child: a unit's supervisor is not killed when memory runs out
+ * (unit_plan.c); what it starts is */
+void child_be_killable(void);
+
 void child_close(struct child *child);

@@ -15,6 +15,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/workspace_id.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -99,7 +100,7 @@ static int check(const json_t *order, struct edl_error *error)
         if (!json_is_string(word))
             return edl_error_set(error, -EINVAL, "argv[%zu] of the order is not text", i);
     }
-    if (workspace[0] != '\0' && workspace[0] != '/')
+    if (workspace[0] != '\0' && workspace[0] != '/' && workspace_hash(workspace) == NULL)
         return edl_error_set(error, -EINVAL, "the workspace '%s' is not an absolute path",
                              workspace);
     return 0;
@@ -145,7 +146,20 @@ static int check_wants(const json_t *order, const struct node_limits *limits,
     return r < 0 ? r : order_check(limits, &wants, error);
 }
 
-/* make_folders - the workspace (given, or private and made), the log's folder, the output folder */
+/* workspace_of - where it will be: the given folder, or a copy of an archive, or a private one */
+static char *workspace_of(const struct layout *layout, const struct process_id *id,
+                          const char *given)
+{
+    if (workspace_hash(given) != NULL)
+        return layout_copy_dir(layout, id);
+    if (given[0] != '\0')
+        return xstrdup(given);
+    return text_format("%s/%llu-%s-%lu", layout->work_dir, (unsigned long long)id->job_id, id->role,
+                       (unsigned long)id->index);
+}
+
+/* make_folders - the workspace (made if it is private; a copy is its supervisor's to make), the
+ * log's folder, the output folder */
 static int make_folders(const struct layout *layout, const struct process_id *id,
                         const json_t *order, char *ret[static 3], struct edl_error *error)
 {
@@ -153,9 +167,7 @@ static int make_folders(const struct layout *layout, const struct process_id *id
     unsigned long long job_id = id->job_id;
     int r;
 
-    ret[0] = given[0] != '\0' ? xstrdup(given)
-                              : text_format("%s/%llu-%s-%lu", layout->work_dir, job_id, id->role,
-                                            (unsigned long)id->index);
+    ret[0] = workspace_of(layout, id, given);
     ret[1] = text_format("%s/%llu", layout->logs_dir, job_id);
     ret[2] = text_format("%s/%s-%llu", layout->output_dir, text_of(order, "job"), job_id);
     r = given[0] != '\0' ? 0 : folder_make(ret[0], 0700, error);
@@ -164,6 +176,24 @@ static int make_folders(const struct layout *layout, const struct process_id *id
     if (r == 0)
         r = folder_make(ret[2], 0755, error);
     return r;
+}
+
+/* add_archive - what the supervisor needs to unpack it, and where TRAINER_PACKAGE has gone */
+static void add_archive(const struct layout *layout, const struct process_id *id,
+                        const json_t *order, const char *copy, json_t *out)
+{
+    const char *given = text_of(order, "workspace");
+    const char *hex = workspace_hash(given);
+    _cleanup_free_ char *archive = layout_archive_link(layout, id);
+    _cleanup_free_ char *cached = text_format("%s/%s", layout->archives_dir, hex);
+    _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
+    json_t *env = json_object_get(out, "env");
+
+    if (streq(text_of(env, "TRAINER_PACKAGE"), given))
+        set_text(env, "TRAINER_PACKAGE", copy);
+    (void)json_object_set_new(out, "unpack",
+                              json_pack("{s:s, s:s, s:s, s:s}", "program", program, "sha256", hex,
+                                        "archive", archive, "cached", cached));
 }
 
 static json_t *build(const struct layout *layout, const struct process_id *id, const json_t *order,
@@ -197,6 +227,8 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     if (streq(text_of(order, "on_disconnect"), "keep"))
         lease_us = 0;
     (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)lease_us));
+    if (workspace_hash(text_of(order, "workspace")) != NULL)
+        add_archive(layout, id, order, folders[0], out);
     return out;
 }
 

@@ -91,7 +91,7 @@ static void settle(struct agent *a, struct gpu_wait *wait)
         json_t *order = json_incref(wait->order);
 
         wait_free(a, wait);
-        agent_start(a, &id, order);
+        agent_start_late(a, &id, order);
         json_decref(order);
     } else if (gpus_are_alive(&a->gpus, held)) {
         gpus_say(&a->gpus, held, reason, sizeof reason);
@@ -151,7 +151,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* ---- what the agent asks ---- */
 
-bool agent_start_waits(struct agent *a, const struct process_id *id, json_t *order)
+bool agent_await_gpus(struct agent *a, const struct process_id *id, json_t *order)
 {
     uint64_t mask = gpus_of_order(order);
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
@@ -170,7 +170,7 @@ bool agent_start_waits(struct agent *a, const struct process_id *id, json_t *ord
     return true;
 }
 
-bool agent_stop_waiting(struct agent *a, const struct process_id *id)
+bool agent_cancel_gpus(struct agent *a, const struct process_id *id)
 {
     struct gpu_wait *wait;
 
@@ -179,7 +179,7 @@ bool agent_stop_waiting(struct agent *a, const struct process_id *id)
         break;
     if (wait == NULL)
         return false;
-    give_up(a, wait, "never started");
+    wait_free(a, wait);
     return true;
 }
 

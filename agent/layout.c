@@ -118,8 +118,7 @@ static int make_state_dir(const char *path, char **ret, struct edl_error *error)
     return r;
 }
 
-/* make_passable - a folder whose entries are others' */
-static int make_passable(const char *path, struct edl_error *error)
+int folder_make_passable(const char *path, struct edl_error *error)
 {
     int r = folder_make(path, 0755, error);
 
@@ -141,7 +140,7 @@ int layout_init(const struct agent_options *options, struct layout *ret, struct 
         _cleanup_free_ char *own = text_format("%s/output", l.state_dir);
 
         if (options->output_dir == NULL)
-            r = make_passable(own, error);
+            r = folder_make_passable(own, error);
         if (r == 0)
             r = folder_absolute(options->output_dir != NULL ? options->output_dir : own, 0755,
                                 &l.output_dir, error);
@@ -150,11 +149,16 @@ int layout_init(const struct agent_options *options, struct layout *ret, struct 
         l.processes_dir = text_format("%s/processes", l.runtime_dir);
         l.logs_dir = text_format("%s/logs", l.state_dir);
         l.work_dir = text_format("%s/work", l.state_dir);
+        l.workspaces_dir = text_format("%s/workspaces", l.state_dir);
+        l.archives_dir = text_format("%s/archives", l.workspaces_dir);
+        l.copies_dir = text_format("%s/copies", l.workspaces_dir);
         l.socket_path = text_format("%s/socket", l.state_dir);
         l.lease_path = text_format("%s/lease", l.runtime_dir);
         r = folder_make(l.processes_dir, 0700, error);
         if (r == 0)
-            r = make_passable(l.work_dir, error);
+            r = folder_make_passable(l.work_dir, error);
+        if (r == 0)
+            r = folder_make_passable(l.workspaces_dir, error);
     }
     if (r < 0) {
         layout_done(&l);
@@ -172,6 +176,9 @@ void layout_done(struct layout *l)
     free(l->processes_dir);
     free(l->logs_dir);
     free(l->work_dir);
+    free(l->workspaces_dir);
+    free(l->archives_dir);
+    free(l->copies_dir);
     free(l->output_dir);
     free(l->socket_path);
     free(l->lease_path);
@@ -184,6 +191,20 @@ char *layout_process_dir(const struct layout *layout, const struct process_id *i
     char key[PROCESS_KEY_SIZE];
 
     return text_format("%s/%s", layout->processes_dir, process_id_key(id, key));
+}
+
+char *layout_copy_dir(const struct layout *layout, const struct process_id *id)
+{
+    char key[PROCESS_KEY_SIZE];
+
+    return text_format("%s/%s", layout->copies_dir, process_id_key(id, key));
+}
+
+char *layout_archive_link(const struct layout *layout, const struct process_id *id)
+{
+    char key[PROCESS_KEY_SIZE];
+
+    return text_format("%s/%s.archive", layout->copies_dir, process_id_key(id, key));
 }
 
 char *layout_log_path(const struct layout *layout, const struct process_id *id)

@@ -17,6 +17,9 @@ struct layout { /* all owned, absolute */
     char *processes_dir;
     char *logs_dir;
     char *work_dir;
+    char *workspaces_dir;
+    char *archives_dir; /* of workspaces; made when it is first needed, as is the next */
+    char *copies_dir;   /* a workspace for each process that has one of an archive */
     char *output_dir;
     char *socket_path;
     char *lease_path;
@@ -30,10 +33,15 @@ void layout_done(struct layout *layout);
 
 /* New strings, to be freed. */
 char *layout_process_dir(const struct layout *layout, const struct process_id *id);
+char *layout_copy_dir(const struct layout *layout, const struct process_id *id);
+char *layout_archive_link(const struct layout *layout, const struct process_id *id);
 char *layout_log_path(const struct layout *layout, const struct process_id *id);
 
 /* folder_make - path and missing parents, mode for those that are made */
 int folder_make(const char *path, unsigned mode, struct edl_error *error);
+
+/* folder_make_passable - one whose entries are others': of a root agent they cannot list it */
+int folder_make_passable(const char *path, struct edl_error *error);
 
 /* folder_absolute - makes it like folder_make; *ret: its resolved path, to be freed */
 int folder_absolute(const char *path, unsigned mode, char **ret, struct edl_error *error);

@@ -52,6 +52,7 @@ enum option_key {
     OPTION_STOP_PROCESSES_ON_EXIT,
     OPTION_NO_FOREIGN,
     OPTION_RUNTIME,
+    OPTION_WORKSPACE_CACHE,
 };
 
 static const char help[] =
@@ -89,6 +90,7 @@ static const char help[] =
     "                            it and --allow-group: all but root and those of the system\n"
     "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
     "  --default-user NAME       for jobs of people who have no account on this node\n"
+    "  --workspace-cache BYTES   archives of workspaces that are kept (default 8Gi)\n"
     "  --allow-root              run processes of jobs that name no user as root\n"
     "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
     "  --no-foreign              do not report other load (nodes that share a machine)\n"
@@ -125,6 +127,7 @@ static const struct option long_options[] = {
     { "stop-processes-on-exit", no_argument, NULL, OPTION_STOP_PROCESSES_ON_EXIT },
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
     { "runtime", required_argument, NULL, OPTION_RUNTIME },
+    { "workspace-cache", required_argument, NULL, OPTION_WORKSPACE_CACHE },
     { NULL, 0, NULL, 0 },
 };
 
@@ -298,6 +301,8 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return parse_runtime(value, o);
     case OPTION_CONF: /* read before all others */
         return 0;
+    case OPTION_WORKSPACE_CACHE:
+        return parse_bytes(value, &o->workspace_cache_bytes);
     case OPTION_HELP:
     case OPTION_VERSION:
         break;
@@ -517,7 +522,8 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
 {
     struct agent_options o = { .port_first = 20000,
                                .port_last = 20999,
-                               .heartbeat_us = 2 * USEC_PER_SEC };
+                               .heartbeat_us = 2 * USEC_PER_SEC,
+                               .workspace_cache_bytes = UINT64_C(8) << 30 };
     int r = read_files(&o, find_conf(argc, argv), error);
 
     if (r == 0)

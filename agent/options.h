@@ -51,6 +51,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     uint16_t port_first;
     uint16_t port_last;
     uint64_t heartbeat_us;
+    uint64_t workspace_cache_bytes; /* of archives of workspaces, at most */
     enum agent_runtime runtime;
     struct agent_names allow_users, allow_groups; /* who of a root agent's node may run processes */
     const char *default_user;                     /* NULL: none */

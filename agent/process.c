@@ -105,6 +105,24 @@ struct process *process_find(const struct process_table *table, const struct pro
     return NULL;
 }
 
+/* link_archive - so that it is there to be unpacked whatever becomes of the one that is cached
+ * After the process folder: what belongs to none is swept. */
+static int link_archive(struct process *p, const json_t *document, struct edl_error *error)
+{
+    const json_t *unpack = json_object_get(document, "unpack");
+    const char *archive = json_string_value(json_object_get(unpack, "archive"));
+    const char *cached = json_string_value(json_object_get(unpack, "cached"));
+    int r;
+
+    if (unpack == NULL)
+        return 0;
+    p->has_copy = true;
+    r = folder_make_passable(p->table->layout->copies_dir, error);
+    if (r == 0 && link(cached, archive) == -1)
+        r = edl_error_errno(error, -errno, "cannot take the archive of its workspace");
+    return r;
+}
+
 static int make_and_start(struct process *p, const json_t *order,
                           const struct environment_facts *facts, struct edl_error *error)
 {
@@ -115,13 +133,17 @@ static int make_and_start(struct process *p, const json_t *order,
 
     if (r == 0)
         r = process_dir_create(dir, document, error);
-    json_decref(document);
     if (r < 0) {
+        json_decref(document);
         free(dir);
         return r;
     }
     p->dir = dir;
     p->gpus = gpus_of_order(order);
+    r = link_archive(p, document, error);
+    json_decref(document);
+    if (r < 0)
+        return r;
     return runtime_start(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
 }
 
@@ -212,6 +234,7 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     grace_us = json_integer_value(json_object_get(order, "grace_us"));
     p = process_new(table, id);
     p->gpus = gpus_of_order(order);
+    p->has_copy = json_object_get(order, "unpack") != NULL;
     json_decref(order);
     p->dir = xstrdup(dir);
     r = runtime_adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);

@@ -32,6 +32,7 @@ struct process {
     uint64_t gpus;                  /* mask of the devices that it was granted */
     char *cgroup;                   /* owned; NULL: it has none of its own, or is not known yet */
     bool silent;                    /* it ended and wrote nothing */
+    bool has_copy;                  /* of a workspace, which goes with it */
     char *dir;                      /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */
     struct process_table *table;    /* borrowed */

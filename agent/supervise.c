@@ -30,6 +30,7 @@
 #include "agent/notify.h"
 #include "agent/process_dir.h"
 #include "agent/supervise.h"
+#include "agent/unpacker.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -57,6 +58,10 @@ struct supervisor {
     uint64_t armed_us; /* what it is set to; 0: nothing */
     bool grouped;      /* its program has a control group of its own, below the unit's */
     bool rest_told;    /* what the program left behind got its SIGTERM */
+};
+
+static const char *const causes[] = {
+    [FENCE_STOPPED] = "stopped", [FENCE_LEASE] = "lease ended: the node was cut off"
 };
 
 static const char *text_of(const json_t *order, const char *key)
@@ -203,15 +208,6 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     return 0;
 }
 
-/* A unit's supervisor is not killed when memory runs out (unit_plan.c); its program is. */
-static void be_killable(void)
-{
-    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-    if (fd != -1)
-        (void)!write(fd, "0", 1);
-}
-
 /* announce - in the child, before its program runs */
 static int announce(void *userdata, struct edl_error *error)
 {
@@ -219,7 +215,7 @@ static int announce(void *userdata, struct edl_error *error)
 
     s->record.child_pid = getpid();
     if (s->record.cgroup[0] != '\0')
-        be_killable();
+        child_be_killable();
     if (s->grouped && cgroup_enter(s->record.cgroup, PROGRAM_GROUP) < 0)
         return edl_error_set(error, -EPERM, "cannot enter the control group %s/%s",
                              s->record.cgroup, PROGRAM_GROUP);
@@ -344,6 +340,36 @@ static void run(struct supervisor *s)
     killtree_kill_all(&s->main_child);
 }
 
+/* unpack - the workspace, if it comes out of an archive
+ * Until it is done the child is the one that is stopped, by the same rules as the program. */
+static int unpack(struct supervisor *s, struct edl_error *error)
+{
+    int r = 0;
+
+    if (json_object_get(s->order, "unpack") == NULL)
+        return 0;
+    r = unpacker_fork(s->order, s->spec.workspace, s->spec.account, &s->child, error);
+    if (r < 0)
+        return r;
+    s->main_child.pid = s->child.pid;
+    while (killtree_reap(&s->main_child) != 0 && !s->main_child.reaped) {
+        if (look(s))
+            break;
+        await(s);
+    }
+    killtree_kill_all(&s->main_child);
+    if (s->fence.cause != FENCE_NONE)
+        r = edl_error_set(error, -ECANCELED, "%s while its workspace was unpacked",
+                          causes[s->fence.cause]);
+    else
+        r = unpacker_end(s->order, &s->child, s->main_child.status, error);
+    if (r < 0)
+        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", error->text);
+    child_close(&s->child);
+    s->main_child = (struct killtree_main){ 0 };
+    return r;
+}
+
 void supervise_block_signals(void)
 {
     static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGINT, SIGHUP, SIGPIPE };
@@ -358,9 +384,6 @@ void supervise_block_signals(void)
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
-    static const char *const causes[] = {
-        [FENCE_STOPPED] = "stopped", [FENCE_LEASE] = "lease ended: the node was cut off"
-    };
     struct edl_error failure = { 0 };
     int status = s->main_child.status;
     struct rusage usage;
@@ -408,6 +431,8 @@ static int supervise(struct supervisor *s, struct edl_error *error)
     struct exit_record record = { 0 };
     int r = prepare(s, error);
 
+    if (r == 0)
+        r = unpack(s, error);
     if (r == 0)
         r = start(s, error);
     if (r == 0) {

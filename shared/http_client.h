@@ -36,8 +36,9 @@ struct http_call {
     const json_t *json;       /* body, or NULL; borrowed for the call */
     const char *body;         /* raw body instead of json, or NULL */
     size_t body_size;
-    const char *content_type; /* of body; default application/json */
-    uint64_t timeout_us;      /* 0 = 30 s */
+    const char *content_type;  /* of body; default application/json */
+    uint64_t timeout_us;       /* 0 = 30 s */
+    uint64_t stall_timeout_us; /* given up when nothing comes for so long; 0 = never */
     FILE *save; /* the body of a success goes there and not into the answer; borrowed */
 };
 

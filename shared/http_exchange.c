@@ -120,6 +120,11 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
     (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                            (long)MIN_OF(timeout_ms, HTTP_CONNECT_TIMEOUT_US / USEC_PER_MSEC));
+    if (call->stall_timeout_us > 0) {
+        (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
+                               (long)MAX_OF(call->stall_timeout_us / USEC_PER_SEC, 1));
+    }
     (void)curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_AGE_S);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);

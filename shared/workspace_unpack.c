@@ -197,7 +197,8 @@ static int unpack_entries(struct unpack *u, struct edl_error *error)
     }
 }
 
-/* check_hash - what follows the last entry counts as well */
+/* check_hash - what follows the last entry counts as well, and what could not be understood: that
+ * it is damaged is the better reason */
 static int check_hash(struct unpack *u, const char *sha256, struct edl_error *error)
 {
     char hex[WORKSPACE_HEX + 1];
@@ -259,8 +260,15 @@ int workspace_unpack(int archive_fd, int dir_fd, const char *sha256,
     /* times and modes of folders are set last, when nothing more is written into them */
     if (r == 0 && archive_write_close(u->out) < ARCHIVE_WARN)
         r = fail_archive(u, u->out, -EIO, "the workspace", error);
-    if (r == 0 && sha256 != NULL)
-        r = check_hash(u, sha256, error);
+    if (u->hash != NULL) {
+        struct edl_error why = { 0 };
+        int hashed = check_hash(u, sha256, &why);
+
+        if (hashed < 0 && (r == 0 || hashed == EDL_ECORRUPT)) {
+            *error = why;
+            r = hashed;
+        }
+    }
     (void)archive_read_free(u->in);
     (void)archive_write_free(u->out);
     (void)content_hash_free(u->hash);

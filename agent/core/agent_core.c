@@ -333,6 +333,26 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
     leave(core, now_us);
 }
 
+static bool is_ordered(const struct agent_core *core, const struct process_id *id)
+{
+    for (size_t i = 0; i < core->n_orders; i++)
+        if (process_id_equal(&core->orders[i].id, id))
+            return core->orders[i].run;
+    return false;
+}
+
+bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit == NULL || unit->state != UNIT_PREPARING)
+        return false;
+    if (may_start(core, now_us) && is_ordered(core, id))
+        return true;
+    agent_core_start_failed(core, id, "the node was cut off before it could start", now_us);
+    return false;
+}
+
 void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,
                              uint64_t now_us)
 {

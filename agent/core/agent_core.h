@@ -107,6 +107,10 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
 void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
                              const char *reason, uint64_t now_us);
 
+/* agent_core_start_late - a START had to wait (for a workspace, for GPUs): is it still to be done?
+ * false: not any more. When it is the lease that is over, or near its end, the unit has ended. */
+bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us);
+
 /* agent_core_tail_offered - sent: the scheduler has it, or there is none */
 void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,
                              uint64_t now_us);

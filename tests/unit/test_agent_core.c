@@ -251,6 +251,39 @@ static void test_orders_from_before_a_gap_start_nothing(void **state)
 }
 
 /* The deadline counts from when the report was sent. */
+static void test_start_that_waited(void **state)
+{
+    struct process_id id = id_of(0, 1);
+
+    (void)state;
+    reported(true);
+    orders(1, order_of(0, 1, true));
+    assert_string_equal(take(), "Sr");
+    assert_true(agent_core_start_late(core, &id, now));
+    /* what is not known, or over, is not started */
+    id.incarnation = 2;
+    assert_false(agent_core_start_late(core, &id, now));
+    id.incarnation = 1;
+
+    /* its lease is over: the slot may be somebody else's */
+    now += LEASE;
+    assert_false(agent_core_start_late(core, &id, now));
+    assert_string_equal(agent_core_unit(core, &id)->reason,
+                        "the node was cut off before it could start");
+    assert_int_equal(agent_core_unit(core, &id)->state, UNIT_EXITED);
+    assert_false(agent_core_start_late(core, &id, now));
+
+    /* a stop came first: whoever carries it out tells its end */
+    reported(true);
+    orders(1, order_of(0, 2, true));
+    id.incarnation = 2;
+    (void)take();
+    orders(1, order_of(0, 2, false));
+    assert_non_null(strchr(take(), 'T'));
+    assert_false(agent_core_start_late(core, &id, now));
+    assert_int_equal(agent_core_unit(core, &id)->state, UNIT_STOPPING);
+}
+
 static void test_late_answer_gives_what_is_left(void **state)
 {
     (void)state;
@@ -384,6 +417,7 @@ int main(void)
         TEST(test_nothing_before_the_first_orders),
         TEST(test_no_start_without_a_lease),
         TEST(test_orders_from_before_a_gap_start_nothing),
+        TEST(test_start_that_waited),
         TEST(test_late_answer_gives_what_is_left),
         TEST(test_refused_node_starts_nothing_more),
         TEST(test_listed_twice_starts_once),

@@ -57,6 +57,7 @@ static int teardown(void **state)
                                          "state/processes",
                                          "state/output",
                                          "state/work",
+                                         "state/workspaces",
                                          "state",
                                          "tmpfs/processes/" PROCESS,
                                          "tmpfs/processes",

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workspaces.c - starts that wait for their workspace, and the removal of copies that were left
+ *
+ * One sweep runs at a time, and one more behind it when something ended meanwhile. Its end is seen
+ * by its pidfd. An agent that dies leaves a sweep that ends by itself, and the next agent begins
+ * with one. */
+#include "agent/workspaces.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "agent/layout.h"
+#include "agent/link.h"
+#include "agent/workspace_cache.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/workspace_id.h"
+
+#define RETRY_US USEC_PER_SEC
+
+/* A start that waits. */
+struct waiting {
+    struct workspaces *workspaces; /* borrowed */
+    struct process_id id;
+    json_t *order; /* reference */
+    struct workspace_wait *wait;
+    struct waiting *prev, *next; /* utlist */
+};
+
+struct workspaces {
+    struct workspaces_config config;
+    struct workspace_cache *cache; /* owned */
+    struct waiting *waiting;       /* owned */
+    sd_event_source *sweep;        /* owned; NULL: none runs */
+    int pidfd;
+    bool again; /* one more when it has ended */
+};
+
+/* ---- starts ---- */
+
+static int call(const struct http_call *http_call, http_answer_fn on_answer, void *call_userdata,
+                struct http_async_call **ret_call, struct edl_error *error, void *userdata)
+{
+    struct workspaces *w = userdata;
+
+    return link_call(w->config.link, http_call, on_answer, call_userdata, ret_call, error);
+}
+
+static void waiting_free(struct waiting *waiting)
+{
+    DL_DELETE(waiting->workspaces->waiting, waiting);
+    json_decref(waiting->order);
+    free(waiting);
+}
+
+static void on_ready(const struct edl_error *why, void *userdata)
+{
+    struct waiting *waiting = userdata;
+    const struct workspaces_config *config = &waiting->workspaces->config;
+    struct process_id id = waiting->id;
+    json_t *order = json_incref(waiting->order);
+
+    waiting_free(waiting);
+    config->ready(&id, order, why != NULL ? why->text : NULL, config->userdata);
+    json_decref(order);
+}
+
+bool workspaces_await(struct workspaces *w, const struct process_id *id, json_t *order)
+{
+    const char *hex = workspace_hash(json_string_value(json_object_get(order, "workspace")));
+    struct waiting *waiting;
+
+    if (hex == NULL || workspace_cache_has(w->cache, hex))
+        return false;
+    waiting = xcalloc(1, sizeof *waiting);
+    waiting->workspaces = w;
+    waiting->id = *id;
+    waiting->order = json_incref(order);
+    DL_APPEND(w->waiting, waiting);
+    waiting->wait = workspace_cache_wait(w->cache, hex, id, on_ready, waiting);
+    return true;
+}
+
+bool workspaces_cancel(struct workspaces *w, const struct process_id *id)
+{
+    struct waiting *waiting;
+
+    DL_FOREACH(w->waiting, waiting)
+    if (process_id_equal(&waiting->id, id))
+        break;
+    if (waiting == NULL)
+        return false;
+    (void)workspace_wait_cancel(waiting->wait);
+    waiting_free(waiting);
+    return true;
+}
+
+/* ---- sweeps ---- */
+
+static int on_swept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct workspaces *w = userdata;
+    siginfo_t info;
+
+    (void)source;
+    (void)revents;
+    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
+    w->sweep = sd_event_source_disable_unref(w->sweep);
+    w->pidfd = safe_close(w->pidfd);
+    if (w->again)
+        workspaces_sweep_soon(w);
+    return 0;
+}
+
+static int spawn(const char *const *argv, pid_t *ret)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int r;
+
+    (void)sigemptyset(&none);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    /* why the cast: it writes to none of them */
+    r = posix_spawn(ret, argv[0], NULL, &attributes, (char *const *)(uintptr_t)argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    return -r;
+}
+
+void workspaces_sweep_soon(struct workspaces *w)
+{
+    const struct layout *layout = w->config.layout;
+    _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
+    const char *argv[] = { program, "sweep", layout->copies_dir, layout->processes_dir, NULL };
+    pid_t pid;
+    int r;
+
+    w->again = w->sweep != NULL;
+    if (w->again)
+        return;
+    r = spawn(argv, &pid);
+    if (r < 0) {
+        log_error("cannot start %s: %s; copies of workspaces stay", program, strerror(-r));
+        return;
+    }
+    w->pidfd = pidfd_open(pid, 0);
+    r = w->pidfd != -1 ? sd_event_add_io(w->config.event, &w->sweep, w->pidfd, EPOLLIN, on_swept, w)
+                       : -errno;
+    if (r < 0) {
+        log_error("cannot watch %s: %s", program, strerror(-r));
+        w->pidfd = safe_close(w->pidfd);
+    }
+}
+
+struct workspaces *workspaces_new(const struct workspaces_config *config)
+{
+    struct workspaces *w = xcalloc(1, sizeof *w);
+
+    w->config = *config;
+    w->pidfd = -1;
+    w->cache =
+        workspace_cache_new(&(struct workspace_cache_config){ .event = config->event,
+                                                              .dir = config->layout->archives_dir,
+                                                              .max_bytes = config->max_bytes,
+                                                              .call = call,
+                                                              .userdata = w,
+                                                              .retry_us = RETRY_US });
+    if (access(config->layout->copies_dir, F_OK) == 0)
+        workspaces_sweep_soon(w);
+    return w;
+}
+
+struct workspaces *workspaces_free(struct workspaces *w)
+{
+    if (w == NULL)
+        return NULL;
+    while (w->waiting != NULL) {
+        (void)workspace_wait_cancel(w->waiting->wait);
+        waiting_free(w->waiting);
+    }
+    (void)workspace_cache_free(w->cache);
+    (void)sd_event_source_disable_unref(w->sweep);
+    (void)safe_close(w->pidfd);
+    free(w);
+    return NULL;
+}
