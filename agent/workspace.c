@@ -33,8 +33,7 @@ static const char usage[] =
 
 static int pack(char **arguments, struct edl_error *error)
 {
-    _cleanup_close_ int fd =
-        open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    _cleanup_close_ int fd = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     struct packed packed;
     int r = fd != -1 ? workspace_pack(arguments[0], fd, &packed, error)
                      : edl_error_errno(error, -errno, "cannot make %s", arguments[1]);

@@ -13,6 +13,7 @@
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
+#include "client/workspace_send.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -20,12 +21,15 @@
 struct submit_options {
     struct common_options common;
     struct job_options job;
+    const char *upload;
     bool follow;
 };
 
 static const struct option_spec submit_options[] = {
     { "follow", 'f', OPTION_FLAG, NULL, "print the job's output; exit as the job ends",
       offsetof(struct submit_options, follow) },
+    { "upload", 0, OPTION_TEXT, "DIR", "send this folder; each process runs in a copy of it",
+      offsetof(struct submit_options, upload) },
 #define XX(name, letter, kind, argument, help, member)                                             \
     { name, letter, kind, argument, help, offsetof(struct submit_options, job.member) },
     JOB_OPTION_MAP(XX)
@@ -96,10 +100,19 @@ static int submit_file(struct server *server, const struct submit_options *optio
 static int submit_command(struct server *server, const struct submit_options *options,
                           const struct arguments *arguments)
 {
+    struct job_options job = options->job;
+    char workspace[WORKSPACE_NAME_MAX + 1];
     _cleanup_free_ char *text = NULL;
     struct edl_error error = { 0 };
 
-    if (job_from_command(&options->job, arguments, &text, &error) < 0)
+    if (options->upload != NULL) {
+        int status = workspace_send(server, options->upload, workspace);
+
+        if (status != STATUS_OK)
+            return status;
+        job.workspace = workspace;
+    }
+    if (job_from_command(&job, arguments, &text, &error) < 0)
         return report_error(&error);
     return submit_text(server, options, text, strlen(text));
 }
@@ -113,7 +126,10 @@ static int check(const struct submit_options *options, const struct arguments *a
         (void)edl_error_set(&error, -EINVAL, "submit: %s",
                             arguments->n_args > 0 ? "either documents or -- COMMAND, not both"
                                                   : "a document or a command is missing");
-    else if (arguments->n_args > 0 && job_options_given(&options->job))
+    else if (options->upload != NULL && options->job.workspace != NULL)
+        (void)edl_error_set(&error, -EINVAL,
+                            "submit: --upload and --workspace both say where it runs");
+    else if (arguments->n_args > 0 && (job_options_given(&options->job) || options->upload != NULL))
         (void)edl_error_set(&error, -EINVAL,
                             "submit: only --follow goes with a document; the rest is in it");
     else if (options->job.array != NULL && options->follow)

@@ -44,6 +44,7 @@ struct verb {
 extern const struct option_spec no_options[];
 
 extern const struct verb verb_admin;
+extern const struct verb verb_workspace;
 extern const struct verb verb_audit;
 extern const struct verb verb_corpus;
 extern const struct verb verb_dev;

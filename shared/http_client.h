@@ -37,6 +37,7 @@ struct http_call {
     const char *body;         /* raw body instead of json, or NULL */
     size_t body_size;
     const char *content_type;  /* of body; default application/json */
+    FILE *send;                /* a regular file instead, all of it; borrowed for the call */
     uint64_t timeout_us;       /* 0 = 30 s */
     uint64_t stall_timeout_us; /* given up when nothing comes for so long; 0 = never */
     FILE *save; /* the body of a success goes there and not into the answer; borrowed */

@@ -43,6 +43,20 @@ static size_t on_write(char *data, size_t one, size_t size, void *userdata)
     return size;
 }
 
+static size_t on_read(char *buffer, size_t one, size_t size, void *userdata)
+{
+    FILE *file = userdata;
+    size_t n = fread(buffer, one, size, file);
+
+    return n == 0 && ferror(file) != 0 ? CURL_READFUNC_ABORT : n;
+}
+
+/* on_seek - a kept connection was gone: it begins anew on another one */
+static int on_seek(void *userdata, curl_off_t offset, int origin)
+{
+    return fseeko(userdata, (off_t)offset, origin) == 0 ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
 /* libcurl takes an answer that ends within its headers for one without a body. */
 static size_t on_header(char *line, size_t one, size_t size, void *userdata)
 {
@@ -80,7 +94,7 @@ static void set_headers(struct http_exchange *exchange, const struct http_call *
 {
     if (call->bearer_token != NULL)
         add_header(exchange, "Authorization: Bearer ", call->bearer_token);
-    if (exchange->request_body != NULL)
+    if (exchange->request_body != NULL || call->send != NULL)
         add_header(exchange, "Content-Type: ",
                    call->content_type != NULL ? call->content_type : "application/json");
     for (size_t i = 0; i < ELEMENTS(call->headers) && call->headers[i] != NULL; i++)
@@ -94,7 +108,14 @@ static void set_method(struct http_exchange *exchange, const struct http_call *c
 
     if (streq(call->method, "HEAD"))
         (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    if (http_call_has_body(call)) {
+    if (call->send != NULL) {
+        (void)curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        (void)curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
+        (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+        (void)curl_easy_setopt(easy, CURLOPT_READDATA, call->send);
+        (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+        (void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, call->send);
+    } else if (http_call_has_body(call)) {
         (void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
@@ -134,6 +155,17 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange->text);
 }
 
+/* file_size - of a file that is to be sent, from its beginning */
+static int file_size(FILE *file, size_t *ret, struct edl_error *error)
+{
+    off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
+
+    if (size == -1 || fseeko(file, 0, SEEK_SET) == -1)
+        return edl_error_errno(error, -errno, "cannot read what is to be sent");
+    *ret = (size_t)size;
+    return 0;
+}
+
 int http_exchange_init(struct http_exchange *exchange, const struct http_base *base, CURL *easy,
                        const struct http_call *call, struct edl_error *error)
 {
@@ -141,7 +173,9 @@ int http_exchange_init(struct http_exchange *exchange, const struct http_base *b
     int r = http_call_check(base, call, error);
 
     *exchange = (struct http_exchange){ .base = base, .easy = easy, .save = call->save };
-    if (r == 0)
+    if (r == 0 && call->send != NULL)
+        r = file_size(call->send, &size, error);
+    else if (r == 0)
         r = http_call_body(call, &exchange->request_body, &size, error);
     if (r < 0)
         return r;

@@ -95,7 +95,7 @@ static char *make_request(const struct http_base *base, const struct target *tar
     char *request = NULL;
     FILE *out;
 
-    if (call->save != NULL || http_call_check(base, call, NULL) < 0 ||
+    if (call->save != NULL || call->send != NULL || http_call_check(base, call, NULL) < 0 ||
         http_call_body(call, &body, &body_size, NULL) < 0 || body_size > BODY_MAX_BYTES)
         return NULL;
     out = open_memstream(&request, ret_size);

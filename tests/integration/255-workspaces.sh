@@ -33,8 +33,9 @@ echo 'echo "it says $(cat lib/text)"; echo mine >lib/text; [ "$PWD" = "$EDL_WORK
 echo hello >"$work/code/lib/text"
 
 # both nodes, each process in a copy: what one writes the other does not see, nor does the next job
-edl-workspace pack "$work/code" "$work/code.archive" >/dev/null
-code=$(put "$work/code.archive")
+code=$(edl workspace add "$work/code")
+[ "$(edl workspace add "$work/code")" = "$code" ] || fail 'the same folder has another name'
+[ "$(edl workspace list | grep -c "^$code ")" = 1 ] || fail "$(edl workspace list)"
 half=$(api GET /nodes | jq '[.nodes[].cpu_millicores] | min / 2 + 100 | floor')
 for name in first second; do
     CPU=${half}m submit $name "$code" 'sh main.sh'
@@ -43,8 +44,24 @@ for name in first second; do
     [ "$(api GET "/jobs/$name/processes?state=all" | jq -r '[.processes[].node] | unique | length')" = 2 ] || fail 'not on both nodes'
     [ "$(edl logs $name | grep -c 'it says hello')" = 2 ] || fail "a process sees what another wrote: $(edl logs $name)"
 done
+# the same from a command line; and a larger one, which is sent once
+edl submit --name third --upload "$work/code" -- sh -c '[ "$(cat lib/text)" = hello ] && [ "$PWD" = "$EDL_WORKSPACE" ]' >/dev/null
+await 30 'it succeeded' job_is third succeeded failed
+job_is third succeeded || fail "third: $(reason third)"
+mkdir "$work/large"
+head -c 20000000 /dev/urandom >"$work/large/data"
+sum=$(sha256sum <"$work/large/data")
+for name in fourth fifth; do
+    edl submit --name $name --upload "$work/large" -- sh -c '[ "$(sha256sum <data)" = "'"$sum"'" ]' >/dev/null
+    await 60 'it succeeded' job_is $name succeeded failed
+    job_is $name succeeded || fail "$name: $(reason $name)"
+done
+[ "$(grep -c 'info edl-scheduler: workspace .* 2000.... bytes' "$work"/state/scheduler.log)" = 1 ] || fail 'it was not sent once'
+ln -s /etc/passwd "$work/large/link"
+if edl submit --upload "$work/large" -- true 2>"$work/err"; then fail 'a link that leads out is packed'; fi
+grep -q 'link is a link to /etc/passwd, which is outside' "$work/err" || fail "$(cat "$work/err")"
 await 30 'the copies are gone' no_copies
-[ "$(find "$work/state" -path '*/workspaces/archives/*' | wc -l)" = 2 ] || fail 'each node keeps the archive'
+[ "$(find "$work/state" -path "*/workspaces/archives/${code#sha256:}" | wc -l)" = 2 ] || fail 'each node keeps the archive'
 
 # one that is not there, one that is no archive, one that leads out
 if submit missing "sha256:$(printf '0%.0s' {1..64})" true 2>"$work/err"; then fail 'a job without its workspace is taken'; fi

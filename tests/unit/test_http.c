@@ -304,6 +304,27 @@ static void test_body_piece_by_piece(void **state)
     free(data);
 }
 
+static void test_body_from_a_file(void **state)
+{
+    enum { SIZE = 5 * 1000 * 1000 };
+    struct fixture *f = *state;
+    FILE *file = tmpfile();
+    struct http_call call = { .method = "PUT", .path = "/sink", .send = file };
+    struct result result = { 0 };
+
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), SIZE), 0);
+    for (int i = 0; i < 2; i++) { /* all of it, each time */
+        ask_call(f, &call, &result);
+        assert_int_equal(json_integer_value(json_object_get(result.json, "bytes")), SIZE);
+    }
+    assert_int_equal(ftruncate(fileno(file), 0), 0);
+    ask_call(f, &call, &result);
+    assert_int_equal(json_integer_value(json_object_get(result.json, "bytes")), 0);
+    result_clear(&result);
+    (void)fclose(file);
+}
+
 static void test_keep_alive_and_pipelining(void **state)
 {
     struct raw raw;
@@ -562,6 +583,7 @@ int main(void)
         TEST(test_body_too_large, fixture_setup),
         TEST(test_large_post, fixture_setup),
         TEST(test_body_piece_by_piece, fixture_setup),
+        TEST(test_body_from_a_file, fixture_setup),
         TEST(test_keep_alive_and_pipelining, fixture_setup),
         TEST(test_deferred_from_a_timer, fixture_setup),
         TEST(test_many_deferred, fixture_setup),
