@@ -82,6 +82,28 @@ await 30 'it succeeded' job_is spoiled succeeded failed
 job_is spoiled succeeded || fail "spoiled: $(reason spoiled)"
 reason spoiled | grep -q 'the archive is damaged' || fail "$(reason spoiled)"
 
+# agents that are killed while they fetch and while their processes unpack: no half workspace is ever run, nothing is left
+agents() { pgrep -f -- "^$EDL_BUILD_DIR/edl-agent .*$work" || true; }
+agents_are_there() { [ -n "$(agents)" ]; }
+round=0
+for late in 0 0.03 0.06 0.1 0.15 0.2 0.3; do # whatever the machine is busy with, some hit the one and some the other
+    round=$((round + 1))
+    echo "round $round" >"$work/large/link.txt"
+    rm -f "$work/large/link"
+    large=$(edl workspace add "$work/large")
+    RESTARTS=20 submit torn-$round "$large" "grep -q 'round $round' link.txt && [ \"\$(sha256sum <data)\" = '$sum' ]"
+    read -r -t "$late" <> <(:) || true
+    await 30 "agents are there" agents_are_there
+    # shellcheck disable=SC2046
+    kill -9 $(agents)
+    echo "killed with $(find "$work/state" -path '*/workspaces/archives/*.new' | wc -l) fetches and $(copies | wc -l) copies"
+    await 60 'it succeeded' job_is torn-$round succeeded failed
+    job_is torn-$round succeeded || fail "torn-$round: $(reason torn-$round)"
+    if reason torn-$round | grep -q 'exit code 1$'; then fail "half a workspace was run: $(reason torn-$round)"; fi
+done
+await 30 'the copies are gone' no_copies
+[ -z "$(find "$work/state" -path '*/workspaces/archives/*.new')" ] || fail 'a fetch that was cut off left something'
+
 # one that the scheduler has lost is told, and so is one that is not what its name says
 find "$work/state" -path '*/workspaces/archives/*' -type f -delete
 lost=$(find "$work/state" -path "*scheduler/workspaces/${code#sha256:}")
