@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 enum { NEEDS_TOKEN = 1 };
@@ -43,6 +44,20 @@ static void on_item(struct http_request *request, void *userdata)
                               http_request_path(request), "target", http_request_target(request),
                               "q", q, "method", http_request_method(request)));
     assert_null(http_request_param(request, "nam"));
+}
+
+/* A file of n bytes of which more= are told that are not there. */
+static void on_file(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+    uint64_t n = 0, more = 0;
+    int fd = memfd_create("file", MFD_CLOEXEC);
+
+    (void)userdata;
+    assert_int_equal(http_request_query_u64(request, "n", 0, &n, &error), 0);
+    assert_int_equal(http_request_query_u64(request, "more", 0, &more, &error), 0);
+    assert_int_equal(ftruncate(fd, (off_t)n), 0);
+    http_reply_file(request, 200, "application/octet-stream", fd, n + more);
 }
 
 /* What a sink got, and how often one ended. */
@@ -259,6 +274,7 @@ static const struct http_route routes[] = {
       .handler = on_sunk,
       .max_body_bytes = 8 * 1024 * 1024,
       .sink = &sink },
+    { .method = "GET", .path = "/file", .handler = on_file, .query = "n more" },
     { .method = "POST", .path = "/secret", .handler = on_echo, .flags = NEEDS_TOKEN },
 };
 

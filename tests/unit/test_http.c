@@ -325,6 +325,30 @@ static void test_body_from_a_file(void **state)
     (void)fclose(file);
 }
 
+static void test_answer_from_a_file(void **state)
+{
+    static const struct {
+        const char *path;
+        size_t size;
+        bool whole;
+    } rows[] = { { "/file?n=0", 0, true },
+                 { "/file?n=1", 1, true },
+                 { "/file?n=5000000", 5000000, true },
+                 { "/file?n=70000&more=1", 0, false } };
+    struct result result = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        ask(*state, "GET", rows[i].path, &result);
+        if (rows[i].whole) {
+            assert_int_equal(result.status, 200);
+            assert_int_equal(result.body_size, rows[i].size);
+        } else {
+            assert_int_not_equal(result.failure, 0); /* never taken for the whole of it */
+        }
+    }
+    result_clear(&result);
+}
+
 static void test_keep_alive_and_pipelining(void **state)
 {
     struct raw raw;
@@ -529,11 +553,11 @@ static void test_answers_are_counted(void **state)
     } calls[] = {
         { "GET", "/hello", 0, 2 },    { "GET", "/hello", 0, 2 },    { "GET", "/items/x", 2, 2 },
         { "PUT", "/items/x", 3, 2 },  { "GET", "/broken", 10, 4 },  { "GET", "/silent", 11, 5 },
-        { "POST", "/secret", 19, 4 }, { "GET", "/no-such", 20, 4 }, { "DELETE", "/hello", 20, 4 },
+        { "POST", "/secret", 20, 4 }, { "GET", "/no-such", 21, 4 }, { "DELETE", "/hello", 21, 4 },
         { "GET", "/at-once", 14, 2 },
     };
     struct fixture *f = *state;
-    uint64_t counted[21][HTTP_STATUS_CLASSES] = { 0 };
+    uint64_t counted[22][HTTP_STATUS_CLASSES] = { 0 };
 
     for (size_t i = 0; i < ELEMENTS(calls); i++) {
         struct result result = { 0 };
@@ -584,6 +608,7 @@ int main(void)
         TEST(test_large_post, fixture_setup),
         TEST(test_body_piece_by_piece, fixture_setup),
         TEST(test_body_from_a_file, fixture_setup),
+        TEST(test_answer_from_a_file, fixture_setup),
         TEST(test_keep_alive_and_pipelining, fixture_setup),
         TEST(test_deferred_from_a_timer, fixture_setup),
         TEST(test_many_deferred, fixture_setup),
