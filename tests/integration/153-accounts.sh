@@ -149,6 +149,17 @@ fails_with roots 'no process as root: it is root'
 submit admin admins -- true
 fails_with admins 'there is no account admin on this node'
 
+# a workspace that was sent is unpacked by the account, which owns it, and nobody else looks in
+mkdir "$work/code"
+echo text >"$work/code/file"
+chmod 600 "$work/code/file"
+EDL_TOKEN_FILE=$work/nobody.token edl submit --name sent --upload "$work/code" -- sh -c '
+    stat -c %U:%G:%a . file; cat file && echo mine >file && ls .. 2>&1; echo x 2>/dev/null >>../*.archive || echo kept' >/dev/null
+edl wait sent >/dev/null || fail "sent: $(edl logs sent)"
+edl logs sent | grep -q "nobody:$(id -gn nobody):700" || fail "its workspace is somebody else's: $(edl logs sent)"
+edl logs sent | grep -q "nobody:$(id -gn nobody):600" || fail "its file is somebody else's: $(edl logs sent)"
+edl logs sent | grep -q "kept" && edl logs sent | grep -q "ls: .*Permission denied" || fail "it looks around: $(edl logs sent)"
+
 # people without an account there, and everybody in a group
 agent_end
 cat >"$work/agent.conf" <<'END'
