@@ -252,7 +252,7 @@ static size_t collect_notices(const struct effect *effects, size_t n, struct not
         } else if (effects[i].kind == EFFECT_ORDERS) {
             (void)snprintf(notice->topic, sizeof notice->topic, "orders/%s", effects[i].node->name);
             used++;
-        } else if (effects[i].kind == EFFECT_SAVE_JOB) {
+        } else if (effect_saves_job(&effects[i])) {
             (void)snprintf(notice->topic, sizeof notice->topic, "logs/%" PRIu64,
                            effects[i].job->id); /* an ended job ends its `logs --follow` */
             used++;

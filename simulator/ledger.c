@@ -385,7 +385,7 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
     apply_pending(sim, true);
     sim->ledger.n_pending = 0;
     for (size_t i = 0; i < n; i++) {
-        if (effects[i].kind == EFFECT_SAVE_JOB) {
+        if (effect_saves_job(&effects[i])) {
             commit_job(sim, effects[i].job);
             look_at_gang(ledger_job(sim, effects[i].job->id));
         } else if (effects[i].kind == EFFECT_SAVE_DATASET) {
@@ -396,7 +396,7 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         const struct truth_job *truth =
-            effects[i].kind == EFFECT_SAVE_JOB ? ledger_job(sim, effects[i].job->id) : NULL;
+            effect_saves_job(&effects[i]) ? ledger_job(sim, effects[i].job->id) : NULL;
 
         if (truth != NULL && truth->stop_commit == sim->server.commits)
             ledger_stops_committed(sim, truth);

@@ -296,7 +296,8 @@ struct job {
 };
 
 enum effect_kind {
-    EFFECT_SAVE_JOB,     /* job's row */
+    EFFECT_SAVE_JOB,     /* job's row but for its document */
+    EFFECT_SAVE_SPEC,    /* job's whole row: it is new, or asks for something else */
     EFFECT_SAVE_PROCESS, /* process' row */
     EFFECT_SAVE_NODE,    /* node's row */
     EFFECT_SAVE_TASKS,   /* job's task queue: task_queue_take_changed */
@@ -310,17 +311,23 @@ enum effect_kind {
 
 struct effect {
     enum effect_kind kind;
-    struct job *job;         /* borrowed; SAVE_JOB, SAVE_TASKS, SAVE_DATASET, FORGET_PROCESS, EVENT
-                                (may be NULL) */
-    struct process *process; /* borrowed; SAVE_PROCESS */
-    struct node *node;       /* borrowed; SAVE_NODE, ORDERS */
-    uint64_t id;             /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */
-    uint32_t role, index;    /* FORGET_PROCESS */
+    struct job *job;              /* borrowed; SAVE_JOB, SAVE_SPEC, SAVE_TASKS, SAVE_DATASET,
+                                     FORGET_PROCESS, EVENT (may be NULL) */
+    struct process *process;      /* borrowed; SAVE_PROCESS */
+    struct node *node;            /* borrowed; SAVE_NODE, ORDERS */
+    uint64_t id;                  /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */
+    uint32_t role, index;         /* FORGET_PROCESS */
     char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or ""; FORGET_PROCESS: its role */
     char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */
     char text[240]; /* EVENT: a sentence */
     uint64_t wall_us;
 };
+
+/* effect_saves_job - something of its job is new */
+static inline bool effect_saves_job(const struct effect *effect)
+{
+    return effect->kind == EFFECT_SAVE_JOB || effect->kind == EFFECT_SAVE_SPEC;
+}
 
 #define FOREIGN_HOLD_US (5 * USEC_PER_SEC) /* what edl-scheduler sets */
 

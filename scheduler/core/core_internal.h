@@ -28,6 +28,7 @@
 /* --- effects.c
  * ------------------------------------------------------------------------------------------ */
 void effect_save_job(struct cluster *cluster, struct job *job);
+void effect_save_spec(struct cluster *cluster, struct job *job);
 void effect_save_process(struct cluster *cluster, struct process *process);
 void effect_save_node(struct cluster *cluster, struct node *node);
 void effect_save_tasks(struct cluster *cluster, struct job *job);

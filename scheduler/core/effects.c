@@ -40,7 +40,13 @@ static void effect_of_job(struct cluster *cluster, struct job *job, enum effect_
 
 void effect_save_job(struct cluster *cluster, struct job *job)
 {
-    effect_of_job(cluster, job, EFFECT_SAVE_JOB);
+    if ((job->effects_pending & PENDING(EFFECT_SAVE_SPEC)) == 0) /* which saves all of it */
+        effect_of_job(cluster, job, EFFECT_SAVE_JOB);
+}
+
+void effect_save_spec(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_SAVE_SPEC);
 }
 
 void effect_save_tasks(struct cluster *cluster, struct job *job)

@@ -146,14 +146,14 @@ static const char *keep_metrics(const char *old, const char *metrics)
     return metrics != NULL ? xstrdup(metrics) : NULL;
 }
 
-static void put_job(struct memory_store *store, const struct job *job)
+static void put_job(struct memory_store *store, const struct job *job, bool with_spec)
 {
     struct job_row *row = job_row(store, job->id);
     struct job_record old = row->record;
     struct slot_record *slots = xcalloc(record_max_slots(job), sizeof *slots);
 
     record_of_job(job, slots, &row->record);
-    row->record.spec = keep_spec(old.spec, job->spec);
+    row->record.spec = with_spec ? keep_spec(old.spec, job->spec) : old.spec;
     row->record.metrics = keep_metrics(old.metrics, job->metrics);
     row->record.slots = xreallocarray(slots, row->record.n_slots, sizeof *slots);
     free((struct slot_record *)old.slots); /* why: owned here, const to readers */
@@ -261,7 +261,8 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
 {
     switch (effect->kind) {
     case EFFECT_SAVE_JOB:
-        put_job(store, effect->job);
+    case EFFECT_SAVE_SPEC:
+        put_job(store, effect->job, effect->kind == EFFECT_SAVE_SPEC);
         break;
     case EFFECT_SAVE_PROCESS:
         put_process(store, effect->process);

@@ -178,7 +178,7 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     job->plan.group = group_table_index(cluster->config.groups, job->user);
     DL_APPEND2(cluster->active, job, active_prev, active_next);
-    effect_save_job(cluster, job);
+    effect_save_spec(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
     after_link(cluster, job, true, now);
     job_watch_deadline(cluster, job, now);
@@ -354,7 +354,7 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
     if (job->state == JOB_QUEUED && job->n_waits == 0)
         queue_enter(cluster, job, true);
     job_touch(cluster, job);
-    effect_save_job(cluster, job);
+    effect_save_spec(cluster, job);
     cluster->plan_wanted = true;
     return 0;
 }

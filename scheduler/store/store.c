@@ -45,6 +45,10 @@ static const char *const statement_texts[ST_N] = {
         " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
         " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
         " metrics=?17, usage=?18",
+    [ST_JOB_CHANGE] =
+        "UPDATE job SET state=?3, reason_code=?4, reason=?5, next_incarnation=?8, targets=?9,"
+        " slots=?10, resizes=?11, finishing=?12, started_wall_us=?14, ended_wall_us=?15,"
+        " dataset_digest=?16, metrics=?17, usage=?18 WHERE id=?1",
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
@@ -114,7 +118,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
     [ST_AUDIT_ADD] = "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
                      " VALUES (?1,?2,?3,?4,?5,?6,?7)",
-    [ST_AUDIT_TRIM] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT 2)"
+    [ST_AUDIT_TRIM] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ?2)"
                       " AND id <= ?1",
     [ST_AUDIT_AFTER] = "SELECT id, wall_us, user, via, method, target, status, request_id FROM"
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",

@@ -21,6 +21,7 @@ enum statement {
     ST_COMMIT,
     ST_ROLLBACK,
     ST_JOB_PUT,
+    ST_JOB_CHANGE,
     ST_PROCESS_PUT,
     ST_NODE_PUT,
     ST_NODE_DELETE,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_jobs.c - effects to rows: jobs, processes, nodes, task queues, events
  *
- * Every effect writes the whole row of what it names, as it is now. So the order of two effects on
- * one thing does not matter, and writing one twice changes nothing. */
+ * Every effect writes the whole row of what it names, as it is now (of a job that has one: all but
+ * its document). So the order of two effects on one thing does not matter, and writing one twice
+ * changes nothing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/core/records.h"
 #include "scheduler/store/store_internal.h"
@@ -48,10 +50,14 @@ static char *slots_to_text(const struct job_record *job)
     return dump_and_free(array);
 }
 
-/* [[cpu, gpu, memory] of each kind] */
+/* [[cpu, gpu, memory] of each kind]; [] before it used anything */
 static char *usage_to_text(const struct usage *usage)
 {
+    static const struct usage nothing;
     json_t *array = json_array();
+
+    if (memcmp(usage, &nothing, sizeof nothing) == 0)
+        return dump_and_free(array);
 
     for (int kind = 0; kind < USAGE_KINDS; kind++) {
         const struct resource_time *time = &usage->kinds[kind];
@@ -63,11 +69,13 @@ static char *usage_to_text(const struct usage *usage)
     return dump_and_free(array);
 }
 
-static int put_job(struct store *store, const struct job *live, struct edl_error *error)
+/* write_job - spec: its document; NULL: as it was (which is ST_JOB_CHANGE). Both statements number
+ * their columns alike. */
+static int write_job(struct store *store, enum statement which, const struct job *live,
+                     const char *spec, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_JOB_PUT];
+    sqlite3_stmt *statement = store->statements[which];
     _cleanup_free_ struct slot_record *history = xcalloc(record_max_slots(live), sizeof *history);
-    _cleanup_free_ char *spec = dump_and_free(job_spec_to_document(live->spec));
     _cleanup_free_ char *targets = NULL, *slots = NULL, *usage = NULL;
     struct job_record job;
 
@@ -76,25 +84,44 @@ static int put_job(struct store *store, const struct job *live, struct edl_error
     slots = slots_to_text(&job);
     usage = usage_to_text(&job.usage);
     store_bind_u64(statement, 1, job.id);
-    store_bind_text(statement, 2, job.spec->name);
     store_bind_text(statement, 3, job_state_to_string(job.state));
     store_bind_text(statement, 4, job.reason_code);
     store_bind_text(statement, 5, job.reason);
-    store_bind_text(statement, 6, job.user);
-    store_bind_text(statement, 7, spec);
     store_bind_u64(statement, 8, job.next_incarnation);
     store_bind_text(statement, 9, targets);
     store_bind_text(statement, 10, slots);
     store_bind_u64(statement, 11, job.resizes);
     store_bind_u64(statement, 12, job.finishing);
-    store_bind_u64(statement, 13, job.submitted_wall_us);
     store_bind_u64(statement, 14, job.started_wall_us);
     store_bind_u64(statement, 15, job.ended_wall_us);
     store_bind_text(statement, 16, job.dataset_digest);
     store_bind_text(statement, 17, job.metrics);
     store_bind_text(statement, 18, usage);
-    store_bind_text(statement, 19, job.spec->array.name);
-    return store_step_done(store, ST_JOB_PUT, error);
+    if (spec != NULL) {
+        store_bind_text(statement, 2, job.spec->name);
+        store_bind_text(statement, 6, job.user);
+        store_bind_text(statement, 7, spec);
+        store_bind_u64(statement, 13, job.submitted_wall_us);
+        store_bind_text(statement, 19, job.spec->array.name);
+    }
+    return store_step_done(store, which, error);
+}
+
+/* put_spec - a document is long, and costs more than all the rest: it is written when it is new */
+static int put_spec(struct store *store, const struct job *job, struct edl_error *error)
+{
+    _cleanup_free_ char *spec = dump_and_free(job_spec_to_document(job->spec));
+
+    return write_job(store, ST_JOB_PUT, job, spec, error);
+}
+
+static int put_job(struct store *store, const struct job *job, struct edl_error *error)
+{
+    int r = write_job(store, ST_JOB_CHANGE, job, NULL, error);
+
+    if (r == 0 && sqlite3_changes(store->db) != 1)
+        r = edl_error_set(error, -ENOENT, "job %" PRIu64 " has no row", job->id);
+    return r;
 }
 
 static char *ports_to_text(const struct process_record *process)
@@ -330,6 +357,8 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
     switch (effect->kind) {
     case EFFECT_SAVE_JOB:
         return put_job(store, effect->job, error);
+    case EFFECT_SAVE_SPEC:
+        return put_spec(store, effect->job, error);
     case EFFECT_SAVE_PROCESS:
         return put_process(store, effect->process, error);
     case EFFECT_SAVE_NODE:

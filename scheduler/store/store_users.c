@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_users.c - people and their groups, tokens and the audit log
  *
- * The log is bounded without a sweep: each row that comes lets the two oldest go that are beyond
- * the bound. */
+ * The log is bounded without a sweep: of the rows that come one in AUDIT_TRIM_EVERY lets twice as
+ * many of the oldest go that are beyond the bound. */
 #include "scheduler/store/store.h"
 
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+
+#define AUDIT_TRIM_EVERY 64
 
 static int put_user(struct store *store, const struct account_change *change,
                     struct edl_error *error)
@@ -84,6 +86,7 @@ static int add_audit(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_AUDIT_ADD];
+    sqlite3_int64 last;
     int r;
 
     store_bind_u64(statement, 1, change->created_wall_us);
@@ -94,10 +97,11 @@ static int add_audit(struct store *store, const struct account_change *change,
     store_bind_u64(statement, 6, change->status);
     store_bind_text(statement, 7, change->request_id);
     r = store_step_done(store, ST_AUDIT_ADD, error);
-    if (r < 0)
+    last = sqlite3_last_insert_rowid(store->db);
+    if (r < 0 || last % AUDIT_TRIM_EVERY != 0)
         return r;
-    (void)sqlite3_bind_int64(store->statements[ST_AUDIT_TRIM], 1,
-                             sqlite3_last_insert_rowid(store->db) - STORED_AUDIT_MAX);
+    (void)sqlite3_bind_int64(store->statements[ST_AUDIT_TRIM], 1, last - STORED_AUDIT_MAX);
+    (void)sqlite3_bind_int64(store->statements[ST_AUDIT_TRIM], 2, 2L * AUDIT_TRIM_EVERY);
     return store_step_done(store, ST_AUDIT_TRIM, error);
 }
 

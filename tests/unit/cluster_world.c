@@ -179,7 +179,7 @@ void world_replan(struct world *world)
     world_check(world);
     effects = cluster_effects(world->cluster, &n);
     for (size_t i = 0; i < n; i++)
-        if (effects[i].kind == EFFECT_EVENT || effects[i].kind == EFFECT_SAVE_JOB)
+        if (effects[i].kind == EFFECT_EVENT || effect_saves_job(&effects[i]))
             fail_msg("a full plan changes what a plan left: %s %s (%s: %s)", effects[i].event,
                      effects[i].text,
                      effects[i].job != NULL ? effects[i].job->spec->name : effects[i].name,

@@ -535,7 +535,7 @@ static void test_effects_list_each_row_once(void **state)
     cluster_plan(w->cluster, w->now);
     effects = cluster_effects(w->cluster, &n);
     for (size_t i = 0; i < n; i++) {
-        n_jobs += effects[i].kind == EFFECT_SAVE_JOB;
+        n_jobs += effect_saves_job(&effects[i]);
         n_processes += effects[i].kind == EFFECT_SAVE_PROCESS;
         n_orders += effects[i].kind == EFFECT_ORDERS;
     }

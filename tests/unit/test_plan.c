@@ -47,7 +47,7 @@ static size_t saved_jobs(struct world *w)
 
     effects = cluster_effects(w->cluster, &n);
     for (size_t i = 0; i < n; i++)
-        saved += effects[i].kind == EFFECT_SAVE_JOB;
+        saved += effect_saves_job(&effects[i]);
     return saved;
 }
 

@@ -267,6 +267,9 @@ static void change(struct world *w, enum effect_kind kind)
 
     switch (kind) {
     case EFFECT_SAVE_JOB:
+        assert_int_equal(cluster_kill_job(w->cluster, job, "", w->now, NULL), 0);
+        break;
+    case EFFECT_SAVE_SPEC:
         assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 1, 3, w->now, NULL), 0);
         break;
     case EFFECT_SAVE_PROCESS:
@@ -330,9 +333,10 @@ static void lose(enum effect_kind kind)
 
 static void test_a_lost_effect_is_reported(void **state)
 {
-    static const enum effect_kind kinds[] = { EFFECT_SAVE_JOB,     EFFECT_SAVE_PROCESS,
-                                              EFFECT_SAVE_NODE,    EFFECT_SAVE_TASKS,
-                                              EFFECT_SAVE_DATASET, EFFECT_FORGET_NODE };
+    static const enum effect_kind kinds[] = { EFFECT_SAVE_JOB,     EFFECT_SAVE_SPEC,
+                                              EFFECT_SAVE_PROCESS, EFFECT_SAVE_NODE,
+                                              EFFECT_SAVE_TASKS,   EFFECT_SAVE_DATASET,
+                                              EFFECT_FORGET_NODE };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(kinds); i++)
