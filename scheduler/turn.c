@@ -243,6 +243,7 @@ static size_t collect_notices(const struct effect *effects, size_t n, struct not
     bool events = false;
     size_t used = 0;
 
+    log_hold();
     for (size_t i = 0; i < n; i++) {
         struct notice *notice = &notices[used];
 
@@ -258,6 +259,7 @@ static size_t collect_notices(const struct effect *effects, size_t n, struct not
             used++;
         }
     }
+    log_release();
     if (events)
         (void)snprintf(notices[used++].topic, sizeof notices->topic, "events");
     *ret = notices;

@@ -3,6 +3,7 @@
 #include "shared/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 static const char *log_program = "edl";
 static enum log_level log_most = LOG_LEVEL_INFO;
 static int log_to_journal;
+static char held[16384];
+static size_t n_held;
+static bool holding;
 
 static const char *level_name(enum log_level level)
 {
@@ -43,9 +47,39 @@ void log_init(const char *program)
             log_most = levels[i];
 }
 
+static void write_held(void)
+{
+    (void)fwrite(held, 1, n_held, stderr);
+    n_held = 0;
+}
+
+void log_hold(void)
+{
+    holding = true;
+}
+
+void log_release(void)
+{
+    write_held();
+    holding = false;
+}
+
+/* put - a line, with its end */
+static void put(const char *line)
+{
+    size_t length = strlen(line);
+
+    if (n_held + length > sizeof held)
+        write_held();
+    memcpy(held + n_held, line, length);
+    n_held += length;
+    if (!holding)
+        write_held();
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
-    char text[1024];
+    char text[1024], line[1200];
     char stamp[40] = "";
     struct timespec now;
     struct tm parts;
@@ -57,13 +91,15 @@ void log_write(enum log_level level, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
     if (log_to_journal) {
-        (void)fprintf(stderr, "<%d>%s\n", (int)level, text);
+        (void)snprintf(line, sizeof line, "<%d>%s\n", (int)level, text);
+        put(line);
         return;
     }
     if (clock_gettime(CLOCK_REALTIME, &now) == 0 && localtime_r(&now.tv_sec, &parts) != NULL)
         (void)strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
-    (void)fprintf(stderr, "%s.%03ld %s %s: %s\n", stamp, now.tv_nsec / 1000000, level_name(level),
-                  log_program, text);
+    (void)snprintf(line, sizeof line, "%s.%03ld %s %.60s: %s\n", stamp, now.tv_nsec / 1000000,
+                   level_name(level), log_program, text);
+    put(line);
 }
 
 int log_failure(const struct edl_error *error, const char *format, ...)

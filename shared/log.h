@@ -21,6 +21,11 @@ void log_init(const char *program);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* log_hold - lines that follow are written together by log_release, or when they are many; one at
+ * a time nearly costs what it tells of. Not nested. */
+void log_hold(void);
+void log_release(void);
+
 /* log_failure - error's text (and remedy) after a prefix; returns error->code */
 int log_failure(const struct edl_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
