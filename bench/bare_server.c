@@ -36,7 +36,7 @@ struct request {
 
 struct server {
     sqlite3 *db;
-    sqlite3_stmt *begin, *commit, *job, *event;
+    sqlite3_stmt *begin, *commit, *job, *event, *audit;
     struct request *pending; /* list: in the transaction that comes next */
     struct MHD_Daemon *daemon;
     long long last_id;
@@ -70,6 +70,7 @@ static void write_job(struct server *server, struct request *request)
     step(server, server->job);
     (void)sqlite3_bind_int64(server->event, 1, request->id);
     step(server, server->event);
+    step(server, server->audit);
 }
 
 static void answer(struct request *request)
@@ -179,6 +180,9 @@ static void open_database(struct server *server, const char *path, const char *s
                 " 'no-nodes', 'there is no node', 'admin', ?2, 1, '[1]', '[]', 0, 0, 1, 0, 0, '')");
     server->event = prepare(server, "INSERT INTO event (time_us, event, job_id, node, text) VALUES"
                                     " (1, 'job-queued', ?1, '', 'job was submitted')");
+    server->audit =
+        prepare(server, "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
+                        " VALUES (1, 'admin', 'token', 'POST', '/jobs', 201, '0123456789abcdef')");
 }
 
 static int listen_loopback(const char *port_file)
