@@ -156,6 +156,15 @@ int account_resolve(const json_t *wanted, struct account *ret, struct edl_error 
                           : resolve_own(wanted, ret, error);
 }
 
+void account_prepare(void)
+{
+    struct edl_error error = { 0 };
+    struct account account = { 0 };
+
+    (void)look_up("root", &account, &error);
+    account_done(&account);
+}
+
 void account_done(struct account *account)
 {
     free(account->name);

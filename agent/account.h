@@ -26,6 +26,10 @@ struct account {
 int account_resolve(const json_t *wanted, struct account *ret, struct edl_error *error);
 void account_done(struct account *account);
 
+/* account_prepare - loads the services that names are looked up with (nsswitch.conf(5)), once for
+ * all processes that are forked later: each of them would spend more on it than on all else */
+void account_prepare(void);
+
 /* account_give - a folder that was made for it, by path; one that is somebody else's is -EPERM
  * No link is followed at its end. Does nothing for our own account. */
 int account_give(const struct account *account, const char *path, struct edl_error *error);

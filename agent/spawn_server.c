@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/account.h"
 #include "agent/procfs.h"
 #include "agent/supervise.h"
 #include "shared/cleanup.h"
@@ -79,7 +81,9 @@ int spawn_server_run(int fd)
         log_error("there is no agent to serve: %s", strerror(errno));
         return -errno;
     }
-    (void)procfs_boot_id(boot_id);  /* read once for all supervisors */
+    (void)procfs_boot_id(boot_id); /* read once for all supervisors */
+    account_prepare();
+    json_object_seed(0);
     (void)signal(SIGCHLD, SIG_IGN); /* supervisors need no reaping: their ends are on record */
     for (;;) {
         ssize_t n = recv(fd, &request, sizeof request, 0);
