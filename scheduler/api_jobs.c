@@ -91,9 +91,10 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
     struct held *held = held_new(request);
     const struct job_array *array = &job->spec->array;
     bool made = is_array && array->n > 0;
-    json_t *answer = json_pack("{s:s,s:I,s:s,s:o}", "job", made ? array->name : job->spec->name,
-                               "id", (json_int_t)job->id, "state", job_state_to_string(job->state),
-                               "ignored", ignored != NULL ? json_incref(ignored) : json_array());
+    json_t *answer =
+        json_pack("{s:s,s:I,s:s,s:o}", "job", made ? job_spec_array(job->spec) : job->spec->name,
+                  "id", (json_int_t)job->id, "state", job_state_to_string(job->state), "ignored",
+                  ignored != NULL ? json_incref(ignored) : json_array());
 
     if (made)
         (void)json_object_set_new(answer, "array",
@@ -121,7 +122,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &flat, &error);
-    is_array = r == 0 && spec->array.n > 0 && spec->array.name[0] == '\0';
+    is_array = r == 0 && spec->array.n > 0 && spec->array.name == NULL;
     if (r == 0)
         r = check_user(spec, &caller, &error);
     if (r == 0)
@@ -189,7 +190,7 @@ static const struct job *next_job(const struct listing *listing, const struct jo
         else
             job = listing->all ? job->hh.next : job->active_next;
     } while (job != NULL && listing->array != NULL &&
-             !streq(job->spec->array.name, listing->array));
+             !streq(job_spec_array(job->spec), listing->array));
     return job;
 }
 
@@ -336,7 +337,7 @@ static int check_array(struct scheduler *scheduler, const struct http_request *r
     int r = 0;
 
     DL_FOREACH2(scheduler->cluster->active, job, active_next)
-    if (r == 0 && streq(job->spec->array.name, name))
+    if (r == 0 && streq(job_spec_array(job->spec), name))
         r = auth_owner(scheduler, request, job->user, error);
     return r;
 }

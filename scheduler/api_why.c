@@ -75,7 +75,7 @@ void api_job_why(struct http_request *request, void *userdata)
     const struct scheduler *scheduler = userdata;
     const struct job *job = api_job(userdata, request);
     struct job_account account;
-    char now[sizeof job->reason];
+    char now[JOB_REASON_SIZE];
 
     if (job == NULL)
         return;

@@ -123,7 +123,7 @@ static void add_own(json_t *env, const struct process *process)
     set_text(env, "EDL_JOB", job->spec->name);
     set_number(env, "EDL_JOB_ID", job->id);
     if (job->spec->array.n > 0) {
-        set_text(env, "EDL_ARRAY", job->spec->array.name);
+        set_text(env, "EDL_ARRAY", job_spec_array(job->spec));
         set_number(env, "EDL_ARRAY_INDEX", job->spec->array.first);
         set_number(env, "EDL_ARRAY_JOBS", job->spec->array.n);
     }

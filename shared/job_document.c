@@ -528,7 +528,7 @@ static int finish_array(struct document_reader *reader, const struct job_draft *
         (void)edl_error_remedy(reader->error, "write array: 0-99, or leave it out");
         return EDL_EBADSPEC;
     }
-    (void)snprintf(spec->array.name, sizeof spec->array.name, "%s", draft->array_name);
+    spec->array.name = xstrdup(draft->array_name);
     spec->array.first = (uint32_t)draft->array_index;
     spec->array.n = (uint32_t)draft->array_jobs;
     return 0;

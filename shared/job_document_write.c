@@ -66,7 +66,7 @@ static json_t *role_to_json(const struct role_spec *role)
 
 static json_t *array_to_json(const struct job_array *array)
 {
-    if (array->name[0] == '\0')
+    if (array->name == NULL)
         return json_sprintf("%" PRIu32 "-%" PRIu32, array->first, array->first + array->n - 1);
     return json_pack("{s:s,s:I,s:I}", "name", array->name, "index", (json_int_t)array->first,
                      "jobs", (json_int_t)array->n);

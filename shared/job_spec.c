@@ -48,8 +48,14 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     free(spec->env);
     free_argv(spec->after);
     free(spec->dataset);
+    free(spec->array.name);
     free(spec);
     return NULL;
+}
+
+const char *job_spec_array(const struct job_spec *spec)
+{
+    return spec->array.name != NULL ? spec->array.name : "";
 }
 
 const struct labels *role_selector(const struct role_spec *role)
@@ -90,6 +96,7 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     copy->roles = xcalloc(spec->n_roles, sizeof *copy->roles);
     copy->dataset = spec->dataset != NULL ? xstrdup(spec->dataset) : NULL;
     copy->after = copy_argv(spec->after);
+    copy->array.name = spec->array.name != NULL ? xstrdup(spec->array.name) : NULL;
     copy->env = spec->n_env > 0 ? xcalloc(spec->n_env, sizeof *copy->env) : NULL;
     for (size_t i = 0; i < spec->n_env; i++)
         copy->env[i] = (struct env_pair){ .name = xstrdup(spec->env[i].name),
@@ -112,7 +119,7 @@ struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t pl
 {
     struct job_spec *element = job_spec_copy(spec);
 
-    memcpy(element->array.name, spec->name, sizeof element->array.name);
+    element->array.name = xstrdup(spec->name);
     element->array.first = spec->array.first + place;
     /* the document has left room for the index */
     (void)snprintf(element->name, sizeof element->name, "%.*s-%" PRIu32, JOB_NAME_MAX - 11,
@@ -155,7 +162,7 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->ports_num_for_sparse != b->ports_num_for_sparse || a->grace_us != b->grace_us ||
         a->restart_max != b->restart_max || a->restart_backoff_us != b->restart_backoff_us ||
         a->deadline_us != b->deadline_us || a->deadline_wall_us != b->deadline_wall_us ||
-        !streq(a->array.name, b->array.name) || a->array.first != b->array.first ||
+        !text_equal(a->array.name, b->array.name) || a->array.first != b->array.first ||
         a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
         !text_equal(a->dataset, b->dataset) || a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;

@@ -43,9 +43,9 @@ struct role_spec {
 
 /* Many jobs of one document. */
 struct job_array {
-    char name[JOB_NAME_MAX + 1]; /* of the array that this job is one of; "": to be made into one */
-    uint32_t first;              /* index of its first job, or of this one */
-    uint32_t n;                  /* jobs; 0: no array */
+    char *name;     /* of the array that this job is one of; NULL: to be made into one; owned */
+    uint32_t first; /* index of its first job, or of this one */
+    uint32_t n;     /* jobs; 0: no array */
 };
 
 struct job_spec {
@@ -80,6 +80,9 @@ struct job_spec *job_spec_new(size_t roles_max);
 
 /* job_spec_free - accepts NULL; returns NULL */
 struct job_spec *job_spec_free(struct job_spec *spec);
+
+/* job_spec_array - the name of the array that this job is one of; "" */
+const char *job_spec_array(const struct job_spec *spec);
 
 /* job_spec_copy - a deep copy, owned by the caller */
 struct job_spec *job_spec_copy(const struct job_spec *spec);

@@ -135,7 +135,7 @@ static void fail(struct cluster *cluster, struct job *job, const struct job *on,
     job_set_reason(cluster, job, "dependency-failed",
                    "it was to run after %s (%llu), which %s: %.140s", on->spec->name, ULL(on->id),
                    on->state == JOB_KILLED ? "was killed" : "failed", on->reason);
-    memset(job->target, 0, sizeof job->target);
+    job_want_nothing(job);
     (void)job_set_state(cluster, job, JOB_FAILED, now);
 }
 

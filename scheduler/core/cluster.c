@@ -25,11 +25,14 @@ void job_free(struct job *job)
 
     DL_FOREACH_SAFE2(job->processes, process, next, job_next)
     free(process);
-    for (size_t i = 0; i < JOB_ROLES_MAX; i++)
+    for (size_t i = 0; i < job->spec->n_roles; i++)
         free(job->slots[i]);
+    free(job->slots);
     (void)task_queue_free(job->queue);
     free(job->metrics);
-    free(job->counts);
+    free(job->usage);
+    free(job->reason);
+    free(job->dataset_digest);
     free(job->plan.why);
     free(job->plan.places);
     free(job->plan.reserved);

@@ -255,25 +255,31 @@ struct dependency {
     struct dependency *prev, *next;
 };
 
+#define JOB_REASON_SIZE 240
+#define DATASET_DIGEST_SIZE 65
+
+/* As many as wait are in memory: what few jobs have, and what is short in most, is not in the
+ * struct itself. */
 struct job {
     uint64_t id;
     struct job_spec *spec; /* owned */
     enum job_state state;
     char reason_code[32]; /* why it is in this state: "gang-does-not-fit" */
-    char reason[240];     /* the same as a sentence */
+    char *reason;         /* the same as a sentence; owned, never NULL */
     char user[64];
     uint64_t next_incarnation;
-    uint32_t target[JOB_ROLES_MAX];    /* instances wanted now */
-    struct slot *slots[JOB_ROLES_MAX]; /* n_slots[r] of each, at least spec->roles[r].max; owned */
-    uint32_t n_slots[JOB_ROLES_MAX];
-    struct role_counts *counts; /* one for each role; owned */
-    uint32_t resizes;           /* grown or shrunk after the start */
-    struct usage usage;         /* of the processes that ended; usage_of_job has the rest */
-    bool finishing;             /* some process finished: no more growth */
+    /* one for each role, all in one piece that slots owns */
+    struct slot **slots; /* n_slots[r] of each, at least spec->roles[r].max; owned */
+    uint32_t *n_slots;
+    uint32_t *target; /* instances wanted now */
+    struct role_counts *counts;
+    uint32_t resizes;    /* grown or shrunk after the start */
+    struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
+    bool finishing;      /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t submitted_us;
-    struct task_queue *queue; /* NULL without a dataset; owned */
-    char dataset_digest[65];
+    struct task_queue *queue;  /* NULL without a dataset; owned */
+    char *dataset_digest;      /* owned; NULL without one */
     char *metrics;             /* JSON text last reported by the trainers, NULL; owned */
     struct process *processes; /* owned list */
     /* the core's own */

@@ -164,6 +164,22 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
     return 0;
 }
 
+static bool same_usage(const struct usage *a, const struct usage *b)
+{
+    return a == NULL || b == NULL ? a == b : memcmp(a, b, sizeof *a) == 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : streq(a, b);
+}
+
+static bool same_targets(const struct job *a, const struct job *b)
+{
+    return a->spec->n_roles == b->spec->n_roles &&
+           memcmp(a->target, b->target, a->spec->n_roles * sizeof *a->target) == 0;
+}
+
 static int compare_job(const struct job *a, const struct job *b, struct edl_error *error)
 {
     int r;
@@ -175,11 +191,10 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
         return DIFFERS("job %s: %s (%s) and %s (%s)", a->spec->name, job_state_to_string(a->state),
                        a->reason, job_state_to_string(b->state), b->reason);
     if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
-        a->finishing != b->finishing || memcmp(a->target, b->target, sizeof a->target) != 0 ||
+        a->finishing != b->finishing || !same_targets(a, b) ||
         a->submitted_wall_us != b->submitted_wall_us || a->started_wall_us != b->started_wall_us ||
-        a->ended_wall_us != b->ended_wall_us ||
-        memcmp(&a->usage, &b->usage, sizeof a->usage) != 0 || !streq(a->user, b->user) ||
-        !streq(a->dataset_digest, b->dataset_digest) ||
+        a->ended_wall_us != b->ended_wall_us || !same_usage(a->usage, b->usage) ||
+        !streq(a->user, b->user) || !same_text(a->dataset_digest, b->dataset_digest) ||
         (a->active_prev == NULL) != (b->active_prev == NULL))
         return DIFFERS("job %s: its plain facts differ (next incarnation %llu and %llu, resizes %u "
                        "and %u)",

@@ -59,6 +59,8 @@ void job_unname(struct cluster *cluster, struct job *job);
  * ------------------------------------------------------------------------------------------- */
 /* job_set_state - by the table; false (and nothing done) when the table does not allow it */
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now);
+/* job_want_nothing - no process of it any more */
+void job_want_nothing(struct job *job);
 void job_set_reason(struct cluster *cluster, struct job *job, const char *code, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));
 void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uint32_t target,

@@ -75,6 +75,11 @@ uint32_t job_role_floor(const struct job *job, uint32_t role)
     return job->spec->roles[role].min - MIN_OF(finished, job->spec->roles[role].min);
 }
 
+void job_want_nothing(struct job *job)
+{
+    memset(job->target, 0, job->spec->n_roles * sizeof *job->target);
+}
+
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n)
 {
     uint32_t old = job->n_slots[role];

@@ -120,12 +120,13 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
 static void set_reason(struct cluster *cluster, struct job *job, const char *code,
                        const char *format, va_list ap)
 {
-    char text[sizeof job->reason];
+    char text[JOB_REASON_SIZE];
 
     (void)vsnprintf(text, sizeof text, format, ap);
     if (streq(text, job->reason) && streq(code, job->reason_code))
         return;
-    memcpy(job->reason, text, sizeof text);
+    free(job->reason);
+    job->reason = xstrdup(text);
     (void)snprintf(job->reason_code, sizeof job->reason_code, "%s", code);
     effect_save_job(cluster, job);
 }
@@ -372,7 +373,7 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
 void job_kill(struct cluster *cluster, struct job *job, struct instant now, const char *code,
               const char *format, ...)
 {
-    char text[sizeof job->reason];
+    char text[JOB_REASON_SIZE];
     va_list ap;
 
     va_start(ap, format);
@@ -380,7 +381,7 @@ void job_kill(struct cluster *cluster, struct job *job, struct instant now, cons
     va_end(ap);
     if (job->state == JOB_QUEUED) {
         job_set_reason(cluster, job, code, "%s", text);
-        memset(job->target, 0, sizeof job->target);
+        job_want_nothing(job);
         (void)job_set_state(cluster, job, JOB_KILLED, now);
         return;
     }

@@ -461,7 +461,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
 
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
 {
-    char text[sizeof job->reason];
+    char text[JOB_REASON_SIZE];
     const char *code = has_its_share(cluster, job, verdict) ? "group-share" : codes[verdict];
 
     if (job->plan.verdict == verdict &&

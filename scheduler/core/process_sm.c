@@ -157,7 +157,7 @@ static void account(struct cluster *cluster, struct process *process, struct ins
 
     process->ended_wall_us = now.wall_us;
     usage_of_process(process, now.wall_us, &usage);
-    usage_add(&process->job->usage, &usage);
+    usage_of_ended(process->job, &usage);
     effect_save_job(cluster, process->job);
 }
 

@@ -62,7 +62,6 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
         .state = job->state,
         .next_incarnation = job->next_incarnation,
         .resizes = job->resizes,
-        .usage = job->usage,
         .finishing = job->finishing,
         .submitted_wall_us = job->submitted_wall_us,
         .started_wall_us = job->started_wall_us,
@@ -73,10 +72,13 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
         .n_slots = record_slots(job, slots),
     };
     COPY(ret->reason_code, job->reason_code);
-    COPY(ret->reason, job->reason);
+    if (job->usage != NULL)
+        ret->usage = *job->usage;
+    memcpy(ret->target, job->target, job->spec->n_roles * sizeof *job->target);
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s", job->reason);
+    (void)snprintf(ret->dataset_digest, sizeof ret->dataset_digest, "%s",
+                   job->dataset_digest != NULL ? job->dataset_digest : "");
     COPY(ret->user, job->user);
-    COPY(ret->target, job->target);
-    COPY(ret->dataset_digest, job->dataset_digest);
 }
 
 void record_of_process(const struct process *process, struct process_record *ret)
@@ -197,6 +199,12 @@ static void restore_slots(struct job *job, const struct job_record *record)
     }
 }
 
+static void set_text(char **text, const char *to)
+{
+    free(*text);
+    *text = xstrdup(to);
+}
+
 int cluster_restore_job_record(struct cluster *cluster, const struct job_record *record,
                                struct job_spec *take_spec, struct instant now,
                                struct edl_error *error)
@@ -209,17 +217,18 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     job = cluster_restore_job(cluster, record->id, take_spec, record->state);
     job->next_incarnation = record->next_incarnation;
     job->resizes = record->resizes;
-    job->usage = record->usage;
     job->finishing = record->finishing;
     job->submitted_wall_us = record->submitted_wall_us;
     job->started_wall_us = record->started_wall_us;
     job->ended_wall_us = record->ended_wall_us;
     job->submitted_us = boot_time_of(now, record->submitted_wall_us);
     COPY(job->reason_code, record->reason_code);
-    COPY(job->reason, record->reason);
+    usage_of_ended(job, &record->usage);
+    memcpy(job->target, record->target, job->spec->n_roles * sizeof *job->target);
+    set_text(&job->reason, record->reason);
+    if (record->dataset_digest[0] != '\0')
+        set_text(&job->dataset_digest, record->dataset_digest);
     COPY(job->user, record->user);
-    COPY(job->target, record->target);
-    COPY(job->dataset_digest, record->dataset_digest);
     if (record->metrics != NULL)
         job->metrics = xstrdup(record->metrics);
     restore_slots(job, record);

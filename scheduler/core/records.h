@@ -28,7 +28,7 @@ struct slot_record { /* of a slot with a history only */
 struct job_record {
     uint64_t id;
     enum job_state state;
-    char reason_code[32], reason[240];
+    char reason_code[32], reason[JOB_REASON_SIZE];
     char user[64];
     uint64_t next_incarnation;
     uint32_t target[JOB_ROLES_MAX];
@@ -36,7 +36,7 @@ struct job_record {
     struct usage usage;
     bool finishing;
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
-    char dataset_digest[65];
+    char dataset_digest[DATASET_DIGEST_SIZE];
     const struct job_spec *spec;     /* whose it is depends on who made the record */
     const char *metrics;             /* JSON text, NULL; the same */
     const struct slot_record *slots; /* n_slots; the same */

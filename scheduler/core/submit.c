@@ -52,6 +52,16 @@ void job_unname(struct cluster *cluster, struct job *job)
                         strlen(older->spec->name), older);
 }
 
+/* make_roles - see struct job; the largest come first, so that all are aligned */
+static void make_roles(struct job *job, size_t n)
+{
+    job->slots = xcalloc(n, sizeof *job->slots + sizeof *job->counts + sizeof *job->n_slots +
+                                sizeof *job->target);
+    job->counts = (struct role_counts *)(job->slots + n);
+    job->n_slots = (uint32_t *)(job->counts + n);
+    job->target = job->n_slots + n;
+}
+
 struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec)
 {
     struct job *job = xcalloc(1, sizeof *job);
@@ -59,7 +69,8 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     job->id = id;
     job->spec = take_spec;
     job->next_incarnation = 1;
-    job->counts = xcalloc(take_spec->n_roles, sizeof *job->counts);
+    job->reason = xstrdup("");
+    make_roles(job, take_spec->n_roles);
     for (uint32_t r = 0; r < take_spec->n_roles; r++) {
         job_grow_slots(job, r, take_spec->roles[r].max);
         job->target[r] = take_spec->roles[r].min;
@@ -143,7 +154,7 @@ static int check_array_names(const struct cluster *cluster, const struct job_spe
 
 static bool is_to_be_made(const struct job_spec *spec)
 {
-    return spec->array.n > 0 && spec->array.name[0] == '\0';
+    return spec->array.n > 0 && spec->array.name == NULL;
 }
 
 /* What all jobs of a document have to fulfil; then its times and names are made absolute. */
@@ -244,13 +255,13 @@ int cluster_kill_array(struct cluster *cluster, const char *name, bool archived,
     struct job *next;
     uint32_t n = 0;
 
-    while (any != NULL && !streq(any->spec->array.name, name))
+    while (any != NULL && !streq(job_spec_array(any->spec), name))
         any = any->hh.next;
     if ((any == NULL && !archived) || *name == '\0')
         return edl_error_set(error, -ENOENT, "there is no array \"%.80s\"", name);
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     {
-        if (streq(job->spec->array.name, name) &&
+        if (streq(job_spec_array(job->spec), name) &&
             cluster_kill_job(cluster, job, reason, now, NULL) == 0)
             n++;
     }

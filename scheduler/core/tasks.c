@@ -34,13 +34,13 @@ void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, stru
 int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_queue *take_queue,
                         const char *digest, struct instant now, struct edl_error *error)
 {
-    if (strlen(digest) >= sizeof job->dataset_digest)
+    if (strlen(digest) >= DATASET_DIGEST_SIZE)
         return edl_error_at(error, -EINVAL, "/digest", "the digest is too long");
     if (job_state_is_final(job->state))
         return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s", job->spec->name,
                              job_state_to_string(job->state));
     if (job->queue != NULL) {
-        if (!streq(job->dataset_digest, digest))
+        if (job->dataset_digest == NULL || !streq(job->dataset_digest, digest))
             return edl_error_set(error, -EEXIST, "job %s has another dataset already",
                                  job->spec->name);
         (void)task_queue_free(take_queue);
@@ -49,7 +49,7 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     job->queue = take_queue;
     job_touch(cluster, job); /* what may be taken from it depends on what there is to do */
     cluster->plan_wanted = true;
-    (void)snprintf(job->dataset_digest, sizeof job->dataset_digest, "%s", digest);
+    job->dataset_digest = xstrdup(digest);
     effect_save_job(cluster, job);
     effect_save_dataset(cluster, job);
     effect_event(cluster, now, job, "", "dataset-set", "the data has %zu tasks",

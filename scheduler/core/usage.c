@@ -2,6 +2,7 @@
 /* usage.c - see usage.h */
 #include "scheduler/core/usage.h"
 
+#include <string.h>
 #include <utlist.h>
 
 #include "scheduler/core/cluster.h"
@@ -89,11 +90,22 @@ void usage_of_process(const struct process *process, uint64_t now_wall_us, struc
     ret->kinds[USAGE_IDLE].cpu_millicore_ms = idle;
 }
 
+void usage_of_ended(struct job *job, const struct usage *what)
+{
+    static const struct usage nothing;
+
+    if (memcmp(what, &nothing, sizeof nothing) == 0)
+        return;
+    if (job->usage == NULL)
+        job->usage = xcalloc(1, sizeof *job->usage);
+    usage_add(job->usage, what);
+}
+
 void usage_of_job(const struct job *job, uint64_t now_wall_us, struct usage *ret)
 {
     const struct process *process;
 
-    *ret = job->usage;
+    *ret = job->usage != NULL ? *job->usage : (struct usage){ 0 };
     DL_FOREACH2(job->processes, process, job_next)
     {
         struct usage own;

@@ -34,6 +34,9 @@ struct process;
 
 void usage_add(struct usage *to, const struct usage *what);
 
+/* usage_of_ended - what the job used by processes that ended is more by this */
+void usage_of_ended(struct job *job, const struct usage *what);
+
 /* usage_of_process - from its assignment to its end, or to now when it lives */
 void usage_of_process(const struct process *process, uint64_t now_wall_us, struct usage *ret);
 

@@ -102,7 +102,7 @@ static int write_job(struct store *store, enum statement which, const struct job
         store_bind_text(statement, 6, job.user);
         store_bind_text(statement, 7, spec);
         store_bind_u64(statement, 13, job.submitted_wall_us);
-        store_bind_text(statement, 19, job.spec->array.name);
+        store_bind_text(statement, 19, job_spec_array(job.spec));
     }
     return store_step_done(store, which, error);
 }

@@ -133,7 +133,7 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
     static const struct setting settings[] = {
         { "synchronous", "EXTRA", "3" },    { "journal_mode", "WAL", "wal" },
         { "synchronous", "FULL", "2" },     { "foreign_keys", "ON", "1" },
-        { "cache_size", "-1024", "-1024" }, /* KiB: rows are read just once */
+        { "cache_size", "-512", "-512" }, /* KiB: rows are read just once */
     };
     bool left_open = was_left_open(path);
     struct store *store;

@@ -299,7 +299,7 @@ static void test_why_tells_what_the_group_holds_now(void **state)
     struct world *w = world_of(500, 300, 1);
     struct job *first = submit(w, "bob", "first", 1, 1, 1000);
     struct job *over;
-    char text[sizeof first->reason];
+    char text[JOB_REASON_SIZE];
 
     (void)state;
     assert_runs(submit(w, "bob", "second", 3, 3, 1000), 3);

@@ -27,15 +27,17 @@ static uint64_t add_ended(struct fixture *f, const char *name, const char *array
     uint32_t index = *array != '\0' ? (uint32_t)strtoul(name + strlen(array) + 1, NULL, 10) : 0;
     struct job_spec *spec = parse_job(job_text);
     struct edl_error error = { 0 };
+    struct usage usage = { 0 };
     struct job *job;
 
     (void)snprintf(spec->name, sizeof spec->name, "%s", name);
-    (void)snprintf(spec->array.name, sizeof spec->array.name, "%s", array);
+    spec->array.name = *array != '\0' ? xstrdup(array) : NULL;
     spec->array.first = index;
     spec->array.n = *array != '\0' ? 100 : 0;
     assert_int_equal(cluster_submit(f->cluster, spec, user, start, &job, &error), 0);
-    job->usage.kinds[USAGE_IDLE].cpu_millicore_ms = cpu_millicore_ms;
-    job->usage.kinds[USAGE_WASTED].gpu_ms = 2;
+    usage.kinds[USAGE_IDLE].cpu_millicore_ms = cpu_millicore_ms;
+    usage.kinds[USAGE_WASTED].gpu_ms = 2;
+    usage_of_ended(job, &usage);
     assert_int_equal(cluster_kill_job(f->cluster, job, "", start, &error), 0);
     commit(f);
     return job->id;

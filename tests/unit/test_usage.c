@@ -162,7 +162,7 @@ static void test_a_job_is_charged_for_what_ended_and_what_lives(void **state)
     assert_true(victim->stop_wanted);
     world_run(w, 3);
     assert_int_equal(job_count(job, 0, true), 1);
-    assert_int_equal(job->usage.kinds[USAGE_WASTED].cpu_millicore_ms, 10 * UINT64_C(1000000));
+    assert_int_equal(job->usage->kinds[USAGE_WASTED].cpu_millicore_ms, 10 * UINT64_C(1000000));
     usage_of_job(job, w->now.wall_us, &usage);
     for (int kind = 0; kind < USAGE_KINDS; kind++)
         sum += usage.kinds[kind].cpu_millicore_ms;
