@@ -2,9 +2,10 @@
 /* api_events.c - what happened: one gap-free history, read from the database; a page, a long poll
  * or a stream of server-sent events
  *
- * Revisions are consecutive: a reader who holds what comes behind the revision that it has misses
- * nothing, over restarts of the scheduler as well. What is no longer there is answered with 410 and
- * the revision to go on from. */
+ * Revisions rise, and are consecutive but where a backup was restored: they go on from a number far
+ * beyond then. Nothing is ever written between two that are there, so a reader who holds what comes
+ * behind the revision that it has misses nothing, over restarts and restores as well. What is no
+ * longer there is answered with 410 and the revision to go on from. */
 #include "scheduler/api.h"
 
 #include <errno.h>
