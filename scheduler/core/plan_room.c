@@ -276,9 +276,25 @@ static bool goes_before_all(const struct plan *plan, const struct job *job)
            (job_is_started(job) || group_is_below(plan->planner, job->plan.group));
 }
 
+/* What the job needs is reserved: as what it lacks when it has started, else as what its gang is
+ * promised. */
+static void keep(struct plan *plan, struct job *job, struct placed *take_placed, size_t size)
+{
+    if (job_is_started(job)) {
+        for (size_t i = 0; i < size; i++)
+            plan_reserve(plan, job, &take_placed[i]);
+        free(take_placed);
+        return;
+    }
+    for (size_t i = 0; i < size; i++)
+        capacity_take(&plan->planner->rooms, take_placed[i].room, &take_placed[i].need, false);
+    queue_forget_places(job);
+    job->plan.places = take_placed;
+    job->plan.n_places = size;
+}
+
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
-    struct capacity *rooms = &plan->planner->rooms;
     size_t size = gang_size(demands, n);
     size_t at_before = plan->at_before;
     struct placed *placed;
@@ -298,17 +314,8 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
 
         unmark_down_to(&victims, 0); /* the items stay where they are */
         stop(plan, &chosen, job, demands, n);
-        for (size_t i = 0; i < size; i++) /* what was freed by stopping is a fact by now */
-            if (job_is_started(job))
-                plan_reserve(plan, job, &placed[i]);
-            else
-                capacity_take(rooms, placed[i].room, &placed[i].need, false);
-        if (!job_is_started(job)) {
-            queue_forget_places(job);
-            job->plan.places = placed;
-            job->plan.n_places = size;
-            placed = NULL;
-        }
+        keep(plan, job, placed, size); /* what was freed by stopping is a fact by now */
+        placed = NULL;
     } else {
         unmark_down_to(&victims, 0);
         plan->at_before = at_before;
