@@ -32,6 +32,16 @@ static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t 
     return job != NULL ? job_to_json(job, scheduler->options.policy->name, false) : NULL;
 }
 
+static bool tag_job(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
+{
+    const struct job *job = archive_job(scheduler, id);
+
+    (void)key;
+    if (job != NULL)
+        etag_of_job(job, ret, ETAG_MAX);
+    return job != NULL;
+}
+
 /* The core points into a wrapped document; where there is none, its keys stand at the top. */
 static void point_into_flat(struct edl_error *error)
 {
@@ -102,6 +112,8 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
                                             "jobs", (json_int_t)array->n, "last_id",
                                             (json_int_t)(job->id + array->n - 1)));
     (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
+    held->id = job->id;
+    held->tag = tag_job;
     held_after_commit(scheduler, held, 201, answer);
 }
 
@@ -305,6 +317,18 @@ void api_job_show(struct http_request *request, void *userdata)
     http_reply_json(request, 200, job_to_json(job, scheduler->options.policy->name, true));
 }
 
+/* 202: the rest follows when the policy has decided and processes have started or ended; "state"
+ * and "roles" of the job tell how far that is. */
+static void reply_changed(struct scheduler *scheduler, struct http_request *request,
+                          const struct job *job)
+{
+    struct held *held = held_new(request);
+
+    (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
+    held->tag = tag_job;
+    held_build_after_commit(scheduler, held, 202, build_job, NULL, job->id);
+}
+
 void api_job_kill(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -325,7 +349,7 @@ void api_job_kill(struct http_request *request, void *userdata)
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
-        held_build_after_commit(scheduler, held_new(request), 202, build_job, NULL, job->id);
+        reply_changed(scheduler, request, job);
     json_decref(body);
 }
 
@@ -420,17 +444,6 @@ static int read_change(const struct job *job, const json_t *body, struct job_cha
     }
     *ret = change;
     return 0;
-}
-
-/* 202: the size follows when the policy has decided and processes have started or ended; "roles" of
- * the job tell how far that is. */
-static void reply_changed(struct scheduler *scheduler, struct http_request *request,
-                          const struct job *job)
-{
-    struct held *held = held_new(request);
-
-    (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
-    held_build_after_commit(scheduler, held, 202, build_job, NULL, job->id);
 }
 
 void api_job_change(struct http_request *request, void *userdata)

@@ -423,6 +423,25 @@ static json_t *build_node(struct scheduler *scheduler, const char *key, uint64_t
     return node != NULL ? show_node(scheduler, node) : NULL;
 }
 
+static bool tag_node(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+
+    (void)id;
+    if (node != NULL)
+        etag_of_node(node, ret, ETAG_MAX);
+    return node != NULL;
+}
+
+static void reply_changed(struct scheduler *scheduler, struct http_request *request,
+                          const struct node *node)
+{
+    struct held *held = held_new(request);
+
+    held->tag = tag_node;
+    held_build_after_commit(scheduler, held, 200, build_node, node->name, 0);
+}
+
 void api_nodes_list(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -493,7 +512,7 @@ void api_node_set(struct http_request *request, void *userdata)
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (!dry_run)
-        held_build_after_commit(scheduler, held_new(request), 200, build_node, node->name, 0);
+        reply_changed(scheduler, request, node);
     json_decref(body);
 }
 

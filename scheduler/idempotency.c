@@ -22,7 +22,7 @@
 
 struct keyed {
     struct scheduler *scheduler; /* borrowed */
-    struct stored_answer answer; /* owned; status, location and body once it is sealed */
+    struct stored_answer answer; /* owned; the rest once it is sealed */
     char *name;                  /* owned: user and key, for the hash */
     struct held *held;           /* borrowed: the first request; NULL while its handler runs */
     struct held *again;          /* owned list: the same request, again within the turn */
@@ -65,6 +65,8 @@ static void reply(struct http_request *request, const struct stored_answer *answ
         http_reply_header(request, "Idempotent-Replayed", "true");
     if (answer->location[0] != '\0')
         http_reply_header(request, "Location", answer->location);
+    if (answer->etag[0] != '\0')
+        http_reply_header(request, "ETag", answer->etag);
     http_reply_bytes(request, answer->status, "application/json", answer->body,
                      strlen(answer->body));
 }
@@ -200,12 +202,15 @@ static bool seal(struct scheduler *scheduler, struct keyed *keyed, uint64_t wall
 {
     json_t *json = held_json(scheduler, keyed->held);
     char *text = json != NULL ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char tag[ETAG_MAX] = "";
 
     json_decref(json);
     if (text == NULL)
         return false;
     keyed->answer.body = text;
     keyed->answer.location = xstrdup(keyed->held->location);
+    (void)held_tag(scheduler, keyed->held, tag);
+    keyed->answer.etag = xstrdup(tag);
     keyed->answer.status = keyed->held->status;
     keyed->answer.wall_us = wall_us;
     keyed->sealed = true;

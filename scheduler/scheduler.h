@@ -20,6 +20,7 @@
 #include "scheduler/listeners.h"
 #include "scheduler/machine.h"
 #include "scheduler/options.h"
+#include "scheduler/precondition.h"
 #include "scheduler/waiters.h"
 #include "scheduler/workspaces.h"
 
@@ -93,6 +94,9 @@ int scheduler_run(struct scheduler *scheduler);
 
 /* A request that is answered later. request is NULL once it went away by itself. */
 typedef json_t *(*held_build_fn)(struct scheduler *scheduler, const char *key, uint64_t id);
+/* the ETag of what key or id names, as it is then; false: it is gone */
+typedef bool (*held_tag_fn)(struct scheduler *scheduler, const char *key, uint64_t id,
+                            char ret[ETAG_MAX]);
 struct held {
     struct http_request *request; /* borrowed */
     unsigned status;
@@ -102,6 +106,7 @@ struct held {
     char key[NODE_NAME_MAX + 1];
     uint64_t id;
     char location[40];   /* the header; "" none */
+    held_tag_fn tag;     /* the header ETag is made with the answer; NULL: it has none */
     struct keyed *keyed; /* owned; when it is the answer to an Idempotency-Key */
     struct held *next, *prev;
 };
@@ -117,6 +122,8 @@ void held_build_after_commit(struct scheduler *scheduler, struct held *take_held
 
 /* held_json - what is kept, or made, to answer with; the caller's. NULL: nothing, or it is gone */
 json_t *held_json(struct scheduler *scheduler, struct held *held);
+/* held_tag - false: it has none */
+bool held_tag(struct scheduler *scheduler, const struct held *held, char ret[ETAG_MAX]);
 #define HELD_REMOVED_TEXT "it was removed in the same moment"
 
 /* tell_after_commit - answers with what was read from the core and changes nothing: at once, or

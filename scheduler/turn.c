@@ -132,9 +132,15 @@ json_t *held_json(struct scheduler *scheduler, struct held *held)
     return held->build != NULL ? held->build(scheduler, held->key, held->id) : TAKE_PTR(held->json);
 }
 
+bool held_tag(struct scheduler *scheduler, const struct held *held, char ret[ETAG_MAX])
+{
+    return held->tag != NULL && held->tag(scheduler, held->key, held->id, ret);
+}
+
 static void answer(struct scheduler *scheduler, struct held *held)
 {
     struct edl_error error = { 0 };
+    char tag[ETAG_MAX];
     json_t *json;
 
     if (held->keyed != NULL) {
@@ -148,6 +154,8 @@ static void answer(struct scheduler *scheduler, struct held *held)
     json = held_json(scheduler, held);
     if (held->request != NULL && held->location[0] != '\0')
         http_reply_header(held->request, "Location", held->location);
+    if (held->request != NULL && held_tag(scheduler, held, tag))
+        http_reply_header(held->request, "ETag", tag);
     if (json != NULL || held->build == NULL) {
         held_reply_json(held, held->status, json);
         return;

@@ -184,6 +184,11 @@ static json_t *body_of(const struct http_route *route)
                      (json_int_t)route->max_body_bytes);
 }
 
+static json_t *header_of(const char *summary)
+{
+    return json_pack("{s:s,s:{s:s}}", "description", summary, "schema", "type", "string");
+}
+
 static json_t *answer(const char *summary, const char *media, json_t *take_schema)
 {
     if (take_schema == NULL)
@@ -213,6 +218,9 @@ static json_t *answers_of(const struct http_route *route)
                                   answer("what it would do", JSON_MEDIA, reference("Forecast")));
     (void)snprintf(status, sizeof status, "%u", route->status);
     (void)json_object_set_new(answers, status, answer(route->summary, media, schema));
+    if ((route->flags & ROUTE_TAGGED) != 0)
+        (void)json_object_set_new(json_object_get(answers, status), "headers",
+                                  json_pack("{s:o}", "ETag", header_of("for If-Match")));
     if (streamed)
         (void)json_object_update_new(json_object_get(json_object_get(answers, status), "content"),
                                      content("text/event-stream",

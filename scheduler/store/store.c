@@ -90,12 +90,13 @@ static const char *const statement_texts[ST_N] = {
     /* REPLACE: a key that had its day comes anew, as the newest row. */
     [ST_ANSWER_PUT] =
         "INSERT OR REPLACE INTO answer (user, idempotency_key, request_digest, status, location,"
-        " body, answered_wall_us) VALUES (?1,?2,?3,?4,?5,?6,?7)",
+        " body, answered_wall_us, etag) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
     [ST_ANSWER_TRIM] =
         "DELETE FROM answer WHERE sequence IN (SELECT sequence FROM answer ORDER BY sequence"
         " LIMIT 2) AND (answered_wall_us < ?1 OR sequence <= ?2)",
-    [ST_ANSWER_FIND] = "SELECT request_digest, status, location, body, answered_wall_us FROM answer"
-                       " WHERE user = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
+    [ST_ANSWER_FIND] =
+        "SELECT request_digest, status, location, body, answered_wall_us, etag"
+        " FROM answer WHERE user = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
     [ST_USER_PUT] = "INSERT INTO user (name, role, created_wall_us, user_group)"
                     " VALUES (?1,?2,?3,NULLIF(?4,''))"
                     " ON CONFLICT (name) DO UPDATE SET role=?2, user_group=NULLIF(?4,'')",

@@ -66,6 +66,7 @@ struct stored_answer {
     char *digest; /* of the request: another one with the same key is refused */
     unsigned status;
     char *location; /* the header; "" none */
+    char *etag;     /* the same */
     char *body;     /* JSON; "" none */
     uint64_t wall_us;
 };

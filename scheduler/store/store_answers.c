@@ -29,6 +29,7 @@ int store_put_answer(struct store *store, const struct stored_answer *answer,
     store_bind_text(statement, 5, answer->location);
     store_bind_text(statement, 6, answer->body);
     store_bind_u64(statement, 7, answer->wall_us);
+    store_bind_text(statement, 8, answer->etag);
     r = store_step_done(store, ST_ANSWER_PUT, error);
     if (r < 0)
         return r;
@@ -59,6 +60,7 @@ int store_find_answer(struct store *store, const char *user, const char *key, ui
             .location = xstrdup(store_column_text(statement, 2)),
             .body = xstrdup(store_column_text(statement, 3)),
             .wall_us = store_column_u64(statement, 4),
+            .etag = xstrdup(store_column_text(statement, 5)),
         };
         r = 1;
     } else if (step != SQLITE_DONE) {
@@ -74,6 +76,7 @@ void stored_answer_clear(struct stored_answer *answer)
     free(answer->key);
     free(answer->digest);
     free(answer->location);
+    free(answer->etag);
     free(answer->body);
     *answer = (struct stored_answer){ 0 };
 }

@@ -50,6 +50,7 @@ keyed 201 first-key once
 cmp "$work/once" "$work/answer" || fail 'the answer is not the same'
 grep -qi '^Idempotent-Replayed: true' "$work/headers" || fail 'the answer does not say that it was given before'
 grep -qi '^Location: /jobs/2' "$work/headers" || fail "a header is missing: $(cat "$work/headers")"
+grep -qi '^ETag: "p0.1-1"' "$work/headers" || fail "a header is missing: $(cat "$work/headers")"
 keyed 422 first-key twice
 says 'was used for a request with another method, path or body'
 keyed 400 'two words' twice
@@ -77,7 +78,8 @@ await 30 'it runs' job_is again running
 [ "$(jobs)" = 3 ] || fail "there are $(jobs) jobs instead of 3"
 
 # If-Match: a change that was decided on what is no longer so is refused
-etag() { ask 200 GET "$1" -D "$work/headers"; sed -n 's/^[Ee][Tt]ag: \(.*\)\r$/\1/p' "$work/headers"; }
+told() { sed -n 's/^[Ee][Tt]ag: \(.*\)\r$/\1/p' "$work/headers"; } # the ETag of the last answer
+etag() { ask 200 GET "$1" -D "$work/headers"; told; }
 ask 201 POST /jobs --data-binary '{"metadata":{"name":"seen"},"spec":{"fault_tolerant":true,"trainer":{"entrypoint":"exec sleep 1000","min-instance":1,"max-instance":1}}}'
 await 30 'it runs' job_is seen running
 seen=$(etag /jobs/seen)
@@ -86,10 +88,20 @@ seen=$(etag /jobs/seen)
 ask 202 PATCH /jobs/seen -H "If-Match: $seen" -D "$work/headers" --data-binary '{"max":2,"priority":7}'
 grep -qi '^Location: /jobs/4' "$work/headers" || fail 'no address to look for progress'
 [ "$(jq -c '[.roles[0].max, .roles[0].target]' "$work/answer")" = '[2,2]' ] || fail "not scaled: $(cat "$work/answer")"
+[ "$(told)" = '"p7.1-2"' ] || fail "the answer to a change has the ETag $(told)"
 ask 412 PATCH /jobs/seen -H "If-Match: $seen" --data-binary '{"max":1}'
 says 'its ETag is'
 ask 412 DELETE /jobs/seen -H 'If-Match: "p1.1-1"'
 ask 202 PATCH /jobs/seen -H "If-Match: \"other\", $(etag /jobs/seen)" --data-binary '{"priority":-1}'
+# the answer to a change is good for the next one; a forecast changes nothing and has none
+ask 202 PATCH /jobs/seen -H "If-Match: $(etag /jobs/seen)" -D "$work/headers" --data-binary '{"priority":4}'
+ask 202 PATCH /jobs/seen -H "If-Match: $(told)" -D "$work/headers" --data-binary '{"priority":-1}'
+ask 200 PATCH '/jobs/seen?dry_run=1' -H "If-Match: $(told)" -D "$work/headers" --data-binary '{"priority":1}'
+[ -z "$(told)" ] || fail 'a forecast has an ETag'
+cordoned() { ask 200 PATCH /nodes/node-1 -D "$work/headers" "$@"; }
+cordoned -H "If-Match: $(etag /nodes/node-1)" --data-binary '{"state":"cordoned"}'
+cordoned -H "If-Match: $(told)" --data-binary '{"state":"ready"}'
+[ "$(told)" = '"ready"' ] || fail "the node's ETag is $(told)"
 [ "$(api GET /jobs/seen | jq .spec.priority)" = -1 ] || fail 'the priority was not set'
 ask 400 PATCH /jobs/seen -H 'If-Match: seen' --data-binary '{"max":1}'
 ask 400 PATCH /jobs/seen --data-binary '{"mx":1}'

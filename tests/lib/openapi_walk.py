@@ -137,6 +137,9 @@ class Walk:
         described = operation["responses"].get(str(status), operation["responses"]["default"])
         content = described.get("content", {})
         media = (headers.get("Content-Type") or "").split(";")[0]
+        for header in described.get("headers", {}):
+            if headers.get(header) is None and '"dry_run":true' not in text:  # a forecast is of nothing that is there
+                self.fail("%s: no %s" % (name, header))
         if headers.get("X-Request-Id") is None:
             self.fail("%s: no X-Request-Id" % name)
         if not content:

@@ -11,7 +11,8 @@
 
 static void put_answers(struct fixture *f, size_t first, size_t n, uint64_t wall_us)
 {
-    static char user[] = "me", digest[] = "d1", location[] = "/jobs/7", body[] = "{\"id\":7}";
+    static char user[] = "me", digest[] = "d1", location[] = "/jobs/7", body[] = "{\"id\":7}",
+                etag[] = "\"p0.1-2\"";
     struct stored_answer *answers = xcalloc(n, sizeof *answers);
     struct edl_error error = { 0 };
     char(*keys)[24] = xcalloc(n, sizeof *keys);
@@ -23,6 +24,7 @@ static void put_answers(struct fixture *f, size_t first, size_t n, uint64_t wall
                                              .digest = digest,
                                              .status = 201,
                                              .location = location,
+                                             .etag = etag,
                                              .body = body,
                                              .wall_us = wall_us };
     }
@@ -33,7 +35,9 @@ static void put_answers(struct fixture *f, size_t first, size_t n, uint64_t wall
     free(keys);
 }
 
-static bool has_answer(struct fixture *f, const char *user, const char *key, uint64_t wall_us)
+/* etag: what version 13 brought; "" for an answer of before */
+static bool has_answer_tagged(struct fixture *f, const char *user, const char *key,
+                              uint64_t wall_us, const char *etag)
 {
     struct stored_answer found = { 0 };
     struct edl_error error = { 0 };
@@ -46,9 +50,15 @@ static bool has_answer(struct fixture *f, const char *user, const char *key, uin
         assert_int_equal(found.status, 201);
         assert_string_equal(found.location, "/jobs/7");
         assert_string_equal(found.body, "{\"id\":7}");
+        assert_string_equal(found.etag, etag);
     }
     stored_answer_clear(&found);
     return r == 1;
+}
+
+static bool has_answer(struct fixture *f, const char *user, const char *key, uint64_t wall_us)
+{
+    return has_answer_tagged(f, user, key, wall_us, "\"p0.1-2\"");
 }
 
 static int64_t count_answers(const struct fixture *f)
@@ -260,7 +270,8 @@ static void bring_forward(struct fixture *f, int version)
         fail_msg("%s", error.text);
     assert_int_equal(task_queue_counts(the_job(f)->queue).leased, 1);
     assert_int_equal(number(f->path, "SELECT count(*) FROM log_tail"), 1);
-    assert_true(has_answer(f, "me", "k1", start.wall_us) == (version >= 2));
+    assert_true(has_answer_tagged(f, "me", "k1", start.wall_us,
+                                  version >= 13 ? "\"p0.1-2\"" : "") == (version >= 2));
     assert_int_equal(number(f->path, "SELECT count(*) FROM token"), version >= 3);
     assert_int_equal(number(f->path, "SELECT count(*) FROM audit"), version >= 3);
     put_answers(f, 2, 1, start.wall_us);
