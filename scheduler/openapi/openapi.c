@@ -283,7 +283,10 @@ json_t *openapi_document(const struct http_route *routes, size_t n)
                      "3.1.0", "info", "title", "EDL scheduler", "version", EDL_VERSION,
                      "description",
                      "Elastic deep-learning jobs on plain Linux machines. x-edl-callers names who"
-                     " may call: a person's least role, nodes and processes by their credential.",
+                     " may call: a person's least role, nodes and processes by their credential."
+                     " A request whose line and headers do not fit 16 KiB, or that is no HTTP, is"
+                     " refused before there is a call: with a short page in HTML, without a"
+                     " Content-Type (400, 413, 414, 431, 505).",
                      "license", "name", "Apache-2.0", "paths", paths_of(routes, n), "components",
                      "schemas", shapes, "securitySchemes", "bearer", "type", "http", "scheme",
                      "bearer");
