@@ -4,52 +4,8 @@
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
-PATH=$EDL_BUILD_DIR:$PATH
-work=$(mktemp -d)
-pids=''
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_TOKEN_FILE=$work/state/admin-token
-
-fail() {
-    echo "FAIL: $*" >&2
-    tail -n 60 "$work"/*.log >&2 || true
-    exit 1
-}
-
-# shellcheck disable=SC2317
-on_exit() {
-    local status=$?
-    trap - EXIT
-    # shellcheck disable=SC2086
-    kill $pids 2>/dev/null || true
-    wait || true
-    rm -rf "$work"
-    exit $status
-}
-trap on_exit EXIT
-
-# begin NAME PATTERN COMMAND...: in the background, until its log says PATTERN; sets $pid
-begin() {
-    local name=$1 pattern=$2 line
-    shift 2
-    rm -f "$work/$name.fifo"
-    mkfifo "$work/$name.fifo"
-    "$@" 2>"$work/$name.fifo" &
-    pid=$!
-    pids="$pids $pid"
-    exec 7<"$work/$name.fifo"
-    while read -r -t 30 line <&7; do
-        echo "$line" >>"$work/$name.log"
-        case $line in *"$pattern"*) break ;; esac
-    done
-    cat <&7 >>"$work/$name.log" &
-    exec 7<&-
-    case ${line:-} in *"$pattern"*) ;; *) fail "$name did not say: $pattern" ;; esac
-}
-
-end() { # PID
-    kill "$1"
-    wait "$1" || true
-}
 
 # says WHAT COMMAND...: it fails, and says so
 says() {

@@ -7,47 +7,8 @@ if [ "$(id -u)" != 0 ]; then
     echo "only root can run processes as others"
     exit 77
 fi
-PATH=$EDL_BUILD_DIR:$PATH
-work=$(mktemp -d)
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 chmod 711 "$work"
-pids=''
-
-fail() {
-    echo "FAIL: $*" >&2
-    tail -n 40 "$work"/*.log >&2 || true
-    exit 1
-}
-
-# shellcheck disable=SC2317
-on_exit() {
-    local status=$?
-    trap - EXIT
-    # shellcheck disable=SC2086
-    kill $pids 2>/dev/null || true
-    wait || true
-    rm -rf "$work"
-    exit $status
-}
-trap on_exit EXIT
-
-# begin NAME PATTERN COMMAND...: in the background, until its log says PATTERN; sets $pid
-begin() {
-    local name=$1 pattern=$2 line
-    shift 2
-    rm -f "$work/$name.fifo"
-    mkfifo "$work/$name.fifo"
-    "$@" 2>"$work/$name.fifo" &
-    pid=$!
-    pids="$pids $pid"
-    exec 7<"$work/$name.fifo"
-    while read -r -t 30 line <&7; do
-        echo "$line" >>"$work/$name.log"
-        case $line in *"$pattern"*) break ;; esac
-    done
-    cat <&7 >>"$work/$name.log" &
-    exec 7<&-
-    case ${line:-} in *"$pattern"*) ;; *) fail "$name did not say: $pattern" ;; esac
-}
 
 begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0
 EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")

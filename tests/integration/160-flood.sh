@@ -4,61 +4,27 @@
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
-PATH=$EDL_BUILD_DIR:$PATH
-work=$(mktemp -d)
-pids=''
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 rounds=${EDL_FLOOD_ROUNDS:-10}
 
-fail() {
-    echo "FAIL: $*" >&2
-    tail -n 30 "$work"/*.log >&2 || true
-    exit 1
-}
-
-# shellcheck disable=SC2317
-on_exit() {
-    local status=$?
-    trap - EXIT
-    exec 8>&- 2>/dev/null || true
-    # shellcheck disable=SC2086
-    kill $pids 2>/dev/null || true
-    wait || true
-    rm -rf "$work"
-    exit $status
-}
-trap on_exit EXIT
-
-# until_says NAME PATTERN: reads the log that NAME writes through its fifo
-until_says() {
-    local line=''
-    exec 7<"$work/$1.fifo"
-    while read -r -t 60 line <&7; do
-        echo "$line" >>"$work/$1.log"
-        case $line in *"$2"*) break ;; esac
-    done
-    cat <&7 >>"$work/$1.log" &
-    exec 7<&-
-    case $line in *"$2"*) ;; *) fail "$1 did not say: $2" ;; esac
+with_files() { # NUMBER COMMAND...: that it may open
+    ulimit -n "$1"
+    shift
+    exec "$@"
 }
 
 # start_cluster NAME FILES: a scheduler that may open so many files, and a node over TLS
 start_cluster() {
-    mkfifo "$work/$1.fifo" "$work/$1-agent.fifo"
-    (ulimit -n "$2" && exec edl-scheduler --state-dir "$work/$1" --listen 10.77.0.1:0 --listen 127.0.0.1:0 \
-        --listen "unix:$work/$1.socket" --lease 3s) \
-        2>"$work/$1.fifo" &
-    scheduler=$!
-    pids="$pids $!"
-    until_says "$1" policy
+    begin "$1" policy with_files "$2" edl-scheduler --state-dir "$work/$1" --listen 10.77.0.1:0 --listen 127.0.0.1:0 \
+        --listen "unix:$work/$1.socket" --lease 3s
+    scheduler=$pid
     export EDL_SERVER EDL_CA=$work/$1/ca.pem EDL_TOKEN_FILE=$work/$1/admin-token
     EDL_SERVER=$(cat "$work/$1/address")
     plain=$(grep -o '127.0.0.1:[0-9]*' "$work/$1.log" | head -1)
     # shellcheck disable=SC2046
-    $(edl node add n1 2>/dev/null) --state-dir "$work/$1-node" --allow-root --no-foreign --heartbeat 300ms --address 127.0.0.1 \
-        2>"$work/$1-agent.fifo" &
-    agent=$!
-    pids="$pids $!"
-    until_says "$1-agent" "joined as n1"
+    begin "$1-agent" "joined as n1" $(edl node add n1 2>/dev/null) --state-dir "$work/$1-node" --allow-root --no-foreign \
+        --heartbeat 300ms --address 127.0.0.1
+    agent=$pid
 }
 
 stop_cluster() {

@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# daemons.sh - a test's own daemons, one by one: each is begun, waited for until its log says so, and ended with the test
+#
+#   . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+#   begin NAME PATTERN COMMAND...       in the background, until its log ($work/NAME.log) says PATTERN; sets $pid
+#   end PID                             of one that was begun
+# $work is a folder of the test's own, removed at the end with everything that was begun.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+PATH=$EDL_BUILD_DIR:$PATH
+work=$(mktemp -d)
+pids=''
+
+fail() {
+    echo "FAIL: $*" >&2
+    tail -n 60 "$work"/*.log >&2 || true
+    exit 1
+}
+
+# shellcheck disable=SC2317
+on_exit() {
+    local status=$?
+    trap - EXIT
+    exec 8>&- 2>/dev/null || true # what some tests keep open to something that reads until its end
+    # shellcheck disable=SC2086
+    kill $pids 2>/dev/null || true
+    wait || true
+    rm -rf "$work"
+    exit $status
+}
+trap on_exit EXIT
+trap 'exit 130' INT TERM
+
+# until_says NAME PATTERN: copies what comes out of $work/NAME.fifo to the log, and returns when it says PATTERN
+until_says() {
+    local line=''
+    exec 7<"$work/$1.fifo"
+    while read -r -t 60 line <&7; do
+        echo "$line" >>"$work/$1.log"
+        case $line in *"$2"*) break ;; esac
+    done
+    cat <&7 >>"$work/$1.log" &
+    exec 7<&-
+    case $line in *"$2"*) ;; *) fail "$1 did not say: $2" ;; esac
+}
+
+begin() { # NAME PATTERN COMMAND...
+    local name=$1 pattern=$2
+    shift 2
+    rm -f "$work/$name.fifo"
+    mkfifo "$work/$name.fifo"
+    "$@" 2>"$work/$name.fifo" &
+    pid=$!
+    pids="$pids $pid"
+    until_says "$name" "$pattern"
+}
+
+end() { # PID
+    kill "$1"
+    wait "$1" || true
+}
