@@ -1,7 +1,7 @@
 # embed.awk - numbered SQL files to the initialisers of struct migration: { version, "name", "text" },
 # POSIX awk; the version is the number that the file's name starts with.
 function quote(line) {
-    gsub(/\\/, "\\\\", line)
+    gsub(/\\/, "&&", line) # not "\\\\": how gsub reads that differs
     gsub(/"/, "\\\"", line)
     return "\"" line "\\n\""
 }
