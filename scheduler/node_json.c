@@ -8,6 +8,7 @@
 
 #include "scheduler/body.h"
 #include "scheduler/core/cluster.h"
+#include "scheduler/job_json.h"
 #include "scheduler/machine.h"
 #include "shared/document_reader.h"
 #include "shared/error.h"
@@ -198,6 +199,9 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
                   (int)node->offer.numa_nodes, "reason",
                   *node_reason(node) != '\0' ? node_reason(node) : foreign, "labels",
                   labels_to_json(&node->offer.labels), "devices", devices_to_json(node, machine));
+    (void)json_object_set_new(json, "foreign_memory_bytes",
+                              json_integer((json_int_t)node->foreign_memory_bytes));
+    (void)json_object_set_new(json, "gpus_foreign", gpus_to_json(node->gpus_foreign));
     if (machine != NULL)
         (void)json_object_set_new(json, "machine", machine_to_json(machine));
     return json;
