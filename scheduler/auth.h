@@ -30,6 +30,7 @@ enum route_flags {
     ROUTE_KEYED = 1 << 4,     /* takes an Idempotency-Key (idempotency.h) */
     ROUTE_MATCHED = 1 << 9,   /* takes If-Match (precondition.h) */
     ROUTE_TAGGED = 1 << 11,   /* the good answer has the ETag of what it tells of */
+    ROUTE_CACHED = 1 << 13,   /* takes If-None-Match: 304 when it is still so */
     ROUTE_UNSTORED = 1 << 10, /* no GET, but works while nothing can be stored (degraded.h) */
     ROUTE_STREAMED = 1 << 12, /* as server-sent events, too; takes Last-Event-ID (api_events.c) */
     /* People: the least role that may call, at most one of these. None: no person's call. */

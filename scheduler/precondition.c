@@ -58,3 +58,25 @@ int precondition_check(const struct http_request *request, const char *tag, stru
     (void)edl_error_set(error, EDL_ECHANGED, "it was changed: its ETag is %s now", tag);
     return edl_error_remedy(error, "look at it again, and decide again");
 }
+
+/* What is no list of tags matches nothing: then the whole answer is sent, which is never wrong. */
+bool precondition_is_known(const struct http_request *request, const char *tag)
+{
+    const char *at = http_request_header(request, "If-None-Match");
+
+    if (at == NULL || streq(at, "*"))
+        return at != NULL;
+    for (;;) {
+        const char *end;
+
+        at += strspn(at, " \t,");
+        if (strncmp(at, "W/", 2) == 0) /* what a proxy compressed is weak: RFC 9110 §13.1.2 */
+            at += 2;
+        end = *at == '"' ? strchr(at + 1, '"') : NULL;
+        if (end == NULL)
+            return false;
+        if (strlen(tag) == (size_t)(end + 1 - at) && strncmp(at, tag, strlen(tag)) == 0)
+            return true;
+        at = end + 1;
+    }
+}

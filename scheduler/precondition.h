@@ -6,6 +6,7 @@
  * node), and nothing that changes by itself: progress does not break anybody's If-Match. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct edl_error;
@@ -23,3 +24,6 @@ void etag_of_node(const struct node *node, char *ret, size_t size);
  * (412) with what it is now. -EINVAL: the header is no list of tags */
 int precondition_check(const struct http_request *request, const char *tag,
                        struct edl_error *error);
+
+/* precondition_is_known - whether If-None-Match names tag: whoever asks has it already (304) */
+bool precondition_is_known(const struct http_request *request, const char *tag);

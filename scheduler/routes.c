@@ -8,6 +8,7 @@
 
 #include "scheduler/auth.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/web/web.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -39,6 +40,14 @@ static const struct http_route table[] = {
     { .method = "GET", .path = "/openapi.json", .handler = api_openapi, .operation = "getApi",
       .flags = ROUTE_PUBLIC, .max_body_bytes = NO_BODY, .status = 200, .gives = "OpenApi",
       .summary = "this document" },
+    { .method = "GET", .path = "/", .handler = api_page, .operation = "getPage",
+      .flags = ROUTE_PUBLIC | ROUTE_TAGGED | ROUTE_CACHED, .max_body_bytes = NO_BODY,
+      .status = 200, .gives = "text/html", .summary = "the cluster to look at in a browser" },
+    { .method = "GET", .path = "/web/{asset}", .handler = api_page_asset,
+      .operation = "getPageAsset", .flags = ROUTE_PUBLIC | ROUTE_TAGGED | ROUTE_CACHED,
+      .max_body_bytes = NO_BODY, .status = 200,
+      .gives = "text/css text/javascript image/svg+xml",
+      .summary = "what that page is made of" },
     { .method = "GET", .path = "/metrics", .handler = api_scrape, .operation = "getMetrics",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .status = 200, .gives = "text/plain",
       .summary = "figures for Prometheus" },

@@ -49,8 +49,8 @@ struct http_route {
     /* For whoever describes the API; the server does not look at them. */
     const char *operation; /* "submitJob" */
     const char *takes;     /* what the body is, by the name of its schema; NULL: there is none */
-    const char *gives;     /* the good answer's schema, or the media type of one that is not JSON;
-                              NULL: it has no body */
+    const char *gives;     /* the good answer's schema, or the media type of one that is not JSON
+                              (or several, a blank between); NULL: it has no body */
     uint16_t status;       /* the good answer's */
 };
 

@@ -119,6 +119,7 @@ static json_t *parameters_of(const struct http_route *route)
           "the same key again has the same answer and no second effect, for a day" },
         { ROUTE_MATCHED, "If-Match",
           "the ETag that was seen: refused with 412 when it is another now" },
+        { ROUTE_CACHED, "If-None-Match", "the ETag that the caller has: 304 when it is still so" },
         { ROUTE_STREAMED, "Last-Event-ID",
           "of the last event that the caller has; counts more than after" },
         { ROUTE_PROCESS, "X-EDL-Process",
@@ -184,6 +185,22 @@ static json_t *body_of(const struct http_route *route)
                      (json_int_t)route->max_body_bytes);
 }
 
+/* Of what is not JSON, by its media types. */
+static json_t *answer_of_media(const char *summary, const char *types)
+{
+    json_t *all = json_object();
+
+    for (const char *at = types; *at != '\0';) {
+        size_t length = strcspn(at, " ");
+        char type[64];
+
+        (void)snprintf(type, sizeof type, "%.*s", (int)length, at);
+        (void)json_object_update_new(all, content(type, json_pack("{s:s}", "type", "string")));
+        at += length + (at[length] == ' ');
+    }
+    return json_pack("{s:s,s:o}", "description", summary, "content", all);
+}
+
 static json_t *header_of(const char *summary)
 {
     return json_pack("{s:s,s:{s:s}}", "description", summary, "schema", "type", "string");
@@ -199,28 +216,29 @@ static json_t *answer(const char *summary, const char *media, json_t *take_schem
 static json_t *answers_of(const struct http_route *route)
 {
     bool streamed = (route->flags & ROUTE_STREAMED) != 0;
+    bool cached = (route->flags & ROUTE_CACHED) != 0;
     bool forecast = route->query != NULL && strstr(route->query, "dry_run") != NULL;
-    const char *media = JSON_MEDIA;
+    bool is_json = route->gives != NULL && !is_media_type(route->gives);
+    json_t *schema = is_json ? reference(route->gives) : NULL;
     json_t *answers = json_object();
-    json_t *schema = NULL;
     char status[8];
 
-    if (route->gives != NULL && is_media_type(route->gives)) {
-        media = route->gives;
-        schema = json_pack("{s:s}", "type", "string");
-    } else if (route->gives != NULL) {
-        schema = reference(route->gives);
-    }
     if (forecast && route->status == 200)
         schema = json_pack("{s:[o,o]}", "oneOf", schema, reference("Forecast"));
     else if (forecast)
         (void)json_object_set_new(answers, "200",
                                   answer("what it would do", JSON_MEDIA, reference("Forecast")));
     (void)snprintf(status, sizeof status, "%u", route->status);
-    (void)json_object_set_new(answers, status, answer(route->summary, media, schema));
+    (void)json_object_set_new(answers, status,
+                              is_json || route->gives == NULL
+                                  ? answer(route->summary, JSON_MEDIA, schema)
+                                  : answer_of_media(route->summary, route->gives));
     if ((route->flags & ROUTE_TAGGED) != 0)
-        (void)json_object_set_new(json_object_get(answers, status), "headers",
-                                  json_pack("{s:o}", "ETag", header_of("for If-Match")));
+        (void)json_object_set_new(
+            json_object_get(answers, status), "headers",
+            json_pack("{s:o}", "ETag", header_of(cached ? "for If-None-Match" : "for If-Match")));
+    if (cached)
+        (void)json_object_set_new(answers, "304", answer("the caller has it", NULL, NULL));
     if (streamed)
         (void)json_object_update_new(json_object_get(json_object_get(answers, status), "content"),
                                      content("text/event-stream",
@@ -233,9 +251,11 @@ static json_t *answers_of(const struct http_route *route)
 
 /* --- the document --- */
 
-/* "/jobs/{job}/why" belongs to "jobs" */
+/* "/jobs/{job}/why" belongs to "jobs", "/" to "web" */
 static json_t *tag_of(const struct http_route *route)
 {
+    if (route->path[1] == '\0')
+        return json_pack("[s]", "web");
     return json_pack("[s%]", route->path + 1, strcspn(route->path + 1, "/"));
 }
 

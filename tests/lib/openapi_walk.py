@@ -166,7 +166,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "sha256": "0" * 64}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "sha256": "0" * 64}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -207,7 +207,7 @@ class Walk:
             self.wrong_callers(method, known, operation, body)
         self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
                     headers=headers, body=body)
-        for name in ("job", "node", "user", "group", "token", "array"):
+        for name in ("job", "node", "user", "group", "token", "array", "asset"):
             if "{%s}" % name in path and not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"]):
                 self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
                             token=token, headers=headers, body=body)
@@ -221,6 +221,9 @@ class Walk:
         if "If-Match" in parameters:
             for tag, wanted in (('"something else"', [412]), ("no tag", [400])):
                 self.expect(wanted, "If-Match", method, known, operation, token=token, headers=dict(headers, **{"If-Match": tag}), body=body)
+        if "If-None-Match" in parameters:
+            self.expect([304], "what the caller has", method, known, operation, headers=dict(headers, **{"If-None-Match": "*"}))
+            self.expect([200], "what the caller has not", method, known, operation, headers=dict(headers, **{"If-None-Match": '"x", no tag'}))
         if "Last-Event-ID" in parameters:
             self.expect([400], "no revision", method, known, operation, token=token, headers=dict(headers, **{"Last-Event-ID": "x"}))
             self.expect([410], "a revision that is not there", method, known, operation, token=token, headers=dict(headers, **{"Last-Event-ID": "999999"}))
@@ -277,6 +280,8 @@ GOOD = {
     "getReadiness": lambda w: [{}],
     "getVersion": lambda w: [{}],
     "getApi": lambda w: [{}],
+    "getPage": lambda w: [{}],
+    "getPageAsset": lambda w: [{}, {"names": {"asset": "page.js"}}, {"names": {"asset": "icon.svg"}}],
     "getMetrics": lambda w: [{}],
     "getBackup": lambda w: [{}],
     "getCluster": lambda w: [{}],

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// calls.js - every call that the page makes: a path of the route table and the query keys it gives. A test holds this to
+// the API's description, so it is written as JSON.
+export const calls = {
+    "version": {"path": "/version", "query": []},
+    "caller": {"path": "/whoami", "query": []},
+    "cluster": {"path": "/cluster", "query": []},
+    "nodes": {"path": "/nodes", "query": []},
+    "events": {"path": "/events", "query": ["after", "limit", "wait"]},
+    "jobs": {"path": "/jobs", "query": ["state", "limit", "cursor"]},
+    "job": {"path": "/jobs/{job}", "query": []},
+    "why": {"path": "/jobs/{job}/why", "query": []},
+    "processes": {"path": "/jobs/{job}/processes", "query": ["state"]},
+    "jobEvents": {"path": "/jobs/{job}/events", "query": ["after", "limit"]},
+    "logs": {"path": "/jobs/{job}/logs", "query": ["follow", "wait", "after"]}
+};

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// page.js - which view is shown, and when it is read anew: whenever something happened, and at each beat of the event
+// stream for what makes no event (load, progress). Nothing is asked by a timer of the page's own.
+import { get, Problem, token } from "./api.js";
+import { byId, setText, show } from "./dom.js";
+import { beginJob, readJob, tookJobEvents } from "./job.js";
+import { beginOverview, forgetEvents, readOverview, readSummary, tookEvents } from "./overview.js";
+import { follow, insist } from "./stream.js";
+
+const LEAST_BETWEEN_MS = 1000;
+const SHARE = 10; // of the time, at most one part in so many is spent on reading anew
+const FIRST_EVENTS = 100;
+
+const LINKS = {
+    live: "live", polled: "live, by long poll", lost: "the scheduler does not answer; trying again",
+};
+
+let session = null; // of a token: what goes on until it is refused or forgotten
+let view = null; // { job, stop }; job: null for the overview
+
+// --- what is wrong ---
+
+function showTrouble(problem) {
+    const text = problem === null ? "" : problem.message + (problem.remedy ? ` – ${problem.remedy}` : "");
+
+    setText(byId("trouble"), text);
+    show(byId("trouble"), text !== "");
+}
+
+function failed(problem) {
+    if (problem.name === "AbortError")
+        return;
+    if (problem.status === 401)
+        ask(token.get() !== null ? problem.message : "");
+    else if (problem.status !== 0) // whether the scheduler answers is told by the stream
+        showTrouble(problem);
+    if (!(problem instanceof Problem))
+        throw problem;
+}
+
+// --- reading anew ---
+
+const fresh = { wanted: false, reading: false, rest: null };
+
+/** Soon, once: however much happens, the scheduler is asked now and then. */
+function refresh() {
+    fresh.wanted = true;
+    if (fresh.reading || fresh.rest !== null || document.hidden || view === null)
+        return;
+    fresh.wanted = false;
+    fresh.reading = true;
+    const begin = performance.now();
+    const { job, stop } = view;
+
+    Promise.all([readSummary(stop.signal), job === null ? readOverview(stop.signal) : readJob(job, stop.signal)])
+        .then(() => showTrouble(null), failed)
+        .finally(() => {
+            const rest = stop.signal.aborted ? 0 : Math.max(LEAST_BETWEEN_MS, SHARE * (performance.now() - begin));
+
+            fresh.reading = false;
+            fresh.rest = setTimeout(rested, rest);
+        });
+}
+
+function rested() {
+    clearTimeout(fresh.rest);
+    fresh.rest = null;
+    if (fresh.wanted)
+        refresh();
+}
+
+document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && fresh.wanted)
+        refresh();
+});
+
+// --- views ---
+
+function chosen() {
+    const match = /^#\/jobs\/([\w.-]+)$/.exec(location.hash);
+
+    return match !== null ? match[1] : null;
+}
+
+function choose() {
+    const job = chosen();
+
+    if (session === null)
+        return;
+    view?.stop.abort();
+    view = { job, stop: new AbortController() };
+    show(byId("overview"), job === null);
+    show(byId("one-job"), job !== null);
+    showTrouble(null);
+    document.title = "EDL cluster";
+    if (job !== null)
+        beginJob(job, view.stop.signal, failed);
+    fresh.wanted = true;
+    rested(); // whoever chooses does not wait
+}
+
+window.addEventListener("hashchange", () => {
+    choose();
+    byId("main").focus();
+});
+
+// --- who looks ---
+
+function end() {
+    session?.abort();
+    view?.stop.abort();
+    session = view = null;
+    for (const id of ["overview", "one-job", "caller"])
+        show(byId(id), false);
+    setText(byId("summary"), "");
+    setText(byId("link"), "");
+    showTrouble(null);
+}
+
+function ask(why) {
+    end();
+    token.forget();
+    show(byId("ask"), true);
+    setText(byId("ask-why"), why);
+    byId("token").focus();
+}
+
+byId("ask-form").addEventListener("submit", (event) => {
+    const text = byId("token").value.trim();
+
+    event.preventDefault();
+    byId("token").value = "";
+    if (!token.isWritable(text)) {
+        setText(byId("ask-why"), "That is no token.");
+        return;
+    }
+    token.set(text);
+    begin();
+});
+
+byId("forget").addEventListener("click", () => ask(""));
+
+/** What there is first, then what happens behind it: nothing falls between. */
+async function watch(signal) {
+    const tell = () => setText(byId("link"), LINKS.lost);
+    const caller = await insist(signal, () => get("caller", {}, { signal }), tell);
+    const { newest } = await insist(signal, () => get("events", { limit: 1 }, { signal }), tell);
+    const after = Math.max(0, newest - FIRST_EVENTS);
+
+    setText(byId("caller-name"), `${caller.user} (${caller.role})`);
+    show(byId("forget"), token.get() !== null);
+    show(byId("caller"), true);
+    if (!byId("ask").hidden)
+        byId("main").focus();
+    show(byId("ask"), false);
+    forgetEvents();
+    choose();
+    await follow(after, signal, {
+        events(list) {
+            tookEvents(list);
+            tookJobEvents(list);
+            refresh();
+        },
+        beat: refresh,
+        gap: refresh,
+        link(word) {
+            setText(byId("link"), LINKS[word]);
+            if (word === "live")
+                refresh(); // something may not have come through while it was away
+        },
+    });
+}
+
+function begin() {
+    end();
+    session = new AbortController();
+    watch(session.signal).catch(failed);
+}
+
+beginOverview(refresh);
+get("version", {}).then((told) => setText(byId("version"), "EDL " + told.version), () => {});
+begin();

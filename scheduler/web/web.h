@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* web.h - the page at "/": files that are part of the program
+ *
+ * They are public and tell nothing: what the page shows it asks the API for, with its reader's
+ * token. */
+#pragma once
+
+struct http_request;
+
+/* api_page, api_page_asset - "/", and the files that it asks for; userdata is not looked at */
+void api_page(struct http_request *request, void *userdata);
+void api_page_asset(struct http_request *request, void *userdata);

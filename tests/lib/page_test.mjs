@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// page_test.mjs - what of the page (scheduler/web) is pure, run by Node.js where there is one
+//
+//   node tests/lib/page_test.mjs FOLDER      an absolute path; it has the page's files and a package.json of type module
+import assert from "node:assert/strict";
+
+const folder = process.argv[2];
+const format = await import(folder + "/format.js");
+const { follow, parser } = await import(folder + "/stream.js");
+const { address, token } = await import(folder + "/api.js");
+
+const US = 1e6;
+
+// --- numbers ---
+
+assert.equal(format.cores(1500), "1.5");
+assert.equal(format.cores(2000), "2");
+assert.equal(format.bytes(0), "0 B");
+assert.equal(format.bytes(1536), "1.5 KiB");
+assert.equal(format.bytes(64 * 2 ** 20), "64 MiB");
+assert.equal(format.span(0), "0s");
+assert.equal(format.span(-5 * US), "0s"); // a clock that is behind
+assert.equal(format.span(61 * US), "1m 1s");
+assert.equal(format.span(86400 * US), "1d");
+assert.equal(format.span(2 * 86400 * US + 3 * 3600 * US + 59 * US), "2d 3h");
+assert.equal(format.ago(0, 5 * US), format.NEVER);
+assert.equal(format.amounts({ cpu_millicores: 500, memory_bytes: 2 ** 30, gpus: 1, ports: 0 }), "0.5 cores, 1 GiB, 1 GPU");
+assert.equal(format.amounts({}), "");
+assert.equal(format.roleSize({ min: 2, max: 10, running: 3, starting: 1, stopping: 0 }), "3 of 2 to 10 (1 starting)");
+assert.equal(format.roleSize({ min: 2, max: 2, running: 2, starting: 0, stopping: 0 }), "2 of 2");
+assert.equal(format.progress({ dataset: false, records_pass: 0, passes: 1, records_total: 0 }), null);
+assert.equal(format.progress({ dataset: true, records_pass: 100, passes: 4, records_total: 100 }), 0.25);
+assert.equal(format.passOf({ pass: 0, passes: 3 }), "pass 1 of 3");
+assert.equal(format.passOf({ pass: 3, passes: 3 }), "pass 3 of 3");
+assert.equal(format.mood("quarantined"), "bad");
+assert.equal(format.mood("queued"), "waits");
+assert.deepEqual(format.shares(10, [5, 2]), [0.5, 0.2]);
+assert.deepEqual(format.shares(10, [8, 8]), [0.8, 1 - 0.8]); // more than there is
+assert.deepEqual(format.shares(0, [1]), [0]);
+
+// --- lines of a log, in pieces ---
+
+{
+    const join = format.lineJoiner(10);
+    const piece = (index, text, incarnation = 1) => ({ role: "trainer", index, incarnation, text });
+
+    assert.deepEqual(join([piece(0, "one\ntw"), piece(1, "other\n")]),
+        [{ who: "trainer-0", text: "one" }, { who: "trainer-1", text: "other" }]);
+    assert.deepEqual(join([piece(0, "x\n", 2), piece(0, "o\n")]), [{ who: "trainer-0", text: "x" }, { who: "trainer-0", text: "two" }]);
+    assert.deepEqual(join([piece(0, "without an end")]), [{ who: "trainer-0", text: "without an end" }]);
+    assert.deepEqual(join([piece(0, "\n")]), [{ who: "trainer-0", text: "" }]);
+}
+
+// --- server-sent events, however they are cut ---
+
+{
+    const text = "retry: 1000\n\nid: 1\ndata: {\"a\":1}\n\n:\n\nid: 2\ndata: {\"b\":\ndata: 2}\n\n";
+    const wanted = [{ data: "{\"a\":1}" }, { beat: true }, { data: "{\"b\":\n2}" }];
+
+    for (let size = 1; size <= text.length; size++) {
+        const feed = parser();
+        const found = [];
+
+        for (let at = 0; at < text.length; at += size)
+            found.push(...feed(text.slice(at, at + size)));
+        assert.deepEqual(found, wanted, `in pieces of ${size}`);
+    }
+    assert.deepEqual(parser()("data: cut off"), []);
+}
+
+// --- addresses: whatever a job is called stays within its segment ---
+
+assert.equal(address("job", { job: "a/b?c#d e" }), "jobs/a%2Fb%3Fc%23d%20e");
+assert.equal(address("jobs", { state: "all", limit: 5, cursor: undefined }), "jobs?state=all&limit=5");
+assert.equal(address("logs", { job: 7, follow: 1, after: "1 2" }), "jobs/7/logs?follow=1&after=1+2");
+assert.equal(token.isWritable("c0ffee"), true);
+for (const text of ["", "two words", "line\r\nbreak", "\u00e4"])
+    assert.equal(token.isWritable(text), false);
+
+// --- the stream: goes on where it was, by poll when there are too many, and anew when history is gone ---
+
+{
+    const said = [];
+    const asked = [];
+    const event = (revision) => ({ revision, event: "e" });
+    const stream = (...revisions) => new Response(
+        revisions.map((r) => `id: ${r}\ndata: ${JSON.stringify(event(r))}\n\n`).join("") + ":\n\n");
+    const refuse = (status, members = {}) => new Response(JSON.stringify({ detail: "no", ...members }), { status });
+    const answers = [
+        stream(6, 7), // and ends
+        refuse(410, { after: 50 }), stream(51),
+        refuse(503), Response.json({ events: [event(52)] }), Response.json({ events: [] }),
+        refuse(401)];
+
+    globalThis.sessionStorage = { getItem: () => "c0ffee" };
+    globalThis.fetch = async (url, { headers }) => {
+        asked.push(`${headers.Accept === "text/event-stream" ? "stream" : "get"} ${url}`);
+        assert.equal(headers.Authorization, "Bearer c0ffee");
+        return answers.shift();
+    };
+    await assert.rejects(follow(5, new AbortController().signal, {
+        events: (list) => said.push(...list.map((e) => e.revision)),
+        beat: () => said.push("beat"), gap: () => said.push("gap"), link: (word) => said.push(word),
+    }), { status: 401 });
+    assert.deepEqual(asked, ["stream events?after=5", "stream events?after=7", "stream events?after=50", "stream events?after=51",
+        "get events?after=51&wait=30", "get events?after=52&wait=30", "get events?after=52&wait=30"]);
+    assert.deepEqual(said, ["live", 6, 7, "lost", "gap", "live", 51, "lost", "polled", 52, "polled", "beat", "polled"]);
+
+    // what is given up asks no more
+    const over = new AbortController();
+
+    globalThis.fetch = (_, { signal }) => new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+        queueMicrotask(() => over.abort());
+    });
+    await assert.rejects(follow(0, over.signal, { link() {} }), { name: "AbortError" });
+}
+console.log("page_test: all good");
