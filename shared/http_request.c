@@ -71,6 +71,18 @@ static int refuse_body(const struct http_request *request, struct edl_error *err
     return edl_error_set(error, -E2BIG, "the body is larger than %zu bytes", body_cap(request));
 }
 
+/* Where the body ends is then a matter of taste: what stands between may see another request behind
+ * it than we do (RFC 9112 §6.3). Nothing that follows on the connection is believed. */
+static int check_length(struct http_request *request, struct edl_error *error)
+{
+    if (http_request_header(request, "Content-Length") == NULL ||
+        (!http_request_repeats(request, "Content-Length") &&
+         http_request_header(request, "Transfer-Encoding") == NULL))
+        return 0;
+    http_reply_header(request, "Connection", "close");
+    return edl_error_set(error, -EINVAL, "the request says twice how long its body is");
+}
+
 /* begin_sink - last of all checks: what refuses the request has done so */
 static int begin_sink(struct http_request *request, struct edl_error *error)
 {
@@ -89,7 +101,9 @@ void http_request_begin(struct http_request *request, const char *method)
 
     request->begun = true;
     (void)snprintf(request->method, sizeof request->method, "%s", method);
-    r = http_parse_target(request, &error);
+    r = check_length(request, &error);
+    if (r >= 0)
+        r = http_parse_target(request, &error);
     if (r >= 0)
         r = http_match_route(request, &error);
     /* Before the body, so that nobody unknown fills our memory. */
