@@ -52,7 +52,7 @@ static const struct {
     { "state", "listJobs", "string", "active all", "all: also those that are over" },
     { "state", "listProcesses", "string", "live all", "all: also those that ended" },
     { "user", NULL, "string", NULL, "only this one's" },
-    { "wait", NULL, "integer", NULL, "seconds to wait for news, at most 60" },
+    { "wait", NULL, "integer", NULL, "seconds to wait for news, at most 30" },
 };
 
 static json_t *words_to_json(const char *words, bool integers)
