@@ -7,6 +7,7 @@
 
 #include "scheduler/body.h"
 #include "scheduler/core/cluster.h"
+#include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/users.h"
 #include "shared/clock.h"
@@ -26,6 +27,33 @@ static json_t *group_to_json(const struct scheduler *scheduler, const struct use
                      (json_int_t)group->created_wall_us);
 }
 
+static json_t *build_group(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct user_group *group = groups_find(scheduler->users, key);
+
+    (void)id;
+    return group != NULL ? group_to_json(scheduler, group) : NULL;
+}
+
+static bool tag_group(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
+{
+    const struct user_group *group = groups_find(scheduler->users, key);
+
+    (void)id;
+    if (group != NULL)
+        etag_of_group(&group->spec, ret, ETAG_MAX);
+    return group != NULL;
+}
+
+static void reply_changed(struct scheduler *scheduler, struct http_request *request,
+                          unsigned status, const struct user_group *group)
+{
+    struct held *held = held_new(request);
+
+    held->tag = tag_group;
+    held_build_after_commit(scheduler, held, status, build_group, group->spec.name, 0);
+}
+
 void api_groups_list(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -37,17 +65,23 @@ void api_groups_list(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_pack("{s:o}", "groups", groups));
 }
 
-/* The group of the path; NULL with the request answered */
+/* The group of the path, as the caller has seen it; NULL with the request answered */
 static struct user_group *path_group(struct scheduler *scheduler, struct http_request *request)
 {
     const char *name = http_request_param(request, "group");
     struct user_group *group = groups_find(scheduler->users, name);
     struct edl_error error = { 0 };
+    char tag[ETAG_MAX];
 
-    if (group != NULL)
-        return group;
-    (void)edl_error_set(&error, -ENOENT, "there is no group \"%s\"", name);
-    (void)edl_error_remedy(&error, "`edl group list` shows all, `edl group add NAME` makes one");
+    if (group != NULL) {
+        etag_of_group(&group->spec, tag, sizeof tag);
+        if (precondition_check(request, tag, &error) == 0)
+            return group;
+    } else {
+        (void)edl_error_set(&error, -ENOENT, "there is no group \"%s\"", name);
+        (void)edl_error_remedy(&error,
+                               "`edl group list` shows all, `edl group add NAME` makes one");
+    }
     refuse_after_commit(scheduler, request, &error);
     return NULL;
 }
@@ -55,9 +89,13 @@ static struct user_group *path_group(struct scheduler *scheduler, struct http_re
 void api_group_show(struct http_request *request, void *userdata)
 {
     const struct user_group *group = path_group(userdata, request);
+    char tag[ETAG_MAX];
 
-    if (group != NULL)
-        http_reply_json(request, 200, group_to_json(userdata, group));
+    if (group == NULL)
+        return;
+    etag_of_group(&group->spec, tag, sizeof tag);
+    http_reply_header(request, "ETag", tag);
+    http_reply_json(request, 200, group_to_json(userdata, group));
 }
 
 static int read_shares(const struct body_field *field, struct group_spec *spec,
@@ -120,7 +158,7 @@ void api_group_add(struct http_request *request, void *userdata)
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
-        held_after_commit(scheduler, held_new(request), 201, group_to_json(scheduler, group));
+        reply_changed(scheduler, request, 201, group);
     json_decref(body);
 }
 
@@ -150,7 +188,7 @@ void api_group_set(struct http_request *request, void *userdata)
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
-        held_after_commit(scheduler, held_new(request), 200, group_to_json(scheduler, group));
+        reply_changed(scheduler, request, 200, group);
     json_decref(body);
 }
 

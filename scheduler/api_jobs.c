@@ -101,6 +101,7 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
     struct held *held = held_new(request);
     const struct job_array *array = &job->spec->array;
     bool made = is_array && array->n > 0;
+    char tag[ETAG_MAX];
     json_t *answer =
         json_pack("{s:s,s:I,s:s,s:o}", "job", made ? job_spec_array(job->spec) : job->spec->name,
                   "id", (json_int_t)job->id, "state", job_state_to_string(job->state), "ignored",
@@ -112,8 +113,8 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
                                             "jobs", (json_int_t)array->n, "last_id",
                                             (json_int_t)(job->id + array->n - 1)));
     (void)snprintf(held->location, sizeof held->location, "/jobs/%" PRIu64, job->id);
-    held->id = job->id;
-    held->tag = tag_job;
+    etag_of_job(job, tag, sizeof tag);
+    held->etag = xstrdup(tag); /* of what was submitted, should somebody change it in this turn */
     held_after_commit(scheduler, held, 201, answer);
 }
 

@@ -532,6 +532,7 @@ void api_node_remove(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     struct node *node = api_node(scheduler, request);
     struct edl_error error = { 0 };
+    char tag[ETAG_MAX];
     char topic[TOPIC_MAX];
     bool gone = false;
     int r;
@@ -539,7 +540,10 @@ void api_node_remove(struct http_request *request, void *userdata)
     if (node == NULL)
         return;
     (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
-    r = read_gone(request, &gone, &error);
+    etag_of_node(node, tag, sizeof tag);
+    r = precondition_check(request, tag, &error);
+    if (r == 0)
+        r = read_gone(request, &gone, &error);
     if (r == 0 && gone)
         r = cluster_give_up_node(scheduler->cluster, node, clock_instant(), &error);
     if (r == 0)

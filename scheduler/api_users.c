@@ -12,6 +12,7 @@
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/page.h"
+#include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
@@ -43,6 +44,33 @@ static json_t *user_to_json(const struct user *user)
                      (json_int_t)user->created_wall_us, "tokens", (json_int_t)user->n_tokens);
 }
 
+static json_t *build_user(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct user *user = users_find(scheduler->users, key);
+
+    (void)id;
+    return user != NULL ? user_to_json(user) : NULL;
+}
+
+static bool tag_user(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
+{
+    const struct user *user = users_find(scheduler->users, key);
+
+    (void)id;
+    if (user != NULL)
+        etag_of_user(user, ret, ETAG_MAX);
+    return user != NULL;
+}
+
+static void reply_changed(struct scheduler *scheduler, struct http_request *request,
+                          unsigned status, const struct user *user)
+{
+    struct held *held = held_new(request);
+
+    held->tag = tag_user;
+    held_build_after_commit(scheduler, held, status, build_user, user->name, 0);
+}
+
 void api_users_list(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -54,17 +82,22 @@ void api_users_list(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_pack("{s:o}", "users", users));
 }
 
-/* The user of the path; NULL with the request answered */
+/* The user of the path, as the caller has seen it; NULL with the request answered */
 static struct user *path_user(struct scheduler *scheduler, struct http_request *request)
 {
     const char *name = http_request_param(request, "user");
     struct user *user = users_find(scheduler->users, name);
     struct edl_error error = { 0 };
+    char tag[ETAG_MAX];
 
-    if (user != NULL)
-        return user;
-    (void)edl_error_set(&error, -ENOENT, "there is no user \"%s\"", name);
-    (void)edl_error_remedy(&error, "`edl user list` shows all, `edl user add NAME` makes one");
+    if (user != NULL) {
+        etag_of_user(user, tag, sizeof tag);
+        if (precondition_check(request, tag, &error) == 0)
+            return user;
+    } else {
+        (void)edl_error_set(&error, -ENOENT, "there is no user \"%s\"", name);
+        (void)edl_error_remedy(&error, "`edl user list` shows all, `edl user add NAME` makes one");
+    }
     refuse_after_commit(scheduler, request, &error);
     return NULL;
 }
@@ -72,9 +105,13 @@ static struct user *path_user(struct scheduler *scheduler, struct http_request *
 void api_user_show(struct http_request *request, void *userdata)
 {
     const struct user *user = path_user(userdata, request);
+    char tag[ETAG_MAX];
 
-    if (user != NULL)
-        http_reply_json(request, 200, user_to_json(user));
+    if (user == NULL)
+        return;
+    etag_of_user(user, tag, sizeof tag);
+    http_reply_header(request, "ETag", tag);
+    http_reply_json(request, 200, user_to_json(user));
 }
 
 static int read_role(const struct body_field *field, enum user_role *ret, struct edl_error *error)
@@ -159,7 +196,7 @@ void api_user_add(struct http_request *request, void *userdata)
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
-        held_after_commit(scheduler, held_new(request), 201, user_to_json(user));
+        reply_changed(scheduler, request, 201, user);
     json_decref(body);
 }
 
@@ -191,7 +228,7 @@ void api_user_set(struct http_request *request, void *userdata)
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else
-        held_after_commit(scheduler, held_new(request), 200, user_to_json(user));
+        reply_changed(scheduler, request, 200, user);
     json_decref(body);
 }
 

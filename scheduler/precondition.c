@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/users.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
@@ -25,6 +26,17 @@ void etag_of_job(const struct job *job, char *ret, size_t size)
 void etag_of_node(const struct node *node, char *ret, size_t size)
 {
     (void)snprintf(ret, size, "\"%s\"", node_state_to_string(node->admin_state));
+}
+
+void etag_of_user(const struct user *user, char *ret, size_t size)
+{
+    (void)snprintf(ret, size, "\"%s.%s\"", user_role_to_string(user->role),
+                   user->group != NULL ? user->group->spec.name : "");
+}
+
+void etag_of_group(const struct group_spec *group, char *ret, size_t size)
+{
+    (void)snprintf(ret, size, "\"g%u.w%u\"", group->guaranteed_permille, group->weight);
 }
 
 static int refuse_header(struct edl_error *error, const char *header)

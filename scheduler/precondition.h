@@ -3,22 +3,27 @@
  * it"
  *
  * A tag spells out what people can change (bounds and priority of a job, the wanted state of a
- * node), and nothing that changes by itself: progress does not break anybody's If-Match. */
+ * node, role and group of a user, a group's shares), and nothing that changes by itself: progress
+ * does not break anybody's If-Match. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct edl_error;
+struct group_spec;
 struct http_request;
 struct job;
 struct node;
+struct user;
 
 #define ETAG_MAX 224
 
-/* etag_of_job, etag_of_node - the tag with its quotes */
+/* etag_of_* - the tag with its quotes; size: ETAG_MAX holds any */
 void etag_of_job(const struct job *job, char *ret, size_t size);
 void etag_of_node(const struct node *node, char *ret, size_t size);
+void etag_of_user(const struct user *user, char *ret, size_t size);
+void etag_of_group(const struct group_spec *group, char *ret, size_t size);
 
 /* precondition_check - 0 when the request has no If-Match, or one that names tag; EDL_ECHANGED
  * (412) with what it is now. -EINVAL: the header is no list of tags */

@@ -106,7 +106,8 @@ struct held {
     char key[NODE_NAME_MAX + 1];
     uint64_t id;
     char location[40];   /* the header; "" none */
-    held_tag_fn tag;     /* the header ETag is made with the answer; NULL: it has none */
+    char *etag;          /* owned: the header, of what json tells; NULL: none, or */
+    held_tag_fn tag;     /* it is made when build's answer is; NULL: none */
     struct keyed *keyed; /* owned; when it is the answer to an Idempotency-Key */
     struct held *next, *prev;
 };

@@ -58,6 +58,7 @@ static void held_free(struct held *held)
     idempotency_free(held->keyed);
     json_decref(held->json);
     free(held->refusal);
+    free(held->etag);
     free(held);
 }
 
@@ -134,7 +135,10 @@ json_t *held_json(struct scheduler *scheduler, struct held *held)
 
 bool held_tag(struct scheduler *scheduler, const struct held *held, char ret[ETAG_MAX])
 {
-    return held->tag != NULL && held->tag(scheduler, held->key, held->id, ret);
+    if (held->tag != NULL)
+        return held->tag(scheduler, held->key, held->id, ret);
+    (void)snprintf(ret, ETAG_MAX, "%s", held->etag != NULL ? held->etag : "");
+    return held->etag != NULL;
 }
 
 static void answer(struct scheduler *scheduler, struct held *held)

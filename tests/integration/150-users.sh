@@ -47,6 +47,24 @@ as ann submit --name grown --min 1 --max 2 -- sleep 1000
 await 30 'it runs' job_is grown running
 edl group list | grep -qE '^vision +60.0% +[1-9][0-9.]*% +1 +1$' || fail "what it holds is not told: $(edl group list)"
 edl user list | grep -qE '^ann +user +vision' || fail "her group is not told: $(edl user list)"
+
+# what an admin decided on what is no longer so is refused: If-Match, with the ETag of what was seen or of the last answer
+changed() { # STATUS METHOD PATH TAG [BODY]: sets $tag
+    local status
+    status=$(api "$2" "$3" -H "If-Match: $4" -D "$work/headers" -o "$work/answer" -w '%{http_code}' --data-binary "${5-}")
+    [ "$status" = "$1" ] || fail "$2 $3: status $status instead of $1: $(cat "$work/answer")"
+    tag=$(sed -n 's/^[Ee][Tt]ag: \(.*\)\r$/\1/p' "$work/headers")
+}
+api GET /users/ann -D "$work/headers" >/dev/null
+grep -qi '^etag: "user.vision"' "$work/headers" || fail "ann's ETag: $(cat "$work/headers")"
+changed 200 PATCH /users/ann '"user.vision"' '{"role":"operator"}'
+[ "$tag" = '"operator.vision"' ] || fail "the answer to a change has the ETag $tag"
+changed 412 PATCH /users/ann '"user.vision"' '{"role":"viewer"}'
+changed 412 DELETE /users/ann '"user.vision"'
+changed 200 PATCH /users/ann "$tag" '{"role":"user"}'
+changed 200 PATCH /groups/speech '"g100.w3"' '{"weight":2}'
+changed 412 DELETE /groups/speech '"g100.w3"'
+changed 412 DELETE /nodes/node-1 '"cordoned"'
 edl group remove vision
 edl user list | grep -q vision && fail 'she is of a group that is gone'
 if edl user promote ann 2>"$work/err"; then fail 'an unknown action was taken'; fi
