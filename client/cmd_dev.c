@@ -116,6 +116,7 @@ static void print_ready(const struct dev *dev, const char *base, const char *tok
     if (dev->lock_fd >= 0)
         (void)printf("this cluster is your default: `edl submit FILE`, `edl top` find it\n");
     (void)printf("elsewhere:  export EDL_SERVER=%s EDL_TOKEN_FILE=%s\n", base, token_file);
+    (void)printf("to look at: %s/ in a browser, with the token in that file\n", base);
     (void)printf("state:      %s%s\n", state,
                  dev->state.temporary && !dev->options->keep_state ? " (removed at the end)" : "");
     (void)printf("Ctrl-C stops the cluster and its jobs\n");
