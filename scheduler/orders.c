@@ -6,6 +6,7 @@
 #include "scheduler/orders.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <utlist.h>
 
@@ -111,6 +112,23 @@ static void add_ranks(json_t *env, const struct process *process)
     set_number(env, "OMPI_COMM_WORLD_SIZE", world);
 }
 
+/* A folder of its own: the path may be that of many jobs. */
+static void add_checkpoint(json_t *env, const struct job *job)
+{
+    const struct job_spec *spec = job->spec;
+    char text[PATH_MAX];
+
+    if (spec->checkpoint_path != NULL) {
+        (void)snprintf(text, sizeof text, "%s/%s-%" PRIu64, spec->checkpoint_path, spec->name,
+                       job->id);
+        set_text(env, "EDL_CHECKPOINT_DIR", text);
+    }
+    if (spec->checkpoint_period_us != 0) {
+        (void)snprintf(text, sizeof text, "%" PRIu64 "ms", spec->checkpoint_period_us / 1000);
+        set_text(env, "EDL_CHECKPOINT_PERIOD", text);
+    }
+}
+
 static void add_own(json_t *env, const struct process *process)
 {
     const struct job *job = process->job;
@@ -127,6 +145,9 @@ static void add_own(json_t *env, const struct process *process)
         set_number(env, "EDL_ARRAY_INDEX", job->spec->array.first);
         set_number(env, "EDL_ARRAY_JOBS", job->spec->array.n);
     }
+    if (job->spec->teacher != NULL)
+        set_text(env, "EDL_TEACHER", job->spec->teacher);
+    add_checkpoint(env, job);
     set_text(env, "EDL_ROLE", job->spec->roles[process->role].name);
     set_number(env, "EDL_INDEX", process->index);
     set_number(env, "EDL_INCARNATION", process->incarnation);

@@ -223,17 +223,6 @@ static int read_ignored(struct document_reader *reader, const struct document_ru
     return 0;
 }
 
-static int read_later(struct document_reader *reader, const struct document_rule *rule,
-                      const json_t *value, void *target)
-{
-    (void)value, (void)target;
-    (void)document_refuse(reader, "%s is not supported by this version", rule->key);
-    (void)edl_error_remedy(reader->error, "remove %s%s%s", reader->pointer,
-                           rule->remedy != NULL ? ": " : "",
-                           rule->remedy != NULL ? rule->remedy : "");
-    return EDL_EBADSPEC;
-}
-
 static int (*const readers[])(struct document_reader *reader, const struct document_rule *rule,
                               const json_t *value, void *target) = {
     [DOCUMENT_TEXT] = read_text,        [DOCUMENT_INTEGER] = read_integer,
@@ -242,7 +231,6 @@ static int (*const readers[])(struct document_reader *reader, const struct docum
     [DOCUMENT_TIME] = read_quantity,    [DOCUMENT_ARRAY] = read_container,
     [DOCUMENT_OBJECT] = read_container, [DOCUMENT_NESTED] = read_nested,
     [DOCUMENT_CALL] = read_call,        [DOCUMENT_IGNORED] = read_ignored,
-    [DOCUMENT_LATER] = read_later,
 };
 
 int document_value(struct document_reader *reader, const struct document_rule *rule,
@@ -268,7 +256,7 @@ static void add_known(struct known_keys *known, const struct document_rule *rule
             continue;
         }
         known->keys[known->n++] = rules[i].key;
-        if (rules[i].kind != DOCUMENT_IGNORED && rules[i].kind != DOCUMENT_LATER)
+        if (rules[i].kind != DOCUMENT_IGNORED)
             (void)snprintf(known->list + used, sizeof known->list - used, "%s%s",
                            used > 0 ? ", " : "", rules[i].key);
     }

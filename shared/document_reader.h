@@ -27,7 +27,6 @@ enum document_kind {
     DOCUMENT_NESTED,  /* an object read by its own table into the same target */
     DOCUMENT_CALL,    /* an object or array read by call(reader, key, value, target) */
     DOCUMENT_IGNORED, /* accepted and listed */
-    DOCUMENT_LATER,   /* an error: known, not supported by this version */
     DOCUMENT_MORE,    /* no key of its own: the rules of `more` belong to this table as well */
 };
 
@@ -42,7 +41,7 @@ struct document_rule {
     enum document_kind kind;
     size_t offset;
     int64_t min, max;
-    const char *remedy; /* of an integer above max, of what is not supported; may be NULL */
+    const char *remedy; /* of an integer above max; may be NULL */
     const struct document_rule *nested;
     size_t n_nested;
     const struct document_table *more;

@@ -24,6 +24,7 @@
 #define KIND "TrainingJob"
 #define ENV_MAX 512
 #define ENV_VALUE_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one string */
+#define CHECKPOINT_PERIOD_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
 #define GRACE_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
 #define BACKOFF_MAX_US ((int64_t)(3600 * USEC_PER_SEC))
 #define DEADLINE_MAX_US ((int64_t)(10 * 365 * 24 * 3600 * USEC_PER_SEC))
@@ -98,6 +99,14 @@ static const struct document_rule container_rules[] = {
 
 const struct document_table container_keys = { container_rules, ELEMENTS(container_rules) };
 
+static const struct document_rule checkpoint_rules[] = {
+    { .key = "path", .kind = DOCUMENT_TEXT, .offset = AT(checkpoint_path) },
+    { .key = "period",
+      .kind = DOCUMENT_TIME,
+      .offset = AT(checkpoint_period),
+      .max = CHECKPOINT_PERIOD_MAX_US },
+};
+
 static const struct document_rule common_rules[] = {
     { .key = "fault_tolerant", .kind = DOCUMENT_BOOLEAN, .offset = AT(fault_tolerant) },
     { .key = "autoclean", .kind = DOCUMENT_BOOLEAN, .offset = AT(autoclean) },
@@ -127,11 +136,10 @@ static const struct document_rule common_rules[] = {
     { .key = "after", .kind = DOCUMENT_ARRAY, .offset = AT(after) },
     { .key = "deadline", .kind = DOCUMENT_CALL, .call = read_deadline },
     { .key = "checkpoint",
-      .kind = DOCUMENT_LATER,
-      .remedy = "what a trainer keeps it has to write and to find again itself" },
-    { .key = "teacher",
-      .kind = DOCUMENT_LATER,
-      .remedy = "a role of any name can serve the others, GET /jobs/{job}/hosts finds it" },
+      .kind = DOCUMENT_NESTED,
+      .nested = checkpoint_rules,
+      .n_nested = ELEMENTS(checkpoint_rules) },
+    { .key = "teacher", .kind = DOCUMENT_TEXT, .offset = AT(teacher) },
     { .key = "array", .kind = DOCUMENT_CALL, .call = read_array },
     { .kind = DOCUMENT_MORE, .more = &container_keys },
 };
@@ -615,13 +623,60 @@ static int finish_user(struct document_reader *reader, const struct job_draft *d
     return EDL_EBADSPEC;
 }
 
+static int finish_checkpoint(struct document_reader *reader, const struct job_draft *draft,
+                             struct job_spec *spec)
+{
+    spec->checkpoint_period_us = draft->checkpoint_period;
+    if (draft->checkpoint_path == NULL)
+        return 0;
+    if (draft->checkpoint_path[0] == '/') {
+        spec->checkpoint_path = xstrdup(draft->checkpoint_path);
+        return 0;
+    }
+    (void)refuse_at(reader, draft, "checkpoint/path", "an absolute path is expected");
+    (void)edl_error_remedy(reader->error, "name a folder that all nodes see, or leave it out: "
+                                          "checkpoints are then below EDL_OUTPUT_DIR");
+    return EDL_EBADSPEC;
+}
+
+static bool is_name(const char *text, size_t n)
+{
+    return n > 0 && n <= JOB_NAME_MAX && text[0] >= 'a' && text[0] <= 'z' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") >= n;
+}
+
+/* service_name_valid - JOB or JOB.ROLE */
+static bool service_name_valid(const char *name)
+{
+    size_t n = strcspn(name, ".");
+
+    return is_name(name, n) && (name[n] == '\0' || (is_name(name + n + 1, strlen(name + n + 1))));
+}
+
+/* finish_teacher - whether there is such a service is seen when somebody asks for it: teachers may
+ * come later than their students */
+static int finish_teacher(struct document_reader *reader, const struct job_draft *draft,
+                          struct job_spec *spec)
+{
+    if (draft->teacher == NULL)
+        return 0;
+    if (service_name_valid(draft->teacher)) {
+        spec->teacher = xstrdup(draft->teacher);
+        return 0;
+    }
+    (void)refuse_at(reader, draft, "teacher", "this cannot be the name of a service");
+    (void)edl_error_remedy(reader->error, "write JOB, or JOB.ROLE, as `edl services` lists them");
+    return EDL_EBADSPEC;
+}
+
 static int finish_job(struct document_reader *reader, const struct job_draft *draft,
                       struct job_spec *spec)
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,  finish_array,      finish_mode, finish_passes, finish_env,
-        finish_after, finish_disconnect, finish_user, finish_roles,
+        finish_name,       finish_array,   finish_mode,       finish_passes,
+        finish_env,        finish_after,   finish_disconnect, finish_user,
+        finish_checkpoint, finish_teacher, finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -4,7 +4,8 @@
  *
  * Everything is written out, defaults too: what a job runs with must not change when a later
  * version changes a default. Only empty text, an empty env and
- * what a job does not have (user, on_disconnect: keep, deadline, after, array) are left out. */
+ * what a job does not have (user, on_disconnect: keep, deadline, after, array, teacher,
+ * checkpoint) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -81,6 +82,17 @@ static json_t *env_to_json(const struct job_spec *spec)
     return json;
 }
 
+static json_t *checkpoint_to_json(const struct job_spec *spec)
+{
+    json_t *json = json_object();
+
+    if (spec->checkpoint_path != NULL)
+        (void)json_object_set_new(json, "path", json_string(spec->checkpoint_path));
+    if (spec->checkpoint_period_us != 0)
+        (void)json_object_set_new(json, "period", time_to_json(spec->checkpoint_period_us));
+    return json;
+}
+
 json_t *job_spec_to_document(const struct job_spec *spec)
 {
     json_t *json = json_object(), *restart = json_object(), *roles = json_array();
@@ -115,6 +127,10 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         (void)json_object_set_new(json, "after", texts_to_json(spec->after));
     if (spec->dataset != NULL && spec->dataset[0] != '\0')
         (void)json_object_set_new(json, "dataset", json_string(spec->dataset));
+    if (spec->teacher != NULL)
+        (void)json_object_set_new(json, "teacher", json_string(spec->teacher));
+    if (spec->checkpoint_path != NULL || spec->checkpoint_period_us != 0)
+        (void)json_object_set_new(json, "checkpoint", checkpoint_to_json(spec));
     if (spec->n_env > 0)
         (void)json_object_set_new(json, "env", env_to_json(spec));
     for (size_t i = 0; i < spec->n_roles; i++)

@@ -42,12 +42,13 @@ struct submit_draft {
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
     const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect, *user;
+    const char *teacher, *checkpoint_path;
     const json_t *after, *array_element;
     const char *array;
     const char *array_name;
     int64_t array_index, array_jobs;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
-    uint64_t grace, restart_backoff, deadline, deadline_wall;
+    uint64_t grace, restart_backoff, deadline, deadline_wall, checkpoint_period;
     int fault_tolerant, autoclean;
     const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;

@@ -49,6 +49,8 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     free_argv(spec->after);
     free(spec->dataset);
     free(spec->array.name);
+    free(spec->teacher);
+    free(spec->checkpoint_path);
     free(spec);
     return NULL;
 }
@@ -96,6 +98,8 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     copy->roles = xcalloc(spec->n_roles, sizeof *copy->roles);
     copy->dataset = spec->dataset != NULL ? xstrdup(spec->dataset) : NULL;
     copy->after = copy_argv(spec->after);
+    copy->teacher = spec->teacher != NULL ? xstrdup(spec->teacher) : NULL;
+    copy->checkpoint_path = spec->checkpoint_path != NULL ? xstrdup(spec->checkpoint_path) : NULL;
     copy->array.name = spec->array.name != NULL ? xstrdup(spec->array.name) : NULL;
     copy->env = spec->n_env > 0 ? xcalloc(spec->n_env, sizeof *copy->env) : NULL;
     for (size_t i = 0; i < spec->n_env; i++)
@@ -164,7 +168,10 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->deadline_us != b->deadline_us || a->deadline_wall_us != b->deadline_wall_us ||
         !text_equal(a->array.name, b->array.name) || a->array.first != b->array.first ||
         a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
-        !text_equal(a->dataset, b->dataset) || a->n_env != b->n_env || a->n_roles != b->n_roles)
+        !text_equal(a->teacher, b->teacher) ||
+        !text_equal(a->checkpoint_path, b->checkpoint_path) ||
+        a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||
+        a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;
     for (size_t i = 0; i < a->n_env; i++)
         if (!streq(a->env[i].name, b->env[i].name) || !streq(a->env[i].value, b->env[i].value))

@@ -67,8 +67,11 @@ struct job_spec {
     char **after;                /* jobs that have to succeed before: names, or (once it is
                                     submitted) ids in digits; NULL-terminated; NULL: none */
     struct job_array array;
-    char *dataset;        /* glob of RecordIO files, "" = none */
-    struct env_pair *env; /* n_env pairs, owned */
+    char *teacher;                 /* service that its processes ask; NULL: none; owned */
+    char *checkpoint_path;         /* folder on all nodes; NULL: below EDL_OUTPUT_DIR; owned */
+    uint64_t checkpoint_period_us; /* 0: as the programs like */
+    char *dataset;                 /* glob of RecordIO files, "" = none */
+    struct env_pair *env;          /* n_env pairs, owned */
     size_t n_env;
     struct role_spec
         *roles; /* n_roles of at most JOB_ROLES_MAX; pserver before trainer: start order */

@@ -29,6 +29,7 @@ struct settings {
     const char *address; /* of this process */
     const char *ports;   /* comma list */
     const char *output;
+    const char *checkpoint_dir;
     const char *period;
 };
 
@@ -134,11 +135,13 @@ static int run(struct settings *settings, struct edl_error *error)
         r = parse_seconds(settings->period, &settings->server.checkpoint_period_us);
     if (r < 0)
         return r;
-    if (settings->output != NULL) {
-        if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint/pserver-%llu.ckpt",
-                             settings->output,
+    if (settings->output != NULL || settings->checkpoint_dir != NULL) {
+        const char *dir = settings->checkpoint_dir;
+
+        if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s%s/pserver-%llu.ckpt",
+                             dir != NULL ? dir : settings->output, dir != NULL ? "" : "/checkpoint",
                              (unsigned long long)settings->index) >= sizeof checkpoint)
-            return edl_error_set(error, -ENAMETOOLONG, "output folder's path is too long");
+            return edl_error_set(error, -ENAMETOOLONG, "the folder's path is too long");
         settings->server.checkpoint_path = checkpoint;
     }
     settings->server.index = (uint32_t)settings->index;
@@ -191,7 +194,12 @@ int main(int argc, char **argv)
           .environment = "EDL_OUTPUT_DIR",
           .text = &settings.output,
           .help = "folder of checkpoint/pserver-N.ckpt; none: no checkpoints" },
+        { .name = "checkpoint-dir",
+          .environment = "EDL_CHECKPOINT_DIR",
+          .text = &settings.checkpoint_dir,
+          .help = "another folder, of pserver-N.ckpt: one that all nodes see" },
         { .name = "checkpoint-period",
+          .environment = "EDL_CHECKPOINT_PERIOD",
           .fallback = "10s",
           .text = &settings.period,
           .help = "time between checkpoints" },

@@ -164,6 +164,7 @@ static void test_everything(void **state)
         " grace: "
         "1500001us\n  passes: 3\n"
         "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
+        "  teacher: old.teacher\n  checkpoint: {path: /shared, period: 90s}\n"
         "  hostNetwork: true\n  VolumeMounts:\n  master: {resources: {limits: {cpu: 1}}}\n"
         "  fault_tolerant: true\n"
         "  trainer:\n    command: [prog, '', a b]\n    etcd-endpoint: x\n    passes: 3\n"
@@ -191,6 +192,9 @@ static void test_everything(void **state)
     assert_int_equal(spec->restart_max, 4);
     assert_int_equal(spec->restart_backoff_us, 250000);
     assert_int_equal(spec->passes, 3);
+    assert_string_equal(spec->teacher, "old.teacher");
+    assert_string_equal(spec->checkpoint_path, "/shared");
+    assert_int_equal(spec->checkpoint_period_us, 90000000);
     assert_int_equal(spec->n_env, 2);
     assert_string_equal(spec->env[1].name, "_B2");
     assert_string_equal(spec->env[1].value, "x=y");
@@ -555,8 +559,13 @@ static const struct refusal refusals[] = {
       "cannot be the name of an account", "as of a Unix account" },
     { TRAINER("\"entrypoint\":\"x\"},\"user\":\"\",\"env\":{"), "/spec/user", "cannot be", "" },
     { SPEC("\"user\":7"), "/spec/user", "text is expected", "" },
-    { SPEC("\"checkpoint\":{}"), "/spec/checkpoint", "not supported", "remove /spec/checkpoint" },
-    { SPEC("\"teacher\":{}"), "/spec/teacher", "not supported", "remove /spec/teacher" },
+    { TRAINER("\"entrypoint\":\"x\"},\"checkpoint\":{\"path\":\"shared\"},\"env\":{"),
+      "/spec/checkpoint/path", "an absolute path", "all nodes see" },
+    { TRAINER("\"entrypoint\":\"x\"},\"checkpoint\":{\"every\":3},\"env\":{"),
+      "/spec/checkpoint/every", "unknown key", "path, period" },
+    { TRAINER("\"entrypoint\":\"x\"},\"teacher\":\"a.b.c\",\"env\":{"), "/spec/teacher",
+      "cannot be the name of a service", "JOB.ROLE" },
+    { SPEC("\"teacher\":{}"), "/spec/teacher", "text is expected", "" },
     { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"kepe\",\"env\":{"), "/spec/on_disconnect",
       "stop or keep is expected", "write stop" },
     { SPEC("\"master\":{\"imagee\":1}"), "/spec/master/imagee", "unknown key", "\"image\"" },
