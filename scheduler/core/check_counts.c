@@ -56,6 +56,41 @@ static int check_after(const struct job *job, struct edl_error *error)
     return 0;
 }
 
+static int check_rendezvous(const struct job *job, uint32_t role, struct edl_error *error)
+{
+    const struct rendezvous *kept = rendezvous_of(job, role);
+    struct rendezvous counted = { 0 };
+
+    if (kept == NULL)
+        return 0;
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *process = job->slots[role][i].live;
+        bool member =
+            process != NULL && process->generation != 0 && process->generation == kept->generation;
+
+        if (process == NULL)
+            continue;
+        if ((process->arrived || member) && process->state == PROCESS_STOPPING)
+            return BROKEN("job %s: %s-%u is being stopped and waits or is a member",
+                          job->spec->name, job->spec->roles[role].name, i);
+        counted.n_standing += member;
+        counted.n_arrived += process->arrived;
+        counted.n_newcomers += process->arrived && !member;
+    }
+    if (counted.n_standing != kept->n_standing || counted.n_arrived != kept->n_arrived ||
+        counted.n_newcomers != kept->n_newcomers)
+        return BROKEN("job %s: %s: %u members, %u arrived, %u of them new; kept are %u, %u and %u",
+                      job->spec->name, job->spec->roles[role].name, counted.n_standing,
+                      counted.n_arrived, counted.n_newcomers, kept->n_standing, kept->n_arrived,
+                      kept->n_newcomers);
+    if (!kept->over && (kept->n_arrived > 0 || kept->n_standing < kept->n_members))
+        return BROKEN(
+            "job %s: %s: generation %llu is not over, with %u of %u members and %u arrived",
+            job->spec->name, job->spec->roles[role].name, (unsigned long long)kept->generation,
+            kept->n_standing, kept->n_members, kept->n_arrived);
+    return 0;
+}
+
 int check_job_counts(const struct job *job, struct edl_error *error)
 {
     bool queued = job->state == JOB_QUEUED && job->n_waits == 0;
@@ -64,7 +99,7 @@ int check_job_counts(const struct job *job, struct edl_error *error)
                             : NEVER_US;
 
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        if (check_role(job, r, error) < 0)
+        if (check_role(job, r, error) < 0 || check_rendezvous(job, r, error) < 0)
             return EDL_EBADTRANSITION;
     if (queued != (job->plan.queue_class != NULL))
         return BROKEN("job %s is %s and %s the queue", job->spec->name,

@@ -36,6 +36,12 @@ static void restore_job(struct cluster *copy, const struct job *job, struct inst
         record_of_process(process, &row);
         (void)cluster_restore_process_record(copy, &row, NULL);
     }
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        struct rendezvous_record generation;
+
+        if (record_of_rendezvous(job, r, &generation))
+            (void)cluster_restore_rendezvous_record(copy, &generation, NULL);
+    }
     if (job->queue != NULL)
         cluster_job(copy, job->id)->queue = task_queue_copy(job->queue);
 }

@@ -33,6 +33,7 @@ void job_free(struct job *job)
     free(job->usage);
     free(job->reason);
     free(job->dataset_digest);
+    rendezvous_free(job); /* before the spec: it says how many roles there are */
     free(job->plan.why);
     free(job->plan.places);
     free(job->plan.reserved);

@@ -20,6 +20,7 @@
 #include "scheduler/core/figures.h"
 #include "scheduler/core/groups.h"
 #include "scheduler/core/policy.h"
+#include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
 #include "scheduler/core/usage.h"
@@ -176,6 +177,8 @@ struct process {
     uint64_t
         since_us;  /* when it was assigned, then when it was asked to stop; 0: before a restart */
     bool reported; /* the core's own: its agent has spoken of it */
+    bool arrived;  /* it waits for the next generation of its role */
+    uint64_t generation; /* that it is a member of and has not left; 0: none */
     bool listed, marked; /* scratch of a report, of a search for victims */
     uint32_t effects_pending;
     struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
@@ -278,10 +281,11 @@ struct job {
     bool finishing;      /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t submitted_us;
-    struct task_queue *queue;  /* NULL without a dataset; owned */
-    char *dataset_digest;      /* owned; NULL without one */
-    char *metrics;             /* JSON text last reported by the trainers, NULL; owned */
-    struct process *processes; /* owned list */
+    struct task_queue *queue;      /* NULL without a dataset; owned */
+    char *dataset_digest;          /* owned; NULL without one */
+    char *metrics;                 /* JSON text last reported by the trainers, NULL; owned */
+    struct rendezvous *rendezvous; /* one for each role, NULL: nobody called; owned */
+    struct process *processes;     /* owned list */
     /* the core's own */
     struct dependency *after;      /* n_after; owned */
     uint32_t n_after, n_waits;     /* n_waits: of them, that have not succeeded yet */
@@ -302,23 +306,26 @@ struct job {
 };
 
 enum effect_kind {
-    EFFECT_SAVE_JOB,     /* job's row but for its document */
-    EFFECT_SAVE_SPEC,    /* job's whole row: it is new, or asks for something else */
-    EFFECT_SAVE_PROCESS, /* process' row */
-    EFFECT_SAVE_NODE,    /* node's row */
-    EFFECT_SAVE_TASKS,   /* job's task queue: task_queue_take_changed */
-    EFFECT_SAVE_DATASET, /* job's task queue is new: all its tasks */
-    EFFECT_FORGET_NODE,  /* node was removed: name */
-    EFFECT_ARCHIVE_JOB,  /* it is over and leaves the core; all of it stays where it is kept: id */
+    EFFECT_SAVE_JOB,        /* job's row but for its document */
+    EFFECT_SAVE_SPEC,       /* job's whole row: it is new, or asks for something else */
+    EFFECT_SAVE_PROCESS,    /* process' row */
+    EFFECT_SAVE_NODE,       /* node's row */
+    EFFECT_SAVE_TASKS,      /* job's task queue: task_queue_take_changed */
+    EFFECT_SAVE_DATASET,    /* job's task queue is new: all its tasks */
+    EFFECT_SAVE_RENDEZVOUS, /* job's generations, one for each role */
+    EFFECT_FORGET_NODE,     /* node was removed: name */
+    EFFECT_ARCHIVE_JOB, /* it is over and leaves the core; all of it stays where it is kept: id */
     EFFECT_FORGET_PROCESS, /* superseded incarnation of job: role, index, id; name is the role's */
     EFFECT_EVENT,          /* append to the event log */
     EFFECT_ORDERS,         /* node's orders changed: wake its long poll */
+    EFFECT_MEMBERSHIP, /* who of job's processes is there, or together, changed: wake who waits */
 };
 
 struct effect {
     enum effect_kind kind;
     struct job *job;              /* borrowed; SAVE_JOB, SAVE_SPEC, SAVE_TASKS, SAVE_DATASET,
-                                     FORGET_PROCESS, EVENT (may be NULL) */
+                                     SAVE_RENDEZVOUS, MEMBERSHIP, FORGET_PROCESS, EVENT (may be
+                                     NULL) */
     struct process *process;      /* borrowed; SAVE_PROCESS */
     struct node *node;            /* borrowed; SAVE_NODE, ORDERS */
     uint64_t id;                  /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */

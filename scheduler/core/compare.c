@@ -12,10 +12,12 @@
  *   foreign load, last_report_wall_us,  of every report: written when something else of the row
  *   cpu_used_us, memory_used_bytes      changes
  *   port_next                           where the search for free ports begins
+ *   who arrived for a generation        after a restart they call again
  *   which task is next                  after a restart they come in the order of their ids
  *   heard, n_stale, reported, process->listed  the next report tells
  *   effects, and what planning keeps    worked out anew */
 #include "scheduler/core/core_internal.h"
+#include "scheduler/core/records.h"
 
 #include <utlist.h>
 
@@ -180,6 +182,30 @@ static bool same_targets(const struct job *a, const struct job *b)
            memcmp(a->target, b->target, a->spec->n_roles * sizeof *a->target) == 0;
 }
 
+/* Of a job that is over nobody asks any more. */
+static int compare_rendezvous(const struct job *a, const struct job *b, struct edl_error *error)
+{
+    if (job_state_is_final(a->state))
+        return 0;
+    for (uint32_t r = 0; r < a->spec->n_roles; r++) {
+        struct rendezvous_record x = { 0 };
+        struct rendezvous_record y = { 0 };
+        bool same;
+
+        (void)record_of_rendezvous(a, r, &x);
+        (void)record_of_rendezvous(b, r, &y);
+        same = x.generation == y.generation && x.n_members == y.n_members;
+        for (uint32_t i = 0; same && i < x.n_members; i++)
+            same = x.members[i].index == y.members[i].index &&
+                   x.members[i].incarnation == y.members[i].incarnation;
+        if (!same)
+            return DIFFERS("job %s: %s: generation %llu of %u and %llu of %u, or other members",
+                           a->spec->name, a->spec->roles[r].name, ULL(x.generation), x.n_members,
+                           ULL(y.generation), y.n_members);
+    }
+    return 0;
+}
+
 static int compare_job(const struct job *a, const struct job *b, struct edl_error *error)
 {
     int r;
@@ -207,6 +233,8 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
     r = compare_processes(a, b, error);
     if (r == 0)
         r = compare_slots(a, b, error);
+    if (r == 0)
+        r = compare_rendezvous(a, b, error);
     return r < 0 ? r : compare_tasks(a, b, error);
 }
 

@@ -33,6 +33,9 @@ void effect_save_process(struct cluster *cluster, struct process *process);
 void effect_save_node(struct cluster *cluster, struct node *node);
 void effect_save_tasks(struct cluster *cluster, struct job *job);
 void effect_save_dataset(struct cluster *cluster, struct job *job);
+void effect_save_rendezvous(struct cluster *cluster, struct job *job);
+/* who of its processes is there, or together, may have changed */
+void effect_membership(struct cluster *cluster, struct job *job);
 /* drops every effect that borrows the node, then says that it is forgotten */
 void effect_forget_node(struct cluster *cluster, struct node *node);
 /* every effect that borrows the job is carried out */
@@ -110,6 +113,21 @@ char *after_describe(const struct job *job, char *buffer, size_t size);
 /* tasks_changed - its queue changed, which was in this pass before: it is saved, and a pass that
  * ended by it is told of, however its last task went */
 void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, struct instant now);
+
+/* --- rendezvous.c
+ * --------------------------------------------------------------------------------------- */
+/* rendezvous_get - of that role, made when there is none */
+struct rendezvous *rendezvous_get(struct job *job, uint32_t role);
+/* rendezvous_free - those of all roles */
+void rendezvous_free(struct job *job);
+/* rendezvous_moved - the state of the process changed */
+void rendezvous_moved(struct cluster *cluster, struct process *process);
+/* rendezvous_restored - the job's processes are tied together: who of the members is still there.
+ * Linear in the members */
+void rendezvous_restored(struct job *job);
+/* rendezvous_begin_epoch - numbers of generations go on above first_number, and what was agreed is
+ * over. Linear in the job's processes */
+void rendezvous_begin_epoch(struct cluster *cluster, struct job *job, uint64_t first_number);
 
 /* --- job_roles.c: pure questions about a job
  * ------------------------------------------------------------- */
@@ -191,6 +209,8 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
  * node_note_kept - an event for each that did not */
 struct process *node_first_fenced(const struct node *node);
 void node_note_kept(struct cluster *cluster, const struct node *node, struct instant now);
+/* node_return_kept - the node reports again: what was kept there can be reached */
+void node_return_kept(struct cluster *cluster, const struct node *node);
 /* node_start_failed, node_started - what a node's processes tell about it */
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now);

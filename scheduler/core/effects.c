@@ -61,6 +61,16 @@ void effect_save_dataset(struct cluster *cluster, struct job *job)
     job_tasks_changed(cluster, job);
 }
 
+void effect_save_rendezvous(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_SAVE_RENDEZVOUS);
+}
+
+void effect_membership(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_MEMBERSHIP);
+}
+
 void effect_save_process(struct cluster *cluster, struct process *process)
 {
     if (effect_is_new(&process->effects_pending, EFFECT_SAVE_PROCESS))

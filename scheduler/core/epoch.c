@@ -18,6 +18,7 @@ void cluster_begin_epoch(struct cluster *cluster, uint64_t first_number, struct 
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         job->next_incarnation = MAX_OF(job->next_incarnation, first_number);
         effect_save_job(cluster, job);
+        rendezvous_begin_epoch(cluster, job, first_number);
         DL_FOREACH2(job->processes, process, job_next)
         if (process->state == PROCESS_ASSIGNED)
             (void)process_set_state(cluster, process, PROCESS_PREPARING, now);

@@ -28,6 +28,7 @@ struct task_row {
 struct job_row {
     struct job_record record; /* spec, metrics and slots are owned */
     struct process_row *processes;
+    struct rendezvous_record generations[JOB_ROLES_MAX]; /* generation 0: none; members are owned */
     bool has_queue;
     struct queue_record queue;
     struct task_row *tasks; /* owned, n_tasks */
@@ -73,6 +74,8 @@ static void free_job(struct job_row *row)
         free(process);
     }
     free_tasks(row);
+    for (size_t r = 0; r < JOB_ROLES_MAX; r++)
+        free((struct rendezvous_member *)row->generations[r].members);
     (void)job_spec_free(
         (struct job_spec *)row->record.spec); /* why: owned here, const to readers */
     free((char *)row->record.metrics);
@@ -257,6 +260,23 @@ static void put_dataset(struct memory_store *store, const struct job *job)
     task_queue_take_changed(job->queue, NULL, NULL, NULL);
 }
 
+static void put_rendezvous(struct memory_store *store, const struct job *job)
+{
+    struct job_row *row = job_row(store, job->id);
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        struct rendezvous_record *record = &row->generations[r];
+        struct rendezvous_member *members = (struct rendezvous_member *)record->members;
+
+        if (!record_of_rendezvous(job, r, record))
+            continue;
+        members = xreallocarray(members, record->n_members, sizeof *members);
+        if (record->n_members > 0)
+            memcpy(members, record->members, record->n_members * sizeof *members);
+        record->members = members;
+    }
+}
+
 static void put_effect(struct memory_store *store, const struct effect *effect)
 {
     switch (effect->kind) {
@@ -276,6 +296,9 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
     case EFFECT_SAVE_DATASET:
         put_dataset(store, effect->job);
         break;
+    case EFFECT_SAVE_RENDEZVOUS:
+        put_rendezvous(store, effect->job);
+        break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
         break;
@@ -287,6 +310,7 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         break;
     case EFFECT_EVENT:
     case EFFECT_ORDERS:
+    case EFFECT_MEMBERSHIP:
         break;
     }
 }
@@ -341,6 +365,9 @@ static int load_job(const struct job_row *row, struct cluster *cluster, struct i
     }
     for (process = row->processes; r == 0 && process != NULL; process = process->hh.next)
         r = cluster_restore_process_record(cluster, &process->record, error);
+    for (size_t i = 0; r == 0 && i < JOB_ROLES_MAX; i++)
+        if (row->generations[i].generation != 0)
+            r = cluster_restore_rendezvous_record(cluster, &row->generations[i], error);
     return r == 0 && row->has_queue ? load_queue(row, cluster, now, error) : r;
 }
 

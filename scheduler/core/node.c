@@ -582,6 +582,12 @@ static int admit(struct cluster *cluster, struct node *node, const struct node_r
     return 0;
 }
 
+static void returned(struct cluster *cluster, struct node *node, struct instant now)
+{
+    set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
+    node_return_kept(cluster, node);
+}
+
 /* cluster_report - see cluster.h; linear in the processes of the report and of the node */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error)
@@ -596,7 +602,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     node_renew_lease(cluster, node, now);
     node->last_report_wall_us = now.wall_us;
     if (node->state == NODE_LOST)
-        set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
+        returned(cluster, node, now);
     if (!node->ever_reported) {
         node->ever_reported = true;
         node_refresh(cluster, node);

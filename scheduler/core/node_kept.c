@@ -32,11 +32,21 @@ void node_note_kept(struct cluster *cluster, const struct node *node, struct ins
         if (!process->job->spec->keep_cut_off)
             continue;
         process_name(process, name, sizeof name);
+        effect_membership(cluster, process->job); /* nobody waits for it */
         effect_event(cluster, now, process->job, node->name, "process-kept",
                      "%s may go on, its node is cut off; no other is started until it is back or "
                      "removed as gone",
                      name);
     }
+}
+
+/* node_return_kept - see core_internal.h */
+void node_return_kept(struct cluster *cluster, const struct node *node)
+{
+    const struct process *process;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    effect_membership(cluster, process->job);
 }
 
 /* cluster_give_up_node - see cluster.h */

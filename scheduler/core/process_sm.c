@@ -190,6 +190,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
         process->stopping_wall_us = now.wall_us;
     if (process_state_is_final(to))
         account(cluster, process, now);
+    rendezvous_moved(cluster, process);
     effect_save_process(cluster, process);
     effect_event(cluster, now, process->job, process->node_name, event_names[to], "%s%s%s", name,
                  *process->reason != '\0' ? ": " : "", process->reason);

@@ -134,6 +134,20 @@ void record_of_task(const struct task *task, struct task_record *ret)
     *ret = (struct task_record){ task->id, task->state, task->lease, task->failures, task->holder };
 }
 
+bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret)
+{
+    const struct rendezvous *rendezvous = rendezvous_of(job, role);
+
+    if (rendezvous == NULL || rendezvous->generation == 0)
+        return false;
+    *ret = (struct rendezvous_record){ .job_id = job->id,
+                                       .role = role,
+                                       .generation = rendezvous->generation,
+                                       .members = rendezvous->members,
+                                       .n_members = rendezvous->n_members };
+    return true;
+}
+
 int cluster_restore_node_record(struct cluster *cluster, const struct node_record *record,
                                 struct edl_error *error)
 {
@@ -331,5 +345,49 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
                                                   .records_pass = record->records_pass });
     /* what was just read needs no writing */
     task_queue_take_changed(job->queue, NULL, NULL, NULL);
+    return 0;
+}
+
+static int check_members(const struct job *job, const struct rendezvous_record *record,
+                         struct edl_error *error)
+{
+    for (uint32_t i = 0; i < record->n_members; i++) {
+        const struct rendezvous_member *member = &record->members[i];
+
+        if (member->index < ROLE_INSTANCES_MAX && member->incarnation != 0 &&
+            member->incarnation < job->next_incarnation &&
+            (i == 0 || member->index > record->members[i - 1].index))
+            continue;
+        return CORRUPT("generation %llu of job %llu has the member %u: index %u, incarnation %llu",
+                       ULL(record->generation), ULL(record->job_id), i, member->index,
+                       ULL(member->incarnation));
+    }
+    return 0;
+}
+
+int cluster_restore_rendezvous_record(struct cluster *cluster,
+                                      const struct rendezvous_record *record,
+                                      struct edl_error *error)
+{
+    struct job *job = cluster_job(cluster, record->job_id);
+    struct rendezvous *rendezvous;
+
+    if (job == NULL || record->role >= job->spec->n_roles || record->generation == 0 ||
+        record->n_members > ROLE_INSTANCES_MAX)
+        return CORRUPT("generation %llu of job %llu refers to no job or role that there is, or has"
+                       " %u members",
+                       ULL(record->generation), ULL(record->job_id), record->n_members);
+    if (check_members(job, record, error) < 0)
+        return EDL_ECORRUPT;
+    rendezvous = rendezvous_get(job, record->role);
+    if (rendezvous->generation != 0)
+        return CORRUPT("the generation of role %u of job %llu is recorded twice", record->role,
+                       ULL(record->job_id));
+    rendezvous->generation = record->generation;
+    rendezvous->n_members = record->n_members;
+    rendezvous->members = xcalloc(record->n_members, sizeof *rendezvous->members);
+    if (record->n_members > 0)
+        memcpy(rendezvous->members, record->members,
+               record->n_members * sizeof *rendezvous->members);
     return 0;
 }

@@ -71,6 +71,14 @@ struct queue_record {
     uint64_t records_done, records_pass;
 };
 
+struct rendezvous_record { /* of a role that ever agreed on one */
+    uint64_t job_id;
+    uint32_t role;
+    uint64_t generation;
+    const struct rendezvous_member *members; /* n_members; whose they are depends on who made it */
+    uint32_t n_members;
+};
+
 struct task_record {
     uint32_t id;
     enum task_state state;
@@ -86,10 +94,12 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
 void record_of_process(const struct process *process, struct process_record *ret);
 void record_of_queue(const struct job *job, struct queue_record *ret);
 void record_of_task(const struct task *task, struct task_record *ret);
+/* record_of_rendezvous - borrows the members; false: there is nothing to remember */
+bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret);
 
-/* Record to live object, in this order: nodes, jobs, processes, queues (job->queue made by the
- * caller, with its tasks added), tasks; then cluster_restored. EDL_ECORRUPT with error for what
- * does not refer to what is there. */
+/* Record to live object, in this order: nodes, jobs, processes, generations, queues (job->queue
+ * made by the caller, with its tasks added), tasks; then cluster_restored. EDL_ECORRUPT with error
+ * for what does not refer to what is there. */
 int cluster_restore_node_record(struct cluster *cluster, const struct node_record *record,
                                 struct edl_error *error);
 /* takes spec in place of the record's, on success only */
@@ -102,3 +112,7 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
                                  const struct task_record *tasks, size_t n, struct instant now,
                                  struct edl_error *error);
+/* copies the members */
+int cluster_restore_rendezvous_record(struct cluster *cluster,
+                                      const struct rendezvous_record *record,
+                                      struct edl_error *error);

@@ -96,6 +96,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
             restore_live(cluster, job, process, now);
     }
     history_trim(cluster, job);
+    rendezvous_restored(job);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, "restored", "the scheduler was started again");
     else if (job->state == JOB_QUEUED)

@@ -318,6 +318,7 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
     spec->min = min;
     spec->max = max;
     job_grow_slots(job, role, max);
+    effect_membership(cluster, job); /* fewer may be enough */
     job_decided(job, "bounds", "its bounds are now %u..%u", min, max);
     if (job->state == JOB_QUEUED)
         job->target[role] = min;

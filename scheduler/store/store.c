@@ -80,6 +80,12 @@ static const char *const statement_texts[ST_N] = {
                     " WHERE job_id=?1 AND id=?2",
     /* One statement for a whole pass; leases only ever rise. */
     [ST_TASK_RESET] = "UPDATE task SET state=0, failures=0, holder=0 WHERE job_id=?1",
+    [ST_RENDEZVOUS_PUT] = "INSERT INTO rendezvous (job_id, role, generation, members)"
+                          " VALUES (?1,?2,?3,?4)"
+                          " ON CONFLICT (job_id, role) DO UPDATE SET generation=?3, members=?4",
+    [ST_RENDEZVOUS_ALL] = "SELECT job_id, role, generation, members FROM rendezvous"
+                          " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
+                          " ORDER BY job_id, role",
     [ST_EVENT_ADD] =
         "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
     [ST_TAIL_PUT] =
@@ -147,6 +153,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_FORGOTTEN_PROCESSES] =
         "DELETE FROM process WHERE job_id=?1 AND (role, idx, incarnation) IN"
         " (SELECT role, idx, incarnation FROM process WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_RENDEZVOUS] = "DELETE FROM rendezvous WHERE job_id=?1",
     [ST_FORGOTTEN_QUEUE_END] = "DELETE FROM queue_end WHERE job_id=?1",
     [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
     [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
@@ -348,7 +355,7 @@ static int put_tail(struct store *store, const struct log_tail *tail, struct edl
 
 static bool is_record(enum effect_kind kind)
 {
-    return kind != EFFECT_ORDERS;
+    return kind != EFFECT_ORDERS && kind != EFFECT_MEMBERSHIP;
 }
 
 static int write_turn(struct store *store, const struct turn_records *records,

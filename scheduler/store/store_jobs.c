@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_jobs.c - effects to rows: jobs, processes, nodes, task queues, events
+/* store_jobs.c - effects to rows: jobs, processes, generations, nodes, task queues, events
  *
  * Every effect writes the whole row of what it names, as it is now (of a job that has one: all but
  * its document). So the order of two effects on one thing does not matter, and writing one twice
@@ -331,6 +331,37 @@ static int put_dataset(struct store *store, const struct job *job, struct edl_er
     return r;
 }
 
+static char *members_to_text(const struct rendezvous_record *record)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; i < record->n_members; i++)
+        (void)json_array_append_new(array, json_pack("[iI]", (int)record->members[i].index,
+                                                     (json_int_t)record->members[i].incarnation));
+    return dump_and_free(array);
+}
+
+static int put_rendezvous(struct store *store, const struct job *job, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_RENDEZVOUS_PUT];
+    struct rendezvous_record record;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < job->spec->n_roles; i++) {
+        _cleanup_free_ char *members = NULL;
+
+        if (!record_of_rendezvous(job, i, &record))
+            continue;
+        members = members_to_text(&record);
+        store_bind_u64(statement, 1, record.job_id);
+        store_bind_u64(statement, 2, record.role);
+        store_bind_u64(statement, 3, record.generation);
+        store_bind_text(statement, 4, members);
+        r = store_step_done(store, ST_RENDEZVOUS_PUT, error);
+    }
+    return r;
+}
+
 static int delete_node(struct store *store, const char *name, struct edl_error *error)
 {
     store_bind_text(store->statements[ST_NODE_DELETE], 1, name);
@@ -367,6 +398,8 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return put_tasks(store, effect->job, error);
     case EFFECT_SAVE_DATASET:
         return put_dataset(store, effect->job, error);
+    case EFFECT_SAVE_RENDEZVOUS:
+        return put_rendezvous(store, effect->job, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
     case EFFECT_ARCHIVE_JOB:
@@ -376,6 +409,7 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
     case EFFECT_EVENT:
         return add_event(store, effect, error);
     case EFFECT_ORDERS:
+    case EFFECT_MEMBERSHIP:
         return 0;
     }
     return edl_error_set(error, -EINVAL, "unknown effect %d", (int)effect->kind);

@@ -276,6 +276,36 @@ static int load_process(struct loader *loader, sqlite3_stmt *statement)
                                                                        loader->error));
 }
 
+/* --- generations --- */
+
+static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
+{
+    struct rendezvous_record record = { 0 };
+    _cleanup_free_ struct rendezvous_member *members = NULL;
+    struct row row;
+    json_t *array;
+    json_t *value;
+    size_t i;
+
+    row_begin(&row, statement, loader->error, "the generation of role %" PRIu64 " of job %" PRIu64,
+              store_column_u64(statement, 1), store_column_u64(statement, 0));
+    record.job_id = row_u64(&row, 0, INT64_MAX);
+    record.role = (uint32_t)row_u64(&row, 1, JOB_ROLES_MAX - 1);
+    record.generation = row_u64(&row, 2, INT64_MAX);
+    array = row_array(&row, 3, ROLE_INSTANCES_MAX);
+    members = xcalloc(json_array_size(array), sizeof *members);
+    json_array_foreach(array, i, value) members[i] = (struct rendezvous_member){
+        .index = (uint32_t)row_element(&row, 3, json_array_get(value, 0), ROLE_INSTANCES_MAX - 1),
+        .incarnation = row_element(&row, 3, json_array_get(value, 1), INT64_MAX),
+    };
+    record.members = members;
+    record.n_members = (uint32_t)json_array_size(array);
+    json_decref(array);
+    return row.r < 0 ? row.r
+                     : prefixed(loader, cluster_restore_rendezvous_record(loader->cluster, &record,
+                                                                          loader->error));
+}
+
 /* --- task queues --- */
 
 static struct task_chunk *read_chunks(struct row *row, int column, uint32_t *ret_n)
@@ -437,9 +467,8 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         enum statement which;
         row_fn fn;
     } steps[] = {
-        { ST_NODE_ALL, load_node },
-        { ST_JOB_ALL, load_job },
-        { ST_PROCESS_ALL, load_process },
+        { ST_NODE_ALL, load_node },       { ST_JOB_ALL, load_job },
+        { ST_PROCESS_ALL, load_process }, { ST_RENDEZVOUS_ALL, load_rendezvous },
         { ST_QUEUE_ALL, load_queue },
     };
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };

@@ -98,7 +98,7 @@ void storm_act(struct world *w)
         { 3, storm_scale },   { 2, storm_prioritise }, { 5, storm_exit },
         { 6, storm_advance }, { 2, storm_silence },    { 1, storm_boot },
         { 2, do_offer },      { 2, storm_node_state }, { 1, storm_remove_or_join },
-        { 1, storm_restart }, { 25, do_work },
+        { 1, storm_restart }, { 25, do_work },         { 25, storm_arrive },
     };
 
     storm_happen(w, events, ELEMENTS(events));

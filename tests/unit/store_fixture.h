@@ -145,6 +145,25 @@ static inline struct process *start_data(struct fixture *f, size_t n_tasks)
     return a_trainer(job);
 }
 
+/* Every trainer of the job arrives: a generation. */
+static inline void agree(struct fixture *f, struct job *job)
+{
+    enum rendezvous_result result = RENDEZVOUS_WAIT;
+    struct edl_error error = { 0 };
+    struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        uint64_t after = process->generation;
+
+        if (process->role == 1 &&
+            cluster_arrive(f->cluster, process, after, start, &result, &error) < 0)
+            fail_msg("%s", error.text);
+    }
+    assert_int_equal(result, RENDEZVOUS_AGREED);
+    commit(f);
+}
+
 static inline void run_sql(const char *path, const char *sql)
 {
     sqlite3 *db;

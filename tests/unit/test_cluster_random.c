@@ -61,7 +61,7 @@ static void act(struct world *w)
         { 3, storm_scale },      { 2, storm_prioritise }, { 4, storm_exit },
         { 8, storm_advance },    { 2, storm_silence },    { 1, storm_boot },
         { 2, storm_node_state }, { 2, storm_foreign },    { 1, storm_remove_or_join },
-        { 1, storm_restart },    { 10, storm_work },
+        { 1, storm_restart },    { 10, storm_work },      { 10, storm_arrive },
     };
 
     storm_happen(w, events, ELEMENTS(events));

@@ -261,6 +261,7 @@ static void change(struct world *w, enum effect_kind kind)
 {
     struct job *job = cluster_find_job(w->cluster, "one");
     struct process *process = world_live(job, "trainer", 0);
+    enum rendezvous_result agreed;
     enum task_lease_result result;
     struct task *task;
     bool save;
@@ -290,6 +291,13 @@ static void change(struct world *w, enum effect_kind kind)
         job = cluster_find_job(w->cluster, "two");
         assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(4, 1), "d", w->now, NULL),
                          0);
+        break;
+    case EFFECT_SAVE_RENDEZVOUS:
+        for (uint32_t i = 0; i < job_count(job, 0, false); i++)
+            assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 0, w->now,
+                                            &agreed, NULL),
+                             0);
+        assert_int_equal(agreed, RENDEZVOUS_AGREED);
         break;
     case EFFECT_FORGET_NODE:
         assert_int_equal(cluster_remove_node(w->cluster, cluster_node(w->cluster, "node-2"), w->now,
@@ -336,7 +344,7 @@ static void test_a_lost_effect_is_reported(void **state)
     static const enum effect_kind kinds[] = { EFFECT_SAVE_JOB,     EFFECT_SAVE_SPEC,
                                               EFFECT_SAVE_PROCESS, EFFECT_SAVE_NODE,
                                               EFFECT_SAVE_TASKS,   EFFECT_SAVE_DATASET,
-                                              EFFECT_FORGET_NODE };
+                                              EFFECT_FORGET_NODE,  EFFECT_SAVE_RENDEZVOUS };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(kinds); i++)

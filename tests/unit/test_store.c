@@ -462,6 +462,59 @@ static void test_damaged_task_stops_the_start(void **state)
     }
 }
 
+static void test_generation_survives(void **state)
+{
+    struct fixture *f = *state;
+    const struct rendezvous *agreed;
+
+    (void)start_data(f, 1);
+    for (uint64_t generation = 1; generation <= 2; generation++) {
+        agree(f, the_job(f));
+        restart(f);
+        agreed = rendezvous_of(the_job(f), 1);
+        assert_non_null(agreed);
+        assert_int_equal(agreed->generation, generation);
+        assert_int_equal(agreed->n_members, the_job(f)->target[1]);
+        assert_int_equal(agreed->n_standing, agreed->n_members);
+        assert_false(agreed->over);
+        assert_null(rendezvous_of(the_job(f), 0)->members);
+    }
+}
+
+static void test_damaged_generation_stops_the_start(void **state)
+{
+    static const struct {
+        const char *damage, *names;
+    } rows[] = {
+        { "UPDATE rendezvous SET generation = 0", "generation 0 of job 1" },
+        { "UPDATE rendezvous SET generation = -1",
+          "the generation of role 1 of job 1: generation" },
+        { "UPDATE rendezvous SET generation = 1, role = 2", "generation 1 of job 1" },
+        { "UPDATE rendezvous SET role = 1, members = '[[0, 0]]'", "generation 1 of job 1" },
+        { "UPDATE rendezvous SET members = '[[0, 99]]'", "generation 1 of job 1" },
+        { "UPDATE rendezvous SET members = '[[1, 2], [0, 3]]'", "generation 1 of job 1" },
+        { "UPDATE rendezvous SET members = '[0, 2]'",
+          "the generation of role 1 of job 1: members" },
+        { "UPDATE rendezvous SET members = '[[9999, 2]]'",
+          "the generation of role 1 of job 1: members" },
+    };
+    struct fixture *f = *state;
+
+    (void)start_data(f, 1);
+    agree(f, the_job(f));
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct edl_error error = { 0 };
+
+        run_sql(f->path, rows[i].damage);
+        f->cluster = cluster_free(f->cluster);
+        f->cluster = new_cluster();
+        if (store_load(f->store, f->cluster, start, &error) != EDL_ECORRUPT)
+            fail_msg("%s: was not noticed", rows[i].damage);
+        if (strstr(error.text, rows[i].names) == NULL)
+            fail_msg("%s: the error is %s", rows[i].damage, error.text);
+    }
+}
+
 static void test_commit_that_fails_leaves_nothing_behind(void **state)
 {
     struct fixture *f = *state;
@@ -524,6 +577,8 @@ int main(void)
         T(test_log_tail_is_kept_and_replaced),
         T(test_damaged_row_stops_the_start),
         T(test_damaged_task_stops_the_start),
+        T(test_generation_survives),
+        T(test_damaged_generation_stops_the_start),
         T(test_commit_that_fails_leaves_nothing_behind),
         T(test_full_disk_is_an_error),
     };

@@ -116,9 +116,8 @@ static int count_rows(const struct fixture *f, const char *table)
 /* A job with 2,000 tasks: forgotten at once, deleted bit by bit, also over a restart. */
 static void test_a_forgotten_job_goes_bit_by_bit(void **state)
 {
-    static const char *const tables[] = {
-        "job", "process", "queue", "task", "log_tail", "forgotten"
-    };
+    static const char *const tables[] = { "job",        "process",  "queue",    "task",
+                                          "rendezvous", "log_tail", "forgotten" };
     struct effect archive = { .kind = EFFECT_ARCHIVE_JOB, .id = 1 };
     struct turn_records turn = { .effects = &archive, .n_effects = 1, .wall_us = start.wall_us };
     struct log_tail tail = { .job_id = 1, .role = "trainer", .incarnation = 2, .sequence = 5 };
@@ -127,6 +126,7 @@ static void test_a_forgotten_job_goes_bit_by_bit(void **state)
     char text[] = "its last words";
 
     (void)start_data(f, 2000);
+    agree(f, the_job(f));
     tail.text = text;
     assert_int_equal(store_commit(f->store, &(struct turn_records){ .tails = &tail, .n_tails = 1 },
                                   &error),

@@ -275,6 +275,8 @@ static void bring_forward(struct fixture *f, int version)
     assert_int_equal(number(f->path, "SELECT count(*) FROM token"), version >= 3);
     assert_int_equal(number(f->path, "SELECT count(*) FROM audit"), version >= 3);
     put_answers(f, 2, 1, start.wall_us);
+    agree(f, the_job(f));
+    assert_int_equal(number(f->path, "SELECT generation FROM rendezvous"), 1);
     restart(f); /* and is of the newest version from then on */
     assert_true(has_answer(f, "me", "k2", start.wall_us));
     assert_int_equal(store_epoch(f->store), 0);

@@ -174,6 +174,18 @@ void storm_work(struct world *w)
         storm_work_of(w, process);
 }
 
+void storm_arrive(struct world *w)
+{
+    struct process *process = storm_process(w);
+    enum rendezvous_result result;
+
+    if (process != NULL)
+        assert_int_equal(cluster_arrive(w->cluster, process,
+                                        world_random(w, 3) == 0 ? process->generation : 0, w->now,
+                                        &result, NULL),
+                         0);
+}
+
 void storm_advance(struct world *w)
 {
     world_advance(w, world_random(w, 4) == 0 ? world_random(w, 15 * USEC_PER_SEC)

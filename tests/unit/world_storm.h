@@ -39,6 +39,7 @@ void storm_scale(struct world *w);
 void storm_prioritise(struct world *w); /* sometimes with other bounds */
 void storm_exit(struct world *w);       /* of a process by itself */
 void storm_work(struct world *w);
+void storm_arrive(struct world *w);  /* for the next generation, or done with the present one */
 void storm_advance(struct world *w); /* the clock */
 void storm_silence(struct world *w); /* of an agent, or its end */
 void storm_boot(struct world *w);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rendezvous.h - the processes of a role agree on who is together: a generation
+ *
+ * Each process of the role arrives. When all who are waited for have, the next generation is those
+ * that arrived: all of them get the same members, ranked by their index from 0 without a gap. Its
+ * number is above every one before, also after a restart or a restore.
+ *
+ * A generation is over when a member of it is gone or asked to stop, when a process arrives that is
+ * no member, or when a member arrives that is done with it. Until then it is what every member gets
+ * that asks again: an answer that was lost is asked for once more.
+ *
+ * Waited for are, of those that live, are not being stopped and whose node is not cut off:
+ *   - all of them, when no member of the generation before is left (the first time: the whole
+ * gang);
+ *   - else its members, and once somebody new has come, the other new ones that run already. A new
+ *     process that is still being prepared stops nobody: when it arrives, it opens the next one.
+ * There are never fewer than the job's minimum (without those that finished). Nothing here waits
+ * for time to pass. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/clock.h"
+
+struct cluster;
+struct edl_error;
+struct job;
+struct process;
+
+struct rendezvous_member {
+    uint32_t index;
+    uint64_t incarnation;
+};
+
+/* Of one role of a job. What is remembered is the newest generation; who arrived since is not:
+ * after a restart they call again. */
+struct rendezvous {
+    uint64_t generation;               /* the newest; 0: none yet */
+    struct rendezvous_member *members; /* n_members, by rank; owned */
+    uint32_t n_members;
+    /* the core's own */
+    bool over;            /* members are to come back */
+    uint32_t n_standing;  /* members that are still there */
+    uint32_t n_arrived;   /* for the next one */
+    uint32_t n_newcomers; /* of them, that are no members */
+    uint32_t missing;     /* a hint: the slot that was waited for last */
+};
+
+enum rendezvous_result {
+    RENDEZVOUS_WAIT,   /* others have not arrived yet */
+    RENDEZVOUS_AGREED, /* it is a member of the newest generation, which is not over */
+    RENDEZVOUS_LEAVING /* it is being stopped: no generation will have it */
+};
+
+/* cluster_arrive - the process wants to be a member of a generation above `after` (0: of any). To
+ * arrive again changes nothing: it is how those that wait look. EDL_ESTALE when it has ended.
+ * O(1) until the generation is complete, then linear in the role; each one that arrives may be
+ * looked at once more for whom is waited for. */
+int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t after,
+                   struct instant now, enum rendezvous_result *ret, struct edl_error *error);
+
+/* rendezvous_is_over - whether the generation is not what the process's role has agreed on (any
+ * more). EDL_ESTALE when the process has ended. O(1) */
+int rendezvous_is_over(const struct process *process, uint64_t generation, bool *ret,
+                       struct edl_error *error);
+
+/* rendezvous_of - of that role; NULL when nobody called yet */
+const struct rendezvous *rendezvous_of(const struct job *job, uint32_t role);
+
+/* rendezvous_missing - who is waited for, the first `most` of them by index; how many in *ret.
+ * Linear in the role */
+size_t rendezvous_missing(const struct job *job, uint32_t role, const struct process **ret,
+                          size_t most);

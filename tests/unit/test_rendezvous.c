@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rendezvous.c - the processes of a role agree on who is together, in whatever order they
+ * arrive, come and go */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static enum rendezvous_result arrive_after(struct world *w, struct process *process, uint64_t after)
+{
+    enum rendezvous_result result;
+    struct edl_error error = { 0 };
+
+    assert_non_null(process);
+    if (cluster_arrive(w->cluster, process, after, w->now, &result, &error) < 0)
+        fail_msg("%s", error.text);
+    world_plan(w);
+    return result;
+}
+
+/* As a program does: with the generation that it knows, and is done with. */
+static enum rendezvous_result arrive(struct world *w, const struct job *job, uint32_t index,
+                                     uint64_t after)
+{
+    return arrive_after(w, world_live(job, "trainer", index), after);
+}
+
+static bool is_over(const struct job *job, uint32_t index, uint64_t generation)
+{
+    bool over;
+
+    assert_int_equal(rendezvous_is_over(world_live(job, "trainer", index), generation, &over, NULL),
+                     0);
+    return over;
+}
+
+/* The newest generation is that one, and has these members in the order of their indexes. */
+static void assert_agreed(const struct job *job, uint64_t generation, const uint32_t *indexes,
+                          uint32_t n)
+{
+    const struct rendezvous *agreed = rendezvous_of(job, role_of(job, "trainer"));
+
+    assert_non_null(agreed);
+    assert_int_equal(agreed->generation, generation);
+    assert_int_equal(agreed->n_members, n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(agreed->members[i].index, indexes[i]);
+}
+#define AGREED(job, generation, ...)                                                               \
+    assert_agreed(job, generation, (const uint32_t[]){ __VA_ARGS__ },                              \
+                  ELEMENTS(((const uint32_t[]){ __VA_ARGS__ })))
+
+static struct world *world_of(size_t n_nodes)
+{
+    return world_new(n_nodes, 1000, GIB, 1000);
+}
+
+/* A job that runs; one process a node. */
+static struct job *job_of(struct world *w, uint32_t min, uint32_t max)
+{
+    struct job *job = world_submit(w, world_spec("job", min, max, 1000, 0, 0));
+
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return job;
+}
+
+/* Generation 1 of all that run. */
+static void agree_on_first(struct world *w, const struct job *job, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(arrive(w, job, i, 0), i + 1 < n ? RENDEZVOUS_WAIT : RENDEZVOUS_AGREED);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(arrive(w, job, i, 0), RENDEZVOUS_AGREED);
+    assert_int_equal(rendezvous_of(job, 0)->generation, 1);
+    assert_int_equal(rendezvous_of(job, 0)->n_members, n);
+}
+
+static void exits(struct world *w, const struct job *job, uint32_t index, int code, int signal)
+{
+    world_exit(w, world_live(job, "trainer", index), code, signal);
+    world_run(w, 1);
+}
+
+static struct fake_agent *agent_of(struct world *w, const struct process *process)
+{
+    for (size_t i = 0; i < w->n_agents; i++)
+        if (streq(w->agents[i].name, process->node_name))
+            return &w->agents[i];
+    fail_msg("no such node");
+    return NULL;
+}
+
+static void test_first_needs_all_in_any_order(void **state)
+{
+    (void)state;
+    for (unsigned order = 0; order < 24; order++) {
+        struct world *w = world_of(4);
+        struct job *job = job_of(w, 4, 4);
+        uint32_t left[] = { 0, 1, 2, 3 };
+        unsigned code = order;
+
+        for (uint32_t n = 4; n > 0; n--) {
+            uint32_t at = code % n;
+            uint32_t index = left[at];
+
+            code /= n;
+            left[at] = left[n - 1];
+            assert_int_equal(arrive(w, job, index, 0), n > 1 ? RENDEZVOUS_WAIT : RENDEZVOUS_AGREED);
+            if (n > 1) /* to look again is not to arrive twice */
+                assert_int_equal(arrive(w, job, index, 0), RENDEZVOUS_WAIT);
+        }
+        AGREED(job, 1, 0, 1, 2, 3);
+        for (uint32_t i = 0; i < 4; i++) {
+            assert_int_equal(arrive(w, job, i, 0), RENDEZVOUS_AGREED);
+            assert_false(is_over(job, i, 1));
+            assert_true(is_over(job, i, 2));
+        }
+        AGREED(job, 1, 0, 1, 2, 3);
+        world_free(w);
+    }
+}
+
+/* Also those that are not even started yet. */
+static void test_first_waits_for_what_is_being_started(void **state)
+{
+    struct world *w = world_of(3);
+    struct job *job;
+    const struct process *missing[4];
+
+    (void)state;
+    w->agents[1].silent = true;
+    job = world_submit(w, world_spec("job", 3, 3, 1000, 0, 0));
+    world_run(w, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        if (world_live(job, "trainer", i)->state == PROCESS_RUNNING)
+            assert_int_equal(arrive(w, job, i, 0), RENDEZVOUS_WAIT);
+    assert_int_equal(rendezvous_missing(job, 0, missing, ELEMENTS(missing)), 1);
+    assert_string_equal(missing[0]->node_name, "node-1");
+    w->agents[1].silent = false;
+    world_run(w, 3);
+    assert_int_equal(arrive(w, job, missing[0]->index, 0), RENDEZVOUS_AGREED);
+    AGREED(job, 1, 0, 1, 2);
+    world_free(w);
+}
+
+static void test_new_ones_open_the_next_when_they_arrive(void **state)
+{
+    struct world *w = world_of(4);
+    struct job *job = job_of(w, 2, 2);
+
+    (void)state;
+    agree_on_first(w, job, 2);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 4, w->now, NULL), 0);
+    world_plan(w);
+    assert_int_equal(job_count(job, 0, false), 4);
+    assert_false(is_over(job, 0, 1)); /* nobody stops for what only begins */
+    world_run(w, 3);
+    assert_false(is_over(job, 0, 1));
+    assert_int_equal(arrive(w, job, 3, 0), RENDEZVOUS_WAIT);
+    assert_true(is_over(job, 0, 1));
+    assert_true(is_over(job, 1, 1));
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT); /* 2 runs: it comes soon */
+    assert_int_equal(arrive(w, job, 2, 0), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 1, 2, 3);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(arrive(w, job, i, i < 2 ? 1 : 0), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 1, 2, 3);
+    world_free(w);
+}
+
+static void test_what_is_still_prepared_stops_nobody(void **state)
+{
+    struct world *w = world_of(4);
+    struct job *job = job_of(w, 2, 2);
+    struct fake_agent *slow;
+
+    (void)state;
+    agree_on_first(w, job, 2);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 4, w->now, NULL), 0);
+    world_plan(w);
+    slow = agent_of(w, world_live(job, "trainer", 2));
+    slow->silent = true;
+    world_run(w, 3);
+    assert_int_equal(arrive(w, job, 3, 0), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 1, 3);
+    slow->silent = false;
+    world_run(w, 3);
+    assert_false(is_over(job, 0, 2));
+    assert_int_equal(arrive(w, job, 2, 0), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 3, 2), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 2), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 0, 2), RENDEZVOUS_AGREED);
+    AGREED(job, 3, 0, 1, 2, 3);
+    world_free(w);
+}
+
+/* It is complete because of an end, not of an arrival: who looks again finds it so. */
+static void test_one_is_lost_while_others_wait(void **state)
+{
+    struct world *w = world_of(4);
+    struct job *job = job_of(w, 2, 4);
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(arrive(w, job, i, 0), RENDEZVOUS_WAIT);
+    exits(w, job, 3, 0, 9);
+    assert_int_equal(arrive(w, job, 1, 0), RENDEZVOUS_AGREED);
+    AGREED(job, 1, 0, 1, 2);
+    /* one that had arrived */
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    exits(w, job, 0, 1, 0);
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 1), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 1, 2);
+    world_free(w);
+}
+
+static void test_those_that_are_left_go_on_at_once(void **state)
+{
+    struct world *w = world_of(3);
+    struct job *job = job_of(w, 2, 3);
+    uint64_t before = world_live(job, "trainer", 1)->incarnation;
+
+    (void)state;
+    agree_on_first(w, job, 3);
+    exits(w, job, 1, 0, 9);
+    assert_true(is_over(job, 0, 1));
+    assert_int_equal(arrive(w, job, 2, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 2);
+    world_advance(w, 2 * USEC_PER_SEC); /* the back-off is over */
+    world_run(w, 3);
+    assert_true(world_live(job, "trainer", 1)->incarnation > before);
+    assert_false(is_over(job, 0, 2));
+    assert_int_equal(arrive(w, job, 1, 0), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 0, 2), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 2), RENDEZVOUS_AGREED);
+    AGREED(job, 3, 0, 1, 2);
+    /* also when the new one runs before they come: it may have much to load first */
+    exits(w, job, 1, 0, 9);
+    world_advance(w, 4 * USEC_PER_SEC);
+    world_run(w, 3);
+    assert_int_equal(world_live(job, "trainer", 1)->state, PROCESS_RUNNING);
+    assert_int_equal(arrive(w, job, 0, 3), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 3), RENDEZVOUS_AGREED);
+    AGREED(job, 4, 0, 2);
+    world_free(w);
+}
+
+static void test_never_fewer_than_the_minimum(void **state)
+{
+    struct world *w = world_of(3);
+    struct job *job = job_of(w, 3, 3);
+
+    (void)state;
+    agree_on_first(w, job, 3);
+    exits(w, job, 2, 0, 9);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    world_advance(w, 2 * USEC_PER_SEC);
+    world_run(w, 3);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 0), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 1, 2);
+    /* one that has done its part is not missed */
+    exits(w, job, 0, 0, 0);
+    assert_int_equal(arrive(w, job, 2, 2), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 2), RENDEZVOUS_AGREED);
+    AGREED(job, 3, 1, 2);
+    /* fewer are enough from now on */
+    exits(w, job, 2, 0, 9);
+    assert_int_equal(arrive(w, job, 1, 3), RENDEZVOUS_WAIT);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 1, 3, w->now, NULL), 0);
+    assert_int_equal(arrive(w, job, 1, 3), RENDEZVOUS_AGREED);
+    AGREED(job, 4, 1);
+    world_free(w);
+}
+
+static void test_who_is_being_stopped_leaves(void **state)
+{
+    struct world *w = world_of(3);
+    struct job *job = job_of(w, 1, 3);
+    uint32_t leaver = 3;
+
+    (void)state;
+    agree_on_first(w, job, 3);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT); /* it may be one that waits */
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 1, 2, w->now, NULL), 0);
+    w->max_linger = 0;
+    world_plan(w);
+    for (uint32_t i = 0; i < 3; i++)
+        if (world_live(job, "trainer", i)->state == PROCESS_STOPPING)
+            leaver = i;
+    assert_true(leaver < 3);
+    assert_int_equal(arrive(w, job, leaver, 1), RENDEZVOUS_LEAVING);
+    assert_true(is_over(job, leaver, 1));
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != leaver)
+            (void)arrive(w, job, i, 1);
+    assert_int_equal(rendezvous_of(job, 0)->generation, 2);
+    assert_int_equal(rendezvous_of(job, 0)->n_members, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        if (i != leaver)
+            assert_false(is_over(job, i, 2));
+    assert_true(is_over(job, leaver, 2));
+    world_run(w, 3); /* and it is gone: nothing new */
+    assert_int_equal(rendezvous_of(job, 0)->generation, 2);
+    assert_false(rendezvous_of(job, 0)->over);
+    world_free(w);
+}
+
+static void test_old_incarnation_is_refused(void **state)
+{
+    struct world *w = world_of(2);
+    struct job *job = job_of(w, 2, 2);
+    struct process *old = world_live(job, "trainer", 1);
+    enum rendezvous_result result;
+    bool over;
+
+    (void)state;
+    agree_on_first(w, job, 2);
+    exits(w, job, 1, 0, 9);
+    assert_int_equal(cluster_arrive(w->cluster, old, 0, w->now, &result, NULL), EDL_ESTALE);
+    assert_int_equal(rendezvous_is_over(old, 1, &over, NULL), EDL_ESTALE);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    world_free(w);
+}
+
+/* A member whose peers do not answer wants another one. */
+static void test_member_may_be_done_with_it(void **state)
+{
+    struct world *w = world_of(2);
+    struct job *job = job_of(w, 2, 2);
+
+    (void)state;
+    agree_on_first(w, job, 2);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    assert_true(is_over(job, 1, 1));
+    assert_int_equal(arrive(w, job, 1, 0), RENDEZVOUS_AGREED); /* it never got the first one */
+    AGREED(job, 2, 0, 1);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 1);
+    world_free(w);
+}
+
+static void test_restart_disturbs_nobody(void **state)
+{
+    struct world *w = world_of(3);
+    struct job *job = job_of(w, 2, 3);
+
+    (void)state;
+    agree_on_first(w, job, 3);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "job");
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_false(is_over(job, i, 1));
+        assert_int_equal(arrive(w, job, i, 0), RENDEZVOUS_AGREED);
+    }
+    AGREED(job, 1, 0, 1, 2);
+    /* in the middle: who had arrived calls again */
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "job");
+    assert_int_equal(arrive(w, job, 2, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 1, 2);
+    /* a member that ends while nobody looks */
+    world_exit(w, world_live(job, "trainer", 0), 0, 9);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "job");
+    assert_false(is_over(job, 1, 2));
+    world_run(w, 1);
+    assert_true(is_over(job, 1, 2));
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "job");
+    assert_true(is_over(job, 1, 2));
+    assert_int_equal(arrive(w, job, 1, 2), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 2), RENDEZVOUS_AGREED);
+    AGREED(job, 3, 1, 2);
+    world_free(w);
+}
+
+/* What was agreed on after the backup is forgotten, also that it ever was. */
+static void test_restore_repeats_no_number(void **state)
+{
+    struct world *w = world_of(4);
+    struct job *job = job_of(w, 2, 2);
+    struct job *other = world_submit(w, world_spec("other", 1, 1, 1000, 0, 0));
+
+    (void)state;
+    world_run(w, 3);
+    agree_on_first(w, job, 2);
+    w->replay_every = UINT32_MAX; /* the store in memory keeps no epoch */
+    cluster_begin_epoch(w->cluster, 1 << 20, w->now);
+    world_plan(w);
+    assert_true(is_over(job, 0, 1));
+    assert_int_equal(arrive(w, job, 0, 7), RENDEZVOUS_WAIT); /* 7: of after the backup */
+    assert_int_equal(arrive(w, job, 1, 7), RENDEZVOUS_AGREED);
+    AGREED(job, (1 << 20) + 1, 0, 1);
+    world_restart(w);
+    other = cluster_find_job(w->cluster, "other");
+    assert_int_equal(arrive(w, other, 0, 0), RENDEZVOUS_AGREED);
+    AGREED(other, (1 << 20) + 1, 0);
+    world_free(w);
+}
+
+/* on_disconnect: keep - its peers may reach it, the scheduler cannot. */
+static void test_nobody_waits_for_what_is_cut_off(void **state)
+{
+    struct world *w = world_of(3);
+    struct job_spec *spec = world_spec("job", 1, 3, 1000, 0, 0);
+    struct fake_agent *cut;
+    struct job *job;
+
+    (void)state;
+    spec->keep_cut_off = true;
+    job = world_submit(w, spec);
+    world_run(w, 3);
+    agree_on_first(w, job, 3);
+    cut = agent_of(w, world_live(job, "trainer", 1));
+    cut->silent = cut->keeps = true;
+    for (int i = 0; i < 40; i++)
+        world_second(w);
+    assert_int_equal(world_live(job, "trainer", 1)->node->state, NODE_LOST);
+    assert_false(is_over(job, 0, 1));
+    assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 1), RENDEZVOUS_AGREED);
+    AGREED(job, 2, 0, 2);
+    cut->silent = false;
+    world_run(w, 2);
+    assert_false(is_over(job, 0, 2));
+    assert_true(is_over(job, 1, 1));
+    assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
+    assert_true(is_over(job, 0, 2));
+    assert_int_equal(arrive(w, job, 0, 2), RENDEZVOUS_WAIT);
+    assert_int_equal(arrive(w, job, 2, 2), RENDEZVOUS_AGREED);
+    AGREED(job, 3, 0, 1, 2);
+    world_free(w);
+}
+
+/* Who waits has to be told to look again. */
+static void test_whoever_waits_is_woken(void **state)
+{
+    struct world *w = world_of(3);
+    struct job *job = job_of(w, 2, 3);
+    enum rendezvous_result result;
+    const struct effect *effects;
+    size_t n, n_wakes = 0;
+
+    (void)state;
+    agree_on_first(w, job, 3);
+    (void)cluster_effects(w->cluster, &n);
+    assert_int_equal(n, 0);
+    assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 0), 1, w->now, &result,
+                                    NULL),
+                     0);
+    assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 1), 1, w->now, &result,
+                                    NULL),
+                     0);
+    effects = cluster_effects(w->cluster, &n);
+    for (size_t i = 0; i < n; i++)
+        n_wakes += effects[i].kind == EFFECT_MEMBERSHIP && effects[i].job == job;
+    assert_int_equal(n_wakes, 1);
+    assert_int_equal(n, 1); /* and nothing is to be stored */
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_needs_all_in_any_order),
+        cmocka_unit_test(test_first_waits_for_what_is_being_started),
+        cmocka_unit_test(test_new_ones_open_the_next_when_they_arrive),
+        cmocka_unit_test(test_what_is_still_prepared_stops_nobody),
+        cmocka_unit_test(test_one_is_lost_while_others_wait),
+        cmocka_unit_test(test_those_that_are_left_go_on_at_once),
+        cmocka_unit_test(test_never_fewer_than_the_minimum),
+        cmocka_unit_test(test_who_is_being_stopped_leaves),
+        cmocka_unit_test(test_old_incarnation_is_refused),
+        cmocka_unit_test(test_member_may_be_done_with_it),
+        cmocka_unit_test(test_restart_disturbs_nobody),
+        cmocka_unit_test(test_restore_repeats_no_number),
+        cmocka_unit_test(test_nobody_waits_for_what_is_cut_off),
+        cmocka_unit_test(test_whoever_waits_is_woken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
