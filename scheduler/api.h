@@ -89,6 +89,9 @@ void api_save_model(struct http_request *request, void *userdata);
 void api_metrics(struct http_request *request, void *userdata);
 void api_job_metrics(struct http_request *request, void *userdata);
 
+/* api_rendezvous.c */
+void api_rendezvous(struct http_request *request, void *userdata);
+
 /* api_events.c */
 void api_events(struct http_request *request, void *userdata);
 void api_job_events(struct http_request *request, void *userdata);

@@ -13,6 +13,7 @@
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
+#include "scheduler/process_ref.h"
 #include "scheduler/core/queue_rules.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
@@ -238,8 +239,7 @@ void api_dataset_get(struct http_request *request, void *userdata)
 /* --- tasks --- */
 
 struct poll_lease {
-    uint64_t job_id, incarnation;
-    uint32_t role, index;
+    struct process_ref holder;
     size_t n_known;
     uint32_t known[];
 };
@@ -258,26 +258,11 @@ static json_t *task_to_json(const struct job *job, const struct task *task)
                      "chunks", chunks);
 }
 
-/* Looked for anew: a failed commit loads everything again. */
-static struct process *lease_holder(const struct scheduler *scheduler,
-                                    const struct poll_lease *poll, struct edl_error *error)
-{
-    const struct job *job = cluster_job(scheduler->cluster, poll->job_id);
-    struct process *holder =
-        job != NULL ? job_find_process(job, poll->role, poll->index, poll->incarnation) : NULL;
-
-    if (scheduler->degraded.on)
-        (void)degraded_error(scheduler, error);
-    else if (holder == NULL)
-        (void)edl_error_set(error, EDL_ESTALE, "the process is not known any more");
-    return scheduler->degraded.on ? NULL : holder;
-}
-
 static bool poll_lease(struct scheduler *scheduler, struct held *held, void *data, bool last)
 {
     const struct poll_lease *poll = data;
     struct edl_error error = { 0 };
-    struct process *holder = lease_holder(scheduler, poll, &error);
+    struct process *holder = process_ref_find(scheduler, &poll->holder, &error);
     enum task_lease_result result = TASK_LEASE_WAIT;
     struct task *task = NULL;
     bool save_model = false;
@@ -315,10 +300,7 @@ static int read_lease(const json_t *body, const struct process *process, struct 
     if (n > KNOWN_MAX)
         return edl_error_at(error, -EINVAL, "/known", "more than %d tasks", KNOWN_MAX);
     poll = xcalloc(1, sizeof *poll + n * sizeof poll->known[0]);
-    poll->job_id = process->job->id;
-    poll->role = process->role;
-    poll->index = process->index;
-    poll->incarnation = process->incarnation;
+    poll->holder = process_ref_of(process);
     poll->n_known = n;
     for (size_t i = 0; i < n; i++)
         poll->known[i] = (uint32_t)json_integer_value(json_array_get(known, i));

@@ -113,6 +113,11 @@ static const struct http_route table[] = {
       .operation = "listHosts", .flags = ROUTE_VIEWER | ROUTE_PROCESS, .max_body_bytes = NO_BODY,
       .query = "role", .status = 200, .gives = "HostList",
       .summary = "where the processes of a role are" },
+    { .method = "POST", .path = "/jobs/{job}/rendezvous", .handler = api_rendezvous,
+      .operation = "meet", .flags = ROUTE_PROCESS, .max_body_bytes = NODE_BODY,
+      .takes = "RendezvousWanted", .status = 200, .gives = "Rendezvous",
+      .summary = "agree with the others of the role on who is together, or hear that it is over;"
+                 " long poll" },
     { .method = "PUT", .path = "/jobs/{job}/dataset", .handler = api_dataset_put,
       .operation = "setDataset", .flags = ROUTE_PROCESS, .max_body_bytes = DATASET_BODY,
       .takes = "Dataset", .status = 200, .gives = "DatasetSet",

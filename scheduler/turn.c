@@ -285,25 +285,29 @@ static void tell(struct scheduler *scheduler, const struct notice *notice)
     waiters_notify(scheduler, notice->topic);
 }
 
-/* Tasks that came free or passes that ended are handed out within the same turn, so that a waiting
- * trainer pays for one commit and not for two. */
-static void serve_task_waiters(struct scheduler *scheduler)
+/* Tasks that came free, passes that ended and generations that came about or to their end are
+ * handed out within the same turn, so that whoever waits pays for one commit and not for two. */
+static void serve_processes(struct scheduler *scheduler)
 {
+    static const struct {
+        enum effect_kind kind;
+        const char *topic;
+    } served[] = { { EFFECT_SAVE_TASKS, "tasks" },
+                   { EFFECT_SAVE_DATASET, "tasks" },
+                   { EFFECT_MEMBERSHIP, "rendezvous" } };
     size_t n;
     const struct effect *effects = cluster_effects(scheduler->cluster, &n);
-    uint64_t *jobs = xcalloc(n, sizeof *jobs);
-    size_t n_jobs = 0;
+    char(*topics)[TOPIC_MAX] = xcalloc(n, sizeof *topics);
+    size_t n_topics = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (effects[i].kind == EFFECT_SAVE_TASKS || effects[i].kind == EFFECT_SAVE_DATASET)
-            jobs[n_jobs++] = effects[i].job->id;
-    for (size_t i = 0; i < n_jobs; i++) {
-        char topic[TOPIC_MAX];
-
-        (void)snprintf(topic, sizeof topic, "tasks/%" PRIu64, jobs[i]);
-        waiters_notify(scheduler, topic);
-    }
-    free(jobs);
+        for (size_t k = 0; k < ELEMENTS(served); k++)
+            if (effects[i].kind == served[k].kind)
+                (void)snprintf(topics[n_topics++], sizeof *topics, "%s/%" PRIu64, served[k].topic,
+                               effects[i].job->id);
+    for (size_t i = 0; i < n_topics; i++)
+        waiters_notify(scheduler, topics[i]);
+    free(topics);
 }
 
 static int on_end(sd_event_source *source, uint64_t usec, void *userdata)
@@ -402,7 +406,7 @@ int scheduler_turn(struct scheduler *scheduler)
         return -EIO;
     scheduler->turn_wanted = false;
     plan(scheduler);
-    serve_task_waiters(scheduler);
+    serve_processes(scheduler);
     (void)cluster_archive_ended(scheduler->cluster, clock_instant());
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
     records.n_ended = scheduler->cluster->n_ended;
@@ -425,7 +429,7 @@ int scheduler_turn(struct scheduler *scheduler)
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
     users_pending_clear(scheduler->users);
-    /* serve_task_waiters touched us on its way: that was this turn. */
+    /* serve_processes touched us on its way: that was this turn. */
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
     answer_all(scheduler, NULL);

@@ -140,6 +140,10 @@ int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t af
         return 0;
     }
     rendezvous = rendezvous_get(job, process->role);
+    if (after > rendezvous->generation)
+        return edl_error_at(error, -EINVAL, "/after",
+                            "generation %llu never was, the newest is %llu", ULL(after),
+                            ULL(rendezvous->generation));
     member = is_member(rendezvous, process);
     if (member && !rendezvous->over && after < rendezvous->generation) {
         *ret = RENDEZVOUS_AGREED;

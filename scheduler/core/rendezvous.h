@@ -55,9 +55,9 @@ enum rendezvous_result {
 };
 
 /* cluster_arrive - the process wants to be a member of a generation above `after` (0: of any). To
- * arrive again changes nothing: it is how those that wait look. EDL_ESTALE when it has ended.
- * O(1) until the generation is complete, then linear in the role; each one that arrives may be
- * looked at once more for whom is waited for. */
+ * arrive again changes nothing: it is how those that wait look. EDL_ESTALE when it has ended,
+ * -EINVAL when there never was such a generation. O(1) until the generation is complete, then
+ * linear in the role; each one that arrives may be looked at once more for whom is waited for. */
 int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t after,
                    struct instant now, enum rendezvous_result *ret, struct edl_error *error);
 

@@ -105,6 +105,14 @@ class Walk:
         keep_lease(self, self.on_behalf("/jobs/walked/tasks/lease", {"wait": 0}))
         return self.lease
 
+    def all_arrive(self, _):
+        """every process that the nodes were ordered"""
+        for name, who in (("n1", "node"), ("n2", "other_node")):
+            for order in self.must("GET", "/nodes/%s/orders" % name, token=self.tokens[who])["processes"]:
+                if order["job_id"] == self.running["job_id"]:
+                    key = "%(job_id)d.%(role)s.%(index)d.%(incarnation)d" % order
+                    self.must("POST", "/jobs/walked/rendezvous", token=self.tokens[who], headers={"X-EDL-Process": key}, body={"wait": 0})
+
     def push(self):
         return dict(self.running, offset=0, next_offset=6, text="walked")
 
@@ -301,6 +309,7 @@ GOOD = {
     "readLogs": lambda w: [{"query": "?role=trainer&index=0"}],
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],
+    "meet": lambda w: [{"body": {"wait": 0}, "after": Walk.all_arrive}, {"body": {}}, {"body": {"generation": 1, "wait": 0}}],
     "setDataset": lambda w: [{"body": {"digest": "d", "tasks": [{"chunks": CHUNKS}, {"chunks": CHUNKS}]}}],
     "getDataset": lambda w: [{}],
     "getTasks": lambda w: [{}],

@@ -3,6 +3,7 @@
 #include "tests/unit/live_scheduler.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,10 +112,10 @@ void live_send(struct live *live, const char *method, const char *path, const ch
                  path, key, body, reply);
 }
 
-void live_send_as(struct live *live, const char *token, const char *method, const char *path,
-                  const char *key, const char *body, struct reply *reply)
+/* header: NULL none */
+static void send_with(struct live *live, const char *token, const char *header, const char *method,
+                      const char *path, const char *body, struct reply *reply)
 {
-    char header[400];
     struct http_call call = { .method = method,
                               .path = path,
                               .bearer_token = token,
@@ -122,11 +123,30 @@ void live_send_as(struct live *live, const char *token, const char *method, cons
                               .body_size = body != NULL ? strlen(body) : 0 };
     struct edl_error error = { 0 };
 
-    (void)snprintf(header, sizeof header, "Idempotency-Key: %s", key != NULL ? key : "");
-    call.headers[0] = key != NULL ? header : NULL;
+    call.headers[0] = header;
     reply_clear(reply);
     if (http_async_start(live->async, &call, on_answer, reply, NULL, &error) < 0)
         fail_msg("%s", error.text);
+}
+
+void live_send_as(struct live *live, const char *token, const char *method, const char *path,
+                  const char *key, const char *body, struct reply *reply)
+{
+    char header[400];
+
+    (void)snprintf(header, sizeof header, "Idempotency-Key: %s", key != NULL ? key : "");
+    send_with(live, token, key != NULL ? header : NULL, method, path, body, reply);
+}
+
+void live_send_for(struct live *live, const struct process *process, const char *method,
+                   const char *path, const char *body, struct reply *reply)
+{
+    char header[120];
+
+    (void)snprintf(header, sizeof header, "X-EDL-Process: %" PRIu64 ".%s.%u.%" PRIu64,
+                   process->job->id, process->job->spec->roles[process->role].name, process->index,
+                   process->incarnation);
+    send_with(live, live->scheduler->admin_token, header, method, path, body, reply);
 }
 
 void live_wait(struct live *live, const struct reply *reply)

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_discovery.c - who is together, as the API tells it to processes: long polls */
+#include "tests/unit/live_scheduler.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+#define MEET "/jobs/self-made/rendezvous"
+#define SIZE 3
+
+/* of SIZE at least, so that it starts with them and grows to one more on four cores */
+static const char job_document[] =
+    "{\"metadata\":{\"name\":\"self-made\"},\"spec\":{\"mode\":\"collective\",\"fault_tolerant\":"
+    "true,\"trainer\":{\"command\":[\"true\"],\"min-instance\":3,\"max-instance\":4,"
+    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}}}";
+
+static void turn(struct live *live)
+{
+    scheduler_touch(live->scheduler);
+    assert_int_equal(scheduler_turn(live->scheduler), 0);
+}
+
+/* The node says that everything ordered runs, but for one incarnation that was killed (0: none). */
+static void report(struct live *live, const char *name, uint64_t killed)
+{
+    struct cluster *cluster = live->scheduler->cluster;
+    struct node *node = cluster_node(cluster, name);
+    struct process_report list[16];
+    struct node_report say = { .boot_id = "boot", .offer = node->offer, .complete = true };
+    struct edl_error error = { 0 };
+    const struct process *process;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        bool ends = process->incarnation == killed || process->stop_wanted;
+
+        assert_in_range(say.n_processes, 0, ELEMENTS(list) - 1);
+        list[say.n_processes++] = (struct process_report){
+            .job_id = process->job->id,
+            .role = process->job->spec->roles[process->role].name,
+            .index = process->index,
+            .incarnation = process->incarnation,
+            .state = ends ? PROCESS_EXITED : PROCESS_RUNNING,
+            .exit_signal = ends ? 9 : 0,
+        };
+    }
+    say.processes = list;
+    if (cluster_report(cluster, node, &say, clock_instant(), &error) < 0)
+        fail_msg("%s", error.text);
+    turn(live);
+}
+
+static void join(struct live *live, const char *name, const char *address, uint64_t cpu_millicores)
+{
+    struct node_offer offer = { .cpu_millicores = cpu_millicores,
+                                .memory_bytes = UINT64_C(4) << 30,
+                                .port_first = 20000,
+                                .port_last = 20099 };
+    struct edl_error error = { 0 };
+    struct node *node;
+
+    (void)snprintf(offer.address, sizeof offer.address, "%s", address);
+    assert_int_equal(cluster_join_node(live->scheduler->cluster, name, "-", &offer, clock_instant(),
+                                       &node, &error),
+                     0);
+    report(live, name, 0);
+}
+
+static struct process *trainer(const struct live *live, uint32_t index)
+{
+    const struct job *job = cluster_find_job(live->scheduler->cluster, "self-made");
+
+    assert_non_null(job);
+    return job->slots[0][index].live;
+}
+
+static void submit(struct live *live, const char *document)
+{
+    struct reply reply = { 0 };
+
+    if (live_ask(live, "POST", "/jobs", NULL, document, &reply) != 201)
+        fail_msg("%s", reply.body);
+    reply_clear(&reply);
+}
+
+/* A job of SIZE that runs. */
+static void begin(struct live *live)
+{
+    join(live, "n1", "10.0.0.1", 3000);
+    submit(live, job_document);
+    report(live, "n1", 0);
+    assert_int_equal(trainer(live, SIZE - 1)->state, PROCESS_RUNNING);
+}
+
+static void meet(struct live *live, uint32_t index, const char *body, struct reply *reply)
+{
+    live_send_for(live, trainer(live, index), "POST", MEET, body, reply);
+}
+
+static int64_t number(const struct reply *reply, const char *key)
+{
+    return json_integer_value(json_object_get(reply->json, key));
+}
+
+/* All of them have the same generation; it has so many members. */
+static void agreed(struct live *live, struct reply *replies, uint32_t n, int64_t generation)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        live_wait(live, &replies[i]);
+        if (replies[i].status != 200)
+            fail_msg("%u: %s", replies[i].status, replies[i].body);
+        assert_int_equal(number(&replies[i], "generation"), generation);
+        assert_int_equal(number(&replies[i], "rank"), i);
+        assert_int_equal(number(&replies[i], "world_size"), n);
+        assert_true(json_equal(json_object_get(replies[i].json, "members"),
+                               json_object_get(replies[0].json, "members")));
+        assert_true(json_equal(json_object_get(replies[i].json, "master"),
+                               json_object_get(replies[0].json, "master")));
+    }
+    for (uint32_t i = 0; i < n; i++)
+        reply_clear(&replies[i]);
+}
+
+static void meet_all(struct live *live, struct reply *replies, uint32_t n, const char *body)
+{
+    for (uint32_t i = 0; i < n; i++)
+        meet(live, i, body, &replies[i]);
+}
+
+static void test_all_get_the_same(void **state)
+{
+    struct live *live = *state;
+    struct reply replies[SIZE] = { 0 };
+    const json_t *member;
+
+    begin(live);
+    meet_all(live, replies, SIZE, NULL); /* nothing needs to be said */
+    live_wait(live, &replies[1]);
+    member = json_array_get(json_object_get(replies[1].json, "members"), 1);
+    assert_string_equal(json_string_value(json_object_get(member, "address")), "10.0.0.1");
+    assert_string_equal(json_string_value(json_object_get(member, "node")), "n1");
+    assert_int_equal(json_array_size(json_object_get(member, "ports")), 1);
+    agreed(live, replies, SIZE, 1);
+    /* an answer that was lost; without the list */
+    meet(live, 2, "{\"members\":false}", &replies[0]);
+    live_wait(live, &replies[0]);
+    assert_int_equal(number(&replies[0], "generation"), 1);
+    assert_int_equal(number(&replies[0], "rank"), 2);
+    assert_null(json_object_get(replies[0].json, "members"));
+    reply_clear(&replies[0]);
+}
+
+static void test_wait_that_ends_names_who_is_missing(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    const json_t *missing;
+
+    begin(live);
+    meet(live, 1, "{\"wait\":0}", &reply);
+    live_wait(live, &reply);
+    assert_true(json_is_true(json_object_get(reply.json, "wait")));
+    assert_int_equal(number(&reply, "arrived"), 1);
+    missing = json_object_get(reply.json, "missing");
+    assert_int_equal(json_array_size(missing), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(missing, 1), "index")), 2);
+    reply_clear(&reply);
+}
+
+static void test_members_hear_that_it_is_over(void **state)
+{
+    struct live *live = *state;
+    struct reply replies[SIZE + 1] = { 0 }, watches[SIZE] = { 0 };
+
+    begin(live);
+    meet_all(live, replies, SIZE, "{}");
+    agreed(live, replies, SIZE, 1);
+    meet(live, 0, "{\"generation\":1,\"wait\":0}", &watches[0]);
+    live_wait(live, &watches[0]);
+    assert_true(json_is_false(json_object_get(watches[0].json, "over")));
+    /* room comes, and with it one more: over when that arrives, not before */
+    meet_all(live, watches, SIZE, "{\"generation\":1}");
+    join(live, "n2", "10.0.0.2", 1000);
+    report(live, "n2", 0);
+    assert_int_equal(trainer(live, 3)->state, PROCESS_RUNNING);
+    for (uint32_t i = 0; i < SIZE; i++)
+        assert_int_equal(watches[i].n, 0);
+    meet(live, 3, "{}", &replies[3]);
+    for (uint32_t i = 0; i < SIZE; i++) {
+        live_wait(live, &watches[i]);
+        assert_true(json_is_true(json_object_get(watches[i].json, "over")));
+        reply_clear(&watches[i]);
+    }
+    meet_all(live, replies, SIZE, "{\"after\":1}");
+    agreed(live, replies, SIZE + 1, 2);
+    /* an end that nobody asked for */
+    meet(live, 0, "{\"generation\":2}", &watches[0]);
+    meet(live, 1, "{\"generation\":2}", &watches[1]);
+    live_send(live, "GET", "/healthz", NULL, NULL, &watches[2]); /* both wait by then */
+    live_wait(live, &watches[2]);
+    report(live, "n2", trainer(live, 3)->incarnation);
+    live_wait(live, &watches[0]);
+    live_wait(live, &watches[1]);
+    meet_all(live, replies, SIZE, "{\"after\":2}");
+    agreed(live, replies, SIZE, 3);
+    for (uint32_t i = 0; i < SIZE; i++)
+        reply_clear(&watches[i]);
+}
+
+/* The last one to be waited for ends instead of arriving. */
+static void test_end_completes_a_generation(void **state)
+{
+    struct live *live = *state;
+    struct reply replies[SIZE + 1] = { 0 };
+
+    join(live, "n2", "10.0.0.2", 1000);
+    begin(live);
+    report(live, "n2", 0);
+    meet(live, 0, "{}", &replies[0]);
+    meet(live, 1, "{}", &replies[1]);
+    meet(live, 2, "{}", &replies[2]);
+    live_ask(live, "GET", "/healthz", NULL, NULL, &replies[3]);
+    assert_int_equal(replies[0].n + replies[1].n + replies[2].n, 0);
+    report(live, trainer(live, 3)->node_name, trainer(live, 3)->incarnation);
+    agreed(live, replies, 3, 1);
+    reply_clear(&replies[3]);
+}
+
+static void test_restart_is_no_end(void **state)
+{
+    struct live *live = *state;
+    struct reply replies[SIZE] = { 0 };
+
+    begin(live);
+    meet_all(live, replies, SIZE, "{}");
+    agreed(live, replies, SIZE, 1);
+    live_restart(live);
+    meet(live, 0, "{\"generation\":1,\"wait\":0}", &replies[0]);
+    live_wait(live, &replies[0]);
+    assert_true(json_is_false(json_object_get(replies[0].json, "over")));
+    meet_all(live, replies, SIZE, "{}");
+    agreed(live, replies, SIZE, 1);
+    report(live, "n1", 0);
+    meet_all(live, replies, SIZE, "{\"after\":1}");
+    agreed(live, replies, SIZE, 2);
+}
+
+/* What could not be stored was told to nobody, and its number is free. */
+static void test_commit_that_fails_is_no_generation(void **state)
+{
+    struct live *live = *state;
+    struct reply replies[SIZE] = { 0 }, health = { 0 };
+
+    begin(live);
+    meet_all(live, replies, SIZE, "{}");
+    live_hold(live);
+    for (uint32_t i = 0; i < 3; i++) /* on a connection of its own: all have arrived by then */
+        (void)live_ask(live, "GET", "/healthz", NULL, NULL, &health);
+    live_disk_full(true);
+    live_release(live);
+    for (uint32_t i = 0; i < SIZE; i++) {
+        live_wait(live, &replies[i]);
+        assert_int_equal(replies[i].status, 507);
+    }
+    live_disk_full(false);
+    while (live->scheduler->degraded.on)
+        assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
+    report(live, "n1", 0);
+    meet_all(live, replies, SIZE, "{}");
+    agreed(live, replies, SIZE, 1);
+    reply_clear(&health);
+}
+
+static void test_bad_calls(void **state)
+{
+    static const struct {
+        const char *body;
+        unsigned status;
+        const char *says;
+    } calls[] = {
+        { "{\"after\":1}", 400, "/after" },
+        { "{\"after\":0,\"generation\":1}", 400, "/after" },
+        { "{\"generation\":-1}", 400, "/generation" },
+        { "{\"members\":3}", 400, "/members" },
+        { "{\"wait\":100000}", 400, "/wait" },
+        { "[]", 400, "" },
+    };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    const struct process *old;
+
+    begin(live);
+    for (size_t i = 0; i < ELEMENTS(calls); i++) {
+        meet(live, 0, calls[i].body, &reply);
+        live_wait(live, &reply);
+        if (reply.status != calls[i].status || strstr(reply.body, calls[i].says) == NULL)
+            fail_msg("%s: %u %s", calls[i].body, reply.status, reply.body);
+    }
+    old = trainer(live, 0);
+    report(live, "n1", old->incarnation);
+    live_send_for(live, old, "POST", MEET, "{}", &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 409);
+    reply_clear(&reply);
+}
+
+static void test_who_is_being_stopped_leaves(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 }, killed = { 0 };
+    struct process *first;
+
+    begin(live);
+    first = trainer(live, 0);
+    live_send_for(live, first, "POST", MEET, "{}", &reply);
+    assert_int_equal(live_ask(live, "DELETE", "/jobs/self-made", NULL, "{}", &killed), 202);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_true(json_is_true(json_object_get(reply.json, "leaving")));
+    reply_clear(&reply);
+    reply_clear(&killed);
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_all_get_the_same),
+        T(test_wait_that_ends_names_who_is_missing),
+        T(test_members_hear_that_it_is_over),
+        T(test_end_completes_a_generation),
+        T(test_restart_is_no_end),
+        T(test_commit_that_fails_is_no_generation),
+        T(test_bad_calls),
+        T(test_who_is_being_stopped_leaves),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
