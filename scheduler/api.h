@@ -92,6 +92,10 @@ void api_job_metrics(struct http_request *request, void *userdata);
 /* api_rendezvous.c */
 void api_rendezvous(struct http_request *request, void *userdata);
 
+/* api_services.c */
+void api_service(struct http_request *request, void *userdata);
+void api_services_list(struct http_request *request, void *userdata);
+
 /* api_events.c */
 void api_events(struct http_request *request, void *userdata);
 void api_job_events(struct http_request *request, void *userdata);

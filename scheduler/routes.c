@@ -148,6 +148,14 @@ static const struct http_route table[] = {
       .takes = "Figures", .status = 200, .gives = "Nothing",
       .summary = "figures to show with the job" },
 
+    { .method = "GET", .path = "/services/{name}", .handler = api_service,
+      .operation = "getService", .flags = ROUTE_VIEWER | ROUTE_PROCESS, .max_body_bytes = NO_BODY,
+      .query = "after wait", .status = 200, .gives = "Service",
+      .summary = "who serves; after=VERSION&wait=S: when that changes" },
+    { .method = "GET", .path = "/services", .handler = api_services_list,
+      .operation = "listServices", .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY,
+      .status = 200, .gives = "ServiceList", .summary = "jobs and roles that serve others" },
+
     { .method = "PUT", .path = "/workspaces/{sha256}", .handler = api_workspace_put,
       .operation = "putWorkspace", .flags = ROUTE_USER, .max_body_bytes = WORKSPACE_BODY,
       .sink = &api_workspace_sink, .takes = "application/octet-stream", .status = 200,

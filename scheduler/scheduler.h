@@ -127,6 +127,11 @@ json_t *held_json(struct scheduler *scheduler, struct held *held);
 bool held_tag(struct scheduler *scheduler, const struct held *held, char ret[ETAG_MAX]);
 #define HELD_REMOVED_TEXT "it was removed in the same moment"
 
+/* held_tell - tell_after_commit for what waited; not for what is polled within a turn (turn.c),
+ * which is before the commit in any case */
+void held_tell(struct scheduler *scheduler, struct held *take_held, unsigned status,
+               json_t *take_json);
+
 /* tell_after_commit - answers with what was read from the core and changes nothing: at once, or
  * behind the commit when the core is ahead of the database */
 void tell_after_commit(struct scheduler *scheduler, struct http_request *request, unsigned status,

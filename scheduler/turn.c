@@ -104,6 +104,15 @@ void held_build_after_commit(struct scheduler *scheduler, struct held *take_held
     held_after_commit(scheduler, take_held, status, NULL);
 }
 
+void held_tell(struct scheduler *scheduler, struct held *take_held, unsigned status,
+               json_t *take_json)
+{
+    if (scheduler->turn_wanted)
+        queue_answer(scheduler, take_held, status, take_json);
+    else
+        held_reply_json(take_held, status, take_json);
+}
+
 void tell_after_commit(struct scheduler *scheduler, struct http_request *request, unsigned status,
                        json_t *take_json)
 {
@@ -268,6 +277,10 @@ static size_t collect_notices(const struct effect *effects, size_t n, struct not
         } else if (effect_saves_job(&effects[i])) {
             (void)snprintf(notice->topic, sizeof notice->topic, "logs/%" PRIu64,
                            effects[i].job->id); /* an ended job ends its `logs --follow` */
+            used++;
+        } else if (effects[i].kind == EFFECT_MEMBERSHIP) {
+            (void)snprintf(notice->topic, sizeof notice->topic, "service/%s",
+                           effects[i].job->spec->name);
             used++;
         }
     }

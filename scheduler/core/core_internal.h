@@ -209,8 +209,8 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
  * node_note_kept - an event for each that did not */
 struct process *node_first_fenced(const struct node *node);
 void node_note_kept(struct cluster *cluster, const struct node *node, struct instant now);
-/* node_return_kept - the node reports again: what was kept there can be reached */
-void node_return_kept(struct cluster *cluster, const struct node *node);
+/* node_note_reachable - what runs there can be reached again, or at another address */
+void node_note_reachable(struct cluster *cluster, const struct node *node);
 /* node_start_failed, node_started - what a node's processes tell about it */
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now);

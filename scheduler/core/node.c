@@ -173,6 +173,7 @@ static void take_offer(struct cluster *cluster, struct node *node, const struct 
     if (!node_offers_same(&bounded, &node->offer)) {
         node->offer = bounded;
         node_offer_changed(cluster, node);
+        node_note_reachable(cluster, node); /* elsewhere, it may be */
         withdraw(cluster, node, now);
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
@@ -585,7 +586,7 @@ static int admit(struct cluster *cluster, struct node *node, const struct node_r
 static void returned(struct cluster *cluster, struct node *node, struct instant now)
 {
     set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
-    node_return_kept(cluster, node);
+    node_note_reachable(cluster, node);
 }
 
 /* cluster_report - see cluster.h; linear in the processes of the report and of the node */

@@ -40,8 +40,8 @@ void node_note_kept(struct cluster *cluster, const struct node *node, struct ins
     }
 }
 
-/* node_return_kept - see core_internal.h */
-void node_return_kept(struct cluster *cluster, const struct node *node)
+/* node_note_reachable - see core_internal.h */
+void node_note_reachable(struct cluster *cluster, const struct node *node)
 {
     const struct process *process;
 

@@ -174,7 +174,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "sha256": "0" * 64}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "name": "walked.trainer", "sha256": "0" * 64}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -215,8 +215,8 @@ class Walk:
             self.wrong_callers(method, known, operation, body)
         self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
                     headers=headers, body=body)
-        for name in ("job", "node", "user", "group", "token", "array", "asset"):
-            if "{%s}" % name in path and not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"]):
+        for name in ("job", "node", "user", "group", "token", "array", "asset", "name"):
+            if "{%s}" % name in path and (name == "name" or not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"])):
                 self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
                             token=token, headers=headers, body=body)
         if "requestBody" in operation:
@@ -310,6 +310,8 @@ GOOD = {
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],
     "meet": lambda w: [{"body": {"wait": 0}, "after": Walk.all_arrive}, {"body": {}}, {"body": {"generation": 1, "wait": 0}}],
+    "listServices": lambda w: [{}],
+    "getService": lambda w: [{"names": {"name": "walked.trainer"}}, {"query": "?after=1&wait=5"}],
     "setDataset": lambda w: [{"body": {"digest": "d", "tasks": [{"chunks": CHUNKS}, {"chunks": CHUNKS}]}}],
     "getDataset": lambda w: [{}],
     "getTasks": lambda w: [{}],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_discovery.c - who is together, as the API tells it to processes: long polls */
+/* test_discovery.c - who is together and who serves, as the API tells it: long polls */
 #include "tests/unit/live_scheduler.h"
 
 #include <stdio.h>
@@ -325,6 +325,255 @@ static void test_who_is_being_stopped_leaves(void **state)
     reply_clear(&killed);
 }
 
+/* --- services --- */
+
+#define ROLE(name_, max_, cpu_)                                                                    \
+    "{\"role\":\"" name_ "\",\"command\":[\"true\"],\"min\":1,\"max\":" max_ ",\"cpu\":\"" cpu_    \
+    "\",\"ports\":1}"
+
+/* One process, up to three. */
+#define SERVICE(more_)                                                                             \
+    "{\"name\":\"teachers\",\"mode\":\"service\",\"fault_tolerant\":true" more_                    \
+    ",\"roles\":[" ROLE("server", "3", "1") "]}"
+static const char service_document[] = SERVICE("");
+static const char kept_document[] = SERVICE(",\"on_disconnect\":\"keep\"");
+static const char students_document[] =
+    "{\"name\":\"students\",\"mode\":\"collective\",\"roles\":[" ROLE("trainer", "1",
+                                                                      "100m") "," ROLE("teacher",
+                                                                                       "1",
+                                                                                       "100m") "]}";
+
+/* The nodes of those that serve, with a blank behind each; the version. */
+static json_int_t serving(const struct reply *reply, char *ret, size_t size)
+{
+    const json_t *processes = json_object_get(reply->json, "processes");
+    const json_t *process;
+    size_t used = 0;
+    size_t i;
+
+    if (reply->status != 200)
+        fail_msg("%u: %s", reply->status, reply->body);
+    *ret = '\0';
+    json_array_foreach(processes, i, process)
+    {
+        const char *node = json_string_value(json_object_get(process, "node"));
+
+        assert_true(used < size);
+        used += (size_t)snprintf(ret + used, size - used, "%s ", node);
+        assert_int_equal(json_array_size(json_object_get(process, "ports")), 1);
+        assert_true(json_integer_value(json_object_get(process, "started_us")) > 0);
+    }
+    return number(reply, "version");
+}
+
+static json_int_t ask_service(struct live *live, const char *path, const char *nodes)
+{
+    struct reply reply = { 0 };
+    json_int_t version;
+    char found[80];
+
+    (void)live_ask(live, "GET", path, NULL, NULL, &reply);
+    version = serving(&reply, found, sizeof found);
+    assert_string_equal(found, nodes);
+    reply_clear(&reply);
+    return version;
+}
+
+/* Waits there when this returns: what is asked on a connection of its own was asked later. */
+static void wait_service(struct live *live, json_int_t after, struct reply *reply)
+{
+    struct reply health = { 0 };
+    char path[80];
+
+    (void)snprintf(path, sizeof path, "/services/teachers?after=%lld&wait=30", (long long)after);
+    live_send(live, "GET", path, NULL, NULL, reply);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &health), 200);
+    assert_int_equal(reply->n, 0);
+    reply_clear(&health);
+}
+
+/* A service that grew to n1 and n2. */
+static void serve(struct live *live, const char *document)
+{
+    join(live, "n1", "10.0.0.1", 1000);
+    submit(live, document);
+    report(live, "n1", 0);
+    join(live, "n2", "10.0.0.2", 1000);
+    report(live, "n2", 0);
+}
+
+/* The leases of all nodes end but of this one. */
+static void lose(struct live *live, const char *reporting)
+{
+    struct cluster *cluster = live->scheduler->cluster;
+    struct node *node = cluster_node(cluster, reporting);
+    struct instant later = clock_instant();
+
+    later.now_us += 19 * USEC_PER_SEC;
+    for (int i = 0; i < 2; i++) {
+        struct node_report say = { .boot_id = "boot", .offer = node->offer };
+
+        assert_int_equal(cluster_report(cluster, node, &say, later, NULL), 0);
+        later.now_us += 10 * USEC_PER_SEC;
+        cluster_tick(cluster, later);
+    }
+    turn(live);
+}
+
+static void test_service_is_who_serves_now(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    json_int_t version, next;
+    char found[80];
+
+    join(live, "n1", "10.0.0.1", 1000);
+    submit(live, service_document);
+    version = ask_service(live, "/services/teachers", ""); /* it is assigned, no more */
+    wait_service(live, version, &reply);
+    report(live, "n1", 0);
+    live_wait(live, &reply);
+    next = serving(&reply, found, sizeof found);
+    assert_string_equal(found, "n1 ");
+    assert_true(next != version);
+    assert_int_equal(ask_service(live, "/services/teachers.server?after=1&wait=30", "n1 "), next);
+    assert_int_equal(ask_service(live, "/services/1", "n1 "), next);
+    /* one more */
+    wait_service(live, next, &reply);
+    join(live, "n2", "10.0.0.2", 1000);
+    report(live, "n2", 0);
+    live_wait(live, &reply);
+    version = serving(&reply, found, sizeof found);
+    assert_string_equal(found, "n1 n2 ");
+    /* a wait that ends */
+    assert_int_equal(ask_service(live, "/services/teachers", "n1 n2 "), version);
+    (void)snprintf(found, sizeof found, "/services/teachers?after=%lld&wait=0", (long long)version);
+    assert_int_equal(ask_service(live, found, "n1 n2 "), version);
+    /* the same after a restart: nobody has to ask for what it knows */
+    live_restart(live);
+    assert_int_equal(ask_service(live, "/services/teachers", "n1 n2 "), version);
+    report(live, "n1", 0);
+    report(live, "n2", 0);
+    assert_int_equal(ask_service(live, "/services/teachers", "n1 n2 "), version);
+    reply_clear(&reply);
+}
+
+static void test_who_is_stopped_or_lost_serves_nobody(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 }, killed = { 0 };
+    json_int_t version;
+    char found[80];
+
+    serve(live, service_document);
+    version = ask_service(live, "/services/teachers", "n1 n2 ");
+    wait_service(live, version, &reply);
+    lose(live, "n2");
+    live_wait(live, &reply);
+    version = serving(&reply, found, sizeof found);
+    assert_string_equal(found, "n2 ");
+    /* being stopped: before its end */
+    wait_service(live, version, &reply);
+    assert_int_equal(live_ask(live, "DELETE", "/jobs/teachers", NULL, "{}", &killed), 202);
+    live_wait(live, &reply);
+    (void)serving(&reply, found, sizeof found);
+    assert_string_equal(found, "");
+    /* over, it is known by its name, and whoever takes that serves */
+    report(live, "n2", 0);
+    (void)ask_service(live, "/services/teachers", "");
+    submit(live, service_document);
+    report(live, "n2", 0);
+    (void)ask_service(live, "/services/teachers", "n2 ");
+    (void)ask_service(live, "/services/1", "");
+    reply_clear(&reply);
+    reply_clear(&killed);
+}
+
+/* on_disconnect: keep - it runs on, and nobody can tell how it is */
+static void test_who_is_cut_off_serves_nobody_meanwhile(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    json_int_t version;
+    char found[80];
+
+    serve(live, kept_document);
+    version = ask_service(live, "/services/teachers", "n1 n2 ");
+    wait_service(live, version, &reply);
+    lose(live, "n2");
+    live_wait(live, &reply);
+    wait_service(live, serving(&reply, found, sizeof found), &reply);
+    assert_string_equal(found, "n2 ");
+    report(live, "n1", 0);
+    live_wait(live, &reply);
+    assert_int_equal(serving(&reply, found, sizeof found), version);
+    assert_string_equal(found, "n1 n2 ");
+    reply_clear(&reply);
+}
+
+static void test_names_of_services(void **state)
+{
+    static const struct {
+        const char *path;
+        unsigned status;
+        const char *says;
+    } calls[] = {
+        { "/services/students", 200, "students.teacher" },
+        { "/services/students.teacher", 200, "students.teacher" },
+        { "/services/students.trainer", 200, "students.trainer" },
+        { "/services/students.pserver", 404, "students.trainer" },
+        { "/services/teacher", 404, "\\\"teachers\\\"" },
+        { "/services/student.teacher", 404, "\\\"students.teacher\\\"" },
+        { "/services/nothing-of-the-kind", 404, "edl services" },
+        { "/services/students.", 404, "has no role" },
+        { "/services/.teacher", 404, "no service" },
+        { "/services/self-made", 404, "self-made.trainer" },
+        { "/services/teachers?after=x", 400, "after" },
+        { "/services", 200,
+          "{\"service\":\"students.teacher\",\"job_id\":2,\"user\":\"admin\",\"serving\":1,"
+          "\"want\":1}" },
+    };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char path[200];
+
+    join(live, "n1", "10.0.0.1", 4000);
+    submit(live, service_document);
+    submit(live, students_document);
+    submit(live, job_document);
+    report(live, "n1", 0);
+    for (size_t i = 0; i < ELEMENTS(calls); i++) {
+        unsigned status = live_ask(live, "GET", calls[i].path, NULL, NULL, &reply);
+
+        if (status != calls[i].status || strstr(reply.body, calls[i].says) == NULL)
+            fail_msg("%s: %u %s", calls[i].path, status, reply.body);
+    }
+    (void)snprintf(path, sizeof path, "/services/%0150d", 7);
+    assert_int_equal(live_ask(live, "GET", path, NULL, NULL, &reply), 404);
+    reply_clear(&reply);
+}
+
+/* Any job's process may ask for any service. */
+static void test_processes_find_services(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    const struct job *students;
+    char found[80];
+
+    join(live, "n1", "10.0.0.1", 4000);
+    submit(live, students_document);
+    submit(live, service_document);
+    report(live, "n1", 0);
+    students = cluster_find_job(live->scheduler->cluster, "students");
+    live_send_for(live, students->processes, "GET", "/services/teachers", NULL, &reply);
+    live_wait(live, &reply);
+    (void)serving(&reply, found, sizeof found);
+    assert_string_equal(found, "n1 ");
+    reply_clear(&reply);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
@@ -337,6 +586,11 @@ int main(void)
         T(test_commit_that_fails_is_no_generation),
         T(test_bad_calls),
         T(test_who_is_being_stopped_leaves),
+        T(test_service_is_who_serves_now),
+        T(test_who_is_stopped_or_lost_serves_nobody),
+        T(test_who_is_cut_off_serves_nobody_meanwhile),
+        T(test_names_of_services),
+        T(test_processes_find_services),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
