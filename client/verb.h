@@ -53,6 +53,7 @@ extern const struct verb verb_events;
 extern const struct verb verb_logs;
 extern const struct verb verb_node;
 extern const struct verb verb_nodes;
+extern const struct verb verb_services;
 extern const struct verb verb_plan;
 extern const struct verb verb_ps;
 extern const struct verb verb_scale;

@@ -172,6 +172,25 @@ static void serve_one_node(struct http_request *request, void *userdata)
                "\"sent_bytes\":0}]}}");
 }
 
+static void serve_services(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    serve_json(request, 200,
+               "{\"services\":[{\"service\":\"search\",\"job_id\":1,\"user\":\"ann\",\"serving\":2,"
+               "\"want\":3},{\"service\":\"distill.teacher\",\"job_id\":2,\"user\":\"bob\","
+               "\"serving\":0,\"want\":12}]}");
+}
+
+static void serve_one_service(struct http_request *request, void *userdata)
+{
+    note(request, *(int *)userdata);
+    serve_json(request, 200,
+               "{\"service\":\"a.b\",\"job_id\":1,\"version\":7,\"processes\":[{\"role\":\"b\","
+               "\"index\":0,\"incarnation\":1,\"node\":\"n1\",\"address\":\"10.0.0.7\",\"ports\":"
+               "[20000,20001],\"started_us\":0},{\"role\":\"b\",\"index\":11,\"incarnation\":4,"
+               "\"node\":\"n2\",\"address\":\"10.0.0.8\",\"ports\":[],\"started_us\":0}]}");
+}
+
 static void serve_logs(struct http_request *request, void *userdata)
 {
     bool first = http_request_query(request, "after") == NULL;
@@ -212,6 +231,8 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/events", .handler = serve_events, .query = "after limit wait" },
     { .method = "GET", .path = "/cluster", .handler = serve_cluster },
     { .method = "GET", .path = "/nodes", .handler = serve_nodes },
+    { .method = "GET", .path = "/services", .handler = serve_services },
+    { .method = "GET", .path = "/services/{name}", .handler = serve_one_service },
 };
 
 static _Noreturn void serve(int listen_fd, int asked_fd)
@@ -544,6 +565,30 @@ static void test_one_node_with_its_machine(void **state)
                                 "ib0           -         0     0\n"));
 }
 
+static void test_services_and_who_serves(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *all = NULL;
+    _cleanup_free_ char *one = NULL;
+    _cleanup_free_ char *json = NULL;
+
+    assert_int_equal(EDL(&all, NULL, "services"), STATUS_OK);
+    assert_string_equal(all, "SERVICE          USER  SERVING  WANT\n"
+                             "search           ann         2     3\n"
+                             "distill.teacher  bob         0    12\n");
+    assert_int_equal(EDL(&one, NULL, "services", "a.b"), STATUS_OK);
+    assert_string_equal(one, "PROCESS  NODE  WHERE                          SINCE\n"
+                             "b-0      n1    10.0.0.7:20000,10.0.0.7:20001  -\n"
+                             "b-11     n2    10.0.0.8                       -\n");
+    assert_int_equal(EDL(&json, NULL, "services", "--json", "a.b"), STATUS_OK);
+    assert_non_null(strstr(json, "\"version\": 7"));
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_non_null(strstr(seen, "GET /services/a.b "));
+    assert_int_equal(EDL(NULL, NULL, "services", "a", "b"), STATUS_BAD_INPUT);
+}
+
 static void test_no_server_is_status_3(void **state)
 {
     const struct fixture *fixture = *state;
@@ -605,6 +650,7 @@ int main(void)
         WITH_SERVER(test_top_until_idle_prints_changes_and_ends),
         WITH_SERVER(test_nodes_shows_labels_and_gpus),
         WITH_SERVER(test_one_node_with_its_machine),
+        WITH_SERVER(test_services_and_who_serves),
         WITH_SERVER(test_no_server_is_status_3),
         WITH_SERVER(test_server_locate_keeps_the_dev_token_to_the_dev_server),
     };

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_services.c - `edl services`: which jobs and roles serve others; with a name, who serves now
+ * and where */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "client/json_read.h"
+#include "client/server.h"
+#include "client/table_print.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+/* "10.0.0.1:20000,10.0.0.1:20001", or the address alone */
+static void add_where(struct table *table, const json_t *process)
+{
+    const json_t *ports = json_object_get(process, "ports");
+    const char *address = json_text(process, "address");
+    char text[1024];
+    size_t used = 0;
+    size_t i;
+    const json_t *port;
+
+    (void)snprintf(text, sizeof text, "%s", address);
+    json_array_foreach(ports, i, port) if (used < sizeof text) used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%s%s:%" PRIu64, i > 0 ? "," : "",
+                         address, (uint64_t)json_integer_value(port));
+    table_add(table, "%s", text);
+}
+
+static struct table *table_of_processes(const json_t *answer)
+{
+    static const char *const headers[] = { "PROCESS", "NODE", "WHERE", "SINCE", NULL };
+    struct table *table = table_new(headers, 0);
+    const json_t *process;
+    char text[32];
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "processes"), i, process)
+    {
+        table_add(table, "%s-%" PRIu64, json_text(process, "role"), json_u64(process, "index"));
+        table_add(table, "%s", json_text(process, "node"));
+        add_where(table, process);
+        table_add(table, "%s", text_time(json_u64(process, "started_us"), text, sizeof text));
+    }
+    return table;
+}
+
+static struct table *table_of_services(const json_t *answer)
+{
+    static const char *const headers[] = { "SERVICE", "USER", "SERVING", "WANT", NULL };
+    struct table *table = table_new(headers, 0xc);
+    const json_t *service;
+    size_t i;
+
+    json_array_foreach(json_object_get(answer, "services"), i, service)
+    {
+        table_add(table, "%s", json_text(service, "service"));
+        table_add(table, "%s", json_text(service, "user"));
+        table_add(table, "%" PRIu64, json_u64(service, "serving"));
+        table_add(table, "%" PRIu64, json_u64(service, "want"));
+    }
+    return table;
+}
+
+static int fetch(const struct invocation *invocation, json_t **ret)
+{
+    const struct arguments *given = &invocation->arguments;
+    _cleanup_free_ char *name = given->n_args == 1 ? text_url_segment(given->args[0]) : NULL;
+    struct server server;
+    int status = server_open(invocation->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = name != NULL ? server_get(&server, ret, "/services/%s", name)
+                          : server_get(&server, ret, "/services");
+    server_clear(&server);
+    return status;
+}
+
+static int run(const struct invocation *invocation)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    int status = fetch(invocation, &answer);
+
+    if (status != STATUS_OK)
+        return status;
+    if (invocation->common->json) {
+        json_print(answer);
+        return STATUS_OK;
+    }
+
+    _cleanup_(cleanup_tablep) struct table *table =
+        invocation->arguments.n_args == 1 ? table_of_processes(answer) : table_of_services(answer);
+
+    table_print(table, stdout);
+    return STATUS_OK;
+}
+
+const struct verb verb_services = {
+    .name = "services",
+    .usage = "[NAME]",
+    .summary = "List the jobs and roles that serve others; who serves by one name, and where",
+    .details =
+        "NAME is JOB (a job in mode service, or one with a role \"teacher\") or JOB.ROLE, any role "
+        "of\na job. Listed without NAME are jobs in mode service and roles \"teacher\".",
+    .options = no_options,
+    .options_size = sizeof(struct common_options),
+    .max_args = 1,
+    .run = run,
+};
