@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The processes of an elastic job agree on who is together, with nothing but curl and EDL_SOCKET: the job grows, one is killed,
+# the scheduler is killed while they wait. Every generation is the same for all of its members, ranked without a gap.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2 --cpu 2000m
+mkfifo "$work/gate"
+# what each was told is a line of $work/agreed: its index and incarnation, and the answer
+cat >"$work/member" <<'END'
+#!/usr/bin/env bash
+set -eu
+work=$1 generation=0
+meet() { curl -sS --max-time 120 --unix-socket "$EDL_SOCKET" -d "$1" http://edl/jobs/self/rendezvous; }
+while :; do
+    # the gate keeps one away, so that the others wait for it
+    [ "$EDL_INDEX" != 0 ] || [ ! -e "$work/hold" ] || read -r _ <"$work/gate"
+    answer=$(meet "{\"after\":$generation}")
+    case $answer in
+    *'"rank"'*) ;;
+    *'"wait"'*) continue ;;
+    *'"leaving"'*) exit 0 ;;
+    *) echo "$answer" | tee -a "$work/refused"; exit 1 ;;
+    esac
+    echo "{\"index\":$EDL_INDEX,\"incarnation\":$EDL_INCARNATION,\"answer\":$answer}" >>"$work/agreed"
+    generation=$(jq .generation <<<"$answer")
+    until meet "{\"generation\":$generation}" | grep -q '"over":true'; do :; done
+done
+END
+chmod +x "$work/member"
+touch "$work/agreed"
+cat >"$work/job.json" <<JOB
+{"name":"together","mode":"collective","fault_tolerant":true,"restart":{"max":20,"backoff":"200ms"},
+ "roles":[{"role":"trainer","command":["$work/member","$work"],"min":2,"max":2,"cpu":"200m"}]}
+JOB
+
+# newest N: the newest generation that anybody was given was given to all of its N members
+newest() {
+    jq -se --argjson n "$1" 'map(.answer) | max_by(.generation).generation as $g | map(select(.generation == $g))
+        | (map(.rank) | sort) == [range($n)] and all(.world_size == $n)' "$work/agreed" >/dev/null
+}
+
+# generation: the newest that anybody was given
+generation() {
+    jq -s 'map(.answer.generation) | max // 0' "$work/agreed"
+}
+
+kill_scheduler() {
+    kill -9 "$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)"
+    until edl ps >/dev/null 2>&1; do
+        [ $SECONDS -lt 200 ] || fail 'no scheduler came back'
+        read -r -t 0.2 <> <(:) || true
+    done
+}
+
+edl submit "$work/job.json"
+await 60 'two are together' newest 2
+edl scale together 2:4 >/dev/null
+await 60 'it grew' newest 4
+
+# one is killed: those that are left go on, and then with the new one
+victim=$(pids together trainer 1)
+kill -9 "$victim"
+replaced() { newest 4 && jq -se --argjson old "$old" 'map(select(.index == 1)) | last | .incarnation > $old' "$work/agreed" >/dev/null; }
+old=$(jq -s 'map(select(.index == 1)) | last | .incarnation' "$work/agreed")
+await 60 'the new one is in' replaced
+
+# the scheduler is killed while all of them watch: nobody is disturbed
+before=$(generation) lines=$(wc -l <"$work/agreed")
+kill_scheduler
+for index in 0 1 2 3; do pids together trainer "$index" | grep -q . || fail "trainer-$index does not run any more"; done
+[ "$(generation) $(wc -l <"$work/agreed")" = "$before $lines" ] || fail 'a restart of the scheduler ended a generation'
+
+# and while some have arrived and one has not: its calls are made again
+touch "$work/hold"
+kill -9 "$(pids together trainer 2)"
+gone() { [ "$(api GET '/jobs/together/processes?state=all' | jq '[.processes[] | select(.exit_signal == 9)] | length')" = 2 ]; }
+await 60 'it is seen gone' gone
+kill_scheduler
+[ "$(generation)" = "$before" ] || fail 'they agreed without one that is there'
+rm "$work/hold"
+echo go >"$work/gate"
+later() { [ "$(generation)" -gt "$before" ] && newest 4; }
+await 60 'all are together again' later
+
+# one that is being stopped leaves, the others go on without it
+before=$(generation)
+edl scale together 2:3 >/dev/null
+fewer() { [ "$(generation)" -gt "$before" ] && newest 3; }
+await 60 'it shrank' fewer
+
+edl kill together >/dev/null
+edl wait together --timeout 60 || true
+[ ! -e "$work/refused" ] || fail "refused: $(cat "$work/refused")"
+echo "$(wc -l <"$work/agreed") answers, $(generation) generations"
+# all that were given a generation were given the same; ranks are those of the list, which goes by index without a gap
+jq -s -e 'group_by(.answer.generation) | all(
+    (map(.answer | del(.rank)) | unique | length) == 1
+    and (map(.answer.rank) | length == (unique | length))
+    and all(. as $one | .answer.members[.answer.rank] | .index == $one.index and .incarnation == $one.incarnation)
+    and (.[0].answer | (.members | length) == .world_size and (.members | map(.rank)) == [range(.world_size)]
+        and (.members | map(.index) | . == (sort | unique))
+        and .master == {address: .members[0].address, port: .members[0].ports[0]} and .world_size >= 2))' "$work/agreed" >/dev/null ||
+    fail "they do not agree: $(cat "$work/agreed")"
+# and nobody was given an older one after a newer one
+jq -s -e 'group_by(.incarnation) | all(map(.answer.generation) | . == (sort | unique))' "$work/agreed" >/dev/null ||
+    fail "generations went back: $(cat "$work/agreed")"
+cluster_stop
