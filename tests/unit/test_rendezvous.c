@@ -477,6 +477,143 @@ static void test_whoever_waits_is_woken(void **state)
     world_free(w);
 }
 
+/* --- whatever happens in whatever order --- */
+
+#define TRIO 3
+#define DEPTH 4 /* events, of as many kinds as events[] has, each with each process */
+
+struct story {
+    struct world *w;
+    struct job *job;
+    uint64_t known[TRIO],
+        of[TRIO]; /* the generation that each has, and which incarnation that is */
+    struct rendezvous_member agreed[4 * DEPTH][TRIO];
+    uint32_t n_agreed[4 * DEPTH];
+    uint64_t newest;
+};
+
+/* A generation is what it was the first time that anybody was given it. */
+static void note_agreed(struct story *s, const struct process *caller)
+{
+    const struct rendezvous *agreed = rendezvous_of(s->job, 0);
+    uint64_t g = agreed->generation;
+    bool has_caller = false;
+
+    assert_in_range(g, s->newest, ELEMENTS(s->agreed) - 1);
+    assert_in_range(agreed->n_members, 2, TRIO);
+    if (g > s->newest) {
+        memcpy(s->agreed[g], agreed->members, agreed->n_members * sizeof *agreed->members);
+        s->n_agreed[g] = agreed->n_members;
+        s->newest = g;
+    }
+    assert_int_equal(agreed->n_members, s->n_agreed[g]);
+    for (uint32_t i = 0; i < agreed->n_members; i++) {
+        assert_int_equal(agreed->members[i].index, s->agreed[g][i].index);
+        assert_int_equal(agreed->members[i].incarnation, s->agreed[g][i].incarnation);
+        has_caller = has_caller || agreed->members[i].incarnation == caller->incarnation;
+    }
+    assert_true(has_caller);
+    s->known[caller->index] = g;
+}
+
+static void story_arrive(struct story *s, uint32_t index)
+{
+    struct process *process = s->job->slots[0][index].live;
+
+    if (process == NULL || process->state != PROCESS_RUNNING)
+        return;
+    if (s->of[index] != process->incarnation) {
+        s->of[index] = process->incarnation;
+        s->known[index] = 0;
+    }
+    if (arrive_after(s->w, process, s->known[index]) == RENDEZVOUS_AGREED)
+        note_agreed(s, process);
+}
+
+static void story_kill(struct story *s, uint32_t index)
+{
+    if (s->job->slots[0][index].live != NULL)
+        exits(s->w, s->job, index, 0, 9);
+}
+
+/* What is due starts, as far as its back-off is over. */
+static void story_wait(struct story *s, uint32_t index)
+{
+    (void)index;
+    world_advance(s->w, 2 * USEC_PER_SEC);
+    world_run(s->w, 2);
+}
+
+static void story_restart(struct story *s, uint32_t index)
+{
+    (void)index;
+    world_restart(s->w);
+    s->job = cluster_find_job(s->w->cluster, "job");
+}
+
+static const struct {
+    void (*fn)(struct story *s, uint32_t index);
+    uint32_t n; /* with so many different processes */
+} events[] = {
+    { story_arrive, TRIO }, { story_kill, TRIO }, { story_wait, 1 }, { story_restart, 1 }
+};
+
+static void happen(struct story *s, uint32_t which)
+{
+    size_t i = 0;
+
+    for (; which >= events[i].n; i++)
+        which -= events[i].n;
+    events[i].fn(s, which);
+}
+
+/* Everything is repaired: all agree, after a generation without the new ones at the most. */
+static void end_well(struct story *s)
+{
+    for (int i = 0; i < 4; i++) {
+        world_advance(s->w, 9 * USEC_PER_SEC);
+        world_run(s->w, 2);
+    }
+    for (uint32_t call = 0; call < 3; call++)
+        for (uint32_t i = 0; i < TRIO; i++) {
+            assert_int_equal(s->job->slots[0][i].live->state, PROCESS_RUNNING);
+            if (call == 0 || s->known[i] != s->newest || is_over(s->job, i, s->newest))
+                story_arrive(s, i);
+        }
+    assert_int_equal(rendezvous_of(s->job, 0)->generation, s->newest);
+    assert_int_equal(s->n_agreed[s->newest], TRIO);
+    for (uint32_t i = 0; i < TRIO; i++) {
+        assert_int_equal(s->known[i], s->newest);
+        assert_false(is_over(s->job, i, s->newest));
+    }
+}
+
+static void test_every_order_of_events(void **state)
+{
+    uint32_t n_events = 0;
+    uint32_t n_stories = 1;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(events); i++)
+        n_events += events[i].n;
+    for (int i = 0; i < DEPTH; i++)
+        n_stories *= n_events;
+    for (uint32_t story = 0; story < n_stories; story++) {
+        struct story s = { .w = world_of(TRIO) };
+        uint32_t code = story;
+
+        s.w->replay_every = UINT32_MAX; /* a restart is among the events */
+        s.job = job_of(s.w, 2, TRIO);
+        for (uint32_t i = 0; i < TRIO && story % 2 == 0; i++) /* together already, or not yet */
+            story_arrive(&s, i);
+        for (int i = 0; i < DEPTH; i++, code /= n_events)
+            happen(&s, code % n_events);
+        end_well(&s);
+        world_free(s.w);
+    }
+    print_message("%u stories\n", n_stories);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_restore_repeats_no_number),
         cmocka_unit_test(test_nobody_waits_for_what_is_cut_off),
         cmocka_unit_test(test_whoever_waits_is_woken),
+        cmocka_unit_test(test_every_order_of_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
