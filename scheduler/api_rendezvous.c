@@ -23,11 +23,15 @@
 
 #define WAIT_MAX_S 3600 /* more is a mistake; what is waited is POLL_WAIT_MAX_S at most */
 #define MISSING_SHOWN 8
+/* Each member gets the list, so all together cost the square: 256 lists of 256 are 6 MB and some
+ * 0.15 s in which nobody else is served. */
+#define MEMBERS_BY_ITSELF 256
 
 struct poll {
     struct process_ref caller;
     uint64_t generation; /* that it has used and is done with, or watches; 0: none */
-    bool members;        /* the answer lists them */
+    bool members_said;   /* whether the answer is to list them; else their number decides */
+    bool members;
 };
 
 /* A generation that is not over has all its members: each is the live process of its slot. */
@@ -55,7 +59,7 @@ static json_t *members_to_json(const struct job *job, uint32_t role,
     return members;
 }
 
-static json_t *agreed_to_json(const struct process *caller, bool with_members)
+static json_t *agreed_to_json(const struct process *caller, const struct poll *poll)
 {
     const struct rendezvous *agreed = rendezvous_of(caller->job, caller->role);
     const struct process *first = member_process(caller->job, caller->role, agreed, 0);
@@ -68,7 +72,7 @@ static json_t *agreed_to_json(const struct process *caller, bool with_members)
                      "rank", (json_int_t)rank, "world_size", (json_int_t)agreed->n_members,
                      "master", "address", process_address(first), "port",
                      (json_int_t)(first->n_ports > 0 ? first->ports[0] : 0));
-    if (with_members)
+    if (poll->members_said ? poll->members : agreed->n_members <= MEMBERS_BY_ITSELF)
         (void)json_object_set_new(json, "members",
                                   members_to_json(caller->job, caller->role, agreed));
     return json;
@@ -111,7 +115,7 @@ static bool poll_arrive(struct scheduler *scheduler, struct held *held, void *da
     }
     touch(scheduler);
     if (result == RENDEZVOUS_AGREED)
-        held_after_commit(scheduler, held, 200, agreed_to_json(caller, poll->members));
+        held_after_commit(scheduler, held, 200, agreed_to_json(caller, poll));
     else if (result == RENDEZVOUS_LEAVING)
         held_after_commit(scheduler, held, 200, json_pack("{s:b}", "leaving", 1));
     else if (last)
@@ -146,7 +150,8 @@ static int read_poll(const json_t *body, const struct process *process, struct p
     bool watch = body_has(&may, "generation");
     int r;
 
-    *ret = (struct poll){ .caller = process_ref_of(process), .members = true };
+    *ret = (struct poll){ .caller = process_ref_of(process),
+                          .members_said = body_has(&may, "members") };
     if (watch && body_has(&may, "after")) {
         (void)edl_error_at(error, -EINVAL, "/after",
                            "generation watches one, after arrives for"

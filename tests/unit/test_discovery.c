@@ -29,7 +29,7 @@ static void report(struct live *live, const char *name, uint64_t killed)
 {
     struct cluster *cluster = live->scheduler->cluster;
     struct node *node = cluster_node(cluster, name);
-    struct process_report list[16];
+    struct process_report *list = xcalloc(node->n_processes, sizeof *list);
     struct node_report say = { .boot_id = "boot", .offer = node->offer, .complete = true };
     struct edl_error error = { 0 };
     const struct process *process;
@@ -38,7 +38,6 @@ static void report(struct live *live, const char *name, uint64_t killed)
     {
         bool ends = process->incarnation == killed || process->stop_wanted;
 
-        assert_in_range(say.n_processes, 0, ELEMENTS(list) - 1);
         list[say.n_processes++] = (struct process_report){
             .job_id = process->job->id,
             .role = process->job->spec->roles[process->role].name,
@@ -51,6 +50,7 @@ static void report(struct live *live, const char *name, uint64_t killed)
     say.processes = list;
     if (cluster_report(cluster, node, &say, clock_instant(), &error) < 0)
         fail_msg("%s", error.text);
+    free(list);
     turn(live);
 }
 
@@ -59,7 +59,7 @@ static void join(struct live *live, const char *name, const char *address, uint6
     struct node_offer offer = { .cpu_millicores = cpu_millicores,
                                 .memory_bytes = UINT64_C(4) << 30,
                                 .port_first = 20000,
-                                .port_last = 20099 };
+                                .port_last = 20999 };
     struct edl_error error = { 0 };
     struct node *node;
 
@@ -273,6 +273,37 @@ static void test_commit_that_fails_is_no_generation(void **state)
     meet_all(live, replies, SIZE, "{}");
     agreed(live, replies, SIZE, 1);
     reply_clear(&health);
+}
+
+/* The list for everybody is left out, unless somebody wants it. */
+static void test_many_members_are_not_listed(void **state)
+{
+    struct live *live = *state;
+    const uint32_t n = 257;
+    struct reply *replies = xcalloc(n, sizeof *replies);
+    char document[400];
+
+    join(live, "n1", "10.0.0.1", 100000);
+    (void)
+        snprintf(document, sizeof document,
+                 "{\"name\":\"self-made\",\"mode\":\"collective\",\"roles\":[{\"role\":\"trainer\","
+                 "\"command\":[\"true\"],\"min\":%u,\"cpu\":\"100m\"}]}",
+                 n);
+    submit(live, document);
+    report(live, "n1", 0);
+    for (uint32_t i = 0; i < n; i++) { /* one after the other: a client has so many connections */
+        meet(live, i, i + 1 < n ? "{\"wait\":0}" : "{}", &replies[i]);
+        live_wait(live, &replies[i]);
+    }
+    assert_int_equal(number(&replies[n - 1], "world_size"), n);
+    assert_int_equal(number(&replies[n - 1], "rank"), n - 1);
+    assert_null(json_object_get(replies[n - 1].json, "members"));
+    meet(live, 0, "{\"members\":true}", &replies[0]);
+    live_wait(live, &replies[0]);
+    assert_int_equal(json_array_size(json_object_get(replies[0].json, "members")), n);
+    for (uint32_t i = 0; i < n; i++)
+        reply_clear(&replies[i]);
+    free(replies);
 }
 
 static void test_bad_calls(void **state)
@@ -584,6 +615,7 @@ int main(void)
         T(test_end_completes_a_generation),
         T(test_restart_is_no_end),
         T(test_commit_that_fails_is_no_generation),
+        T(test_many_members_are_not_listed),
         T(test_bad_calls),
         T(test_who_is_being_stopped_leaves),
         T(test_service_is_who_serves_now),
