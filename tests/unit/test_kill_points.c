@@ -4,9 +4,9 @@
  *
  * The real program, with kill_at.so in it, and this process as its client and as the agent of a
  * node that runs nothing. After each kill: every acknowledged job, the same answer to its
- * Idempotency-Key, every acknowledged task result; the file is whole, what is loaded holds the
- * core's invariants and is the same when loaded again, and the last event of each job tells the
- * state that its row has. */
+ * Idempotency-Key, every acknowledged task result and generation; the file is whole, what is loaded
+ * holds the core's invariants and is the same when loaded again, and the last event of each job
+ * tells the state that its row has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -46,6 +46,7 @@ struct done {
     json_int_t id;
     char *answer; /* owned: to the submission */
     json_int_t tasks_finished;
+    json_int_t generation; /* the newest that its process was given */
 };
 
 struct site {
@@ -280,6 +281,23 @@ static bool train_one(struct site *site, struct done *done, const char *header)
     return finished != NULL;
 }
 
+/* Another generation than the one before. */
+static bool meet(struct site *site, struct done *done, const char *header)
+{
+    char path[64], body[64];
+    json_t *met;
+
+    (void)snprintf(path, sizeof path, "/jobs/%lld/rendezvous", (long long)done->id);
+    (void)snprintf(body, sizeof body, "{\"after\":%lld}", (long long)done->generation);
+    met = call(site, "POST", path, header, body);
+    if (met != NULL) {
+        assert_true(number(met, "generation") > done->generation);
+        done->generation = number(met, "generation");
+    }
+    json_decref(met);
+    return met != NULL;
+}
+
 static bool drop(json_t *take_answer)
 {
     json_decref(take_answer);
@@ -313,7 +331,8 @@ static bool work(struct site *site)
     (void)snprintf(path, sizeof path, "/jobs/%lld/dataset", (long long)done->id);
     if (!report(site, 0, NULL) || !report(site, done->id, "preparing") ||
         !report(site, done->id, "running") || !drop(call(site, "PUT", path, header, dataset)) ||
-        !train_one(site, done, header) || !train_one(site, done, header))
+        !meet(site, done, header) || !train_one(site, done, header) || !meet(site, done, header) ||
+        !train_one(site, done, header))
         return false;
     (void)snprintf(path, sizeof path, "/jobs/%lld", (long long)done->id);
     return drop(call(site, "DELETE", path, NULL, NULL)) && report(site, done->id, "exited") &&
@@ -341,7 +360,21 @@ static int64_t first_number(sqlite3 *db, const char *sql)
     return n;
 }
 
-static void check_rows(const char *path)
+static void check_generations(const struct site *site, sqlite3 *db)
+{
+    for (size_t i = 0; i < site->n_done; i++) {
+        char sql[120];
+
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT ifnull(max(generation), 0) FROM rendezvous WHERE job_id = %lld",
+                       (long long)site->done[i].id);
+        if (first_number(db, sql) < site->done[i].generation)
+            fail_msg("job %lld: generation %lld is not there", (long long)site->done[i].id,
+                     (long long)site->done[i].generation);
+    }
+}
+
+static void check_rows(const struct site *site, const char *path)
 {
     static const char *const none[] = {
         /* of each of these there must be */
@@ -367,6 +400,7 @@ static void check_rows(const char *path)
     for (size_t i = 0; i < ELEMENTS(none); i++)
         if (first_number(db, none[i]) != 0)
             fail_msg("%s", none[i]);
+    check_generations(site, db);
     (void)sqlite3_close(db);
 }
 
@@ -397,7 +431,7 @@ static void check_file(const struct site *site)
 
     (void)snprintf(path, sizeof path, "%s/state/edl.db", site->folder);
     first = load(path);
-    check_rows(path);
+    check_rows(site, path);
     again = load(path);
     if (cluster_compare(first, again, &error) < 0)
         fail_msg("%s", error.text);
