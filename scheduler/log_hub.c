@@ -305,6 +305,35 @@ void log_hub_push_silence(struct log_hub *hub, const struct process *process, ui
                      now_us);
 }
 
+bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_t index)
+{
+    return (filter->role == NULL || streq(filter->role, role)) &&
+           (filter->index == UINT32_MAX || filter->index == index);
+}
+
+static struct log_filter interest_filter(const struct interest *interest)
+{
+    return (struct log_filter){
+        .job_id = interest->job_id,
+        .role = interest->role[0] != '\0' ? interest->role : NULL,
+        .index = interest->index,
+    };
+}
+
+static bool is_wanted(const struct log_hub *hub, uint64_t job_id, const char *role, uint32_t index)
+{
+    const struct interest *interest;
+
+    DL_FOREACH(hub->interests, interest)
+    {
+        struct log_filter filter = interest_filter(interest);
+
+        if (filter.job_id == job_id && log_filter_takes(&filter, role, index))
+            return true;
+    }
+    return false;
+}
+
 bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now_us)
 {
     const struct process *process = push->process;
@@ -320,7 +349,11 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
     if (process_state_is_final(process->state) || (stream != NULL && stream->ended))
         return false; /* overtaken by its end, which is longer */
     if (stream != NULL) {
-        log_hub_push(hub, push, now_us); /* else the ring would be older than what is stored */
+        /* else the ring would be older than what is stored; but what a reader is being sent comes
+         * in its order, and must not be taken for known */
+        if (push->offset <= stream->next_offset ||
+            !is_wanted(hub, stream->job_id, stream->role, stream->index))
+            log_hub_push(hub, push, now_us);
         tail.sequence = hub->sequence;
     } else {
         tail.sequence = ++hub->sequence;
@@ -356,21 +389,6 @@ const struct log_tail *log_hub_pending(const struct log_hub *hub, size_t *ret_n)
 
 /* --- readers --- */
 
-bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_t index)
-{
-    return (filter->role == NULL || streq(filter->role, role)) &&
-           (filter->index == UINT32_MAX || filter->index == index);
-}
-
-static struct log_filter interest_filter(const struct interest *interest)
-{
-    return (struct log_filter){
-        .job_id = interest->job_id,
-        .role = interest->role[0] != '\0' ? interest->role : NULL,
-        .index = interest->index,
-    };
-}
-
 struct interest *log_find_interest(const struct log_hub *hub, const struct log_filter *filter)
 {
     const char *role = filter->role != NULL ? filter->role : "";
@@ -400,20 +418,6 @@ bool log_hub_want(struct log_hub *hub, const struct log_filter *filter, uint64_t
     }
     interest->until_us = MAX_OF(interest->until_us, until_us);
     return is_new;
-}
-
-static bool is_wanted(const struct log_hub *hub, uint64_t job_id, const char *role, uint32_t index)
-{
-    const struct interest *interest;
-
-    DL_FOREACH(hub->interests, interest)
-    {
-        struct log_filter filter = interest_filter(interest);
-
-        if (filter.job_id == job_id && log_filter_takes(&filter, role, index))
-            return true;
-    }
-    return false;
 }
 
 uint64_t log_hub_expire(struct log_hub *hub, uint64_t now_us,

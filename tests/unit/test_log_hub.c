@@ -197,6 +197,27 @@ static void test_logs_ring_keeps_the_newest(void **state)
     hub_close(&h);
 }
 
+/* The end that is sent now and then does not overtake what a reader is being sent. */
+static void test_logs_kept_leave_no_gap_for_a_reader(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+    struct log_push end = {
+        .process = trainer(f, 0), .offset = 8, .next_offset = 14, .text = "three\n"
+    };
+
+    hub_open(f, &h);
+    (void)log_hub_want(h.hub, &read.filter, start.now_us, start.now_us + 60 * USEC_PER_SEC);
+    push(&h, trainer(f, 0), 0, "one\n", false);
+    (void)log_hub_keep(h.hub, &end, start.now_us);
+    push(&h, trainer(f, 0), 4, "two\nthree\n", false);
+    assert_string_equal(read_text(&h, &read), "one\ntwo\nthree\n");
+    assert_false(read.truncated);
+    log_hub_pending_clear(h.hub);
+    hub_close(&h);
+}
+
 static bool keep(struct hub_fixture *h, const struct process *process, uint64_t offset,
                  const char *text, uint64_t now_us)
 {
@@ -416,6 +437,7 @@ int main(void)
         T(test_logs_end_is_stored_and_read_from_the_store),
         T(test_logs_silence_is_an_end),
         T(test_logs_ring_keeps_the_newest),
+        T(test_logs_kept_leave_no_gap_for_a_reader),
         T(test_logs_are_kept_for_when_the_node_dies),
         T(test_logs_kept_wait_for_what_is_coming),
         T(test_logs_of_ended_processes_are_merged_in_time),
