@@ -21,6 +21,7 @@
 #include "agent/core/agent_core.h"
 #include "agent/environment.h"
 #include "agent/link.h"
+#include "agent/log_bound.h"
 #include "agent/log_keep.h"
 #include "agent/logs.h"
 #include "agent/options.h"
@@ -112,6 +113,7 @@ static void forget(struct agent *a, struct process *p)
 {
     bool has_copy = p->has_copy;
 
+    log_bound_forget(a->log_bound, p);
     process_forget(p);
     if (has_copy)
         workspaces_sweep_soon(a->workspaces);
@@ -132,6 +134,7 @@ static void tell(struct agent *a, const struct process_id *id)
     else
         log_info("process %s is %s", name, unit_state_name(unit->state));
     logs_kick(a->logs);
+    log_bound_kick(a->log_bound);
 }
 
 /* send_tail - the report of its end says as well that there is none, unless it is out already */
@@ -427,6 +430,11 @@ static int open_link(struct agent *a, struct edl_error *error)
         return r;
     a->log_keep =
         log_keep_new(a->link, &a->layout, &a->table, LOG_KEEP_BEATS * a->options->heartbeat_us);
+    a->log_bound = log_bound_new(&(struct log_bound_config){
+        .event = a->event,
+        .layout = &a->layout,
+        .processes = &a->table,
+        .bounds = { a->options->log_max_bytes, a->options->old_logs_max_bytes } });
     a->logs = logs_new(&(struct logs_config){ .event = a->event,
                                               .link = a->link,
                                               .layout = &a->layout,
@@ -565,6 +573,7 @@ struct agent *agent_free(struct agent *a)
     (void)proxy_free(a->proxy);
     (void)logs_free(a->logs);
     (void)log_keep_free(a->log_keep);
+    (void)log_bound_free(a->log_bound);
     (void)workspaces_free(a->workspaces);
     (void)link_free(a->link);
     agent_close_gpus(a);

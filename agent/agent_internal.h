@@ -38,6 +38,7 @@ struct agent {
     struct agent_core *core;
     struct link *link;
     struct logs *logs;
+    struct log_bound *log_bound;
     struct log_keep *log_keep;
     struct proxy *proxy;
     struct workspaces *workspaces;

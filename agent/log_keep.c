@@ -13,6 +13,7 @@
 
 #include "agent/layout.h"
 #include "agent/link.h"
+#include "agent/log_trim.h"
 #include "agent/process.h"
 #include "agent/process_id_json.h"
 #include "agent/utf8.h"
@@ -115,7 +116,7 @@ static json_t *read_end(struct log_keep *keep, const struct process_id *id)
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     char raw[LOG_KEEP_BYTES];
     char clean[LOG_KEEP_BYTES * UTF8_GROWTH];
-    uint64_t offset;
+    uint64_t offset, dropped;
     struct stat st;
     size_t used, size;
     ssize_t n;
@@ -124,6 +125,8 @@ static json_t *read_end(struct log_keep *keep, const struct process_id *id)
     if (fd == -1 || fstat(fd, &st) == -1 || (uint64_t)st.st_size == kept_of(keep, id)->size)
         return NULL;
     offset = (uint64_t)st.st_size - MIN_OF((uint64_t)st.st_size, (uint64_t)sizeof raw);
+    dropped = log_held_from(fd, (uint64_t)st.st_size);
+    offset = MAX_OF(offset, dropped);
     n = pread(fd, raw, sizeof raw, (off_t)offset);
     if (n <= 0)
         return NULL;
@@ -135,6 +138,8 @@ static json_t *read_end(struct log_keep *keep, const struct process_id *id)
                               json_integer((json_int_t)offset + (json_int_t)used));
     (void)json_object_set_new(body, "text", json_stringn(clean, size));
     (void)json_object_set_new(body, "keep", json_true());
+    if (dropped > 0)
+        (void)json_object_set_new(body, "dropped_bytes", json_integer((json_int_t)dropped));
     return body;
 }
 

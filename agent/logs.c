@@ -19,6 +19,7 @@
 #include "agent/layout.h"
 #include "agent/link.h"
 #include "agent/log_keep.h"
+#include "agent/log_trim.h"
 #include "agent/orders.h"
 #include "agent/process_id_json.h"
 #include "agent/utf8.h"
@@ -31,14 +32,15 @@
 struct stream {
     struct logs *logs; /* borrowed */
     struct process_id id;
-    bool tail;       /* one call, then on_tail */
-    bool wanted;     /* mark of logs_follow */
-    bool over;       /* everything was sent, or it was refused */
-    uint64_t asked;  /* offset that was asked for */
-    uint64_t most;   /* bytes of the end to begin with; NO_TAIL once begun */
-    uint64_t offset; /* next byte to send */
-    uint64_t next;   /* offset after the call in flight */
-    bool last;       /* the call in flight is the last one */
+    bool tail;        /* one call, then on_tail */
+    bool wanted;      /* mark of logs_follow */
+    bool over;        /* everything was sent, or it was refused */
+    uint64_t asked;   /* offset that was asked for */
+    uint64_t most;    /* bytes of the end to begin with; NO_TAIL once begun */
+    uint64_t offset;  /* next byte to send */
+    uint64_t next;    /* offset after the call in flight */
+    uint64_t dropped; /* bytes of the beginning that are not kept any more */
+    bool last;        /* the call in flight is the last one */
     struct http_async_call *call;
     sd_event_source *watch;
     struct stream *prev, *next_stream;
@@ -70,6 +72,20 @@ static struct stream *stream_new(struct logs *logs, const struct process_id *id)
     return s;
 }
 
+/* pread_kept - what is still there of a chunk at s->offset, which moves on to it
+ * Again, if the beginning was cut off while it was read: that reads as zeros. */
+static ssize_t pread_kept(struct stream *s, int fd, uint64_t size, char raw[LOGS_CHUNK_BYTES])
+{
+    ssize_t n;
+
+    do {
+        s->dropped = log_held_from(fd, size);
+        s->offset = MAX_OF(s->offset, s->dropped);
+        n = pread(fd, raw, LOGS_CHUNK_BYTES, (off_t)s->offset);
+    } while (n > 0 && log_held_from(fd, size) > s->offset);
+    return n;
+}
+
 /* read_chunk - the next text of a stream as JSON; -ENOENT when there is no log (yet) */
 static int read_chunk(struct stream *s, bool ended, json_t **ret)
 {
@@ -88,7 +104,7 @@ static int read_chunk(struct stream *s, bool ended, json_t **ret)
     s->most = NO_TAIL;
     raw = xcalloc(1, LOGS_CHUNK_BYTES);
     clean = xcalloc(UTF8_GROWTH, LOGS_CHUNK_BYTES);
-    n = pread(fd, raw, LOGS_CHUNK_BYTES, (off_t)s->offset);
+    n = pread_kept(s, fd, (uint64_t)st.st_size, raw);
     if (n == -1)
         return -errno;
     s->last = ended && s->offset + (uint64_t)n >= (uint64_t)st.st_size;
@@ -147,6 +163,8 @@ static bool send(struct stream *s, json_t *take_text)
     (void)json_object_set_new(body, "next_offset", json_integer((json_int_t)s->next));
     (void)json_object_set_new(body, "end", json_boolean(s->last));
     (void)json_object_set_new(body, "text", take_text);
+    if (s->dropped > 0)
+        (void)json_object_set_new(body, "dropped_bytes", json_integer((json_int_t)s->dropped));
     if (s->last)
         (void)json_object_set_new(body, "marks", log_keep_marks(s->logs->config.keep, &s->id));
     r = link_call(s->logs->config.link,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/log_trim.h"
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/conf.h"
@@ -53,6 +54,8 @@ enum option_key {
     OPTION_NO_FOREIGN,
     OPTION_RUNTIME,
     OPTION_WORKSPACE_CACHE,
+    OPTION_LOG_MAX,
+    OPTION_OLD_LOGS_MAX,
 };
 
 static const char help[] =
@@ -91,6 +94,9 @@ static const char help[] =
     "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
     "  --default-user NAME       for jobs of people who have no account on this node\n"
     "  --workspace-cache BYTES   archives of workspaces that are kept (default 8Gi)\n"
+    "  --log-max BYTES           of the output of one process the last so many are kept (default\n"
+    "                            1Gi, at least 256Ki)\n"
+    "  --old-logs-max BYTES      of all processes that have ended together (default 8Gi)\n"
     "  --allow-root              run processes of jobs that name no user as root\n"
     "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
     "  --no-foreign              do not report other load (nodes that share a machine)\n"
@@ -128,6 +134,8 @@ static const struct option long_options[] = {
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
     { "runtime", required_argument, NULL, OPTION_RUNTIME },
     { "workspace-cache", required_argument, NULL, OPTION_WORKSPACE_CACHE },
+    { "log-max", required_argument, NULL, OPTION_LOG_MAX },
+    { "old-logs-max", required_argument, NULL, OPTION_OLD_LOGS_MAX },
     { NULL, 0, NULL, 0 },
 };
 
@@ -229,6 +237,15 @@ static int parse_flag(const char *value, bool *ret)
     return 0;
 }
 
+static int parse_log_max(const char *text, struct agent_options *options, struct edl_error *error)
+{
+    int r = parse_bytes(text, &options->log_max_bytes);
+
+    if (r == 0 && options->log_max_bytes < LOG_MAX_LEAST_BYTES)
+        return edl_error_set(error, -ERANGE, "'%.80s' is too little: 256Ki at least", text);
+    return r;
+}
+
 /* set_option - an error only where the value alone does not show what is wrong with it */
 static int set_option(struct agent_options *o, enum option_key key, const char *value,
                       struct edl_error *error)
@@ -303,6 +320,10 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return 0;
     case OPTION_WORKSPACE_CACHE:
         return parse_bytes(value, &o->workspace_cache_bytes);
+    case OPTION_LOG_MAX:
+        return parse_log_max(value, o, error);
+    case OPTION_OLD_LOGS_MAX:
+        return parse_bytes(value, &o->old_logs_max_bytes);
     case OPTION_HELP:
     case OPTION_VERSION:
         break;
@@ -523,7 +544,9 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
     struct agent_options o = { .port_first = 20000,
                                .port_last = 20999,
                                .heartbeat_us = 2 * USEC_PER_SEC,
-                               .workspace_cache_bytes = UINT64_C(8) << 30 };
+                               .workspace_cache_bytes = UINT64_C(8) << 30,
+                               .log_max_bytes = UINT64_C(1) << 30,
+                               .old_logs_max_bytes = UINT64_C(8) << 30 };
     int r = read_files(&o, find_conf(argc, argv), error);
 
     if (r == 0)

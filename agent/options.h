@@ -52,6 +52,8 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     uint16_t port_last;
     uint64_t heartbeat_us;
     uint64_t workspace_cache_bytes; /* of archives of workspaces, at most */
+    uint64_t log_max_bytes;         /* of the log of one process */
+    uint64_t old_logs_max_bytes;    /* of all logs of processes that are gone */
     enum agent_runtime runtime;
     struct agent_names allow_users, allow_groups; /* who of a root agent's node may run processes */
     const char *default_user;                     /* NULL: none */

@@ -142,12 +142,21 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
     return process_dir_read_order(s->dir_fd, &s->order, error);
 }
 
+#define LOG_FLAGS (O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
+
+/* open_log - its folder may have been empty, and removed since it was made (log_trim.c) */
 static int open_log(struct supervisor *s, struct edl_error *error)
 {
     const char *path = text_of(s->order, "log_path");
 
-    s->spec.log_fd =
-        open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0640);
+    s->spec.log_fd = open(path, LOG_FLAGS, 0640);
+    if (s->spec.log_fd == -1 && errno == ENOENT) {
+        _cleanup_free_ char *folder = xstrdup(path);
+
+        folder[strrchr(folder, '/') - folder] = '\0';
+        (void)mkdir(folder, 0750);
+        s->spec.log_fd = open(path, LOG_FLAGS, 0640);
+    }
     return s->spec.log_fd == -1 ? edl_error_errno(error, -errno, "cannot open the log %s", path)
                                 : 0;
 }

@@ -13,10 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/log_trim.h"
 #include "agent/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 #include "shared/workspace_pack.h"
 #include "shared/workspace_unpack.h"
 
@@ -27,9 +29,11 @@ static const char usage[] =
     "Usage: edl-workspace pack FOLDER ARCHIVE\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace sweep COPIES_DIR PROCESSES_DIR\n"
+    "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "Packs a folder and tells its SHA-256 and size; unpacks an archive into the working "
     "directory;\n"
-    "removes the copies that belong to no process folder. See edl-workspace(8).\n";
+    "removes the copies that belong to no process folder; keeps logs within their bounds. See\n"
+    "edl-workspace(8).\n";
 
 static int pack(char **arguments, struct edl_error *error)
 {
@@ -72,6 +76,28 @@ static int sweep(char **arguments, struct edl_error *error)
     return workspace_sweep(arguments[0], arguments[1], &removed, error);
 }
 
+static int trim(char **arguments, struct edl_error *error)
+{
+    struct log_bounds bounds;
+    struct log_trimmed trimmed;
+    int r;
+
+    if (parse_u64(arguments[2], &bounds.each_bytes) < 0 ||
+        bounds.each_bytes < LOG_MAX_LEAST_BYTES || parse_u64(arguments[3], &bounds.old_bytes) < 0)
+        return edl_error_set(error, -EINVAL, "these are no bounds of logs");
+    r = log_trim(arguments[0], arguments[1], &bounds, &trimmed, error);
+    if (r == 0 && trimmed.refused > 0)
+        r = edl_error_set(error, -EOPNOTSUPP, "%zu logs cannot be shortened here", trimmed.refused);
+    return r;
+}
+
+static int exit_status(const struct edl_error *error)
+{
+    if (error->code == -EOPNOTSUPP)
+        return LOG_TRIM_REFUSED;
+    return error->code == EDL_ECORRUPT ? EXIT_DAMAGED : 1;
+}
+
 static const struct {
     const char *name;
     int n_arguments;
@@ -80,6 +106,7 @@ static const struct {
     { "pack", 2, pack },
     { "unpack", 1, unpack },
     { "sweep", 2, sweep },
+    { "trim", 4, trim },
 };
 
 int main(int argc, char **argv)
@@ -97,7 +124,7 @@ int main(int argc, char **argv)
             return 0;
         (void)fprintf(stderr, "%s%s%s\n", error.text, error.remedy[0] != '\0' ? "\n  " : "",
                       error.remedy);
-        return error.code == EDL_ECORRUPT ? EXIT_DAMAGED : 1;
+        return exit_status(&error);
     }
     (void)fputs(usage, argc == 2 && streq(argv[1], "--help") ? stdout : stderr);
     return argc == 2 && streq(argv[1], "--help") ? 0 : 2;

@@ -6,16 +6,11 @@
  * with one. */
 #include "agent/workspaces.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
+#include "agent/errand.h"
 #include "agent/layout.h"
 #include "agent/link.h"
 #include "agent/workspace_cache.h"
@@ -121,45 +116,18 @@ static int on_swept(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-static int spawn(const char *const *argv, pid_t *ret)
-{
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    int r;
-
-    (void)sigemptyset(&none);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    /* why the cast: it writes to none of them */
-    r = posix_spawn(ret, argv[0], NULL, &attributes, (char *const *)(uintptr_t)argv, environ);
-    (void)posix_spawnattr_destroy(&attributes);
-    return -r;
-}
-
 void workspaces_sweep_soon(struct workspaces *w)
 {
     const struct layout *layout = w->config.layout;
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     const char *argv[] = { program, "sweep", layout->copies_dir, layout->processes_dir, NULL };
-    pid_t pid;
-    int r;
 
     w->again = w->sweep != NULL;
     if (w->again)
         return;
-    r = spawn(argv, &pid);
-    if (r < 0) {
-        log_error("cannot start %s: %s; copies of workspaces stay", program, strerror(-r));
-        return;
-    }
-    w->pidfd = pidfd_open(pid, 0);
-    r = w->pidfd != -1 ? sd_event_add_io(w->config.event, &w->sweep, w->pidfd, EPOLLIN, on_swept, w)
-                       : -errno;
-    if (r < 0) {
-        log_error("cannot watch %s: %s", program, strerror(-r));
-        w->pidfd = safe_close(w->pidfd);
-    }
+    w->sweep = errand_start(w->config.event, argv, on_swept, w, &w->pidfd);
+    if (w->sweep == NULL)
+        log_error("copies of workspaces stay");
 }
 
 struct workspaces *workspaces_new(const struct workspaces_config *config)

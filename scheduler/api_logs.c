@@ -244,6 +244,8 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
     if (r == 0)
         r = body_string(&must, "text", PUSH_TEXT_BYTES, &ret->push.text, error);
     if (r == 0)
+        r = body_u64(&may, "dropped_bytes", INT64_MAX, &ret->push.dropped_bytes, error);
+    if (r == 0)
         r = body_bool(&may, "end", &ret->push.end, error);
     if (r == 0)
         r = body_bool(&may, "keep", &ret->keep, error);

@@ -22,6 +22,7 @@
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
 #define END_GRACE_US                                                                               \
     (3 * USEC_PER_SEC)   /* an agent that died with its logs must not hold up a reader */
+#define NOTICE_BYTES 160 /* a line that says what is missing */
 #define PIECE_BYTES 1024 /* of a stored tail; what is smaller has the time of the next */
 
 void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
@@ -191,13 +192,26 @@ static void append_text(struct log_hub *hub, struct stream *stream, const struct
         append_entry(hub, stream, text, size, push->wall_us, gap);
 }
 
-/* [[bytes, time], ...] of the last `size` bytes of the ring, small entries put together. */
-static char *times_of(const struct stream *stream, size_t size)
+/* say_dropped - a line for whoever reads; "" when nothing is missing between have and dropped */
+static const char *say_dropped(uint64_t have, uint64_t dropped, char text[NOTICE_BYTES])
+{
+    text[0] = '\0';
+    if (dropped > have)
+        (void)snprintf(text, NOTICE_BYTES,
+                       "[edl: %" PRIu64 " bytes of output are missing here: the node keeps the "
+                       "newest, see log-max]\n",
+                       dropped - have);
+    return text;
+}
+
+/* [[bytes, time], ...] of the last `size` bytes of the ring, small entries put together; the first
+ * `more` stand before them. */
+static char *times_of(const struct stream *stream, size_t size, size_t more)
 {
     json_t *array = json_array();
     size_t before = stream->bytes - size; /* bytes that are left out */
     const struct entry *entry;
-    size_t piece = 0;
+    size_t piece = more;
     char *text;
 
     DL_FOREACH(stream->entries, entry)
@@ -236,24 +250,33 @@ static void add_pending(struct log_hub *hub, const struct log_tail *tail, const 
 /* Queues the ring's end for the database. */
 static void keep_tail(struct log_hub *hub, const struct stream *stream)
 {
-    size_t size = MIN_OF(stream->bytes, (size_t)LOG_TAIL_BYTES);
-    char *all = xcalloc(1, stream->bytes + 1);
+    size_t size = MIN_OF(stream->bytes, (size_t)LOG_TAIL_BYTES - NOTICE_BYTES);
+    char *all = xcalloc(1, NOTICE_BYTES + stream->bytes + 1);
     struct log_tail tail = { .job_id = stream->job_id,
                              .index = stream->index,
                              .incarnation = stream->incarnation,
                              .sequence = hub->sequence };
     const struct entry *entry;
-    size_t used = 0;
+    size_t used = NOTICE_BYTES; /* room in front */
+    char notice[NOTICE_BYTES];
+    size_t n_notice = 0;
 
     DL_FOREACH(stream->entries, entry)
     {
         memcpy(all + used, entry->text, entry->size);
         used += entry->size;
     }
-    tail.text = (char *)last_part(all, used, size); /* borrowed: it is copied */
+    tail.text = (char *)last_part(all + NOTICE_BYTES, used - NOTICE_BYTES,
+                                  size); /* borrowed: it is copied */
     if (stream->entries != NULL)
         tail.sequence = stream->entries->prev->sequence;
-    tail.times = times_of(stream, strlen(tail.text));
+    size = strlen(tail.text);
+    if (size < stream->bytes) /* what the ring says of it is cut off */
+        n_notice = strlen(say_dropped(0, stream->dropped_bytes, notice));
+    tail.times = times_of(stream, size, n_notice);
+    tail.text -= n_notice;
+    if (n_notice > 0)
+        memcpy(tail.text, notice, n_notice);
     add_pending(hub, &tail, stream->role);
     free(tail.times);
     free(all);
@@ -280,12 +303,17 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
     struct stream *stream = get_stream(hub, push->process);
     bool first = stream->pushed_us == 0;
     const char *text = push->text;
+    char notice[NOTICE_BYTES];
 
     stream->pushed_us = now_us;
     if (!first && push->offset < stream->next_offset)
         text = push->next_offset <= stream->next_offset
                    ? ""
                    : last_part(text, strlen(text), push->next_offset - stream->next_offset);
+    if (say_dropped(stream->next_offset, push->dropped_bytes, notice)[0] != '\0')
+        append_entry(hub, stream, notice, strlen(notice),
+                     push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
+    stream->dropped_bytes = MAX_OF(stream->dropped_bytes, push->dropped_bytes);
     if (text[0] != '\0')
         append_text(hub, stream, push, text, push->offset > stream->next_offset);
     stream->next_offset = MAX_OF(stream->next_offset, push->next_offset);
@@ -338,14 +366,12 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
 {
     const struct process *process = push->process;
     struct stream *stream = find_stream(hub, process);
-    char times[64];
+    char times[64], notice[NOTICE_BYTES];
     struct log_tail tail = { .job_id = process->job->id,
                              .index = process->index,
                              .incarnation = process->incarnation,
-                             .text = (char *)push->text, /* borrowed: it is copied */
                              .times = times };
 
-    (void)snprintf(times, sizeof times, "[[%zu,%" PRIu64 "]]", strlen(push->text), push->wall_us);
     if (process_state_is_final(process->state) || (stream != NULL && stream->ended))
         return false; /* overtaken by its end, which is longer */
     if (stream != NULL) {
@@ -358,7 +384,12 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
     } else {
         tail.sequence = ++hub->sequence;
     }
+    (void)say_dropped(0, push->dropped_bytes, notice);
+    tail.text = xcalloc(1, strlen(notice) + strlen(push->text) + 1);
+    (void)stpcpy(stpcpy(tail.text, notice), push->text);
+    (void)snprintf(times, sizeof times, "[[%zu,%" PRIu64 "]]", strlen(tail.text), push->wall_us);
     add_pending(hub, &tail, role_name(process));
+    free(tail.text);
     if (hub->pending_bytes < LOG_PENDING_BYTES && now_us < hub->committed_us + LOG_PENDING_US)
         return false;
     hub->committed_us = now_us;

@@ -41,6 +41,7 @@ struct log_push {
     const struct process *process;
     uint64_t offset, next_offset; /* in the file, bytes */
     const char *text;             /* UTF-8 */
+    uint64_t dropped_bytes;       /* of the file's beginning, which its node does not keep */
     bool end;                     /* nothing will follow */
     uint64_t wall_us;             /* when it came */
     const struct log_mark *marks; /* rising; may lie outside of it */

@@ -27,7 +27,8 @@ struct stream {
     struct entry *entries; /* owned list, oldest first */
     size_t bytes;
     uint64_t next_offset;
-    uint64_t dropped; /* sequence of the newest entry that the ring lost */
+    uint64_t dropped_bytes; /* of the file's beginning, see struct log_push */
+    uint64_t dropped;       /* sequence of the newest entry that the ring lost */
     uint64_t pushed_us, ended_us;
     bool ended;
     UT_hash_handle hh;

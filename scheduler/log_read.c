@@ -103,13 +103,28 @@ static void on_tail(const struct log_tail *tail, void *userdata)
     add_pieces(reader, tail);
 }
 
+/* In the place of what the ring lost, which this reader has not seen. */
+static void add_lost(struct reader *reader, const struct stream *stream)
+{
+    static const char notice[] = "[edl: output is missing here: the newest is kept]\n";
+    struct log_tail tail = { .index = stream->index,
+                             .incarnation = stream->incarnation,
+                             .sequence = stream->dropped };
+
+    (void)snprintf(tail.role, sizeof tail.role, "%s", stream->role);
+    add_found(reader, &tail, notice, sizeof notice - 1,
+              stream->entries != NULL ? stream->entries->time_us : 0);
+}
+
 static void read_stream(struct reader *reader, const struct stream *stream)
 {
     struct log_read *read = reader->read;
     const struct entry *entry;
 
-    if (stream->dropped > read->cursor)
+    if (stream->dropped > read->cursor) {
         read->truncated = true;
+        add_lost(reader, stream);
+    }
     DL_FOREACH(stream->entries, entry)
     {
         struct log_tail tail = { .index = stream->index, .incarnation = stream->incarnation };

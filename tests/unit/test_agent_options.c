@@ -110,6 +110,8 @@ static void test_refused(void **state)
         { NULL,
           { "--gpus", "4", "--gpu-numa", "0,1" },
           "--gpu-numa places 2 devices, --gpus offers 4" },
+        { NULL, { "--log-max", "255Ki" }, "--log-max: '255Ki' is too little: 256Ki at least" },
+        { NULL, { "--log-max", "0" }, "--log-max: '0' is too little" },
         { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 devices, --gpus offers 0" },
         { NULL, { "--gpu-numa", "0," }, "--gpu-numa: '0,' is not a valid value" },
         { NULL, { "--gpu-numa", "255" }, "--gpu-numa: '255' is not" },

@@ -175,6 +175,8 @@ static void test_logs_silence_is_an_end(void **state)
     hub_close(&h);
 }
 
+#define LOST "[edl: output is missing here: the newest is kept]\n"
+
 static void test_logs_ring_keeps_the_newest(void **state)
 {
     struct fixture *f = *state;
@@ -191,9 +193,72 @@ static void test_logs_ring_keeps_the_newest(void **state)
         offset += 64 * 1024;
     }
     text = read_text(&h, &read);
+    assert_true(strncmp(text, LOST, strlen(LOST)) == 0);
+    text += strlen(LOST);
     assert_int_equal(strlen(text), LOG_RING_BYTES);
     assert_int_equal(text[0], 'e');
     assert_true(read.truncated);
+    assert_string_equal(read_text(&h, &read), ""); /* it is said once */
+    hub_close(&h);
+}
+
+static void push_dropped(struct hub_fixture *h, const struct process *process, uint64_t dropped,
+                         uint64_t offset, const char *text, bool end)
+{
+    struct log_push p = { .process = process,
+                          .offset = offset,
+                          .next_offset = offset + strlen(text),
+                          .dropped_bytes = dropped,
+                          .text = text,
+                          .end = end };
+
+    log_hub_push(h->hub, &p, start.now_us);
+}
+
+#define DROPPED(n)                                                                                 \
+    "[edl: " n " bytes of output are missing here: the node keeps the newest, see log-max]\n"
+
+/* Where the node has cut off the beginning, whoever misses some of it is told, and nobody else. */
+static void test_logs_say_what_the_node_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+
+    hub_open(f, &h);
+    push(&h, trainer(f, 0), 0, "one\n", false);
+    push_dropped(&h, trainer(f, 0), 4, 4, "two\n", false); /* it had that */
+    assert_string_equal(read_text(&h, &read), "one\ntwo\n");
+    push_dropped(&h, trainer(f, 0), 100, 100, "far\n", false);
+    assert_string_equal(read_text(&h, &read), DROPPED("92") "far\n");
+    push_dropped(&h, trainer(f, 0), 100, 104, "on\n", false);
+    assert_string_equal(read_text(&h, &read), "on\n");
+    push_dropped(&h, trainer(f, 1), 1000, 5000, "late\n", false); /* from its end on */
+    assert_string_equal(read_text(&h, &read), DROPPED("1000") "late\n");
+    hub_close(&h);
+}
+
+/* The stored end says it too, whether the ring's own line is in it or was cut off. */
+static void test_logs_stored_say_what_the_node_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    _cleanup_free_ char *block = xcalloc(1, 48 * 1024 + 1);
+    const struct log_tail *tails;
+    size_t n;
+
+    hub_open(f, &h);
+    memset(block, 'x', 48 * 1024);
+    push_dropped(&h, trainer(f, 0), 7, 10, "short\n", true);
+    push_dropped(&h, trainer(f, 1), 7, 7, block, false);
+    push_dropped(&h, trainer(f, 1), 7, 7 + 48 * 1024, block, true);
+    tails = log_hub_pending(h.hub, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(tails[0].text, DROPPED("7") "short\n");
+    assert_true(strncmp(tails[1].text, DROPPED("7") "xxx", strlen(DROPPED("7")) + 3) == 0);
+    assert_true(strlen(tails[1].text) <= LOG_TAIL_BYTES);
+    assert_true(strlen(tails[1].text) > LOG_TAIL_BYTES - 200);
+    log_hub_pending_clear(h.hub);
     hub_close(&h);
 }
 
@@ -437,6 +502,8 @@ int main(void)
         T(test_logs_end_is_stored_and_read_from_the_store),
         T(test_logs_silence_is_an_end),
         T(test_logs_ring_keeps_the_newest),
+        T(test_logs_say_what_the_node_dropped),
+        T(test_logs_stored_say_what_the_node_dropped),
         T(test_logs_kept_leave_no_gap_for_a_reader),
         T(test_logs_are_kept_for_when_the_node_dies),
         T(test_logs_kept_wait_for_what_is_coming),

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# A program writes far more than the node keeps of it: the disk holds the newest part, the program does not notice, who follows
+# misses no line, and who comes later is told what is missing. Logs of processes that have ended are bounded together.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 1
+edl node cordon node-1
+EDL_DEV_TEST=$work edl-agent --node small --scheduler "$EDL_SERVER" --join-token-file "$work/state/scheduler/join-token" \
+    --state-dir "$work/small" --conf '' --runtime direct --no-foreign --heartbeat 200ms --stop-processes-on-exit \
+    --log-max 1Mi --old-logs-max 2Mi $([ "$(id -u)" != 0 ] || echo --allow-root) >"$work/small.log" 2>&1 &
+agent=$!
+# shellcheck disable=SC2154
+trap 'status=$?; set +e; kill "$agent" 2>/dev/null; (exit $status); on_exit' EXIT
+is_there() { api GET /nodes/small | jq -e '.state == "ready"' >/dev/null; }
+await 30 'the node is there' is_there
+
+# 100 pieces of 160 KiB, one each 40 ms: 16 MiB, then it waits to be told
+mkfifo "$work/gate"
+cat >"$work/talk.sh" <<'END'
+n=0
+for piece in {1..100}; do
+    seq -f 'line %06.0f of a program that talks' $((n * 4096 + 1)) $(((n + 1) * 4096))
+    n=$((n + 1))
+    read -r -t 0.04 <> <(:)
+done
+echo 'and that was all'
+read -r <"$1"
+END
+edl submit --name talk -- bash "$work/talk.sh" "$work/gate" >/dev/null
+await 30 'it runs' job_is talk running
+edl logs talk -f >"$work/followed" &
+follower=$!
+log=$(find "$work/small/logs" -name 'trainer-0.*.log')
+most=0
+wrote_all() {
+    local now
+    now=$(du -k "$log" | cut -f1)
+    [ "$now" -le "$most" ] || most=$now
+    tail -c 100 "$log" | grep -q 'that was all'
+}
+await 120 'it wrote all' wrote_all
+[ "$(stat -c %s "$log")" -gt 14000000 ] || fail "it wrote $(stat -c %s "$log") bytes only"
+if grep -q 'cannot give back' "$work/small.log"; then
+    echo 'the file system of this folder has no holes'
+    kill "$agent" "$follower"
+    exit 77
+fi
+[ "$most" -le 8192 ] || fail "the log held $most KiB of the disk"
+is_short() { [ "$(du -k "$log" | cut -f1)" -le 1100 ]; }
+await 20 'the log is within its bound' is_short
+
+# while it lives: the end, and a line that says what is missing
+edl logs talk >"$work/late"
+grep -q '^\[trainer-0\] \[edl: .*missing here' "$work/late" || fail "no word of what is missing: $(head -n 3 "$work/late")"
+[ "$(tail -n 1 "$work/late")" = '[trainer-0] and that was all' ] || fail "the end: $(tail -n 1 "$work/late")"
+priority=0
+kept() { # by the scheduler, in case the machine dies; with the next commit
+    edl scale talk --priority $((priority += 1)) >/dev/null
+    python3 -c 'import sqlite3, sys
+rows = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute("SELECT text FROM log_tail").fetchall()
+sys.exit(0 if rows and "missing here" in rows[0][0] and "that was all" in rows[0][0] else 1)' "$(find "$work/state" -name edl.db)"
+}
+await 60 'what is kept of it says so too' kept
+
+# who followed has every line from the first one seen to the last, in order, or a word where some are missing
+echo >"$work/gate"
+edl wait talk --timeout 60 || fail "$(job_field talk .reason)"
+wait $follower
+[ "$(tail -n 1 "$work/followed")" = '[trainer-0] and that was all' ] || fail "the end: $(tail -n 1 "$work/followed")"
+awk '/missing here/ { told = 1; next }
+    / line / { for (i = 1; i <= NF; i++) if ($i == "line") n = $(i + 1) + 0
+        if (last && n != last + 1 && !told) { print "after " last " comes " n; bad = 1 } last = n; told = 0; lines++ }
+    END { if (lines < 1000) { print lines " lines only"; bad = 1 } exit bad }' "$work/followed" || fail 'lines are missing without a word'
+
+# after its end: the stored tail says it as well
+ended() { api GET /jobs/talk/logs | jq -e .end >/dev/null; }
+await 30 'its end is here' ended
+edl logs talk >"$work/after"
+grep -q 'missing here' "$work/after" || fail "no word of what is missing after the end: $(head -n 3 "$work/after")"
+grep -q 'that was all' "$work/after" || fail 'the end is not there after the end'
+
+# logs of processes that have ended: 2 MiB together, the newest
+for i in 1 2 3 4; do
+    edl submit --name "old-$i" -- sh -c "head -c 900000 /dev/zero | tr '\\0' $i; echo" >/dev/null
+    edl wait "old-$i" --timeout 30
+done
+old_within() { [ "$(du -sk "$work/small/logs" | cut -f1)" -le 2200 ]; }
+await 30 'old logs are within their bound' old_within
+edl logs old-4 | grep -q 4444 || fail 'the newest is gone'
+kill "$agent"
+wait "$agent" || true
+cluster_stop
