@@ -337,6 +337,16 @@ static bool process_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdat
     return false;
 }
 
+static bool on_checkpoint_done(struct process *p, void *userdata)
+{
+    struct agent *a = userdata;
+    bool stopping = agent_core_checkpoint_done(a->core, &p->id);
+
+    if (stopping)
+        agent_decided(a);
+    return stopping;
+}
+
 /* ---- start ---- */
 
 static int lock_folder(const char *path, int *ret, struct edl_error *error)
@@ -453,6 +463,7 @@ static int open_link(struct agent *a, struct edl_error *error)
                                              .link = a->link,
                                              .socket_path = a->layout.socket_path,
                                              .lookup = process_of_supervisor,
+                                             .checkpoint_done = on_checkpoint_done,
                                              .userdata = a },
                      &a->proxy, error);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy.c - calls of processes, passed on to the scheduler
+/* proxy.c - calls of processes: answered here, or passed on to the scheduler
  *
- * The caller is known by its ancestry (caller.c), never by anything it says. Only calls about its
- * own job
- * (/jobs/self/...), service look-ups and the version pass; everything else is 403. The credential
- * and the X-EDL-Process header are added here. While the scheduler cannot be reached a call waits
+ * The caller is known by its ancestry (caller.c), never by anything it says. What it tells of
+ * itself
+ * (/processes/self/...) is the agent's; of the rest only calls about its own job (/jobs/self/...),
+ * service look-ups and the version pass; everything else is 403. The credential and the
+ * X-EDL-Process header are added here. While the scheduler cannot be reached a call waits
  * here, so that a restart of the scheduler is invisible to training code; after 60 s it gets a 503.
  */
 #include "agent/proxy.h"
@@ -165,9 +166,36 @@ static char *target_for(const struct process *caller, const char *method, const 
     return NULL;
 }
 
+/* ---- what the agent answers itself ---- */
+
+/* The body says nothing so far: what was saved, the program knows. */
+static void checkpoint_done(struct proxy *proxy, struct process *caller,
+                            struct http_request *request)
+{
+    bool stopping = proxy->config.checkpoint_done(caller, proxy->config.userdata);
+
+    http_reply_json(request, 200, json_pack("{s:b}", "stopping", (int)stopping));
+}
+
+static const struct own_call {
+    const char *method, *path;
+    void (*answer)(struct proxy *proxy, struct process *caller, struct http_request *request);
+} own_calls[] = {
+    { "POST", "/processes/self/checkpoint-done", checkpoint_done },
+};
+
+static const struct own_call *find_own(const char *method, const char *path)
+{
+    for (size_t i = 0; i < ELEMENTS(own_calls); i++)
+        if (streq(own_calls[i].method, method) && streq(own_calls[i].path, path))
+            return &own_calls[i];
+    return NULL;
+}
+
 static void handle(struct http_request *request, void *userdata)
 {
     struct proxy *proxy = userdata;
+    const struct own_call *own;
     struct proxy_call *c;
     struct edl_error error = { 0 };
     void *found = NULL;
@@ -181,13 +209,18 @@ static void handle(struct http_request *request, void *userdata)
         return;
     }
     caller = found;
+    own = find_own(http_request_method(request), http_request_path(request));
+    if (own != NULL) {
+        own->answer(proxy, found, request);
+        return;
+    }
     target = target_for(caller, http_request_method(request), http_request_path(request),
                         http_request_target(request));
     if (target == NULL) {
         (void)edl_error_set(&error, -EACCES, "processes may not call %s %s",
                             http_request_method(request), http_request_path(request));
-        (void)edl_error_remedy(&error,
-                               "/jobs/self/..., GET /services/... and GET /version are allowed");
+        (void)edl_error_remedy(&error, "/jobs/self/..., POST /processes/self/checkpoint-done, GET "
+                                       "/services/... and GET /version are allowed");
         http_reply_error(request, &error);
         return;
     }

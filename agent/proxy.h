@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <systemd/sd-event.h>
 
 #include "agent/caller.h"
@@ -17,6 +18,8 @@ struct proxy_config {
     struct link *link; /* borrowed */
     const char *socket_path;
     caller_lookup_fn lookup; /* gives a struct process */
+    /* it has saved what it wanted to; whether it is being stopped */
+    bool (*checkpoint_done)(struct process *process, void *userdata);
     void *userdata;
 };
 

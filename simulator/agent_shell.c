@@ -575,6 +575,18 @@ void agent_crash(struct sim *sim, struct sim_node *node)
     end_calls(sim, node);
 }
 
+void agent_checkpoint_done(struct sim *sim, struct unit *unit)
+{
+    struct sim_node *node = unit->node;
+
+    if (node->agent == NULL || node->frozen || node->agent_frozen ||
+        !agent_core_checkpoint_done(node->agent->core, &unit->id))
+        return;
+    unit->saved_us = node_boot_us(sim, node);
+    sim->seen[SIM_SEEN_CHECKPOINTS_DONE]++;
+    carry_out(sim, node);
+}
+
 bool agent_can_call(const struct sim_node *node)
 {
     return node->agent != NULL && node->agent->link.joined;

@@ -201,6 +201,7 @@ enum step {
     STEP_SAVE,
     STEP_SAVED,
     STEP_LIVE, /* until lifetime is over */
+    STEP_TELL, /* it was told to end, and has saved: its agent hears that, and then it hangs */
     STEP_HANG, /* for ever */
     STEP_LEAVE
 };
@@ -222,6 +223,7 @@ struct unit {
     struct fence fence;
     bool told;                   /* got SIGTERM */
     uint64_t told_us;            /* boot time */
+    uint64_t saved_us;           /* likewise: its agent heard that it has saved; 0: it did not */
     uint64_t fenced_deadline_us; /* of the lease when it was seen running out */
     bool ignores, starts_badly;
     int exit_code, exit_signal;
@@ -334,6 +336,7 @@ void agent_answer(struct sim *sim, struct sim_node *node, struct message *answer
 void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number);
 void agent_on_tail(struct sim *sim, struct sim_node *node, uint64_t serial, bool offered);
 bool agent_can_call(const struct sim_node *node);
+void agent_checkpoint_done(struct sim *sim, struct unit *unit);
 
 /* text_kept - the same text for as long as the simulation lives */
 const char *text_kept(struct sim *sim, const char *text);

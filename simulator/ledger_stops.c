@@ -57,9 +57,12 @@ void ledger_unit_told(struct sim *sim, struct unit *unit)
 void ledger_unit_killed(struct sim *sim, const struct unit *unit)
 {
     uint64_t grace_us = sim->submissions[unit->job->submission].spec->grace_us;
-    uint64_t since_us = node_boot_us(sim, unit->node) - unit->told_us;
+    uint64_t now_us = node_boot_us(sim, unit->node);
+    uint64_t since_us = now_us - unit->told_us;
 
-    if (since_us >= grace_us || agent_leaves(unit->node) || /* told twice */
+    if (since_us >= grace_us ||
+        (unit->saved_us != 0 && now_us - unit->saved_us >= AGENT_SAVED_GRACE_US) ||
+        agent_leaves(unit->node) || /* told twice */
         (unit->fence.fenced &&
          lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, KILL_PART)))
         return;

@@ -154,6 +154,7 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
         call(sim, unit, CALL_SAVED);
         break;
     case STEP_LIVE:
+    case STEP_TELL:
     case STEP_HANG:
     case STEP_LEAVE:
     case STEP_NONE:
@@ -177,10 +178,23 @@ void program_begin(struct sim *sim, struct unit *unit)
     }
 }
 
+/* stay - in spite of SIGTERM; half of those have saved a moment later, and do not end all the same
+ */
+static void stay(struct sim *sim, struct unit *unit)
+{
+    if (unit->serial % 2 == 0)
+        return;
+    unit->call = 0;
+    unit->step = STEP_TELL;
+    wait_until(sim, unit, sim->now_us + draw(&unit->random, work_of(sim, unit)->stop));
+}
+
 void program_terminate(struct sim *sim, struct unit *unit)
 {
-    if (unit->ignores)
+    if (unit->ignores) {
+        stay(sim, unit);
         return;
+    }
     if (unit->has_task && agent_can_call(unit->node) && chance(&unit->random, RETURNS_PPM)) {
         struct message *message = request_new(sim, unit, CALL_FAIL);
 
@@ -253,6 +267,10 @@ void program_on_event(struct sim *sim, struct unit *unit)
         break;
     case STEP_LEAVE:
         unit_exit(sim, unit, 0, 0, NULL);
+        break;
+    case STEP_TELL:
+        unit->step = STEP_HANG;
+        agent_checkpoint_done(sim, unit);
         break;
     case STEP_DATASET:
         call(sim, unit, CALL_DATASET);

@@ -71,6 +71,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_ENDS_THEMSELVES] = "ends-themselves",
     [SIM_SEEN_ENDS_ON_SIGTERM] = "ends-on-sigterm",
     [SIM_SEEN_ENDS_ON_SIGKILL] = "ends-on-sigkill",
+    [SIM_SEEN_CHECKPOINTS_DONE] = "checkpoints-done",
     [SIM_SEEN_ENDS_BY_FENCE] = "ends-by-fence",
     [SIM_SEEN_ENDS_WITH_POWER] = "ends-with-power",
     [SIM_SEEN_STARTS_FAILED] = "starts-failed",

@@ -88,9 +88,10 @@ enum sim_seen {
     SIM_SEEN_STARTS_BY_SELECTOR, /* of a role that wants nodes with certain labels */
     SIM_SEEN_ENDS_THEMSELVES,
     SIM_SEEN_ENDS_ON_SIGTERM,
-    SIM_SEEN_ENDS_ON_SIGKILL, /* after the grace */
-    SIM_SEEN_ENDS_BY_FENCE,   /* the lease ran out */
-    SIM_SEEN_ENDS_WITH_POWER, /* of the machine */
+    SIM_SEEN_ENDS_ON_SIGKILL,  /* after the grace */
+    SIM_SEEN_CHECKPOINTS_DONE, /* said while it is stopped: SIGKILL comes early */
+    SIM_SEEN_ENDS_BY_FENCE,    /* the lease ran out */
+    SIM_SEEN_ENDS_WITH_POWER,  /* of the machine */
     SIM_SEEN_STARTS_FAILED,
     SIM_SEEN_QUARANTINES, /* committed */
     SIM_SEEN_RESIZES,     /* committed */

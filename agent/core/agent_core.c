@@ -353,6 +353,18 @@ bool agent_core_start_late(struct agent_core *core, const struct process_id *id,
     return false;
 }
 
+bool agent_core_checkpoint_done(struct agent_core *core, const struct process_id *id)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit == NULL || unit->state != UNIT_STOPPING)
+        return false;
+    if (!unit->saved) /* what is less already stays so: a fence's end only comes nearer */
+        add(core, AGENT_STOP, id)->grace_us = AGENT_SAVED_GRACE_US;
+    unit->saved = true;
+    return true;
+}
+
 void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,
                              uint64_t now_us)
 {

@@ -32,6 +32,8 @@
 
 #define AGENT_REASON_SIZE 256
 #define AGENT_GOODBYE_US (UINT64_C(3) * 1000000) /* for the last report when nobody answers */
+/* Left of its grace to a program that has saved all it wanted to: to hear the answer and to end. */
+#define AGENT_SAVED_GRACE_US (UINT64_C(1) * 1000000)
 
 struct agent_core;
 
@@ -46,6 +48,7 @@ struct agent_unit { /* read only for others */
     bool found;       /* the runtime has found what looks after it */
     bool exit_public; /* its last log lines were offered: the end may be reported */
     bool tail_sent;   /* no further try */
+    bool saved;       /* what it had to, while it is being stopped */
     struct agent_unit *prev, *next;
 };
 
@@ -110,6 +113,11 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
 /* agent_core_start_late - a START had to wait (for a workspace, for GPUs): is it still to be done?
  * false: not any more. When it is the lease that is over, or near its end, the unit has ended. */
 bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us);
+
+/* agent_core_checkpoint_done - its program says that it has saved what it wanted to
+ * One that is being stopped needs no more of its grace than AGENT_SAVED_GRACE_US: true. Any other
+ * goes on as if nothing had been said: false. */
+bool agent_core_checkpoint_done(struct agent_core *core, const struct process_id *id);
 
 /* agent_core_tail_offered - sent: the scheduler has it, or there is none */
 void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,

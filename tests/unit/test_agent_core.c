@@ -363,6 +363,28 @@ static void test_unfound_is_looked_for_with_each_report(void **state)
     assert_string_equal(take(), "");
 }
 
+static void test_checkpoint_done_ends_the_grace(void **state)
+{
+    struct process_id id = id_of(0, 1), stale = id_of(0, 2);
+
+    (void)state;
+    run_one();
+    assert_false(agent_core_checkpoint_done(core, &id)); /* it is not being stopped */
+    assert_string_equal(take(), "");
+    orders(1, order_of(0, 1, false));
+    assert_string_equal(take(), "Tr");
+    assert_false(agent_core_checkpoint_done(core, &stale));
+    assert_true(agent_core_checkpoint_done(core, &id));
+    assert_string_equal(take(), "T");
+    assert_int_equal(last[AGENT_STOP].grace_us, AGENT_SAVED_GRACE_US);
+    assert_true(agent_core_checkpoint_done(core, &id)); /* saying it again gives no other second */
+    assert_string_equal(take(), "");
+    observed(0, 1, &gone);
+    (void)take();
+    assert_false(agent_core_checkpoint_done(core, &id));
+    assert_string_equal(take(), "");
+}
+
 static void test_leaves_when_all_ends_are_told(void **state)
 {
     (void)state;
@@ -424,6 +446,7 @@ int main(void)
         TEST(test_stale_incarnation_is_refused),
         TEST(test_adopted_end_is_told_at_once),
         TEST(test_unfound_is_looked_for_with_each_report),
+        TEST(test_checkpoint_done_ends_the_grace),
         TEST(test_leaves_when_all_ends_are_told),
         TEST(test_leaves_without_an_answer_in_the_end),
     };
