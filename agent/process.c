@@ -42,6 +42,7 @@ static void process_free(struct process *p)
     DL_DELETE(p->table->list, p);
     p->table->n--;
     (void)runtime_release(p->handle);
+    json_decref(p->progress);
     free(p->cgroup);
     free(p->dir);
     free(p);

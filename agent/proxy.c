@@ -25,6 +25,7 @@
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "shared/process_progress.h"
 
 #define PATIENCE_US (60 * USEC_PER_SEC)
 #define ANSWER_TIMEOUT_US (60 * USEC_PER_SEC) /* longer than any long poll */
@@ -177,11 +178,39 @@ static void checkpoint_done(struct proxy *proxy, struct process *caller,
     http_reply_json(request, 200, json_pack("{s:b}", "stopping", (int)stopping));
 }
 
+/* Told with the next report: a program may say it as often as it likes. */
+static void progress(struct proxy *proxy, struct process *caller, struct http_request *request)
+{
+    struct edl_error error = { 0 };
+    json_t *told = NULL;
+    size_t size = 0;
+    int r = 0;
+
+    (void)proxy;
+    (void)http_request_body(request, &size);
+    if (size > PROGRESS_BODY_BYTES)
+        r = edl_error_set(&error, -E2BIG, "progress has %zu bytes, %d at most", size,
+                          PROGRESS_BODY_BYTES);
+    if (r == 0)
+        r = http_request_json(request, &told, &error);
+    if (r == 0)
+        r = progress_check(told, &error);
+    if (r < 0) {
+        json_decref(told);
+        http_reply_error(request, &error);
+        return;
+    }
+    json_decref(caller->progress);
+    caller->progress = told;
+    http_reply_json(request, 204, NULL);
+}
+
 static const struct own_call {
     const char *method, *path;
     void (*answer)(struct proxy *proxy, struct process *caller, struct http_request *request);
 } own_calls[] = {
     { "POST", "/processes/self/checkpoint-done", checkpoint_done },
+    { "POST", "/processes/self/progress", progress },
 };
 
 static const struct own_call *find_own(const char *method, const char *path)
@@ -219,8 +248,9 @@ static void handle(struct http_request *request, void *userdata)
     if (target == NULL) {
         (void)edl_error_set(&error, -EACCES, "processes may not call %s %s",
                             http_request_method(request), http_request_path(request));
-        (void)edl_error_remedy(&error, "/jobs/self/..., POST /processes/self/checkpoint-done, GET "
-                                       "/services/... and GET /version are allowed");
+        (void)edl_error_remedy(&error, "/jobs/self/..., POST /processes/self/progress and "
+                                       "/processes/self/checkpoint-done, GET /services/... and GET "
+                                       "/version are allowed");
         http_reply_error(request, &error);
         return;
     }

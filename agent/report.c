@@ -111,6 +111,8 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
                                                  "tasks", p != NULL ? (json_int_t)p->tasks : 0));
     if (p != NULL && p->silent)
         (void)json_object_set_new(json, "silent", json_true());
+    if (p != NULL && json_object_size(p->progress) > 0)
+        (void)json_object_set(json, "progress", p->progress);
     return json;
 }
 

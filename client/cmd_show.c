@@ -113,6 +113,36 @@ static void print_processes(const json_t *processes)
     table_print(table, stdout);
 }
 
+/* "trainer-0  step 1200, loss 0.31" */
+static void print_progress(const json_t *processes)
+{
+    bool first = true;
+    size_t i;
+    json_t *process;
+
+    json_array_foreach(processes, i, process)
+    {
+        const char *between = "  ";
+        const char *name;
+        json_t *value;
+
+        if (json_object_size(json_object_get(process, "progress")) == 0)
+            continue;
+        (void)printf("%s%s-%" PRIu64, first ? "\nprogress\n  " : "  ", json_text(process, "role"),
+                     json_u64(process, "index"));
+        first = false;
+        json_object_foreach(json_object_get(process, "progress"), name, value)
+        {
+            _cleanup_free_ char *text =
+                json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+
+            (void)printf("%s%s %s", between, name, text != NULL ? text : "?");
+            between = ", ";
+        }
+        (void)fputc('\n', stdout);
+    }
+}
+
 static void print_tasks(const json_t *tasks)
 {
     if (json_u64(tasks, "records_pass") == 0)
@@ -172,6 +202,7 @@ static int show(struct server *server, const struct show_options *options, const
     print_job(job);
     print_roles(json_object_get(job, "roles"));
     print_processes(json_object_get(processes, "processes"));
+    print_progress(json_object_get(processes, "processes"));
     print_tasks(tasks);
     print_metrics(json_object_get(job, "metrics"));
     return STATUS_OK;

@@ -477,9 +477,21 @@ void api_job_change(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
+static json_t *process_with_progress(const struct scheduler *scheduler,
+                                     const struct process *process)
+{
+    json_t *json = process_to_json(process);
+    json_t *progress = progresses_find(&scheduler->progresses, process);
+
+    if (progress != NULL)
+        (void)json_object_set(json, "progress", progress);
+    return json;
+}
+
 void api_job_processes(struct http_request *request, void *userdata)
 {
-    const struct job *job = api_job(userdata, request);
+    struct scheduler *scheduler = userdata;
+    const struct job *job = api_job(scheduler, request);
     struct edl_error error = { 0 };
     const struct process *process;
     json_t *processes;
@@ -494,6 +506,6 @@ void api_job_processes(struct http_request *request, void *userdata)
     processes = json_array();
     DL_FOREACH2(job->processes, process, job_next)
     if (all || !process_state_is_final(process->state))
-        (void)json_array_append_new(processes, process_to_json(process));
+        (void)json_array_append_new(processes, process_with_progress(scheduler, process));
     http_reply_json(request, 200, json_pack("{s:o}", "processes", processes));
 }

@@ -323,6 +323,7 @@ void api_node_report(struct http_request *request, void *userdata)
         degraded_report(scheduler, request, node, &report);
     } else {
         note_silence(scheduler, node, body, &report);
+        progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"));
         reply_report(scheduler, request, node);
     }
     if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */
@@ -553,6 +554,7 @@ void api_node_remove(struct http_request *request, void *userdata)
         return;
     }
     machines_forget(&scheduler->machines, http_request_param(request, "node"));
+    progresses_forget(&scheduler->progresses, http_request_param(request, "node"));
     held_after_commit(scheduler, held_new(request), 200,
                       json_pack("{s:s,s:s}", "node", http_request_param(request, "node"), "state",
                                 "removed"));

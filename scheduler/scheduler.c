@@ -143,6 +143,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     denials_done(&scheduler->denials);
     metrics_done(&scheduler->metrics);
     machines_done(&scheduler->machines);
+    progresses_done(&scheduler->progresses);
     degraded_done(scheduler);
     api_workspaces_done(scheduler);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);

@@ -21,6 +21,7 @@
 #include "scheduler/machine.h"
 #include "scheduler/options.h"
 #include "scheduler/precondition.h"
+#include "scheduler/progress.h"
 #include "scheduler/waiters.h"
 #include "scheduler/workspaces.h"
 
@@ -54,7 +55,8 @@ struct scheduler {
     struct peers *peers;        /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct metrics metrics;
-    struct machines machines; /* what agents tell of theirs besides what they offer */
+    struct machines machines;     /* what agents tell of theirs besides what they offer */
+    struct progresses progresses; /* of processes, as their nodes report them */
     struct workspaces workspaces;
     struct degraded degraded; /* whether changes can be stored */
     struct held *answers;     /* owned list: requests to answer after the commit */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* progress.h - what processes tell of how far they are, as their nodes reported it last
+ *
+ * Shown; nothing is decided by it and nothing of it is stored. A node's processes have what its
+ * last report says: bounded by what runs there. */
+#pragma once
+
+#include <jansson.h>
+
+struct process;
+
+struct node_progress;
+
+struct progresses {                /* all 0: of none */
+    struct node_progress *by_node; /* owned; uthash */
+};
+
+/* progresses_take - from the array `processes` of a node's report; what is not in order is left
+ * out: a process that says nonsense is no reason to lose its node */
+void progresses_take(struct progresses *progresses, const char *node, const json_t *processes);
+
+/* progresses_find - of a process; borrowed; NULL: it has told nothing, or its node knows it no more
+ */
+json_t *progresses_find(const struct progresses *progresses, const struct process *process);
+void progresses_forget(struct progresses *progresses, const char *node);
+void progresses_done(struct progresses *progresses);
