@@ -51,10 +51,14 @@ void agent_decided(struct agent *a)
 
 static void start_now(struct agent *a, const struct process_id *id, json_t *order)
 {
+    char cpus[CPU_LIST_SIZE];
     const struct environment_facts facts = {
         .boot_id = a->boot_id,
         .lease_us = agent_core_lease_us(a->core),
         .accounts = a->accounts,
+        .cpus = agent_pin(a, order, cpus),
+        .tasks_max = a->options->tasks_max,
+        .cpu_quota = a->options->cpu_quota,
         .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->gpus.n,
                     a->options->port_first, a->options->port_last }
     };
@@ -546,6 +550,7 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = open_event(a, error);
     if (r == 0) {
+        agent_open_pins(a);
         a->core = agent_core_new(lease_map_read(&a->lease));
         r = open_runtime(a, error);
     }
@@ -598,6 +603,7 @@ struct agent *agent_free(struct agent *a)
     lease_map_close(&a->lease);
     membership_done(&a->member);
     json_decref(a->accounts);
+    free(a->topology);
     layout_done(&a->layout);
     (void)safe_close(a->runtime_fd);
     (void)safe_close(a->lock_fd);

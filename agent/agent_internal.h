@@ -4,6 +4,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "agent/core/cpu_pins.h"
 #include "agent/gpus.h"
 #include "agent/inventory.h"
 #include "agent/layout.h"
@@ -33,6 +34,7 @@ struct agent {
     bool gpu_news;              /* something of them that no report has told yet */
     struct gpu_wait *gpu_waits; /* owned list: starts that wait until their devices are proven */
     sd_event_source *gpu_timer;
+    struct cpu_topology *topology; /* owned; NULL: processes float on all CPUs */
     struct runtime *runtime;
     struct process_table table;
     struct agent_core *core;
@@ -50,6 +52,12 @@ struct agent {
 /* report.c: what joins and reports say; userdata is the agent */
 json_t *agent_join_body(void *userdata);
 json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata);
+
+/* pins.c */
+void agent_open_pins(struct agent *agent);
+/* agent_pin - the CPUs that the process of an order gets for itself, "0-3", in list or static; "":
+ * none of its own */
+const char *agent_pin(const struct agent *agent, const json_t *order, char list[CPU_LIST_SIZE]);
 
 /* gpu_start.c */
 

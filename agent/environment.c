@@ -227,6 +227,10 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     if (streq(text_of(order, "on_disconnect"), "keep"))
         lease_us = 0;
     (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)lease_us));
+    /* whatever the scheduler says: these are the node's */
+    set_text(out, "cpus", facts->cpus != NULL ? facts->cpus : "");
+    (void)json_object_set_new(out, "tasks_max", json_integer((json_int_t)facts->tasks_max));
+    (void)json_object_set_new(out, "cpu_quota", json_boolean(facts->cpu_quota));
     if (workspace_hash(text_of(order, "workspace")) != NULL)
         add_archive(layout, id, order, folders[0], out);
     return out;

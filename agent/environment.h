@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/core/order_policy.h"
@@ -17,6 +18,9 @@ struct environment_facts {
     /* which accounts the node's owner allows: {allow_users, allow_groups, default_user,
      * allow_root}; borrowed */
     json_t *accounts;
+    const char *cpus;   /* of its own, "0-3"; "" or NULL: it runs on all */
+    uint64_t tasks_max; /* of a unit; 0: as unit_plan.h has it */
+    bool cpu_quota;     /* of a unit: no more than what was granted, also when there is */
     struct node_limits limits;
 };
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/log_trim.h"
+#include "agent/unit_plan.h"
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/conf.h"
@@ -21,6 +22,8 @@
 #include "shared/parse.h"
 
 #define DEFAULT_CONF "/etc/edl/agent.conf"
+#define TASKS_LEAST 16
+#define TASKS_MOST 4194304 /* more numbers of processes Linux does not have */
 
 enum option_key {
     OPTION_HELP,
@@ -54,6 +57,9 @@ enum option_key {
     OPTION_NO_FOREIGN,
     OPTION_RUNTIME,
     OPTION_WORKSPACE_CACHE,
+    OPTION_TASKS_MAX,
+    OPTION_PIN_CORES,
+    OPTION_CPU_QUOTA,
     OPTION_LOG_MAX,
     OPTION_OLD_LOGS_MAX,
 };
@@ -89,6 +95,12 @@ static const char help[] =
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
     "  --runtime WHICH           systemd: a unit for each process, with limits; direct: without;\n"
     "                            auto (default): systemd where it runs the machine\n"
+    "  --tasks-max N             threads and processes of one process, with systemd (default "
+    "4096)\n"
+    "  --pin-cores               who is granted whole cores gets some for itself, near each other\n"
+    "  --cpu-quota               no process uses more than it was granted, also of idle cores, "
+    "with\n"
+    "                            systemd (default: it has its share when cores are short)\n"
     "  --allow-user NAME         an account that processes may run as; may be repeated. Without\n"
     "                            it and --allow-group: all but root and those of the system\n"
     "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
@@ -134,6 +146,9 @@ static const struct option long_options[] = {
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
     { "runtime", required_argument, NULL, OPTION_RUNTIME },
     { "workspace-cache", required_argument, NULL, OPTION_WORKSPACE_CACHE },
+    { "tasks-max", required_argument, NULL, OPTION_TASKS_MAX },
+    { "pin-cores", no_argument, NULL, OPTION_PIN_CORES },
+    { "cpu-quota", no_argument, NULL, OPTION_CPU_QUOTA },
     { "log-max", required_argument, NULL, OPTION_LOG_MAX },
     { "old-logs-max", required_argument, NULL, OPTION_OLD_LOGS_MAX },
     { NULL, 0, NULL, 0 },
@@ -246,6 +261,17 @@ static int parse_log_max(const char *text, struct agent_options *options, struct
     return r;
 }
 
+/* parse_tasks_max - its supervisor counts as well */
+static int parse_tasks_max(const char *text, struct agent_options *options, struct edl_error *error)
+{
+    int r = parse_u64(text, &options->tasks_max);
+
+    if (r == 0 && (options->tasks_max < TASKS_LEAST || options->tasks_max > TASKS_MOST))
+        return edl_error_set(error, -ERANGE, "'%.80s' does not lie between %d and %d", text,
+                             TASKS_LEAST, TASKS_MOST);
+    return r;
+}
+
 /* set_option - an error only where the value alone does not show what is wrong with it */
 static int set_option(struct agent_options *o, enum option_key key, const char *value,
                       struct edl_error *error)
@@ -320,6 +346,12 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return 0;
     case OPTION_WORKSPACE_CACHE:
         return parse_bytes(value, &o->workspace_cache_bytes);
+    case OPTION_TASKS_MAX:
+        return parse_tasks_max(value, o, error);
+    case OPTION_PIN_CORES:
+        return parse_flag(value, &o->pin_cores);
+    case OPTION_CPU_QUOTA:
+        return parse_flag(value, &o->cpu_quota);
     case OPTION_LOG_MAX:
         return parse_log_max(value, o, error);
     case OPTION_OLD_LOGS_MAX:
@@ -546,6 +578,7 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
                                .heartbeat_us = 2 * USEC_PER_SEC,
                                .workspace_cache_bytes = UINT64_C(8) << 30,
                                .log_max_bytes = UINT64_C(1) << 30,
+                               .tasks_max = UNIT_TASKS_MAX,
                                .old_logs_max_bytes = UINT64_C(8) << 30 };
     int r = read_files(&o, find_conf(argc, argv), error);
 

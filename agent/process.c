@@ -124,6 +124,15 @@ static int link_archive(struct process *p, const json_t *document, struct edl_er
     return r;
 }
 
+/* take_grants - what it holds of the node's as long as it lives; order: of its folder */
+static void take_grants(struct process *p, const json_t *order)
+{
+    const char *cpus = json_string_value(json_object_get(order, "cpus"));
+
+    p->gpus = gpus_of_order(order);
+    (void)cpu_mask_parse(cpus != NULL ? cpus : "", &p->cpus);
+}
+
 static int make_and_start(struct process *p, const json_t *order,
                           const struct environment_facts *facts, struct edl_error *error)
 {
@@ -140,7 +149,7 @@ static int make_and_start(struct process *p, const json_t *order,
         return r;
     }
     p->dir = dir;
-    p->gpus = gpus_of_order(order);
+    take_grants(p, document);
     r = link_archive(p, document, error);
     json_decref(document);
     if (r < 0)
@@ -234,7 +243,7 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
         return process_dir_remove(dir, error);
     grace_us = json_integer_value(json_object_get(order, "grace_us"));
     p = process_new(table, id);
-    p->gpus = gpus_of_order(order);
+    take_grants(p, order);
     p->has_copy = json_object_get(order, "unpack") != NULL;
     json_decref(order);
     p->dir = xstrdup(dir);

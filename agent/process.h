@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "agent/core/agent_core.h"
+#include "agent/core/cpu_mask.h"
 
 struct edl_error;
 struct environment_facts;
@@ -30,13 +31,14 @@ struct process {
     uint64_t memory_peak_bytes; /* the kernel's, or of what was seen */
     uint64_t tasks;
     uint64_t log_size,
-        log_from;     /* bytes, and the first one that is kept; last look (log_bound.c) */
-    uint64_t gpus;    /* mask of the devices that it was granted */
-    char *cgroup;     /* owned; NULL: it has none of its own, or is not known yet */
-    json_t *progress; /* owned; what it told of how far it is; NULL: nothing */
-    bool silent;      /* it ended and wrote nothing */
-    bool has_copy;    /* of a workspace, which goes with it */
-    char *dir;        /* owned; NULL when nothing was ever made for it */
+        log_from;         /* bytes, and the first one that is kept; last look (log_bound.c) */
+    struct cpu_mask cpus; /* of its own */
+    uint64_t gpus;        /* mask of the devices that it was granted */
+    char *cgroup;         /* owned; NULL: it has none of its own, or is not known yet */
+    json_t *progress;     /* owned; what it told of how far it is; NULL: nothing */
+    bool silent;          /* it ended and wrote nothing */
+    bool has_copy;        /* of a workspace, which goes with it */
+    char *dir;            /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */
     struct process_table *table;    /* borrowed */
     struct process *prev, *next;    /* utlist */

@@ -25,6 +25,7 @@
 #include "agent/account.h"
 #include "agent/child.h"
 #include "agent/core/fence.h"
+#include "agent/cpu_topology.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
 #include "agent/notify.h"
@@ -196,6 +197,19 @@ static int choose_account(struct supervisor *s, struct edl_error *error)
     return give(s, error);
 }
 
+/* keep_to_cpus - with all it starts; where a unit holds it to them anyway this changes nothing */
+static void keep_to_cpus(const struct supervisor *s)
+{
+    struct cpu_mask cpus;
+    int r;
+
+    if (cpu_mask_parse(text_of(s->order, "cpus"), &cpus) < 0 || cpu_mask_count(&cpus) == 0)
+        return;
+    r = cpu_topology_keep_to(&cpus);
+    if (r < 0)
+        log_warning("cannot keep to CPUs %s: %s", text_of(s->order, "cpus"), strerror(-r));
+}
+
 static int prepare(struct supervisor *s, struct edl_error *error)
 {
     int r = open_log(s, error);
@@ -207,6 +221,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     if (r < 0)
         return r;
     load_environment(s);
+    keep_to_cpus(s);
     s->spec.workspace = text_of(s->order, "workspace");
     fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
     if (s->fence.lease_us > 0) {

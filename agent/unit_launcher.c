@@ -22,6 +22,7 @@
 
 #include "agent/process_dir.h"
 #include "agent/unit_plan.h"
+#include "agent/unit_readback.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/log.h"
@@ -45,10 +46,11 @@ struct launch {
     struct unit_launcher *launcher; /* borrowed */
     char *path;                     /* of the process folder */
     char unit[UNIT_NAME_SIZE];
-    char *job;         /* of the manager; NULL: it did not answer yet */
-    sd_bus_slot *call; /* what it has to answer next */
-    bool with_slice;   /* the slice of its job is made along with it */
-    unsigned names;    /* that were taken already, by what an earlier agent asked for */
+    struct unit_plan plan; /* what was asked for last */
+    char *job;             /* of the manager; NULL: it did not answer yet */
+    sd_bus_slot *call;     /* what it has to answer next */
+    bool with_slice;       /* the slice of its job is made along with it */
+    unsigned names;        /* that were taken already, by what an earlier agent asked for */
     unsigned tries;
     launched_fn launched;
     void *userdata;
@@ -104,6 +106,8 @@ static int on_main_pid(sd_bus_message *reply, void *userdata, sd_bus_error *unus
         pidfd = pidfd_open((pid_t)pid, 0);
     if (pidfd >= 0 && !has_supervisor(launch->path))
         pidfd = safe_close(pidfd);
+    if (pidfd >= 0)
+        unit_readback(launch->launcher->bus, launch->unit, &launch->plan);
     finish(launch, pidfd >= 0 ? (pid_t)pid : 0, pidfd, NULL);
     return 0;
 }
@@ -219,6 +223,24 @@ static int append_devices(sd_bus_message *call, const struct unit_plan *plan)
     return r;
 }
 
+static int append_cpus(sd_bus_message *call, const struct unit_plan *plan)
+{
+    int r;
+
+    if (plan->n_cpu_bytes == 0)
+        return 0;
+    r = sd_bus_message_open_container(call, 'r', "sv");
+    if (r >= 0)
+        r = sd_bus_message_append(call, "s", "AllowedCPUs");
+    if (r >= 0)
+        r = sd_bus_message_open_container(call, 'v', "ay");
+    if (r >= 0)
+        r = sd_bus_message_append_array(call, 'y', plan->cpus, plan->n_cpu_bytes);
+    if (r >= 0)
+        r = sd_bus_message_close_container(call);
+    return r < 0 ? r : sd_bus_message_close_container(call);
+}
+
 /* The slice goes with the last process of its job: implicit ones would stay for ever. */
 static int append_slice(sd_bus_message *call, const struct unit_plan *plan)
 {
@@ -237,6 +259,8 @@ static int append(sd_bus_message *call, const struct unit_plan *plan, const stru
         r = append_property(call, &plan->properties[i]);
     if (r >= 0)
         r = append_devices(call, plan);
+    if (r >= 0)
+        r = append_cpus(call, plan);
     if (r >= 0)
         r = sd_bus_message_append(call, "(sv)", "ExecStart", "a(sasb)", 1, program, 2, program,
                                   launch->path, 0);
@@ -337,24 +361,25 @@ static int ask(struct launch *launch, struct edl_error *error)
 {
     struct unit_launcher *launcher = launch->launcher;
     sd_bus_message *call = NULL;
-    struct unit_plan plan;
-    int r = plan_of(launch, &plan, error);
+    struct unit_plan *plan = &launch->plan;
+    int r = plan_of(launch, plan, error);
 
     if (r == 0 && launcher->bus == NULL)
         r = connect_bus(launcher, error);
     if (r < 0)
         return r;
     if (launch->names > 0) /* edl-12.trainer.0.1.service -> edl-12.trainer.0.1-2.service */
-        (void)snprintf(strrchr(plan.name, '.'), UNIT_SUFFIX_SIZE, "-%u.service", launch->names + 1);
-    (void)snprintf(launch->unit, sizeof launch->unit, "%s", plan.name);
-    launch->with_slice = launch->with_slice && !is_slice_there(&plan);
+        (void)snprintf(strrchr(plan->name, '.'), UNIT_SUFFIX_SIZE, "-%u.service",
+                       launch->names + 1);
+    (void)snprintf(launch->unit, sizeof launch->unit, "%s", plan->name);
+    launch->with_slice = launch->with_slice && !is_slice_there(plan);
     r = sd_bus_message_new_method_call(launcher->bus, &call, MANAGER, "StartTransientUnit");
     if (r >= 0)
-        r = append(call, &plan, launch);
+        r = append(call, plan, launch);
     if (r >= 0)
         r = sd_bus_call_async(launcher->bus, &launch->call, call, on_answer, launch, 0);
     sd_bus_message_unref(call);
-    return r < 0 ? edl_error_errno(error, r, "cannot ask systemd for %s", plan.name) : 0;
+    return r < 0 ? edl_error_errno(error, r, "cannot ask systemd for %s", plan->name) : 0;
 }
 
 /* ---- what the runtime calls ---- */

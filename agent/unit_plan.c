@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/core/cpu_mask.h"
 #include "agent/core/process_id.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define WEIGHT_OF_CORE 100 /* CPUWeight=, by default 100 */
 #define WEIGHT_MAX 10000
+#define MILLICORES_MOST (INT64_C(1) << 40) /* no sum of it overflows */
 /* A supervisor answers its SIGTERM within the grace, and kills by itself. */
 #define STOP_MARGIN_US (30 * (int64_t)USEC_PER_SEC)
 
@@ -54,12 +56,45 @@ static void add_life(struct unit_plan *plan, const json_t *order)
 static void add_limits(struct unit_plan *plan, const json_t *order)
 {
     int64_t memory = number_of(order, "memory_bytes");
-    int64_t weight = number_of(order, "cpu_millicores") * WEIGHT_OF_CORE / 1000;
+    int64_t millicores = MIN_OF(number_of(order, "cpu_millicores"), (int64_t)MILLICORES_MOST);
+    int64_t weight = millicores * WEIGHT_OF_CORE / 1000;
+    int64_t tasks = number_of(order, "tasks_max");
 
     if (memory > 0)
         add(plan, "MemoryMax", UNIT_NUMBER, memory, NULL);
     add(plan, "CPUWeight", UNIT_NUMBER, MIN_OF(MAX_OF(weight, 1), WEIGHT_MAX), NULL);
-    add(plan, "TasksMax", UNIT_NUMBER, UNIT_TASKS_MAX, NULL);
+    if (json_is_true(json_object_get(order, "cpu_quota")) && millicores > 0)
+        add(plan, "CPUQuotaPerSecUSec", UNIT_NUMBER, millicores * 1000, NULL);
+    add(plan, "TasksMax", UNIT_NUMBER, tasks > 0 ? tasks : UNIT_TASKS_MAX, NULL);
+}
+
+/* Those that it was given (cpu_pins.h). Its supervisor keeps to them as well, which is all there is
+ * where the manager cannot: without one, or without the cpuset controller of version 2. */
+static int add_cpus(struct unit_plan *plan, const json_t *order, struct edl_error *error)
+{
+    const char *list = json_string_value(json_object_get(order, "cpus"));
+    struct cpu_mask cpus;
+
+    if (cpu_mask_parse(list != NULL ? list : "", &cpus) < 0)
+        return edl_error_set(error, -EINVAL, "cpus of the order is \"%.60s\"", list);
+    for (unsigned cpu = 0; cpu < CPU_MASK_MAX; cpu++) {
+        if (!cpu_mask_has(&cpus, cpu))
+            continue;
+        plan->cpus[cpu / 8] |= (uint8_t)(1U << cpu % 8);
+        plan->n_cpu_bytes = cpu / 8 + 1;
+    }
+    return 0;
+}
+
+bool unit_property_limits(const struct unit_property *property)
+{
+    static const char *const names[] = { "MemoryMax", "CPUWeight", "CPUQuotaPerSecUSec", "TasksMax",
+                                         "DevicePolicy" };
+
+    for (size_t i = 0; i < ELEMENTS(names); i++)
+        if (streq(property->name, names[i]))
+            return true;
+    return false;
 }
 
 static bool is_below_tmp(const char *path)
@@ -120,6 +155,7 @@ int unit_plan(const char *key, const json_t *order, const char *const *paths, st
 {
     const char *job = json_string_value(json_object_get(order, "job"));
     struct process_id id;
+    int r;
 
     if (process_id_parse(key, &id) < 0)
         return edl_error_set(error, -EINVAL, "%s is not the key of a process", key);
@@ -131,5 +167,6 @@ int unit_plan(const char *key, const json_t *order, const char *const *paths, st
     add_life(ret, order);
     add_limits(ret, order);
     add_sandbox(ret, paths);
-    return add_gpus(ret, order, error);
+    r = add_cpus(ret, order, error);
+    return r < 0 ? r : add_gpus(ret, order, error);
 }

@@ -18,6 +18,7 @@ struct edl_error;
 #define UNIT_PROPERTIES_MAX 32
 #define UNIT_DEVICES_MAX 80
 #define UNIT_DEVICE_SIZE 32
+#define UNIT_CPU_BYTES 128 /* of cpu_mask.h */
 /* Threads and processes of one process of a job: far above what training starts, far below what
  * stops a machine. */
 #define UNIT_TASKS_MAX 4096
@@ -38,9 +39,16 @@ struct unit_plan {
     char description[UNIT_TEXT_SIZE];
     struct unit_property properties[UNIT_PROPERTIES_MAX];
     size_t n_properties;
+    uint8_t cpus[UNIT_CPU_BYTES];                     /* of its own: bit n of byte m is 8 m + n */
+    size_t n_cpu_bytes;                               /* 0: it runs on all */
     char devices[UNIT_DEVICES_MAX][UNIT_DEVICE_SIZE]; /* what it may read and write */
     size_t n_devices;
 };
+
+/* unit_property_limits - whether it is one of those that keep a process within what it was granted:
+ * they are read back once it runs (unit_launcher.c), because a drop-in of the node's owner, or a
+ * manager that lacks what is behind them, may have made something else of it */
+bool unit_property_limits(const struct unit_property *property);
 
 /* unit_plan - key: of the process (process_id.h), the name of its folder
  * paths: NULL-terminated; what its supervisor has to see: below /tmp there is no private one.

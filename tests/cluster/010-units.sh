@@ -24,10 +24,11 @@ none_left() { [ -z "$(machine_in n1 sh -c 'find /sys/fs/cgroup/ -path "*/edl-'"$
 
 machine_boot n1
 machine_in n1 mkdir -p /run/edl
-start_agent() {
+start_agent() { # ARGUMENT...
+    # shellcheck disable=SC2016
     machine_in n1 sh -c 'edl-agent --node n1 --scheduler "http://$(cat /run/edl/scheduler/address)" --heartbeat 300ms \
-        --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --allow-user nobody --no-foreign \
-        >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid'
+        --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --allow-user nobody --no-foreign "$@" \
+        >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid' sh "$@"
 }
 machine_in n1 sh -c 'edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 &'
 await 20 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/address
@@ -70,6 +71,9 @@ await 10 'the agent is dead' agent_gone
 start_agent
 await 20 'it is adopted' machine_in n1 grep -q '1.trainer.0.1 adopted' /run/edl/agent.log
 [ "$(property "$unit" MainPID)" = "$before" ] || fail "it was started anew"
+
+kept_otherwise() { machine_in n1 grep "systemd keeps .* of" /run/edl/agent.log; }
+kept_otherwise && fail "limits were read back as others"
 
 # it ends with all that it started, whatever that is; the units and the slice are gone then
 machine_in n1 sh -c 'cat >/run/edl/tree' <<'END'
@@ -119,4 +123,47 @@ none_left 6 || fail "processes are left"
 # many at once
 for i in 1 2 3 4 5 6 7 8; do edl submit --name "many-$i" --cpu 10m -- true >/dev/null; done
 for i in 1 2 3 4 5 6 7 8; do await 30 "many-$i succeeds" job_is "many-$i" succeeded; done
+await 10 'units and slices are gone' no_units
+
+# limits that the node asks for: CPUs of its own for a whole core, no more CPU than was granted, fewer tasks
+stop_agent() {
+    machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid)'
+    await 10 'the agent is gone' agent_gone
+}
+stop_agent
+start_agent --pin-cores --cpu-quota --tasks-max 300
+edl submit --name strict --cpu 1 -- sh -c 'exec sleep 1000'
+await 20 'it runs' job_is strict running
+strict=$(edl show strict --json | jq -r .job.id)
+unit=$(unit_of "$strict")
+cpu=$(machine_in n1 sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/$(systemctl show '"$unit"' -p MainPID --value)/status')
+case $cpu in '' | *[!0-9]*) fail "one core is on CPUs '$cpu'" ;; esac
+while read -r name value; do
+    [ "$(property "$unit" "$name")" = "$value" ] || fail "$name is $(property "$unit" "$name"), not $value"
+done <<END
+AllowedCPUs $cpu
+CPUQuotaPerSecUSec 1s
+TasksMax 300
+END
+group=/sys/fs/cgroup/edl.slice/edl-$strict.slice/$unit
+if machine_in n1 test -e "$group/cpuset.cpus"; then
+    [ "$(machine_in n1 cat "$group/cpuset.cpus.effective")" = "$cpu" ] || fail 'its control group has other CPUs'
+else
+    echo 'AllowedCPUs is kept by its supervisor alone: no cpuset controller in the unified hierarchy of this machine'
+fi
+kept_otherwise && fail "limits were read back as others"
+
+# what the node's owner says in a drop-in wins, and is told
+machine_in n1 sh -c 'mkdir -p /etc/systemd/system/edl-.service.d && printf "[Service]\nTasksMax=111\n" >/etc/systemd/system/edl-.service.d/own.conf && systemctl daemon-reload'
+edl submit --name owned --cpu 100m -- sleep 1000
+await 20 'it runs' job_is owned running
+unit=$(unit_of "$(edl show owned --json | jq -r .job.id)")
+if [ "$(property "$unit" TasksMax)" = 111 ]; then
+    told() { kept_otherwise | grep -q "TasksMax of $unit at 111, 300 was asked for"; }
+    await 20 'the other limit is told' told
+else
+    echo "this systemd does not apply a drop-in to a transient unit: TasksMax is $(property "$unit" TasksMax)"
+fi
+edl kill strict owned
+await 60 'they are killed' job_is owned killed
 await 10 'units and slices are gone' no_units

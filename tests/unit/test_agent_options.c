@@ -111,6 +111,8 @@ static void test_refused(void **state)
           { "--gpus", "4", "--gpu-numa", "0,1" },
           "--gpu-numa places 2 devices, --gpus offers 4" },
         { NULL, { "--log-max", "255Ki" }, "--log-max: '255Ki' is too little: 256Ki at least" },
+        { NULL, { "--tasks-max", "15" }, "--tasks-max: '15' does not lie between 16 and" },
+        { NULL, { "--tasks-max", "many" }, "--tasks-max: 'many' is not a valid value" },
         { NULL, { "--log-max", "0" }, "--log-max: '0' is too little" },
         { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 devices, --gpus offers 0" },
         { NULL, { "--gpu-numa", "0," }, "--gpu-numa: '0,' is not a valid value" },

@@ -88,6 +88,42 @@ static void test_limits_are_what_was_asked_for(void **state)
     assert_int_equal(number_of(&plan, "CPUWeight"), 10000);
 }
 
+static void test_limits_that_the_node_asks_for(void **state)
+{
+    static const uint8_t far[] = { 0x0f, 0, 0x01, 0x80 };
+    struct unit_plan plan;
+
+    (void)state;
+    make("{\"cpu_millicores\":2000}", no_paths, &plan);
+    assert_null(find(&plan, "CPUQuotaPerSecUSec"));
+    assert_int_equal(plan.n_cpu_bytes, 0);
+    make("{\"cpu_millicores\":2500,\"cpu_quota\":true,\"tasks_max\":64,\"cpus\":\"\"}", no_paths,
+         &plan);
+    assert_int_equal(number_of(&plan, "CPUQuotaPerSecUSec"), 2500000);
+    assert_int_equal(number_of(&plan, "TasksMax"), 64);
+    assert_int_equal(plan.n_cpu_bytes, 0);
+    make("{\"cpu_quota\":true}", no_paths, &plan);
+    assert_null(find(&plan, "CPUQuotaPerSecUSec")); /* 0 would be refused */
+    make("{\"cpus\":\"0-3,16,31\"}", no_paths, &plan);
+    assert_int_equal(plan.n_cpu_bytes, sizeof far);
+    assert_memory_equal(plan.cpus, far, sizeof far);
+    make("{\"cpus\":\"1023\"}", no_paths, &plan);
+    assert_int_equal(plan.n_cpu_bytes, UNIT_CPU_BYTES);
+}
+
+static void test_limits_are_read_back(void **state)
+{
+    static const char *const limits[] = { "MemoryMax", "CPUWeight", "CPUQuotaPerSecUSec",
+                                          "TasksMax", "DevicePolicy" };
+    struct unit_plan plan;
+
+    (void)state;
+    make("{\"cpu_millicores\":1000,\"cpu_quota\":true,\"memory_bytes\":4096}", no_paths, &plan);
+    for (size_t i = 0; i < ELEMENTS(limits); i++)
+        assert_true(unit_property_limits(find(&plan, limits[i])));
+    assert_false(unit_property_limits(find(&plan, "Description")));
+}
+
 static void test_tmp_is_private_unless_its_supervisor_needs_the_machines(void **state)
 {
     static const char *const own[] = { "/run/edl/processes/1", "/tmpfs/state", "", NULL };
@@ -132,6 +168,8 @@ static void test_what_is_no_order_is_refused(void **state)
         { KEY, "{\"env\":{\"EDL_GPUS\":\"0,\\/..\\/sda\"}}" },
         { KEY, "{\"env\":{\"EDL_GPUS\":\"1;2\"}}" },
         { KEY, "{\"env\":{\"EDL_GPUS\":\"-1\"}}" },
+        { KEY, "{\"cpus\":\"0-\"}" },
+        { KEY, "{\"cpus\":\"0,4096\"}" },
     };
     struct unit_plan plan;
 
@@ -151,6 +189,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_tell_job_role_index_and_incarnation),
         cmocka_unit_test(test_limits_are_what_was_asked_for),
+        cmocka_unit_test(test_limits_that_the_node_asks_for),
+        cmocka_unit_test(test_limits_are_read_back),
         cmocka_unit_test(test_tmp_is_private_unless_its_supervisor_needs_the_machines),
         cmocka_unit_test(test_devices_are_those_that_were_granted),
         cmocka_unit_test(test_what_is_no_order_is_refused),
