@@ -16,6 +16,7 @@
 #include "agent/environment.h"
 #include "agent/gpus.h"
 #include "agent/layout.h"
+#include "agent/log_names.h"
 #include "agent/process_dir.h"
 #include "agent/runtime.h"
 #include "shared/cleanup.h"
@@ -150,6 +151,7 @@ static int make_and_start(struct process *p, const json_t *order,
     }
     p->dir = dir;
     take_grants(p, document);
+    log_names_point(table->layout, &p->id, document);
     r = link_archive(p, document, error);
     json_decref(document);
     if (r < 0)
