@@ -13,6 +13,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
+#define PROGRESS_TIMEOUT_US USEC_PER_SEC
 #define CALL_TIMEOUT_US (90 * USEC_PER_SEC) /* longer than the agent bridges an outage */
 #define SLICE_MS 100
 #define HOSTS_MAX 1024
@@ -303,6 +304,18 @@ int job_api_fail(struct job_api *api, const struct task *task, bool returned, co
 int job_api_metrics(struct job_api *api, const json_t *metrics, struct edl_error *error)
 {
     return call_simple(api, "POST", "/jobs/self/metrics", metrics, error);
+}
+
+void job_api_progress(struct job_api *api, const json_t *progress)
+{
+    struct http_call request = { .method = "POST",
+                                 .path = "/processes/self/progress",
+                                 .json = progress,
+                                 .timeout_us = PROGRESS_TIMEOUT_US };
+    struct http_answer answer = { 0 };
+
+    (void)http_client_call(api->client, &request, &answer);
+    http_answer_clear(&answer);
 }
 
 int job_api_save_model(struct job_api *api, const char *path, struct edl_error *error)

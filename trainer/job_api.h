@@ -58,6 +58,9 @@ int job_api_fail(struct job_api *api, const struct task *task, bool returned, co
                  struct edl_error *error);
 
 int job_api_metrics(struct job_api *api, const json_t *metrics, struct edl_error *error);
+
+/* job_api_progress - how far this process is, for people; tried once, as nothing depends on it */
+void job_api_progress(struct job_api *api, const json_t *progress);
 int job_api_save_model(struct job_api *api, const char *path, struct edl_error *error);
 
 /* wait_ms - sleeps, or returns -EINTR at once when *stop is set meanwhile (a signal interrupts) */

@@ -222,6 +222,20 @@ static int read_task(struct trainer *trainer, const struct task *task, int32_t *
     return r == EDL_ESTALE ? 0 : MIN_OF(r, 0);
 }
 
+static void tell_progress(struct trainer *trainer)
+{
+    const struct progress *progress = &trainer->workshop.progress;
+    json_t *told;
+
+    if (progress->samples == 0)
+        return;
+    told = json_pack("{s:I, s:I, s:I, s:f}", "pass", (json_int_t)progress->pass + 1, "batches",
+                     (json_int_t)progress->batches, "samples", (json_int_t)progress->samples,
+                     "cost", progress->cost_sum / (double)progress->samples);
+    job_api_progress(trainer->api, told);
+    json_decref(told);
+}
+
 static int do_task(struct trainer *trainer, const struct task *task, struct edl_error *error)
 {
     _cleanup_free_ int32_t *samples = NULL;
@@ -239,6 +253,7 @@ static int do_task(struct trainer *trainer, const struct task *task, struct edl_
                            &ignored);
         return r;
     }
+    tell_progress(trainer);
     r = job_api_finish(trainer->api, task, error);
     if (r == EDL_ESTALE) {
         log_info("the task was given to somebody else meanwhile; going on");

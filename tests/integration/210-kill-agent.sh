@@ -6,6 +6,10 @@ small_corpus
 training_job train 2 4 30 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 60 'it trains' records_at_least train 1000
+tells() { # how far each is
+    api GET '/jobs/train/processes?state=live' | jq -e '[.processes[] | select(.role == "trainer") | .progress.samples > 0] | length > 0 and all' >/dev/null
+}
+await 30 'its trainers tell how far they are' tells
 before=$(api GET '/jobs/train/processes?state=live' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
 for name in node-1 node-2; do
     pid=$(pgrep -f -- "edl-agent .*--node $name .*$work" | head -n 1)
