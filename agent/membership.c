@@ -240,6 +240,33 @@ int membership_open(const struct agent_options *options, const char *state_dir,
     return r;
 }
 
+static char *copy_of(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+int membership_look(const struct agent_options *options, const char *state_dir,
+                    struct membership *ret, bool *ret_joined, struct edl_error *error)
+{
+    struct kept kept;
+    int r = read_kept(state_dir, &kept, error);
+
+    if (r == 0) {
+        *ret = (struct membership){
+            .server = copy_of(options->join != NULL        ? options->join
+                              : options->scheduler != NULL ? options->scheduler
+                                                           : kept.server),
+            .node = copy_of(options->node != NULL ? options->node : kept.node),
+            .ca_path = copy_of(options->ca != NULL ? options->ca
+                               : kept.has_ca       ? kept.ca_path
+                                                   : NULL),
+        };
+        *ret_joined = kept.joined;
+    }
+    kept_done(&kept);
+    return r;
+}
+
 void membership_done(struct membership *m)
 {
     free(m->server);

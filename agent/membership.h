@@ -26,4 +26,10 @@ struct membership { /* owned */
 int membership_open(const struct agent_options *options, const char *state_dir,
                     struct membership *ret, struct edl_error *error);
 
+/* membership_look - what is known without asking anybody, and without changing anything: server and
+ * node may be NULL, ca_path is the file that is believed, if one is there; address stays NULL
+ * *ret_joined: there is a credential. Errors: as reading member.json gives them. */
+int membership_look(const struct agent_options *options, const char *state_dir,
+                    struct membership *ret, bool *ret_joined, struct edl_error *error);
+
 void membership_done(struct membership *membership);

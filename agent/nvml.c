@@ -64,6 +64,8 @@ struct nvml {
     int (*get_memory_v2)(device_t device, struct memory_v2 *ret); /* NULL: older */
     int (*get_utilization)(device_t device, struct utilization *ret);
     processes_fn *get_compute, *get_graphics;
+    int (*get_driver)(char *text, unsigned size);  /* NULL: not there */
+    int (*get_version)(char *text, unsigned size); /* the same; of the library */
 };
 
 /* Those with two names are looked for by the newer one first. */
@@ -87,6 +89,8 @@ static const struct {
       "nvmlDeviceGetComputeRunningProcesses_v2", false },
     { offsetof(struct nvml, get_graphics), "nvmlDeviceGetGraphicsRunningProcesses_v3",
       "nvmlDeviceGetGraphicsRunningProcesses_v2", false },
+    { offsetof(struct nvml, get_driver), "nvmlSystemGetDriverVersion", NULL, true },
+    { offsetof(struct nvml, get_version), "nvmlSystemGetNVMLVersion", NULL, true },
 };
 
 static int failed(const struct nvml *nvml, int result, const char *what, struct edl_error *error)
@@ -296,4 +300,16 @@ int nvml_gpus(struct nvml *nvml, json_t **ret, struct edl_error *error)
     }
     *ret = sorted(array);
     return 0;
+}
+
+json_t *nvml_versions(const struct nvml *nvml)
+{
+    char driver[TEXT_SIZE] = "", version[TEXT_SIZE] = "";
+    json_t *json = json_object();
+
+    if (nvml->get_driver != NULL && nvml->get_driver(driver, sizeof driver) == SUCCESS)
+        (void)json_object_set_new(json, "driver", json_string(driver));
+    if (nvml->get_version != NULL && nvml->get_version(version, sizeof version) == SUCCESS)
+        (void)json_object_set_new(json, "nvml", json_string(version));
+    return json;
 }

@@ -23,3 +23,6 @@ int nvml_open(const char *library, struct nvml **ret, struct edl_error *error);
  * utilisation_ppm, and processes (pid, user, memory_bytes); what the library does not tell is left
  * out. -EIO: it does not work any more. */
 int nvml_gpus(struct nvml *nvml, json_t **ret, struct edl_error *error);
+
+/* nvml_versions - new object: driver, nvml; what is not told is left out */
+json_t *nvml_versions(const struct nvml *nvml);

@@ -32,10 +32,12 @@ static bool gpus(struct nvml *nvml, json_t **ret)
 }
 
 /* answer - one write: over a socket of the agent's kind that is one message */
-static int answer(const struct machine_disk *disks, size_t n, json_t *take_gpus)
+static int answer(const struct machine_disk *disks, size_t n, json_t *take_gpus,
+                  json_t *take_versions)
 {
-    json_t *json = json_pack("{s:o,s:o,s:o*}", "nics", machine_nics(""), "disks",
-                             machine_disks(disks, n), "gpus", take_gpus);
+    json_t *json =
+        json_pack("{s:o,s:o,s:o*,s:o*}", "nics", machine_nics(""), "disks", machine_disks(disks, n),
+                  "gpus", take_gpus, "gpu_versions", take_versions);
     _cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
     struct iovec parts[] = { { .iov_base = text }, { .iov_base = (char[]){ '\n' }, .iov_len = 1 } };
 
@@ -53,15 +55,20 @@ int main(int argc, char **argv)
     struct nvml *nvml;
     json_t *told;
     char request[64];
+    bool wants_versions = argc > 1 && streq(argv[1], "--versions");
 
     log_init("edl-prober");
     if (argc == 2 && streq(argv[1], "--version")) {
         (void)printf("edl-prober %s\n", EDL_VERSION);
         return 0;
     }
+    if (wants_versions) {
+        argc--;
+        argv++;
+    }
     if (argc != 3 || argv[1][0] == '-') {
         (void)fprintf(
-            stderr, "Usage: edl-prober STATE_DIR OUTPUT_DIR\n"
+            stderr, "Usage: edl-prober [--versions] STATE_DIR OUTPUT_DIR\n"
                     "Tells edl-agent of disks, network interfaces and GPUs, once for each line.\n");
         return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
     }
@@ -70,7 +77,9 @@ int main(int argc, char **argv)
     if (nvml_open(getenv("EDL_NVML_LIBRARY"), &nvml, &error) < 0)
         (void)log_failure(&error, "GPUs are not seen");
     while (read(STDIN_FILENO, request, sizeof request) > 0)
-        if (!gpus(nvml, &told) || answer(disks, ELEMENTS(disks), told) < 0)
+        if (!gpus(nvml, &told) ||
+            answer(disks, ELEMENTS(disks), told,
+                   wants_versions && nvml != NULL ? nvml_versions(nvml) : NULL) < 0)
             return 1;
     return 0;
 }

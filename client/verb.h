@@ -48,6 +48,7 @@ extern const struct verb verb_workspace;
 extern const struct verb verb_audit;
 extern const struct verb verb_corpus;
 extern const struct verb verb_dev;
+extern const struct verb verb_doctor;
 extern const struct verb verb_kill;
 extern const struct verb verb_events;
 extern const struct verb verb_logs;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "scheduler/auth.h"
-#include "scheduler/file_system.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
@@ -24,6 +23,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/file_system.h"
 #include "shared/macro.h"
 
 /* A job that is over stays in the core for a moment: agents tell the ends of its logs, people look
@@ -58,6 +58,22 @@ static int make_dir(const char *path, struct edl_error *error)
     return 0;
 }
 
+static int check_file_system(const char *folder, struct edl_error *error)
+{
+    struct file_system disk;
+    int r = file_system_look(folder, &disk);
+
+    if (r < 0)
+        return edl_error_errno(error, r, "the file system of %s", folder);
+    if (disk.network == NULL)
+        return 0;
+    (void)edl_error_set(error, -EINVAL,
+                        "--state-dir %s is on %s: no database is safe on a network file system",
+                        folder, disk.network);
+    return edl_error_remedy(error, "give a --state-dir on a local disk, such as"
+                                   " /var/lib/edl/scheduler");
+}
+
 /* The lock is on the directory itself: it needs no room and no permission to write. */
 int state_lock(const struct scheduler_options *options, struct edl_error *error)
 {
@@ -65,7 +81,7 @@ int state_lock(const struct scheduler_options *options, struct edl_error *error)
     int r = make_dir(options->state_dir, error);
 
     if (r == 0)
-        r = file_system_check(options->state_dir, error);
+        r = check_file_system(options->state_dir, error);
     if (r < 0)
         return r;
     fd = open(options->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

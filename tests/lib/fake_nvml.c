@@ -98,6 +98,20 @@ const char *nvmlErrorString(int result)
     return result == FAILED ? "Unknown Error" : "Invalid Argument";
 }
 
+int nvmlSystemGetDriverVersion(char *text, unsigned size);
+int nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+    (void)snprintf(text, size, "535.129.03");
+    return 0;
+}
+
+int nvmlSystemGetNVMLVersion(char *text, unsigned size);
+int nvmlSystemGetNVMLVersion(char *text, unsigned size)
+{
+    (void)snprintf(text, size, "12.535.129.03");
+    return 0;
+}
+
 int nvmlDeviceGetCount_v2(unsigned *ret);
 int nvmlDeviceGetCount_v2(unsigned *ret)
 {

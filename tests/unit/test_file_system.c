@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_file_system.c - network file systems are refused, others are taken */
-#include "scheduler/file_system.h"
+#include "shared/file_system.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,6 @@
 #include <cmocka.h>
 
 #include "shared/cleanup.h"
-#include "shared/error.h"
 #include "shared/macro.h"
 
 #define FUSE 0x65735546
@@ -40,10 +40,10 @@ static void test_network_file_systems_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(refused); i++)
-        assert_string_equal(file_system_refused(refused[i].magic, refused[i].type),
+        assert_string_equal(file_system_network(refused[i].magic, refused[i].type),
                             refused[i].name);
     for (size_t i = 0; i < ELEMENTS(taken); i++)
-        assert_null(file_system_refused(taken[i].magic, taken[i].type));
+        assert_null(file_system_network(taken[i].magic, taken[i].type));
 }
 
 static void test_type_is_found_by_device(void **state)
@@ -69,12 +69,13 @@ static void test_type_is_found_by_device(void **state)
 
 static void test_a_local_folder_is_taken(void **state)
 {
-    struct edl_error error = { 0 };
+    struct file_system disk;
 
     (void)state;
-    assert_int_equal(file_system_check("/tmp", &error), 0);
-    assert_true(file_system_check("/nowhere/at/all", &error) < 0);
-    assert_true(error.text[0] != '\0');
+    assert_int_equal(file_system_look("/tmp", &disk), 0);
+    assert_null(disk.network);
+    assert_true(disk.total_bytes > 0 && disk.free_bytes <= disk.total_bytes);
+    assert_int_equal(file_system_look("/nowhere/at/all", &disk), -ENOENT);
 }
 
 int main(void)

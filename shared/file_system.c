@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_system.c - what the state directory must not lie on
+/* file_system.c - see file_system.h
  *
  * Magic numbers are those of linux/magic.h and of the file systems' own sources; many are not in
- * every distribution's header. What is not listed is taken: a table of all good ones would refuse
- * the next one. */
-#include "scheduler/file_system.h"
+ * every distribution's header. What is not listed is taken for a local one: a table of all good
+ * ones would refuse the next one. */
+#include "shared/file_system.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include "shared/cleanup.h"
-#include "shared/error.h"
 #include "shared/macro.h"
 
 #define FUSE_MAGIC 0x65735546
@@ -51,7 +51,7 @@ static const char *const network_fuse[] = {
     "fuse_dfs", "nfs",       "moosefs",  "orangefs",  "mount-s3",  "mountpoint-s3",
 };
 
-const char *file_system_refused(uint64_t magic, const char *type)
+const char *file_system_network(uint64_t magic, const char *type)
 {
     const char *fuse = strncmp(type, "fuse.", 5) == 0 ? type + 5 : "";
 
@@ -83,24 +83,22 @@ void file_system_type(FILE *mountinfo, dev_t device, char *ret, size_t size)
     }
 }
 
-int file_system_check(const char *folder, struct edl_error *error)
+int file_system_look(const char *folder, struct file_system *ret)
 {
     _cleanup_fclose_ FILE *mountinfo = fopen("/proc/self/mountinfo", "re");
+    struct statvfs room;
     struct statfs disk;
     struct stat st;
-    char type[64] = "";
-    const char *name;
 
-    if (statfs(folder, &disk) == -1 || stat(folder, &st) == -1)
-        return edl_error_errno(error, -errno, "the file system of %s", folder);
+    *ret = (struct file_system){ 0 };
+    if (statfs(folder, &disk) == -1 || statvfs(folder, &room) == -1 || stat(folder, &st) == -1)
+        return -errno;
     if (mountinfo != NULL)
-        file_system_type(mountinfo, st.st_dev, type, sizeof type);
-    name = file_system_refused((uint64_t)disk.f_type, type);
-    if (name == NULL)
-        return 0;
-    (void)edl_error_set(error, -EINVAL,
-                        "--state-dir %s is on %s: no database is safe on a network file system",
-                        folder, name);
-    return edl_error_remedy(error, "give a --state-dir on a local disk, such as"
-                                   " /var/lib/edl/scheduler");
+        file_system_type(mountinfo, st.st_dev, ret->type, sizeof ret->type);
+    ret->network = file_system_network((uint64_t)disk.f_type, ret->type);
+    ret->total_bytes = (uint64_t)room.f_blocks * room.f_frsize;
+    ret->free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    ret->files = room.f_files;
+    ret->files_free = room.f_favail;
+    return 0;
 }

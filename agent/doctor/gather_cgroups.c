@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gather_cgroups.c - what is mounted of control groups */
+#include "agent/doctor/gather.h"
+
+#include <dirent.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "agent/cgroup.h"
+#include "agent/layout.h"
+#include "shared/cleanup.h"
+
+static bool is_of_type(const char *path, long magic)
+{
+    struct statfs fs;
+
+    return statfs(path, &fs) == 0 && fs.f_type == magic;
+}
+
+static void read_line(const char *path, char *ret, size_t size)
+{
+    _cleanup_fclose_ FILE *file = fopen(path, "re");
+
+    if (file == NULL || fgets(ret, (int)size, file) == NULL)
+        ret[0] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+}
+
+static void list_v1(char *ret, size_t size)
+{
+    static const char *const controllers[] = { "memory", "cpu",     "cpuacct", "cpuset",
+                                               "pids",   "devices", "blkio",   "freezer" };
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof controllers / sizeof controllers[0]; i++) {
+        _cleanup_free_ char *path = text_format("/sys/fs/cgroup/%s", controllers[i]);
+
+        if (!is_of_type(path, CGROUP_SUPER_MAGIC) || used + strlen(controllers[i]) + 2 > size)
+            continue;
+        used +=
+            (size_t)snprintf(ret + used, size - used, "%s%s", used > 0 ? " " : "", controllers[i]);
+    }
+}
+
+/* The root has no such file; any group below it has. */
+static bool can_kill(const char *root)
+{
+    _cleanup_closedir_ DIR *folder = opendir(root);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        _cleanup_free_ char *path = text_format("%s/%s/cgroup.kill", root, entry->d_name);
+
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+void gather_cgroups(const struct doctor_context *context, struct doctor_facts *all)
+{
+    struct cgroup_facts *ret = &all->cgroups;
+    const char *root = cgroup_unified_root();
+    _cleanup_free_ char *controllers = text_format("%s/cgroup.controllers", root);
+    char own[CGROUP_PATH_SIZE];
+
+    (void)context;
+    list_v1(ret->v1_has, sizeof ret->v1_has);
+    ret->unified = is_of_type(root, CGROUP2_SUPER_MAGIC);
+    if (!ret->unified)
+        return;
+    read_line(controllers, ret->unified_has, sizeof ret->unified_has);
+    ret->can_kill = can_kill(root);
+    if (!ret->can_kill && cgroup_of_self(own) == 0) {
+        _cleanup_free_ char *path = text_format("%s%s/cgroup.kill", root, own);
+
+        ret->can_kill = access(path, F_OK) == 0;
+    }
+    if (!ret->can_kill) /* no group at all to look at: the kernel's age tells */
+        ret->can_kill =
+            all->machine.kernel[0] != '\0' && strverscmp(all->machine.kernel, "5.14") >= 0;
+}

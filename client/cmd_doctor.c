@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_doctor.c - `edl doctor`: whether this machine can be a node
+ *
+ * edl-doctor looks: it reads what edl-agent reads, and is linked with what that is linked with. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "client/report.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+struct doctor_options {
+    struct common_options common;
+    const char *state_dir, *conf, *scheduler;
+};
+
+static const struct option_spec doctor_options[] = {
+    { "state-dir", 0, OPTION_TEXT, "DIR", "that of the agent (default: as edl-agent has it)",
+      offsetof(struct doctor_options, state_dir) },
+    { "conf", 0, OPTION_TEXT, "FILE", "the agent's (default: as root /etc/edl/agent.conf)",
+      offsetof(struct doctor_options, conf) },
+    { "scheduler", 0, OPTION_TEXT, "URL", "to reach (default: the one that was joined)",
+      offsetof(struct doctor_options, scheduler) },
+    { .name = NULL },
+};
+
+static int program_path(char **ret, struct edl_error *error)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (n == -1)
+        return edl_error_errno(error, -errno, "finding the folder of this program");
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    *ret = text_format("%s/edl-doctor", self);
+    return 0;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct doctor_options *o = invocation->options;
+    const struct {
+        const char *name, *value;
+    } given[] = { { "--state-dir", o->state_dir },
+                  { "--conf", o->conf },
+                  { "--scheduler", o->scheduler },
+                  { "--ca", o->common.ca } };
+    const char *argv[2 * ELEMENTS(given) + 3] = { "edl-doctor" };
+    _cleanup_free_ char *program = NULL;
+    struct edl_error error = { 0 };
+    size_t n = 1;
+
+    if (program_path(&program, &error) < 0)
+        return report_error(&error);
+    for (size_t i = 0; i < ELEMENTS(given); i++)
+        if (given[i].value != NULL) {
+            argv[n++] = given[i].name;
+            argv[n++] = given[i].value;
+        }
+    if (o->common.json)
+        argv[n++] = "--json";
+    (void)fflush(stdout);
+    (void)execv(program, (char *const *)(uintptr_t)argv); /* why: it writes to none of them */
+    (void)edl_error_errno(&error, -errno, "cannot start %s", program);
+    (void)edl_error_remedy(&error, "it comes with edl-agent: apt-get install edl-agent");
+    return report_error(&error);
+}
+
+const struct verb verb_doctor = {
+    .name = "doctor",
+    .usage = "[--state-dir DIR] [--conf FILE] [--scheduler URL]",
+    .summary = "Whether this machine can be a node, and what to do about it",
+    .details =
+        "A line for each thing that it looked at: ok, warning or problem, what it is, and what "
+        "to type next.\nNothing is changed, and edl-agent need not run. Run it as root where "
+        "the agent is root.\nExit status: 0 no problem, 1 a problem. `edl doctor | grep -v "
+        "^ok` shows what matters.",
+    .options = doctor_options,
+    .options_size = sizeof(struct doctor_options),
+    .local = true,
+    .run = run,
+};
