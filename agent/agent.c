@@ -528,6 +528,7 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
 
     a->options = options;
     a->accounts = accounts_to_json(options);
+    machine_id(a->machine_id);
     a->lock_fd = -1;
     a->runtime_fd = -1;
     r = layout_init(options, &a->layout, error);

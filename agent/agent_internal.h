@@ -9,6 +9,7 @@
 #include "agent/inventory.h"
 #include "agent/layout.h"
 #include "agent/lease.h"
+#include "agent/machine_id.h"
 #include "agent/membership.h"
 #include "agent/orders.h"
 #include "agent/process.h"
@@ -23,8 +24,9 @@ struct agent {
     struct membership member;
     struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
     char boot_id[BOOT_ID_SIZE];
-    int lock_fd;    /* flock on the state folder */
-    int runtime_fd; /* the same on the runtime folder */
+    char machine_id[MACHINE_ID_SIZE]; /* "": it has none */
+    int lock_fd;                      /* flock on the state folder */
+    int runtime_fd;                   /* the same on the runtime folder */
     struct lease_map lease;
     struct inventory inventory;
     uint64_t sampled_us;

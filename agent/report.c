@@ -36,12 +36,21 @@ static json_t *offer(struct agent *a)
                      (int)numa_nodes, "gpu_numa", gpu_numa, "labels", labels);
 }
 
+/* set_identity - which machine, and which boot of it */
+static void set_identity(const struct agent *a, json_t *body)
+{
+    (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
+    if (a->machine_id[0] != '\0')
+        (void)json_object_set_new(body, "machine_id", json_string(a->machine_id));
+}
+
 json_t *agent_join_body(void *userdata)
 {
     struct agent *a = userdata;
     json_t *body = offer(a);
 
     (void)json_object_set_new(body, "node", json_string(a->layout.node));
+    set_identity(a, body);
     return body;
 }
 
@@ -141,7 +150,7 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
         (void)json_object_set_new(body, "gpus_foreign", foreign_gpus(a));
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));
-    (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
+    set_identity(a, body);
     (void)json_object_set_new(body, "sent_us", json_integer((json_int_t)sent_us));
     (void)json_object_set_new(body, "session", json_integer((json_int_t)session));
     (void)json_object_set_new(body, "version", json_string(EDL_VERSION));

@@ -38,7 +38,8 @@ int api_check_node_name(const char *name, struct edl_error *error)
 
 /* What joins, and with what. */
 struct join {
-    const char *name; /* borrowed from the body */
+    const char *name;                 /* borrowed from the body, as the next two */
+    const char *machine_id, *boot_id; /* NULL: not told */
     struct node_offer offer;
     char credential[TOKEN_HEX + 1], hash[65];
     bool made_here;                   /* the credential: it goes out with the answer */
@@ -66,13 +67,30 @@ static int read_credential(const json_t *body, struct join *join, struct edl_err
     return 0;
 }
 
+/* read_machine_id - "" and NULL: not told, as by agents of before */
+static int read_machine_id(const json_t *body, const char **ret, struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+    int r = body_string(&may, "machine_id", MACHINE_ID_MAX, ret, error);
+
+    if (r < 0 || *ret == NULL || strspn(*ret, "0123456789abcdef") == strlen(*ret))
+        return r;
+    return edl_error_at(error, -EINVAL, "/machine_id", "machine_id is at most %d hex digits",
+                        MACHINE_ID_MAX);
+}
+
 static int read_join(const json_t *body, struct join *join, struct edl_error *error)
 {
     struct body_field must = { .object = body, .at = "", .required = true };
+    struct body_field may = { .object = body, .at = "" };
     int r = body_string(&must, "node", NODE_NAME_MAX, &join->name, error);
 
     if (r == 0)
         r = api_check_node_name(join->name, error);
+    if (r == 0)
+        r = read_machine_id(body, &join->machine_id, error);
+    if (r == 0)
+        r = body_string(&may, "boot_id", 39, &join->boot_id, error);
     if (r == 0)
         r = node_offer_from_json(body, &join->offer, error);
     if (r == 0)
@@ -94,6 +112,20 @@ static int check_token(struct scheduler *scheduler, const struct http_request *r
     if (r < 0)
         denials_note(&scheduler->denials, request, error);
     return r < 0 ? r : 0;
+}
+
+/* 403, not 409: what is in the way does not go by itself, and who typed the join line is there */
+static int check_machine(struct scheduler *scheduler, const struct http_request *request,
+                         const struct join *join, struct edl_error *error)
+{
+    int r = cluster_check_machine(scheduler->cluster, join->name, join->machine_id, join->boot_id,
+                                  error);
+
+    if (r == 0)
+        return 0;
+    denials_note(&scheduler->denials, request, error);
+    error->code = -EACCES;
+    return error->code;
 }
 
 static int take_node(struct scheduler *scheduler, struct join *join, struct edl_error *error)
@@ -124,6 +156,8 @@ void api_node_join(struct http_request *request, void *userdata)
         r = read_join(body, &join, &error);
     if (r == 0 && join.token != NULL)
         r = check_token(scheduler, request, &join, &error);
+    if (r == 0 && !join.again)
+        r = check_machine(scheduler, request, &join, &error);
     if (r == 0 && !join.again)
         r = take_node(scheduler, &join, &error);
     if (r < 0) {
@@ -210,6 +244,8 @@ static int read_report(const json_t *body, struct node_report *ret,
     size_t n;
     int r = body_string(&must, "boot_id", 39, &ret->boot_id, error);
 
+    if (r == 0)
+        r = read_machine_id(body, &ret->machine_id, error);
     if (r == 0)
         r = body_u64(&may, "sent_us", INT64_MAX, &ret->sent_us, error);
     if (r == 0)
@@ -317,6 +353,8 @@ void api_node_report(struct http_request *request, void *userdata)
     if (r == 0 && machine != NULL)
         machines_take(&scheduler->machines, node->name, TAKE_PTR(machine));
     (void)machine_free(machine);
+    if (r == -EEXIST)
+        denials_note(&scheduler->denials, request, &error);
     if (r < 0) {
         refuse_report(request, node, &error);
     } else if (scheduler->degraded.on) {

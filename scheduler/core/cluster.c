@@ -58,6 +58,7 @@ struct cluster *cluster_free(struct cluster *cluster)
         HASH_DEL(cluster->jobs, job);
         job_free(job);
     }
+    machines_free(cluster);
     HASH_ITER(hh, cluster->nodes, node, next_node)
     {
         HASH_DEL(cluster->nodes, node);

@@ -96,6 +96,15 @@ struct start_failure {
     bool jobs_fault; /* it fails on other nodes, too, or others could be started here */
 };
 
+#define MACHINE_ID_MAX 32
+
+/* Nodes whose machines say that they have the same /etc/machine-id. */
+struct machine_nodes {
+    char id[MACHINE_ID_MAX + 1];
+    struct node *nodes; /* list by machine_next/machine_prev */
+    UT_hash_handle hh;  /* k: id */
+};
+
 struct node {
     char name[NODE_NAME_MAX + 1];
     enum node_state state;
@@ -111,6 +120,7 @@ struct node {
     uint64_t last_report_wall_us;
     uint64_t orders_version; /* rises whenever its orders change (this run of the scheduler) */
     char boot_id[40];
+    char former_boot_id[40];   /* the boot before; "": not known (this run of the scheduler) */
     uint64_t report_sent_us;   /* of the newest report of this boot, by the node's clock */
     uint64_t session;          /* what a report of session_boot has to repeat; 0: none */
     char session_boot[40];     /* another boot than boot_id that says it is the present one */
@@ -136,12 +146,14 @@ struct node {
     /* sums over its live processes, kept up to date by process_count and checked by cluster_check
      */
     uint32_t n_processes;
-    uint64_t gpus_used;        /* mask of the devices that are held */
-    int64_t ports_held;        /* of its present range */
-    struct resources stopping; /* held by those that are being stopped */
-    struct resources yield;    /* held by those whose jobs are above their minimum */
-    struct room *room;         /* in the index of the nodes that take processes; owned */
-    struct room *empty_room;   /* in the index of what all nodes offer; owned */
+    uint64_t gpus_used;                       /* mask of the devices that are held */
+    int64_t ports_held;                       /* of its present range */
+    struct resources stopping;                /* held by those that are being stopped */
+    struct resources yield;                   /* held by those whose jobs are above their minimum */
+    struct machine_nodes *machine;            /* NULL: it did not say (this run) */
+    struct node *machine_next, *machine_prev; /* of machine */
+    struct room *room;       /* in the index of the nodes that take processes; owned */
+    struct room *empty_room; /* in the index of what all nodes offer; owned */
     struct resources counted_total, counted_requested,
         counted_stopping;                       /* its part of the policy's totals */
     bool unheard;                               /* it is counted as such */
@@ -358,12 +370,13 @@ struct cluster_config {
 
 struct cluster {
     struct cluster_config config;
-    struct node *nodes;       /* uthash by name */
-    struct job *jobs;         /* uthash by id; without those that are archived */
-    struct job *jobs_by_name; /* uthash: the newest job of each name */
-    struct job *active;       /* list of the jobs that are not final, in submit order */
-    struct job *first_queued; /* of those in active, that wait for no other job */
-    struct job *ended;        /* list of the jobs that are over, the first to end first */
+    struct node *nodes;             /* uthash by name */
+    struct machine_nodes *machines; /* uthash by id */
+    struct job *jobs;               /* uthash by id; without those that are archived */
+    struct job *jobs_by_name;       /* uthash: the newest job of each name */
+    struct job *active;             /* list of the jobs that are not final, in submit order */
+    struct job *first_queued;       /* of those in active, that wait for no other job */
+    struct job *ended;              /* list of the jobs that are over, the first to end first */
     uint64_t n_ended;
     struct job *ends;    /* list: ended, and who waits for them does not know yet */
     struct node *leases; /* list of the nodes with a lease, the first to end first */
@@ -458,6 +471,13 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
                       const struct node_offer *offer, struct instant now, struct node **ret_node,
                       struct edl_error *error);
 
+/* cluster_check_machine - -EEXIST with error when a node of another name that is alive has this
+ * machine_id in another boot than this one: then one machine is a copy of the other. For whoever
+ * wants to join as `name`; reports are checked by cluster_report. NULL or "": not told, nothing is
+ * checked. */
+int cluster_check_machine(const struct cluster *cluster, const char *name, const char *machine_id,
+                          const char *boot_id, struct edl_error *error);
+
 /* What an agent says of one process. */
 struct process_report {
     uint64_t job_id;
@@ -473,8 +493,9 @@ struct process_report {
 
 struct node_report {
     const char *boot_id;
-    uint64_t sent_us; /* boot time of the node; 0: not told */
-    uint64_t session; /* as the answer to the last report said; 0: none */
+    const char *machine_id; /* NULL, "": not told */
+    uint64_t sent_us;       /* boot time of the node; 0: not told */
+    uint64_t session;       /* as the answer to the last report said; 0: none */
     struct node_offer offer;
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     uint64_t gpus_foreign; /* mask of the devices that are not free for a reason of the machine */
@@ -484,7 +505,8 @@ struct node_report {
                       lost */
 };
 
-/* cluster_report - EDL_ESTALE and nothing changed: a newer one has overtaken it; or it is of
+/* cluster_report - -EEXIST and nothing changed: the machine is a copy of another one that reports.
+ * EDL_ESTALE and nothing changed: a newer one has overtaken it; or it is of
  * another boot than the last ones and does not repeat node->session, which only the node that runs
  * now can learn: then the answer is to tell it node->session, and it comes again. Else renews the
  * lease; unknown or stale processes in it are ignored (the agent stops what its orders do not

@@ -205,6 +205,16 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
 struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation);
 struct node *node_free(struct cluster *cluster, struct node *node);
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
+/* node_identity.c
+ * node_admit - whether a report is to be believed, see cluster_report; node_take_identity - of one
+ * that is: its machine and boot; true: the node was started again since its last report */
+int node_admit(struct cluster *cluster, struct node *node, const struct node_report *report,
+               struct edl_error *error);
+bool node_take_identity(struct cluster *cluster, struct node *node,
+                        const struct node_report *report);
+void node_forget_machine(struct cluster *cluster, struct node *node);
+void machines_free(struct cluster *cluster);
+
 /* node_first_fenced - the first process on a lost node that ended with its lease, or NULL;
  * node_note_kept - an event for each that did not */
 struct process *node_first_fenced(const struct node *node);

@@ -71,8 +71,10 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
 /* node_free - cluster NULL: everything goes, there is nothing left to be told */
 struct node *node_free(struct cluster *cluster, struct node *node)
 {
-    if (cluster != NULL)
+    if (cluster != NULL) {
         plan_forget_node(cluster, node);
+        node_forget_machine(cluster, node);
+    }
     free(node->room);
     free(node->empty_room);
     free(node);
@@ -368,21 +370,6 @@ void node_start_failed(struct cluster *cluster, struct node *node, const struct 
               "is quarantined: " REASON_QUARANTINED, now);
 }
 
-/* true: the node was started again since its last report */
-static bool take_boot_id(struct cluster *cluster, struct node *node, const char *boot_id)
-{
-    char id[sizeof node->boot_id] = { 0 };
-    bool again;
-
-    (void)snprintf(id, sizeof id, "%s", boot_id != NULL ? boot_id : "");
-    if (streq(id, node->boot_id))
-        return false;
-    again = *node->boot_id != '\0';
-    memcpy(node->boot_id, id, sizeof id);
-    effect_save_node(cluster, node);
-    return again;
-}
-
 #define NOISE_HOLDS 6
 
 /* Less than 2 % of the node is noise. */
@@ -550,39 +537,6 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
         process_lost(cluster, process, reason, now);
 }
 
-/* A report that the agent gave up long ago may be delivered all the same. What it does not list
- * would be taken for gone, though it was started since; and one of a boot before would look like
- * one more start of the machine. Within a boot the node's clock tells which report is newer.
- * Between two boots nothing does, and a scheduler that was started again has forgotten what it was
- * told: then a report has to repeat what the answer to it said, and answers reach the living
- * only. */
-static int admit(struct cluster *cluster, struct node *node, const struct node_report *report,
-                 struct edl_error *error)
-{
-    char boot_id[sizeof node->boot_id];
-    bool same_boot;
-
-    (void)snprintf(boot_id, sizeof boot_id, "%s", report->boot_id != NULL ? report->boot_id : "");
-    same_boot = streq(boot_id, node->boot_id);
-    if (report->sent_us == 0)
-        return 0;
-    if (*node->boot_id == '\0' || (same_boot && node->report_sent_us != 0)) {
-        if (same_boot && report->sent_us < node->report_sent_us)
-            return edl_error_set(error, EDL_ESTALE, "a newer report has overtaken this one");
-    } else if (node->session == 0 || report->session != node->session ||
-               !streq(boot_id, node->session_boot)) {
-        node->session = ++cluster->sessions;
-        memcpy(node->session_boot, boot_id, sizeof boot_id);
-        return edl_error_set(error, EDL_ESTALE,
-                             "the node or the scheduler was started again: report once more with "
-                             "this session");
-    } else {
-        node->session = 0;
-    }
-    node->report_sent_us = report->sent_us;
-    return 0;
-}
-
 static void returned(struct cluster *cluster, struct node *node, struct instant now)
 {
     set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
@@ -596,8 +550,10 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     struct process *process;
     uint32_t n_stale = 0;
     bool rebooted;
-    int r = admit(cluster, node, report, error);
+    int r = node_admit(cluster, node, report, error);
 
+    if (r == 0 && !node->heard)
+        r = cluster_check_machine(cluster, node->name, report->machine_id, report->boot_id, error);
     if (r < 0)
         return r;
     node_renew_lease(cluster, node, now);
@@ -610,7 +566,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
-    rebooted = take_boot_id(cluster, node, report->boot_id);
+    rebooted = node_take_identity(cluster, node, report);
     take_foreign(cluster, node, report, now);
     take_foreign_gpus(cluster, node, report->gpus_foreign);
     DL_FOREACH2(node->processes, process, node_next)
