@@ -4,6 +4,7 @@
 #   . bench/peers/slurm.sh
 #   slurm_start DIR NODES     1 when it is not installed (Debian: slurmctld slurmd slurm-client munge, libslurm-dev)
 #   slurm_stop
+# $slurm_extra: more lines of its configuration
 # The configuration is the fastest of several that were tried: no accounting, no cgroups, no delay of the scheduler.
 slurm_pids=''
 
@@ -65,6 +66,7 @@ MinJobAge=10
 MaxJobCount=200000
 ReturnToService=2
 MpiDefault=none
+${slurm_extra:-}
 $(for i in $(seq "$nodes"); do echo "NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$(free_port) CPUs=16 RealMemory=1024"; done)
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONF
