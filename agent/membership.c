@@ -240,6 +240,12 @@ int membership_open(const struct agent_options *options, const char *state_dir,
     return r;
 }
 
+static const char *host_name(char ret[HOST_NAME_MAX + 1])
+{
+    ret[HOST_NAME_MAX] = '\0';
+    return gethostname(ret, HOST_NAME_MAX) == 0 && agent_node_valid(ret) ? ret : NULL;
+}
+
 static char *copy_of(const char *text)
 {
     return text != NULL ? xstrdup(text) : NULL;
@@ -248,6 +254,7 @@ static char *copy_of(const char *text)
 int membership_look(const struct agent_options *options, const char *state_dir,
                     struct membership *ret, bool *ret_joined, struct edl_error *error)
 {
+    char host[HOST_NAME_MAX + 1];
     struct kept kept;
     int r = read_kept(state_dir, &kept, error);
 
@@ -256,7 +263,9 @@ int membership_look(const struct agent_options *options, const char *state_dir,
             .server = copy_of(options->join != NULL        ? options->join
                               : options->scheduler != NULL ? options->scheduler
                                                            : kept.server),
-            .node = copy_of(options->node != NULL ? options->node : kept.node),
+            .node = copy_of(options->node != NULL ? options->node
+                            : kept.node != NULL   ? kept.node
+                                                  : host_name(host)),
             .ca_path = copy_of(options->ca != NULL ? options->ca
                                : kept.has_ca       ? kept.ca_path
                                                    : NULL),

@@ -15,7 +15,7 @@
 
 struct doctor_options {
     struct common_options common;
-    const char *state_dir, *conf, *scheduler;
+    const char *state_dir, *conf, *scheduler, *node;
 };
 
 static const struct option_spec doctor_options[] = {
@@ -25,6 +25,8 @@ static const struct option_spec doctor_options[] = {
       offsetof(struct doctor_options, conf) },
     { "scheduler", 0, OPTION_TEXT, "URL", "to reach (default: the one that was joined)",
       offsetof(struct doctor_options, scheduler) },
+    { "node", 0, OPTION_TEXT, "NAME", "of this node (default: as it joined, else the host's)",
+      offsetof(struct doctor_options, node) },
     { .name = NULL },
 };
 
@@ -49,6 +51,7 @@ static int run(const struct invocation *invocation)
     } given[] = { { "--state-dir", o->state_dir },
                   { "--conf", o->conf },
                   { "--scheduler", o->scheduler },
+                  { "--node", o->node },
                   { "--ca", o->common.ca } };
     const char *argv[2 * ELEMENTS(given) + 3] = { "edl-doctor" };
     _cleanup_free_ char *program = NULL;
@@ -73,7 +76,7 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_doctor = {
     .name = "doctor",
-    .usage = "[--state-dir DIR] [--conf FILE] [--scheduler URL]",
+    .usage = "[--state-dir DIR] [--conf FILE] [--scheduler URL] [--node NAME]",
     .summary = "Whether this machine can be a node, and what to do about it",
     .details =
         "A line for each thing that it looked at: ok, warning or problem, what it is, and what "

@@ -71,7 +71,7 @@ struct disk_facts {
 
 struct reach_facts {
     char server[FACT_SIZE];        /* "": none known */
-    char node[FACT_SIZE];          /* "": not joined */
+    char node[FACT_SIZE];          /* "": nothing says how it is called */
     bool joined;                   /* there is a credential */
     struct edl_error member_fault; /* the state folder cannot be read; code 0: it can */
     char ca_path[FACT_SIZE];       /* "": none */

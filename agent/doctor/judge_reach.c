@@ -18,10 +18,9 @@ static bool judge_membership(const struct reach_facts *facts, struct findings *r
         found_remedy(ret, "%s", facts->member_fault.remedy);
         return true;
     }
-    if (facts->joined)
-        found_ok(ret, "membership", "joined as %s",
-                 facts->node[0] != '\0' ? facts->node : "the host is called");
-    else {
+    if (facts->joined) {
+        found_ok(ret, "membership", "joined as %s", facts->node);
+    } else {
         found_warning(ret, "membership", "this machine has not joined a cluster");
         found_remedy(ret, REMEDY_JOIN);
     }

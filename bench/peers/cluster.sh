@@ -5,8 +5,10 @@
 #   cluster_start DIR NODES [SCHEDULER OPTIONS]    $address, $token; agents nI, pids in $agent_pid
 #   cluster_agent DIR I [OPTIONS]         one agent; $agent_runtime is direct unless set
 #   cluster_stop
-# Each node offers the whole machine, and foreign load is not looked at.
+# Each node offers the whole machine, and foreign load is not looked at. Folders of processes are on a tmpfs, as they are
+# below /run.
 cluster_pids=''
+cluster_runtime=''
 agent_runtime=direct
 declare -A agent_pid
 
@@ -25,7 +27,7 @@ cluster_agent() { # DIR I [OPTIONS]
     local dir=$1 i=$2
     shift 2
     "$build/edl-agent" --conf '' --node "n$i" --scheduler "http://$address" --join-token-file "$dir/scheduler/join-token" --state-dir "$dir/n$i" \
-        --runtime "$agent_runtime" --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
+        --runtime-dir "$cluster_runtime/n$i" --runtime "$agent_runtime" --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
     agent_pid[n$i]=$!
     cluster_pids="$cluster_pids $!"
 }
@@ -34,6 +36,7 @@ cluster_start() { # DIR NODES [SCHEDULER OPTIONS]
     local dir=$1 nodes=$2 i
     shift 2
     mkdir -m 700 -p "$dir"
+    cluster_runtime=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo "$dir")")
     "$build/edl-scheduler" --state-dir "$dir/scheduler" --listen 127.0.0.1:0 "$@" 2>"$dir/scheduler.log" &
     cluster_pids=$!
     token=$dir/scheduler/admin-token
@@ -49,6 +52,7 @@ cluster_stop() {
     for pid in $cluster_pids; do kill -CONT "$pid" 2>/dev/null && kill "$pid" 2>/dev/null || true; done
     for pid in $cluster_pids; do wait "$pid" 2>/dev/null || true; done
     cluster_pids=''
+    rm -rf "$cluster_runtime"
 }
 
 # job FILE COUNT COMMAND [GRACE]: a document of so many processes, each an eighth of the machine

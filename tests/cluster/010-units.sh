@@ -35,6 +35,15 @@ await 20 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/addres
 address=$(machine_in n1 cat /run/edl/scheduler/address)
 start_agent
 
+# what is said of such a machine
+joined() { machine_in n1 test -s /var/lib/edl/agent/credential; }
+await 20 'it has joined' joined
+machine_in n1 edl doctor --scheduler "http://$address" >"$machines/doctor" || fail "edl doctor finds: $(grep ^problem "$machines/doctor")"
+for line in 'systemd: [0-9].* runs this machine' 'system bus: is reached' 'limits: each process gets a unit' 'cgroup.kill' 'credential'; do
+    grep -q "^ok  *$line" "$machines/doctor" || fail "edl doctor does not say $line: $(cat "$machines/doctor")"
+done
+rm -f "$machines/doctor"
+
 # a unit with limits, in a slice of its job, without devices and with a /tmp of its own
 machine_in n1 touch /tmp/of-the-machine
 edl submit --name first --cpu 500m --memory 64Mi -- sh -c 'head -c 16M /dev/zero >/dev/shm/shared; ls /tmp; cat /proc/self/cgroup; exec sleep 1000'
