@@ -63,6 +63,7 @@ struct disk_facts {
     const char *network; /* static; NULL: local */
     uint64_t total_bytes, free_bytes, files, files_free;
     char fault[FACT_SIZE]; /* why the agent would not use it; "": nothing */
+    bool cannot_make;      /* it is not there, and who asks may not make it */
     bool may_be_network;
     bool outlives_boot; /* what is in it is to be there after the next start */
 };

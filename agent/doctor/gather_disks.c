@@ -40,6 +40,7 @@ static struct disk_facts *add(struct doctor_facts *all, const char *name, const 
     ret->failure = file_system_look(ret->looked_at, &disk);
     if (ret->failure < 0)
         return ret;
+    ret->cannot_make = !streq(path, ret->looked_at) && access(ret->looked_at, W_OK | X_OK) == -1;
     memcpy(ret->type, disk.type, sizeof ret->type);
     ret->network = disk.network;
     ret->total_bytes = disk.total_bytes;

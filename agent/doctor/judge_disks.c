@@ -23,6 +23,12 @@ static bool judge_place(const struct disk_facts *disk, struct findings *ret)
         found_problem(ret, disk->name, "%s cannot be looked at: %s", disk->path,
                       strerror(-disk->failure));
         found_remedy(ret, "ls -ld %s; run this as the account of the agent", disk->looked_at);
+    } else if (disk->cannot_make) {
+        found_problem(ret, disk->name, "%s is not there, and you may not make it in %s", disk->path,
+                      disk->looked_at);
+        found_remedy(ret,
+                     "run this as the account of the agent; or as root: mkdir -p %s, and chown",
+                     disk->path);
     } else if (disk->fault[0] != '\0') {
         found_problem(ret, disk->name, "%s", disk->fault);
         found_remedy(ret, "chown root %s; chmod go-w %s (or the account of the agent)", disk->path,

@@ -215,6 +215,9 @@ static void test_disks(void **state)
     (void)state;
     CASE(VERDICT_PROBLEM, "state folder", "cannot be looked at: Permission denied", "ls -ld",
          f.disks[0].failure = -EACCES);
+    CASE(VERDICT_PROBLEM, "state folder", "you may not make it in /var", "mkdir -p",
+         f.disks[0].cannot_make = true;
+         set(f.disks[0].looked_at, "/var"));
     CASE(VERDICT_PROBLEM, "state folder", "others may write", "chmod go-w",
          set(f.disks[0].fault, "others may write to /var/lib/edl/agent"));
     CASE(VERDICT_PROBLEM, "state folder", "is on NFS", "disk of this machine",
