@@ -422,6 +422,19 @@ static bool poll_orders(struct scheduler *scheduler, struct held *held, void *da
     return true;
 }
 
+/* Its agent has ended, or its machine said goodbye: the lease would tell the same, much later. What
+ * it runs goes on. */
+static void on_left(struct scheduler *scheduler, const void *data)
+{
+    const struct poll_orders *poll = data;
+    struct node *node = cluster_node(scheduler->cluster, poll->node);
+
+    if (node == NULL)
+        return;
+    cluster_note_disconnected(scheduler->cluster, node, clock_instant());
+    scheduler_touch(scheduler);
+}
+
 void api_node_orders(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -443,7 +456,8 @@ void api_node_orders(struct http_request *request, void *userdata)
     poll->has_version = http_request_query(request, "after") != NULL;
     poll->version = version;
     (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
-    waiters_add_unpolled(scheduler, held_new(request), topic, deadline_us, poll_orders, poll);
+    waiters_add_watched(scheduler, held_new(request), topic, deadline_us, poll_orders, on_left,
+                        poll);
     scheduler_notify(scheduler, topic); /* at once, or after the commit that is due */
 }
 

@@ -100,7 +100,8 @@ typedef json_t *(*held_build_fn)(struct scheduler *scheduler, const char *key, u
 typedef bool (*held_tag_fn)(struct scheduler *scheduler, const char *key, uint64_t id,
                             char ret[ETAG_MAX]);
 struct held {
-    struct http_request *request; /* borrowed */
+    struct http_request *request; /* borrowed; NULL: its client has left */
+    struct waiter *waiter;        /* borrowed; NULL: it does not wait for news */
     unsigned status;
     json_t *json;              /* owned, or */
     struct edl_error *refusal; /* owned, or */

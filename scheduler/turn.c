@@ -42,6 +42,8 @@ static void on_gone(struct http_request *request, void *userdata)
 
     (void)request;
     held->request = NULL; /* whoever holds it frees it when its turn comes */
+    if (held->waiter != NULL)
+        waiter_left(held->waiter);
 }
 
 struct held *held_new(struct http_request *request)

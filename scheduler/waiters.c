@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* waiters.c - long polls: requests that wait for news of a topic, or for their deadline
  *
- * Each waiter has a timer of its own on the loop (the loop keeps them in a heap). A client that
- * went away is noticed at the next news or at the deadline, whichever comes first; deadlines are
- * half a minute at most. */
+ * Each waiter has a timer of its own on the loop (the loop keeps them in a heap). One whose client
+ * leaves ends at once. */
 #include "scheduler/waiters.h"
 
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
+#include "shared/http_server.h"
 #include "shared/macro.h"
 
 /* A wait may be longer by this part, so that many end together: libmicrohttpd walks all requests
@@ -24,6 +24,7 @@ struct waiter {
     struct held *held;           /* owned; NULL once answered */
     sd_event_source *timer;      /* owned */
     waiter_poll_fn poll;
+    waiter_left_fn left;
     void *data; /* owned */
     struct waiter *next, *prev;
 };
@@ -50,12 +51,20 @@ static void topic_release(struct waiters *waiters, struct topic *topic)
     free(topic);
 }
 
+/* What is answered may live on until the commit, longer than its waiter. */
 static bool poll_waiter(struct waiter *waiter, bool last)
 {
-    if (waiter->held->request != NULL)
-        return waiter->poll(waiter->scheduler, waiter->held, waiter->data, last);
-    held_reply_json(waiter->held, 0, NULL); /* nobody listens any more: only frees */
-    return true;
+    struct held *held = waiter->held;
+
+    held->waiter = NULL;
+    if (held->request == NULL) {
+        held_reply_json(held, 0, NULL); /* nobody listens any more: only frees */
+        return true;
+    }
+    if (waiter->poll(waiter->scheduler, held, waiter->data, last))
+        return true;
+    held->waiter = waiter;
+    return false;
 }
 
 static void waiter_end(struct waiter *waiter)
@@ -92,8 +101,9 @@ static struct topic *topic_get(struct waiters *waiters, const char *name)
     return topic;
 }
 
-void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, const char *topic,
-                          uint64_t deadline_us, waiter_poll_fn poll, void *take_data)
+void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                         uint64_t deadline_us, waiter_poll_fn poll, waiter_left_fn left,
+                         void *take_data)
 {
     struct waiter *waiter = xcalloc(1, sizeof *waiter);
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
@@ -103,7 +113,11 @@ void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, c
     waiter->topic = topic_get(&scheduler->waiters, topic);
     waiter->held = take_held;
     waiter->poll = poll;
+    waiter->left = left;
     waiter->data = take_data;
+    take_held->waiter = waiter;
+    if (take_held->request != NULL)
+        http_request_watch(take_held->request);
     DL_APPEND(waiter->topic->waiters, waiter);
     if (sd_event_add_time(scheduler->event, &waiter->timer, CLOCK_BOOTTIME, deadline_us,
                           MAX_OF(wait_us / WAIT_SLACK_PART, USEC_PER_MSEC), on_deadline,
@@ -111,6 +125,24 @@ void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, c
         (void)poll_waiter(waiter, true); /* no timer, no wait */
         waiter_end(waiter);
     }
+}
+
+void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                          uint64_t deadline_us, waiter_poll_fn poll, void *take_data)
+{
+    waiters_add_watched(scheduler, take_held, topic, deadline_us, poll, NULL, take_data);
+}
+
+/* Never from inside a poll: a connection is closed by the HTTP server's own turn. */
+void waiter_left(struct waiter *waiter)
+{
+    bool alone = waiter->topic->waiters->next == NULL;
+
+    if (alone && waiter->left != NULL)
+        waiter->left(waiter->scheduler, waiter->data);
+    waiter->held->waiter = NULL;
+    held_reply_json(waiter->held, 0, NULL); /* only frees */
+    waiter_end(waiter);
 }
 
 void waiters_add(struct scheduler *scheduler, struct held *take_held, const char *topic,

@@ -34,6 +34,16 @@ void waiters_add(struct scheduler *scheduler, struct held *take_held, const char
 void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, const char *topic,
                           uint64_t deadline_us, waiter_poll_fn poll, void *take_data);
 
+/* waiters_add_watched - as waiters_add_unpolled; left: NULL, or called when its client leaves
+ * before it is answered, and nobody else waits on the topic */
+typedef void (*waiter_left_fn)(struct scheduler *scheduler, const void *data);
+void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                         uint64_t deadline_us, waiter_poll_fn poll, waiter_left_fn left,
+                         void *take_data);
+
+/* waiter_left - the client of a request that waits has left: it waits no more */
+void waiter_left(struct waiter *waiter);
+
 /* waiters_notify - polls everything that waits on the topic */
 void waiters_notify(struct scheduler *scheduler, const char *topic);
 

@@ -75,6 +75,8 @@ struct http_request {
     bool handled;
     bool deferred;
     bool suspended;
+    bool left;              /* its client has, while it waited */
+    sd_event_source *watch; /* owned; NULL: nobody looks whether it leaves */
     void (*on_gone)(struct http_request *, void *);
     void *gone_userdata;
     void *data;

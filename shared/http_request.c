@@ -26,6 +26,7 @@ struct http_request *http_request_new(struct http_server *server, struct MHD_Con
 
 void http_request_done(struct http_request *request)
 {
+    request->watch = sd_event_source_disable_unref(request->watch);
     if (request->deferred && request->status == 0 && request->on_gone != NULL)
         request->on_gone(request, request->gone_userdata);
     if (request->stream != NULL)
@@ -264,4 +265,27 @@ void http_request_defer(struct http_request *request,
     request->deferred = true;
     request->on_gone = on_gone;
     request->gone_userdata = userdata;
+}
+
+/* A connection that is suspended is looked at by nobody else. When it is resumed without an answer,
+ * on_request closes it. */
+static int on_left(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct http_request *request = userdata;
+
+    (void)source;
+    (void)fd;
+    (void)events;
+    request->left = true;
+    http_request_detach(request);
+    return 0;
+}
+
+void http_request_watch(struct http_request *request)
+{
+    sd_event *event = sd_event_source_get_event(request->server->io_source);
+    int fd = http_request_peer_fd(request);
+
+    if (request->watch == NULL && fd >= 0)
+        (void)sd_event_add_io(event, &request->watch, fd, EPOLLRDHUP, on_left, request);
 }

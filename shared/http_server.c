@@ -183,6 +183,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
         *upload_size = 0;
         return http_request_append(request, upload, size) < 0 ? MHD_NO : MHD_YES;
     }
+    if (request->left)
+        return MHD_NO;
     if (request->response == NULL && !request->handled)
         handle(request);
     if (request->response != NULL)
@@ -201,6 +203,7 @@ void http_request_suspend(struct http_request *request)
 
 void http_request_detach(struct http_request *request)
 {
+    request->watch = sd_event_source_disable_unref(request->watch);
     if (!request->suspended)
         return;
     request->suspended = false;

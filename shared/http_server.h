@@ -135,6 +135,11 @@ int http_request_json(const struct http_request *request, json_t **ret, struct e
 void http_request_defer(struct http_request *request,
                         void (*on_gone)(struct http_request *, void *), void *userdata);
 
+/* http_request_watch - of a deferred request that may wait for long: on_gone is called as soon as
+ * its client closes the connection, or its half of it. Without, that is seen when the answer is
+ * written. */
+void http_request_watch(struct http_request *request);
+
 /* Answers; each ends the request (deferred or not). take_json is consumed; NULL is an empty body.
  */
 void http_reply_json(struct http_request *request, unsigned status, json_t *take_json);

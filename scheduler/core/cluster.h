@@ -131,6 +131,7 @@ struct node {
     enum node_state
         admin_state;   /* ready, cordoned or draining: what it returns to when it was lost */
     bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
+    bool disconnected; /* its agent's connection ended, and no report has come since */
     bool heard;        /* since the scheduler started and since it was last lost, a complete report
                           came: until then what it runs and what else runs there is hearsay */
     uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */
@@ -514,6 +515,9 @@ struct node_report {
  * LOST. */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error);
+
+/* cluster_note_disconnected - for people: an event, once until it reports again */
+void cluster_note_disconnected(struct cluster *cluster, struct node *node, struct instant now);
 
 /* cluster_set_node_state - NODE_READY, NODE_CORDONED or NODE_DRAINING */
 int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node_state state,

@@ -543,6 +543,16 @@ static void returned(struct cluster *cluster, struct node *node, struct instant 
     node_note_reachable(cluster, node);
 }
 
+void cluster_note_disconnected(struct cluster *cluster, struct node *node, struct instant now)
+{
+    if (node->disconnected || node->state == NODE_LOST)
+        return;
+    node->disconnected = true;
+    effect_event(
+        cluster, now, NULL, node->name, "node-disconnected",
+        "its agent has ended or was cut off; what runs there goes on until the lease ends");
+}
+
 /* cluster_report - see cluster.h; linear in the processes of the report and of the node */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error)
@@ -566,6 +576,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
+    node->disconnected = false;
     rebooted = node_take_identity(cluster, node, report);
     take_foreign(cluster, node, report, now);
     take_foreign_gpus(cluster, node, report->gpus_foreign);

@@ -210,6 +210,12 @@ static void on_forever(struct http_request *request, void *userdata)
     f->held[f->n_held++] = request;
 }
 
+static void on_watched(struct http_request *request, void *userdata)
+{
+    on_forever(request, userdata);
+    http_request_watch(request);
+}
+
 int answer_held(sd_event_source *source, uint64_t time_us, void *userdata)
 {
     struct fixture *f = userdata;
@@ -276,6 +282,7 @@ static const struct http_route routes[] = {
       .sink = &sink },
     { .method = "GET", .path = "/file", .handler = on_file, .query = "n more" },
     { .method = "POST", .path = "/secret", .handler = on_echo, .flags = NEEDS_TOKEN },
+    { .method = "GET", .path = "/watched", .handler = on_watched },
 };
 
 static int authorise(struct http_request *request, const struct http_route *route, void *userdata,

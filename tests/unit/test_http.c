@@ -417,6 +417,36 @@ static void on_counted(const struct http_answer *answer, void *userdata)
     (*(unsigned *)userdata)++;
 }
 
+static void test_who_waits_and_leaves_is_noticed(void **state)
+{
+    struct http_call call = { .method = "GET", .path = "/watched" };
+    struct http_async_call *waits;
+    struct fixture *f = *state;
+    unsigned n_answers = 0;
+    uint64_t end_us;
+
+    for (unsigned round = 1; round <= 3; round++) {
+        assert_int_equal(http_async_start(f->async, &call, on_counted, &n_answers, &waits, NULL),
+                         0);
+        wait_held(f, 1);
+        assert_int_equal(http_server_waiting(f->server), 1);
+        f->n_held = 0;
+        http_async_cancel(waits);
+        end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+        while (f->n_gone < round) {
+            assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+            assert_true(sd_event_run(f->event, 100 * USEC_PER_MSEC) >= 0);
+        }
+        assert_int_equal(http_server_waiting(f->server), 0);
+    }
+    /* one that is answered was watched in vain */
+    assert_int_equal(http_async_start(f->async, &call, on_counted, &n_answers, NULL, NULL), 0);
+    wait_held(f, 1);
+    (void)answer_held(NULL, 0, f);
+    run_until(f, &n_answers, 1);
+    assert_int_equal(f->n_gone, 3);
+}
+
 static void test_many_deferred(void **state)
 {
     enum { MANY = 200 };
@@ -576,11 +606,11 @@ static void test_answers_are_counted(void **state)
     } calls[] = {
         { "GET", "/hello", 0, 2 },    { "GET", "/hello", 0, 2 },    { "GET", "/items/x", 2, 2 },
         { "PUT", "/items/x", 3, 2 },  { "GET", "/broken", 10, 4 },  { "GET", "/silent", 11, 5 },
-        { "POST", "/secret", 20, 4 }, { "GET", "/no-such", 21, 4 }, { "DELETE", "/hello", 21, 4 },
+        { "POST", "/secret", 20, 4 }, { "GET", "/no-such", 22, 4 }, { "DELETE", "/hello", 22, 4 },
         { "GET", "/at-once", 14, 2 },
     };
     struct fixture *f = *state;
-    uint64_t counted[22][HTTP_STATUS_CLASSES] = { 0 };
+    uint64_t counted[23][HTTP_STATUS_CLASSES] = { 0 };
 
     for (size_t i = 0; i < ELEMENTS(calls); i++) {
         struct result result = { 0 };
@@ -635,6 +665,7 @@ int main(void)
         TEST(test_keep_alive_and_pipelining, fixture_setup),
         TEST(test_length_that_is_told_twice, fixture_setup),
         TEST(test_deferred_from_a_timer, fixture_setup),
+        TEST(test_who_waits_and_leaves_is_noticed, fixture_setup),
         TEST(test_many_deferred, fixture_setup),
         TEST(test_server_free_answers, fixture_setup),
         TEST(test_too_many_deferred, fixture_setup_small),

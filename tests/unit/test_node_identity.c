@@ -74,6 +74,36 @@ static void test_a_copy_is_refused_when_it_joins(void **state)
     world_free(w);
 }
 
+static size_t disconnections(struct world *w)
+{
+    const struct effect *effects;
+    size_t n, found = 0;
+
+    effects = cluster_effects(w->cluster, &n);
+    for (size_t i = 0; i < n; i++)
+        found += effects[i].kind == EFFECT_EVENT && streq(effects[i].event, "node-disconnected") &&
+                 streq(effects[i].name, "a");
+    return found;
+}
+
+static void test_an_agent_that_left_is_told_of_once(void **state)
+{
+    struct world *w = two_nodes();
+    struct node *node = cluster_node(w->cluster, "a");
+
+    (void)state;
+    cluster_note_disconnected(w->cluster, node, w->now);
+    cluster_note_disconnected(w->cluster, node, w->now);
+    assert_int_equal(disconnections(w), 1);
+    assert_int_equal(node->state, NODE_READY); /* the lease decides, as ever */
+    world_commit(w);
+    assert_int_equal(report(w, "a", MACHINE, "boot-1", NULL), 0);
+    cluster_note_disconnected(w->cluster, node, w->now);
+    assert_int_equal(disconnections(w), 1);
+    world_commit(w);
+    world_free(w);
+}
+
 static void test_several_agents_on_one_machine_are_not_copies(void **state)
 {
     struct world *w = two_nodes();
@@ -147,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_copy_is_refused_when_it_joins),
+        cmocka_unit_test(test_an_agent_that_left_is_told_of_once),
         cmocka_unit_test(test_several_agents_on_one_machine_are_not_copies),
         cmocka_unit_test(test_a_name_is_taken_back),
         cmocka_unit_test(test_a_copy_that_slipped_in_is_refused_when_it_reports),
