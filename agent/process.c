@@ -25,6 +25,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
+#define DYING_US (5 * USEC_PER_SEC) /* from SIGKILL on; who takes longer is told of */
 #define DEFAULT_GRACE_US (30 * USEC_PER_SEC)
 
 static struct process *process_new(struct process_table *table, const struct process_id *id)
@@ -204,6 +205,7 @@ void process_stop(struct process *p, uint64_t grace_us)
     struct edl_error error = { 0 };
     char name[PROCESS_KEY_SIZE];
 
+    p->gone_by_us = clock_read_us(CLOCK_BOOTTIME) + grace_us + DYING_US;
     if (p->handle != NULL && runtime_stop(p->handle, grace_us, &error) < 0)
         (void)log_failure(&error, "process %s", process_id_key(&p->id, name));
 }

@@ -37,6 +37,7 @@ struct process {
     char *cgroup;         /* owned; NULL: it has none of its own, or is not known yet */
     json_t *progress;     /* owned; what it told of how far it is; NULL: nothing */
     bool silent;          /* it ended and wrote nothing */
+    uint64_t gone_by_us;  /* boot time: it was to have ended; 0: nobody stopped it */
     bool has_copy;        /* of a workspace, which goes with it */
     char *dir;            /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */

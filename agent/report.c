@@ -7,6 +7,7 @@
 #include "agent/machine.h"
 #include "agent/options.h"
 #include "agent/probe.h"
+#include "agent/stuck.h"
 #include "agent/process_id_json.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -98,19 +99,34 @@ static json_t *machine(struct agent *a)
     return json;
 }
 
+/* reason_of - of its end; of one that does not end although it was killed: what keeps it */
+static json_t *reason_of(const struct agent_unit_report *report, const struct process *p)
+{
+    char text[STUCK_TEXT_SIZE];
+    json_t *json;
+
+    if (report->state != UNIT_STOPPING || p == NULL || p->handle == NULL || p->gone_by_us == 0 ||
+        clock_read_us(CLOCK_BOOTTIME) < p->gone_by_us) {
+        json = json_string(report->reason);
+    } else {
+        stuck_say(p->supervisor_pid, text);
+        json = json_string(text);
+    }
+    return json != NULL ? json : json_string("?");
+}
+
 /* unit_json - its entry in a report */
 static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
 {
     const struct agent_unit_report report = agent_unit_report(unit);
     const struct process *p = process_find(&a->table, &unit->id);
     json_t *json = process_id_json(&unit->id);
-    json_t *reason = json_string(report.reason);
 
     (void)json_object_set_new(json, "state", json_string(unit_state_name(report.state)));
     (void)json_object_set_new(json, "pid", json_integer(p != NULL ? p->pid : 0));
     (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
     (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
-    (void)json_object_set_new(json, "reason", reason != NULL ? reason : json_string("?"));
+    (void)json_object_set_new(json, "reason", reason_of(&report, p));
     (void)json_object_update_new(json, json_pack("{s:I,s:I,s:I,s:I}", "cpu_used_us",
                                                  p != NULL ? (json_int_t)p->cpu_used_us : 0,
                                                  "memory_used_bytes",

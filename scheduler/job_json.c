@@ -173,5 +173,7 @@ json_t *process_to_json(const struct process *process)
     set_u64(object, "memory_used_bytes", process->memory_used_bytes);
     set_u64(object, "memory_peak_bytes", process->memory_peak_bytes);
     set_u64(object, "tasks", process->tasks);
+    if (process->stuck != NULL)
+        (void)json_object_set_new(object, "stuck", json_string(process->stuck));
     return object;
 }

@@ -18,13 +18,19 @@ struct cluster *cluster_new(const struct cluster_config *config)
     return cluster;
 }
 
+void process_free(struct process *process)
+{
+    free(process->stuck);
+    free(process);
+}
+
 void job_free(struct job *job)
 {
     struct process *process;
     struct process *next;
 
     DL_FOREACH_SAFE2(job->processes, process, next, job_next)
-    free(process);
+    process_free(process);
     for (size_t i = 0; i < job->spec->n_roles; i++)
         free(job->slots[i]);
     free(job->slots);

@@ -192,6 +192,7 @@ struct process {
     bool reported; /* the core's own: its agent has spoken of it */
     bool arrived;  /* it waits for the next generation of its role */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
+    char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */
     bool listed, marked; /* scratch of a report, of a search for victims */
     uint32_t effects_pending;
     struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
@@ -488,7 +489,7 @@ struct process_report {
     enum process_state state; /* PREPARING, RUNNING, STOPPING, EXITED */
     int64_t pid;
     int exit_code, exit_signal;
-    const char *reason; /* may be NULL */
+    const char *reason; /* of its end; of one that is STOPPING: what keeps it; may be NULL */
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
 };
 
@@ -579,7 +580,8 @@ void cluster_plan(struct cluster *cluster, struct instant now);
  * it changes nothing; tests say so. */
 void cluster_replan(struct cluster *cluster, struct instant now);
 /* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
- * of when it was written); "" for a job that is not queued. Returns buffer. */
+ * of when it was written), or why one that stops does not end; "" when there is nothing to
+ * add. Returns buffer. */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size);
 

@@ -27,6 +27,7 @@
 
 /* --- effects.c
  * ------------------------------------------------------------------------------------------ */
+void process_free(struct process *process);
 void effect_save_job(struct cluster *cluster, struct job *job);
 void effect_save_spec(struct cluster *cluster, struct job *job);
 void effect_save_process(struct cluster *cluster, struct process *process);

@@ -32,7 +32,7 @@ void history_trim(struct cluster *cluster, struct job *job)
         effect_forget_process(cluster, oldest);
         DL_DELETE2(job->past, oldest, past_prev, past_next);
         DL_DELETE2(job->processes, oldest, job_prev, job_next);
-        free(oldest);
+        process_free(oldest);
         job->n_past--;
     }
 }

@@ -485,6 +485,25 @@ static bool ended_by_node(const struct process_report *report)
             streq(report->reason, "stopped"));
 }
 
+/* What it holds stays granted to it like to any process that is stopping: nobody else gets those
+ * cores, devices and ports, and the rest of the node goes on. */
+static void take_stuck(struct cluster *cluster, struct process *process,
+                       const struct process_report *report, struct instant now)
+{
+    bool stuck =
+        report->state == PROCESS_STOPPING && report->reason != NULL && *report->reason != '\0';
+    bool told = process->stuck != NULL;
+    char name[ROLE_NAME_MAX + 16];
+
+    free(process->stuck);
+    process->stuck = stuck ? xstrdup(report->reason) : NULL;
+    if (!stuck || told)
+        return;
+    process_name(process, name, sizeof name);
+    effect_event(cluster, now, process->job, process->node_name, "process-stuck",
+                 "%s: %s; what it holds stays taken until it goes", name, report->reason);
+}
+
 static void take_process(struct cluster *cluster, struct process *process,
                          const struct process_report *report, bool rebooted, struct instant now)
 {
@@ -496,6 +515,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->memory_used_bytes = report->memory_used_bytes;
     process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
     process->tasks = report->tasks;
+    take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {
         process->pid = report->pid;
         effect_save_process(cluster, process);

@@ -472,6 +472,22 @@ void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict ver
     job_set_reason(cluster, job, code, "%s", text);
 }
 
+/* explain_stuck - a job that stops waits for its processes to go */
+static char *explain_stuck(const struct job *job, char *buffer, size_t size)
+{
+    const struct process *process;
+    char name[ROLE_NAME_MAX + 16];
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->stuck != NULL && process->state == PROCESS_STOPPING) {
+        process_name(process, name, sizeof name);
+        (void)snprintf(buffer, size, "%s does not end on node %s: %.120s", name, process->node_name,
+                       process->stuck);
+        break;
+    }
+    return buffer;
+}
+
 /* cluster_explain - see cluster.h; O(log n), and a walk past those before it in its class */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size)
@@ -479,6 +495,8 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
     enum queue_verdict verdict = job->plan.verdict;
 
     buffer[0] = '\0';
+    if (job->state == JOB_STOPPING)
+        return explain_stuck(job, buffer, size);
     if (job->state != JOB_QUEUED)
         return buffer;
     if (job->n_waits > 0)
