@@ -18,7 +18,7 @@ struct user_options {
 };
 
 static const struct option_spec user_options[] = {
-    { "role", 0, OPTION_TEXT, "ROLE", "viewer, user (default), operator or admin",
+    { "role", 0, OPTION_TEXT, "ROLE", "none, viewer, user (default), operator or admin",
       offsetof(struct user_options, role) },
     { "group", 0, OPTION_TEXT, "GROUP",
       "whose share of the cluster the user's jobs have; \"\": none",

@@ -125,7 +125,7 @@ static int read_role(const struct body_field *field, enum user_role *ret, struct
     role = user_role_from_string(word);
     if (role < 0)
         return edl_error_at(error, -EINVAL, "/role",
-                            "\"%s\" is not one of viewer, user, operator, admin", word);
+                            "\"%s\" is not one of none, viewer, user, operator, admin", word);
     *ret = (enum user_role)role;
     return 0;
 }
@@ -162,6 +162,7 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
     struct body_field must = { .object = body, .at = "", .required = true };
     struct body_field may = { .object = body, .at = "" };
     enum user_role role = USER_USER;
+    const struct user *known;
     const char *name;
     const char *group = NULL;
     int r = body_known(&may, "name role group", error);
@@ -176,7 +177,8 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
         return r;
     if (streq(name, AUTH_ADMIN_NAME)) /* the admin token's; it needs no row */
         return edl_error_at(error, -EEXIST, "/name", "%s is there from the start", name);
-    if (users_find(scheduler->users, name) != NULL) {
+    known = users_find(scheduler->users, name);
+    if (known != NULL && known->role != USER_NOBODY) {
         (void)edl_error_at(error, -EEXIST, "/name", "there is a user %s", name);
         return edl_error_remedy(error, "edl user set %s --role ROLE", name);
     }
@@ -243,7 +245,7 @@ void api_user_remove(struct http_request *request, void *userdata)
         return;
     answer = json_pack("{s:s,s:s}", "name", user->name, "state", "removed");
     member = user->group != NULL;
-    users_drop(scheduler->users, user);
+    users_bar(scheduler->users, user);
     if (member)
         scheduler_tell_groups(scheduler);
     held_after_commit(scheduler, held_new(request), 200, answer);
@@ -307,7 +309,7 @@ static int find_or_make_user(struct scheduler *scheduler, const struct caller *c
                              const char *name, struct user **ret, struct edl_error *error)
 {
     *ret = users_find(scheduler->users, name);
-    if (*ret != NULL)
+    if (*ret != NULL && (*ret)->role != USER_NOBODY)
         return 0;
     if (streq(name, AUTH_ADMIN_NAME)) {
         (void)edl_error_at(error, -EINVAL, "/user",

@@ -281,13 +281,19 @@ static int caller_of_token(struct scheduler *scheduler, const char *text, struct
     return 1;
 }
 
-/* Whoever has an account on this machine is a user under its name, unless more or less was said of
- * it. root, and whom the scheduler runs as, could read the admin token anyway. */
+enum user_role auth_socket_role(const struct scheduler *scheduler, const char *name)
+{
+    const struct user *user = users_find(scheduler->users, name);
+
+    return user != NULL ? user->role : scheduler->options.socket_role;
+}
+
+/* Whoever has an account on this machine comes in under its name. root, and whom the scheduler runs
+ * as, could read the admin token anyway. */
 static int caller_of_peer(struct scheduler *scheduler, const struct http_request *request,
                           struct caller *ret)
 {
     char name[USER_NAME_MAX + 1];
-    const struct user *user;
     uid_t uid;
 
     if (peer_uid(http_request_peer_fd(request), &uid) < 0)
@@ -299,8 +305,7 @@ static int caller_of_peer(struct scheduler *scheduler, const struct http_request
     }
     if (peer_name(&scheduler->peers, uid, name, sizeof name) < 0)
         return 0;
-    user = users_find(scheduler->users, name);
-    set_caller(ret, name, user != NULL ? user->role : USER_USER);
+    set_caller(ret, name, auth_socket_role(scheduler, name));
     return 1;
 }
 
@@ -317,7 +322,7 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
 {
     struct caller caller = { .role = USER_NOBODY };
 
-    if (auth_caller(scheduler, request, &caller) == 1 &&
+    if (auth_caller(scheduler, request, &caller) == 1 && caller.role != USER_NOBODY &&
         (caller.role >= USER_OPERATOR || streq(caller.user, user)))
         return 0;
     (void)edl_error_set(error, -EACCES, "it belongs to %s, and you are %s", user, caller.user);
@@ -340,6 +345,12 @@ static enum user_role least_role(uint32_t flags)
     return USER_ADMIN;
 }
 
+static int refuse_barred(const struct caller *caller, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EACCES, "%s does not come in: it has no role", caller->user);
+    return edl_error_remedy(error, "an admin can give it one: edl user add %s", caller->user);
+}
+
 static int check_role(const struct caller *caller, const struct http_route *route,
                       struct edl_error *error)
 {
@@ -347,6 +358,8 @@ static int check_role(const struct caller *caller, const struct http_route *rout
 
     if (caller->role >= least)
         return 0;
+    if (caller->role == USER_NOBODY)
+        return refuse_barred(caller, error);
     (void)edl_error_set(error, -EACCES, "%s %s needs the role %s, and %s is %s", route->method,
                         route->path, user_role_to_string(least), caller->user,
                         user_role_to_string(caller->role));

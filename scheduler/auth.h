@@ -57,6 +57,10 @@ struct caller {
 int auth_caller(struct scheduler *scheduler, const struct http_request *request,
                 struct caller *ret);
 
+/* auth_socket_role - what an account of this machine may that comes over the Unix socket: what its
+ * row says, without one --socket-role */
+enum user_role auth_socket_role(const struct scheduler *scheduler, const char *name);
+
 /* auth_owner - 0 when the caller owns what belongs to user or is at least an operator; -EACCES with
  * error */
 int auth_owner(struct scheduler *scheduler, const struct http_request *request, const char *user,

@@ -37,6 +37,8 @@ static const char usage[] =
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
     "  --max-workspaces BYTES   room for workspaces that were sent (default 16Gi)\n"
+    "  --socket-role ROLE       user (default), viewer or none: what accounts of this machine may\n"
+    "                           over a Unix socket that nobody has given a role\n"
     "  --restore FILE           put a backup in the place of the database, and end\n"
     "  --help, --version\n"
     "\n"
@@ -177,6 +179,20 @@ static int set_keep_days(const char *text, struct scheduler_options *options,
     return r;
 }
 
+static int set_socket_role(const char *text, struct scheduler_options *options,
+                           struct edl_error *error)
+{
+    int role = user_role_from_string(text);
+
+    if (role >= 0 && role <= USER_USER) {
+        options->socket_role = (enum user_role)role;
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "--socket-role %s is not one of user, viewer, none", text);
+    return edl_error_remedy(error, "more is given to accounts by name: edl user add NAME --role"
+                                   " ROLE");
+}
+
 static const struct {
     const char *name;
     int (*set)(const char *text, struct scheduler_options *options, struct edl_error *error);
@@ -193,6 +209,7 @@ static const struct {
     { "keep-jobs", set_keep_jobs },
     { "keep-days", set_keep_days },
     { "max-workspaces", set_max_workspaces },
+    { "socket-role", set_socket_role },
 };
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
@@ -221,6 +238,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
         .max_workspaces_bytes = MAX_WORKSPACES_BYTES,
+        .socket_role = USER_USER,
         .keep_us = (uint64_t)KEEP_DAYS * 24 * 3600 * USEC_PER_SEC,
     };
     int c;

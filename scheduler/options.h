@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/listen_spec.h"
+#include "scheduler/users.h"
 
 struct edl_error;
 struct policy;
@@ -26,6 +27,7 @@ struct scheduler_options {
     uint64_t lease_us;
     uint64_t max_workspaces_bytes;            /* of all archives that are kept */
     uint64_t keep_events, keep_jobs, keep_us; /* of history; 0: all */
+    enum user_role socket_role;               /* of accounts of this machine that have no row */
 };
 
 /* options_parse - fills *ret from argv

@@ -187,7 +187,8 @@ static const struct http_route table[] = {
     { .method = "DELETE", .path = "/users/{user}", .handler = api_user_remove,
       .operation = "removeUser", .flags = ROUTE_ADMIN | ROUTE_KEYED | ROUTE_MATCHED, .max_body_bytes = NO_BODY,
       .status = 200, .gives = "UserRemoved",
-      .summary = "a person may no longer come in; jobs stay" },
+      .summary = "a person comes in no longer, by token or socket, until added again; jobs"
+                 " stay" },
     { .method = "GET", .path = "/groups", .handler = api_groups_list, .operation = "listGroups",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .status = 200, .gives = "GroupList",
       .summary = "groups, what is guaranteed to each and what it holds" },

@@ -20,7 +20,7 @@ struct users {
 };
 
 static const char *const roles[] = {
-    [USER_NOBODY] = "nobody",     [USER_VIEWER] = "viewer", [USER_USER] = "user",
+    [USER_NOBODY] = "none",       [USER_VIEWER] = "viewer", [USER_USER] = "user",
     [USER_OPERATOR] = "operator", [USER_ADMIN] = "admin",
 };
 
@@ -31,7 +31,7 @@ const char *user_role_to_string(enum user_role role)
 
 int user_role_from_string(const char *text)
 {
-    for (int i = USER_VIEWER; i <= USER_ADMIN; i++)
+    for (int i = USER_NOBODY; i <= USER_ADMIN; i++)
         if (streq(text, roles[i]))
             return i;
     return -EINVAL;
@@ -182,18 +182,15 @@ static void forget_token(struct users *users, struct token *token)
     free(token);
 }
 
-void users_drop(struct users *users, struct user *user)
+void users_bar(struct users *users, struct user *user)
 {
     struct token *token, *next;
 
     HASH_ITER(hh_id, users->tokens_by_id, token, next)
     if (streq(token->user, user->name))
-        forget_token(users, token); /* their rows go with the user's */
-    queue_user(users, ACCOUNT_DROP_USER, user);
-    if (user->group != NULL)
-        user->group->n_members--;
-    HASH_DEL(users->users, user);
-    free(user);
+        tokens_drop(users, token);
+    user->role = USER_NOBODY;
+    users_join(users, user, NULL);
 }
 
 /* --- groups --- */

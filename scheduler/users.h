@@ -27,10 +27,11 @@ struct users;
 #define TOKENS_PER_USER_MAX 64
 #define USERS_MAX 100000
 
-/* Each may what those before it may. */
+/* Each may what those before it may; USER_NOBODY, "none" to people, does not come in. */
 enum user_role { USER_NOBODY, USER_VIEWER, USER_USER, USER_OPERATOR, USER_ADMIN };
 
-/* user_role_to_string - "viewer", "user", "operator", "admin"; from_string: -EINVAL when none */
+/* user_role_to_string - "none", "viewer", "user", "operator", "admin"; from_string: -EINVAL when it
+ * is another word */
 const char *user_role_to_string(enum user_role role);
 int user_role_from_string(const char *text);
 
@@ -72,8 +73,9 @@ const struct user *users_first(const struct users *users);
 /* users_put - a new user, or another role. -EINVAL: not a user's name */
 int users_put(struct users *users, const char *name, enum user_role role, uint64_t now_wall_us,
               struct user **ret, struct edl_error *error);
-/* users_drop - with all tokens */
-void users_drop(struct users *users, struct user *user);
+/* users_bar - who is removed: without tokens and group, and with no role. The row stays: without
+ * one an account of this machine would come in again by the socket */
+void users_bar(struct users *users, struct user *user);
 
 /* users_join - the user is of that group from now on; NULL: of none */
 void users_join(struct users *users, struct user *user, struct user_group *group);

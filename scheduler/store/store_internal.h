@@ -84,8 +84,6 @@ enum statement {
     ST_TAIL_SEQUENCE,
     ST_TAIL_JOB,
     ST_USER_PUT,
-    ST_USER_DELETE,
-    ST_USER_TOKENS_DELETE,
     ST_USER_ALL,
     ST_GROUP_PUT,
     ST_GROUP_DELETE,

@@ -43,7 +43,8 @@
     "EXISTS (SELECT 1 FROM main.process AS p WHERE p.node = name AND"                              \
     " p.state NOT IN ('exited', 'lost'))"
 #define RANK(role)                                                                                 \
-    "CASE " role " WHEN 'viewer' THEN 1 WHEN 'user' THEN 2 WHEN 'operator' THEN 3 ELSE 4 END"
+    "CASE " role " WHEN 'none' THEN 0 WHEN 'viewer' THEN 1 WHEN 'user' THEN 2"                     \
+    " WHEN 'operator' THEN 3 ELSE 4 END"
 
 static const struct rule {
     enum revoked_kind kind;
@@ -64,7 +65,7 @@ static const struct rule {
           "f.role") " < " RANK("user.role") ") RETURNING 'user ' || name || ' is ' || role" },
     { REVOKED_ROLE, /* without a row, an account of the scheduler's host may more */
       "INSERT INTO main.user (name, role, created_wall_us)"
-      " SELECT name, role, created_wall_us FROM former.user WHERE role = 'viewer' AND"
+      " SELECT name, role, created_wall_us FROM former.user WHERE role IN ('none', 'viewer') AND"
       " name NOT IN (SELECT name FROM main.user) RETURNING 'user ' || name || ' is ' || role" },
     /* A lease has to end before what the backup calls running there can run elsewhere. */
     { REVOKED_NODE, "UPDATE main.node SET credential_hash = '' WHERE " REMOVED_NODE

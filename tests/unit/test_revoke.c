@@ -188,15 +188,18 @@ static void test_people(void **state)
     assert_int_equal(ask(live, "PATCH", "/users/eve", "{\"role\":\"viewer\"}"), 200);
     assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"role\":\"operator\"}"), 200);
     make_user(live, "new", "viewer", &new);
+    assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"late\"}"), 201);
+    assert_int_equal(ask(live, "DELETE", "/users/late", NULL), 200);
     restore(live, "taken", &restored);
     assert_told(&restored, REVOKED_TOKEN, 2, "of ann (laptop)"); /* one of ann's, and bob's */
-    assert_told(&restored, REVOKED_USER, 1, "user bob");
-    assert_told(&restored, REVOKED_ROLE, 2, "user eve is viewer");
+    assert_told(&restored, REVOKED_USER, 0, NULL);
+    assert_told(&restored, REVOKED_ROLE, 4, "user eve is viewer");
+    assert_told(&restored, REVOKED_ROLE, 4, "user bob is none");
+    assert_told(&restored, REVOKED_ROLE, 4, "user late is none"); /* came and went since */
     assert_told(&restored, REVOKED_UNKNOWN, 0, NULL);
     assert_int_equal(ask_as(live, ann.token, "GET", "/jobs"), 200);
     assert_int_equal(ask_as(live, second.token, "GET", "/jobs"), 401);
     assert_int_equal(ask_as(live, bob.token, "GET", "/jobs"), 401);
-    assert_int_equal(ask(live, "GET", "/users/bob", NULL), 404);
     assert_int_equal(ask_as(live, eve.token, "GET", "/jobs"), 200);
     assert_int_equal(ask_as(live, eve.token, "PATCH", "/nodes/none"), 403);
     /* A role that was raised since is as it was; one who may only look could do more as nobody. */

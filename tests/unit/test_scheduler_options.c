@@ -73,6 +73,12 @@ static void test_options_defaults_and_errors(void **state)
                      (char *)"--max-load", (char *)"1.5",         NULL };
     char *policy[] = { (char *)"x",        (char *)"--state-dir", (char *)"/s",
                        (char *)"--policy", (char *)"luck",        NULL };
+    char *socket[] = { (char *)"x",      (char *)"--state-dir",
+                       (char *)"/s",     (char *)"--socket-role",
+                       (char *)"viewer", NULL };
+    char *above[] = { (char *)"x",        (char *)"--state-dir",
+                      (char *)"/s",       (char *)"--socket-role",
+                      (char *)"operator", NULL };
     struct scheduler_options options;
     struct edl_error error = { 0 };
     bool done;
@@ -85,6 +91,10 @@ static void test_options_defaults_and_errors(void **state)
     assert_int_equal(options.n_listen, 1);
     assert_int_equal(options.listen[0].port, 7010);
     assert_false(options.listen[0].tls);
+    assert_int_equal(options.socket_role, USER_USER);
+    assert_int_equal(options_parse(5, socket, &options, &done, &error), 0);
+    assert_int_equal(options.socket_role, USER_VIEWER);
+    assert_int_equal(options_parse(5, above, &options, &done, &error), -EINVAL);
     assert_int_equal(options_parse(1, none, &options, &done, &error), -EINVAL);
     assert_int_equal(options_parse(5, load, &options, &done, &error), -EINVAL);
     assert_int_equal(options_parse(5, policy, &options, &done, &error), -EINVAL);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "scheduler/auth.h"
 #include "scheduler/peer.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
@@ -108,10 +109,14 @@ static void test_tokens_are_kept_and_go_with_their_user(void **state)
     assert_int_equal(ask(live, "DELETE", "/users/ann", NULL), 200);
     live->token = ann;
     assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    assert_int_equal(auth_socket_role(live->scheduler, "ann"), USER_NOBODY);
     live_restart(live);
     assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    assert_int_equal(auth_socket_role(live->scheduler, "ann"), USER_NOBODY);
     live->token = NULL;
+    assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 404);
     assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 201);
+    assert_int_equal(auth_socket_role(live->scheduler, "ann"), USER_USER);
     live->token = ann; /* the name is back, its old token is not */
     assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
 }

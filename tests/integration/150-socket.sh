@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Accounts of the scheduler's machine on its Unix socket: what each may, who is kept out, and that a removal is one.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+if [ "$(id -u)" != 0 ]; then
+    echo "only root can call as others"
+    exit 77
+fi
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+chmod 711 "$work"
+
+as() { # WANTED ACCOUNT METHOD PATH [BODY]: a call over the socket; the answer, then its status, are in $work/answer
+    setpriv --reuid "$2" --clear-groups curl -sS -w '\n%{http_code}\n' --max-time 20 --unix-socket "$work/socket" -X "$3" \
+        ${5+--data-binary "$5"} "http://localhost$4" >"$work/answer"
+    [ "$(tail -n 1 "$work/answer")" = "$1" ] || fail "$2: $3 $4 is not $1: $(cat "$work/answer")"
+}
+job='{"name":"NAME","fault_tolerant":true,"trainer":{"entrypoint":"true","min-instance":1,"max-instance":2}}'
+serve() { # ARGUMENT...
+    begin scheduler "policy" edl-scheduler --state-dir "$work/state" --listen "unix:$work/socket,mode=0666" "$@"
+}
+
+serve
+as 201 nobody POST /jobs "${job/NAME/a}"
+as 201 root POST /users '{"name":"nobody","role":"viewer"}'
+as 403 nobody POST /jobs "${job/NAME/b}"
+as 200 nobody GET /jobs
+# who is removed has no more than before, and nothing at all; also after a restart, until added again
+as 200 root DELETE /users/nobody
+as 403 nobody POST /jobs "${job/NAME/b}"
+grep -q 'nobody does not come in' "$work/answer" || fail "no word of why: $(cat "$work/answer")"
+as 403 nobody GET /whoami
+as 403 nobody POST /tokens '{}'
+as 404 root POST /tokens '{"user":"nobody"}'
+end "$pid"
+serve
+as 403 nobody GET /jobs
+as 201 root POST /users '{"name":"nobody"}'
+as 201 nobody POST /jobs "${job/NAME/b}"
+# who may not come in although nobody has come yet
+as 200 daemon GET /whoami
+as 201 root POST /users '{"name":"daemon","role":"none"}'
+as 403 daemon GET /whoami
+end "$pid"
+serve --socket-role viewer
+as 200 games GET /jobs
+as 403 games POST /jobs "${job/NAME/c}"
+as 201 nobody POST /jobs "${job/NAME/c}" # has a row
+end "$pid"
+serve --socket-role none
+as 403 games GET /jobs
+as 200 root GET /jobs
+as 200 nobody GET /jobs
+end "$pid"
+echo "socket: all good"
