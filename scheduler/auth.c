@@ -481,3 +481,10 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
         denials_note(&scheduler->denials, request, error);
     return r;
 }
+
+int auth_recheck(struct scheduler *scheduler, struct http_request *request, struct edl_error *error)
+{
+    const struct http_route *route = http_request_route(request);
+
+    return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, error) : 0;
+}

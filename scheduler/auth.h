@@ -71,6 +71,12 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error);
 
+/* auth_recheck - whether a request that was let in may go on: what auth_check would say now, of
+ * calls that people make. Who waits, reads on, or sent a body for long may have been removed since.
+ */
+int auth_recheck(struct scheduler *scheduler, struct http_request *request,
+                 struct edl_error *error);
+
 /* auth_join_token - the one-time token with which the request came; NULL: another credential */
 const struct stored_token *auth_join_token(const struct scheduler *scheduler,
                                            const struct http_request *request);

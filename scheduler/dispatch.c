@@ -38,6 +38,17 @@ static bool reads_state(const struct http_route *route)
     return streq(route->method, "GET") && (route->flags & ROUTE_PUBLIC) == 0;
 }
 
+/* Whether whoever was let in when the headers came may still; else the request is answered. */
+static bool may(struct scheduler *scheduler, struct http_request *request)
+{
+    struct edl_error error = { 0 };
+
+    if (auth_recheck(scheduler, request, &error) == 0)
+        return true;
+    http_reply_error(request, &error);
+    return false;
+}
+
 static void handle(struct scheduler *scheduler, struct http_request *request,
                    const struct http_route *route)
 {
@@ -79,6 +90,8 @@ void dispatch(struct http_request *request, const struct http_route *route, void
         refuse(request);
         return;
     }
+    if (!may(scheduler, request))
+        return;
     if (scheduler->degraded.on && !degraded_serves(request, route)) {
         refuse_change(scheduler, request, route);
         return;
@@ -113,7 +126,7 @@ void dispatch_readers(struct scheduler *scheduler)
         http_handler_fn handler;
         struct http_request *request = take_first(scheduler, &handler);
 
-        if (request != NULL)
+        if (request != NULL && may(scheduler, request))
             handler(request, scheduler);
     }
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/auth.h"
 #include "scheduler/event_json.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -23,11 +24,12 @@
 #define RETRY_LINE "retry: 1000\n\n" /* so long a browser waits before it connects again, ms */
 
 struct event_stream {
-    struct scheduler *scheduler; /* borrowed */
-    struct http_stream *http;    /* its own until on_gone */
-    sd_event_source *beat;       /* owned */
-    uint64_t after;              /* revision of the last event that was written */
-    bool beating;                /* write something, so that a reader who left is noticed */
+    struct scheduler *scheduler;  /* borrowed */
+    struct http_request *request; /* borrowed: who reads; there until on_gone */
+    struct http_stream *http;     /* its own until on_gone */
+    sd_event_source *beat;        /* owned */
+    uint64_t after;               /* revision of the last event that was written */
+    bool beating;                 /* write something, so that a reader who left is noticed */
     struct event_stream *next, *prev;
 };
 
@@ -55,7 +57,8 @@ static void on_room(struct http_stream *http, void *userdata)
     struct edl_error error = { 0 };
     struct event_bounds bounds;
 
-    if (store_event_bounds(store, &bounds, &error) < 0 ||
+    if (auth_recheck(stream->scheduler, stream->request, &error) < 0 ||
+        store_event_bounds(store, &bounds, &error) < 0 ||
         event_after_check(&bounds, stream->after, &error) < 0 ||
         store_events(store, 0, stream->after, PIECE_EVENTS, write_event, stream, &error) < 0) {
         http_stream_end(http); /* asked again, the reader is told what is wrong */
@@ -102,6 +105,7 @@ void event_stream_new(struct scheduler *scheduler, struct http_request *request,
     }
     stream = xcalloc(1, sizeof *stream);
     stream->scheduler = scheduler;
+    stream->request = request;
     stream->after = after;
     DL_APPEND(scheduler->event_streams, stream);
     scheduler->n_event_streams++;

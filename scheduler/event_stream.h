@@ -4,7 +4,9 @@
  *
  * A stream holds no events: it reads them from the database when its connection takes more, so a
  * slow reader costs one piece of text. When history is compacted before such a reader got to it its
- * stream ends; asked again from where it was it is told so (410). */
+ * stream ends; asked again from where it was it is told so (410). So does the stream of who may
+ * read no more: that is asked before every piece, at every beat, and when users or tokens change.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -17,5 +19,5 @@ struct scheduler;
 /* event_stream_new - answers the request with what comes after `after` */
 void event_stream_new(struct scheduler *scheduler, struct http_request *request, uint64_t after);
 
-/* event_streams_wake - there are new events in the database */
+/* event_streams_wake - there are new events in the database, or some reader may no more */
 void event_streams_wake(struct scheduler *scheduler);

@@ -300,6 +300,14 @@ static void tell(struct scheduler *scheduler, const struct notice *notice)
     waiters_notify(scheduler, notice->topic);
 }
 
+static bool changes_people(const struct turn_records *records)
+{
+    for (size_t i = 0; i < records->n_accounts; i++)
+        if (records->accounts[i].kind != ACCOUNT_AUDIT)
+            return true;
+    return false;
+}
+
 /* Tasks that came free, passes that ended and generations that came about or to their end are
  * handed out within the same turn, so that whoever waits pays for one commit and not for two. */
 static void serve_processes(struct scheduler *scheduler)
@@ -415,6 +423,7 @@ int scheduler_turn(struct scheduler *scheduler)
     struct stored_answer *answers;
     struct stored_token *tokens;
     size_t n_notices;
+    bool people;
     int r;
 
     if (scheduler->failed)
@@ -443,12 +452,17 @@ int scheduler_turn(struct scheduler *scheduler)
     n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
+    people = changes_people(&records);
     users_pending_clear(scheduler->users);
     /* serve_processes touched us on its way: that was this turn. */
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
     answer_all(scheduler, NULL);
     dispatch_readers(scheduler);
+    if (people) {
+        waiters_recheck(scheduler);
+        event_streams_wake(scheduler);
+    }
     for (size_t i = 0; i < n_notices; i++)
         tell(scheduler, &notices[i]);
     free(notices);

@@ -9,8 +9,10 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "scheduler/auth.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
+#include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 
@@ -51,17 +53,27 @@ static void topic_release(struct waiters *waiters, struct topic *topic)
     free(topic);
 }
 
+/* Whether its wait ends before there is news: nobody listens any more, or who waits may no more. */
+static bool end_early(struct waiter *waiter)
+{
+    struct edl_error error = { 0 };
+
+    if (waiter->held->request == NULL)
+        held_reply_json(waiter->held, 0, NULL); /* only frees */
+    else if (auth_recheck(waiter->scheduler, waiter->held->request, &error) < 0)
+        held_reply_error(waiter->held, &error);
+    else
+        return false;
+    return true;
+}
+
 /* What is answered may live on until the commit, longer than its waiter. */
 static bool poll_waiter(struct waiter *waiter, bool last)
 {
     struct held *held = waiter->held;
 
     held->waiter = NULL;
-    if (held->request == NULL) {
-        held_reply_json(held, 0, NULL); /* nobody listens any more: only frees */
-        return true;
-    }
-    if (waiter->poll(waiter->scheduler, held, waiter->data, last))
+    if (end_early(waiter) || waiter->poll(waiter->scheduler, held, waiter->data, last))
         return true;
     held->waiter = waiter;
     return false;
@@ -154,7 +166,7 @@ void waiters_add(struct scheduler *scheduler, struct held *take_held, const char
         waiters_add_unpolled(scheduler, take_held, topic, deadline_us, poll, take_data);
 }
 
-static void notify(struct scheduler *scheduler, struct topic *topic)
+static void notify(struct scheduler *scheduler, struct topic *topic, bool news)
 {
     struct waiter *waiter, *next;
 
@@ -162,7 +174,7 @@ static void notify(struct scheduler *scheduler, struct topic *topic)
         return;
     topic->busy = true;
     DL_FOREACH_SAFE(topic->waiters, waiter, next)
-    if (poll_waiter(waiter, false)) {
+    if (news ? poll_waiter(waiter, false) : end_early(waiter)) {
         DL_DELETE(topic->waiters, waiter);
         waiter_free(waiter);
     }
@@ -176,11 +188,11 @@ void waiters_notify(struct scheduler *scheduler, const char *topic_name)
 
     HASH_FIND_STR(scheduler->waiters.topics, topic_name, topic);
     if (topic != NULL)
-        notify(scheduler, topic);
+        notify(scheduler, topic, true);
 }
 
 /* A poll may add topics, and one that is done goes: the names are what is gone through. */
-void waiters_notify_all(struct scheduler *scheduler)
+static void notify_all(struct scheduler *scheduler, bool news)
 {
     size_t n = HASH_COUNT(scheduler->waiters.topics);
     char(*names)[TOPIC_MAX] = xcalloc(n, sizeof *names);
@@ -189,9 +201,24 @@ void waiters_notify_all(struct scheduler *scheduler)
     for (const struct topic *topic = scheduler->waiters.topics; topic != NULL;
          topic = topic->hh.next)
         (void)snprintf(names[i++], TOPIC_MAX, "%s", topic->name);
-    for (i = 0; i < n; i++)
-        waiters_notify(scheduler, names[i]);
+    for (i = 0; i < n; i++) {
+        struct topic *topic;
+
+        HASH_FIND_STR(scheduler->waiters.topics, names[i], topic);
+        if (topic != NULL)
+            notify(scheduler, topic, news);
+    }
     free(names);
+}
+
+void waiters_notify_all(struct scheduler *scheduler)
+{
+    notify_all(scheduler, true);
+}
+
+void waiters_recheck(struct scheduler *scheduler)
+{
+    notify_all(scheduler, false);
 }
 
 void waiters_done(struct waiters *waiters)

@@ -50,5 +50,8 @@ void waiters_notify(struct scheduler *scheduler, const char *topic);
 /* waiters_notify_all - polls everything that waits on any topic */
 void waiters_notify_all(struct scheduler *scheduler);
 
+/* waiters_recheck - answers whoever waits and may no more (auth_recheck); the others wait on */
+void waiters_recheck(struct scheduler *scheduler);
+
 /* waiters_done - forgets all (the server is gone) */
 void waiters_done(struct waiters *waiters);

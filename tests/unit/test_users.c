@@ -13,6 +13,7 @@
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
+#include "shared/http_server.h"
 #include "shared/macro.h"
 
 #define JOB(name_)                                                                                 \
@@ -160,6 +161,77 @@ static void test_keys_are_of_one_person(void **state)
     assert_int_equal(live_ask(live, "POST", "/jobs", "k", JOB("b"), &reply), 201);
     assert_string_equal(json_string_value(json_object_get(reply.json, "job")), "b");
     reply_clear(&reply);
+}
+
+static void on_stream_end(const struct http_answer *answer, void *userdata)
+{
+    struct reply *reply = userdata;
+
+    reply->n++;
+    reply->status = answer->status;
+}
+
+/* Opens an event stream, and waits until it is there. */
+static void open_stream(struct live *live, const char *token, struct reply *reply)
+{
+    unsigned before = live->scheduler->n_event_streams;
+    struct http_call call = { .method = "GET",
+                              .path = "/events",
+                              .bearer_token = token,
+                              .headers = { "Accept: text/event-stream" } };
+    struct edl_error error = { 0 };
+
+    assert_int_equal(http_async_start(live->async, &call, on_stream_end, reply, NULL, &error), 0);
+    while (live->scheduler->n_event_streams == before)
+        assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
+}
+
+static void test_who_is_removed_reads_no_more(void **state)
+{
+    struct live *live = *state;
+    struct reply ann_stream = { 0 }, bob_stream = { 0 }, poll = { 0 }, logs = { 0 }, read = { 0 },
+                 change = { 0 };
+    char ann[65], bob[65];
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 201);
+    open_stream(live, ann, &ann_stream);
+    open_stream(live, bob, &bob_stream);
+    live_send_as(live, ann, "GET", "/events?after=1&wait=30", NULL, NULL, &poll);
+    live_send_as(live, ann, "GET", "/jobs/a/logs?follow=1&wait=30", NULL, NULL, &logs);
+    while (http_server_waiting(live->scheduler->listeners.servers[0]) < 2)
+        assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"role\":\"viewer\"}"), 200);
+    assert_int_equal(ann_stream.n + poll.n + logs.n, 0); /* a viewer may */
+    live_send(live, "POST", "/jobs", NULL, JOB("b"), &change);
+    live_hold(live);
+    live_send_as(live, ann, "GET", "/jobs", NULL, NULL, &read); /* waits for the commit */
+    live_readers(live, 1);
+    reply_clear(&change);
+    live_send(live, "DELETE", "/users/ann", NULL, NULL, &change);
+    while (auth_socket_role(live->scheduler, "ann") != USER_NOBODY)
+        (void)sd_event_run(live->scheduler->event, USEC_PER_SEC);
+    live_release(live);
+    live_wait(live, &change);
+    live_wait(live, &read);
+    assert_int_equal(read.status, 401);
+    live_wait(live, &poll);
+    assert_int_equal(poll.status, 401);
+    live_wait(live, &logs);
+    assert_int_equal(logs.status, 401);
+    live_wait(live, &ann_stream);
+    assert_int_equal(ann_stream.status, 200);
+    assert_int_equal(bob_stream.n, 0);
+    assert_int_equal(live->scheduler->n_event_streams, 1);
+    /* and one whose token has expired is noticed at the next beat or event */
+    tokens_by_id(live->scheduler->users, 2)->expires_wall_us = 1;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("c")), 201);
+    live_wait(live, &bob_stream);
+    reply_clear(&poll);
+    reply_clear(&logs);
+    reply_clear(&read);
+    reply_clear(&change);
 }
 
 static void assert_entry(const json_t *entries, size_t at, const char *user, const char *method,
@@ -331,6 +403,7 @@ int main(void)
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_bad_users_are_refused),
         T(test_keys_are_of_one_person),
+        T(test_who_is_removed_reads_no_more),
         T(test_changes_are_on_record_and_nothing_else),
         T(test_tokens_expire_and_numbers_are_given_once),
         T(test_groups_are_kept_and_the_core_is_told),
