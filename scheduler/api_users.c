@@ -255,11 +255,14 @@ void api_user_remove(struct http_request *request, void *userdata)
 
 static json_t *token_to_json(const struct token *token)
 {
-    return json_pack("{s:I,s:s,s:s,s:I,s:o}", "id", (json_int_t)token->id, "user", token->user,
+    return json_pack("{s:I,s:s,s:s,s:I,s:o,s:o}", "id", (json_int_t)token->id, "user", token->user,
                      "note", token->note, "created_us", (json_int_t)token->created_wall_us,
                      "expires_us",
                      token->expires_wall_us != 0 ? json_integer((json_int_t)token->expires_wall_us)
-                                                 : json_null());
+                                                 : json_null(),
+                     "made_with",
+                     token->made_with != 0 ? json_integer((json_int_t)token->made_with)
+                                           : json_null());
 }
 
 void api_tokens_list(struct http_request *request, void *userdata)
@@ -326,19 +329,22 @@ static int add_token(struct scheduler *scheduler, const struct caller *caller,
                      const struct wanted_token *wanted, json_t **ret, struct edl_error *error)
 {
     uint64_t now_wall_us = clock_instant().wall_us;
-    uint64_t expires_us = wanted->ttl_s != 0 ? now_wall_us + wanted->ttl_s * USEC_PER_SEC : 0;
     char text[TOKEN_HEX + 1], hash[TOKEN_HASH_MAX + 1];
+    struct token_wish wish = { .hash = hash, .note = wanted->note };
     const struct token *token;
     struct user *user;
     int r = auth_make_token(text, error);
 
+    if (wanted->ttl_s != 0)
+        wish.expires_wall_us = now_wall_us + wanted->ttl_s * USEC_PER_SEC;
+    if (streq(wanted->user, caller->user)) /* for others: an admin's decision, on record */
+        wish.made_with = caller->token_id;
     if (r == 0)
         r = auth_hash(text, hash, error);
     if (r == 0)
         r = find_or_make_user(scheduler, caller, wanted->user, &user, error);
     if (r == 0)
-        r = tokens_add(scheduler->users, user, hash, wanted->note, now_wall_us, expires_us, &token,
-                       error);
+        r = tokens_add(scheduler->users, user, &wish, now_wall_us, &token, error);
     if (r < 0)
         return r;
     *ret = token_to_json(token);

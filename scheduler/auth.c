@@ -259,6 +259,7 @@ static void set_caller(struct caller *ret, const char *user, enum user_role role
 {
     (void)snprintf(ret->user, sizeof ret->user, "%s", user);
     ret->role = role;
+    ret->token_id = 0;
 }
 
 static int caller_of_token(struct scheduler *scheduler, const char *text, struct caller *ret)
@@ -278,6 +279,7 @@ static int caller_of_token(struct scheduler *scheduler, const char *text, struct
         return 0;
     set_caller(ret, token->user, users_find(scheduler->users, token->user)->role);
     (void)snprintf(ret->via, sizeof ret->via, "token %" PRIu64, token->id);
+    ret->token_id = token->id;
     return 1;
 }
 

@@ -48,7 +48,8 @@ enum route_flags {
 /* The person who calls. */
 struct caller {
     char user[USER_NAME_MAX + 1];
-    char via[40]; /* how that is known: "admin-token", "token 3", "uid 1000" */
+    char via[40];      /* how that is known: "admin-token", "token 3", "uid 1000" */
+    uint64_t token_id; /* 0: none of users.h */
     enum user_role role;
 };
 

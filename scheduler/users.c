@@ -73,6 +73,7 @@ static void queue_token(struct users *users, enum account_change_kind kind,
     change->note = xstrdup(token->note);
     change->created_wall_us = token->created_wall_us;
     change->expires_wall_us = token->expires_wall_us;
+    change->made_with = token->made_with;
 }
 
 static void queue_group(struct users *users, enum account_change_kind kind,
@@ -182,13 +183,23 @@ static void forget_token(struct users *users, struct token *token)
     free(token);
 }
 
+static void drop_token(struct users *users, struct token *token)
+{
+    struct user *user = users_find(users, token->user);
+
+    if (user != NULL)
+        user->n_tokens--;
+    queue_token(users, ACCOUNT_DROP_TOKEN, token);
+    forget_token(users, token);
+}
+
 void users_bar(struct users *users, struct user *user)
 {
     struct token *token, *next;
 
     HASH_ITER(hh_id, users->tokens_by_id, token, next)
     if (streq(token->user, user->name))
-        tokens_drop(users, token);
+        drop_token(users, token);
     user->role = USER_NOBODY;
     users_join(users, user, NULL);
 }
@@ -329,23 +340,42 @@ static bool is_expired(const struct token *token, uint64_t now_wall_us)
     return token->expires_wall_us != 0 && token->expires_wall_us <= now_wall_us;
 }
 
-/* Here, because only who makes new ones makes them many. */
+/* Here, because only who makes new ones makes them many. None outlives the one it was made with. */
 static void drop_expired(struct users *users, uint64_t now_wall_us)
 {
     struct token *token, *next;
 
     HASH_ITER(hh_id, users->tokens_by_id, token, next)
     if (is_expired(token, now_wall_us))
-        tokens_drop(users, token);
+        drop_token(users, token);
 }
 
-int tokens_add(struct users *users, struct user *user, const char *hash, const char *note,
-               uint64_t now_wall_us, uint64_t expires_wall_us, const struct token **ret,
-               struct edl_error *error)
+/* When a token ends that is made with another. */
+static int bound_by(const struct users *users, const struct token_wish *wish, uint64_t *ret,
+                    struct edl_error *error)
 {
-    struct token like = { .created_wall_us = now_wall_us, .expires_wall_us = expires_wall_us };
+    const struct token *with = tokens_by_id(users, wish->made_with);
+
+    *ret = wish->expires_wall_us;
+    if (wish->made_with == 0)
+        return 0;
+    if (with == NULL)
+        return edl_error_set(error, EDL_EUNAUTHENTICATED, "your token has expired");
+    if (*ret == 0 || (with->expires_wall_us != 0 && with->expires_wall_us < *ret))
+        *ret = with->expires_wall_us;
+    return 0;
+}
+
+int tokens_add(struct users *users, struct user *user, const struct token_wish *wish,
+               uint64_t now_wall_us, const struct token **ret, struct edl_error *error)
+{
+    struct token like = { .created_wall_us = now_wall_us, .made_with = wish->made_with };
+    int r;
 
     drop_expired(users, now_wall_us);
+    r = bound_by(users, wish, &like.expires_wall_us, error);
+    if (r < 0)
+        return r;
     if (user->n_tokens >= TOKENS_PER_USER_MAX) {
         (void)edl_error_set(error, -EDQUOT, "%s has %u tokens already", user->name, user->n_tokens);
         return edl_error_remedy(error,
@@ -353,22 +383,23 @@ int tokens_add(struct users *users, struct user *user, const char *hash, const c
                                 " away");
     }
     like.id = users->last_token_id + 1;
-    (void)snprintf(like.hash, sizeof like.hash, "%s", hash);
+    (void)snprintf(like.hash, sizeof like.hash, "%s", wish->hash);
     (void)snprintf(like.user, sizeof like.user, "%s", user->name);
-    (void)snprintf(like.note, sizeof like.note, "%s", note);
+    (void)snprintf(like.note, sizeof like.note, "%s", wish->note);
     *ret = add_token(users, user, &like);
     queue_token(users, ACCOUNT_PUT_TOKEN, *ret);
     return 0;
 }
 
+/* One that was made with another comes behind it in the list, and has a higher id. */
 void tokens_drop(struct users *users, struct token *token)
 {
-    struct user *user = users_find(users, token->user);
+    struct token *next;
 
-    if (user != NULL)
-        user->n_tokens--;
-    queue_token(users, ACCOUNT_DROP_TOKEN, token);
-    forget_token(users, token);
+    drop_token(users, token);
+    HASH_ITER(hh_id, users->tokens_by_id, token, next)
+    if (token->made_with != 0 && tokens_by_id(users, token->made_with) == NULL)
+        drop_token(users, token);
 }
 
 const struct token *tokens_find(const struct users *users, const char *hash, uint64_t now_wall_us)
@@ -417,7 +448,8 @@ static void load_one(const struct account_change *row, void *userdata)
     struct user *user = users_find(users, row->name);
     struct token token = { .id = row->id,
                            .created_wall_us = row->created_wall_us,
-                           .expires_wall_us = row->expires_wall_us };
+                           .expires_wall_us = row->expires_wall_us,
+                           .made_with = row->made_with };
 
     if (row->kind == ACCOUNT_PUT_GROUP) {
         load_group(users, row);

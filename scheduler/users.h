@@ -58,6 +58,7 @@ struct token {
     char note[TOKEN_NOTE_MAX + 1]; /* what its owner calls it */
     uint64_t created_wall_us;
     uint64_t expires_wall_us; /* 0: never */
+    uint64_t made_with;       /* id of the token with which its owner made it, and goes; 0: none */
     UT_hash_handle hh;        /* by hash */
     UT_hash_handle hh_id;
 };
@@ -92,10 +93,17 @@ void groups_drop(struct users *users, struct user_group *group);
 /* groups_table - what the core is told; NULL when there are no groups. The caller frees it. */
 struct group_table *groups_table(const struct users *users);
 
-/* tokens_add - hash is SHA-256 of the token in hex; expires_wall_us 0: never. -EDQUOT: too many */
-int tokens_add(struct users *users, struct user *user, const char *hash, const char *note,
-               uint64_t now_wall_us, uint64_t expires_wall_us, const struct token **ret,
-               struct edl_error *error);
+/* A token to be made. */
+struct token_wish {
+    const char *hash; /* SHA-256 of the token in hex */
+    const char *note;
+    uint64_t expires_wall_us; /* 0: never */
+    uint64_t made_with; /* id of one of its owner's: it ends with that at the latest; 0: none */
+};
+/* tokens_add - -EDQUOT: too many; EDL_EUNAUTHENTICATED: made_with is no more */
+int tokens_add(struct users *users, struct user *user, const struct token_wish *wish,
+               uint64_t now_wall_us, const struct token **ret, struct edl_error *error);
+/* tokens_drop - with those that were made with it */
 void tokens_drop(struct users *users, struct token *token);
 /* tokens_find - by hash, NULL when there is none or it has expired */
 const struct token *tokens_find(const struct users *users, const char *hash, uint64_t now_wall_us);

@@ -106,7 +106,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_USER_PUT] = "INSERT INTO user (name, role, created_wall_us, user_group)"
                     " VALUES (?1,?2,?3,NULLIF(?4,''))"
                     " ON CONFLICT (name) DO UPDATE SET role=?2, user_group=NULLIF(?4,'')",
-    [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0, COALESCE(user_group, '')"
+    [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0, COALESCE(user_group, ''), 0"
                     " FROM user ORDER BY name",
     [ST_GROUP_PUT] =
         "INSERT INTO user_group (name, guaranteed_permille, weight, created_wall_us)"
@@ -115,11 +115,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_GROUP_LEAVE] = "UPDATE user SET user_group = NULL WHERE user_group = ?1",
     [ST_GROUP_ALL] = "SELECT name, guaranteed_permille, weight, created_wall_us FROM user_group"
                      " ORDER BY name",
-    [ST_TOKEN_PUT] = "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us)"
-                     " VALUES (?1,?2,?3,?4,?5,?6)",
+    [ST_TOKEN_PUT] = "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us,"
+                     " made_with) VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [ST_TOKEN_DELETE] = "DELETE FROM token WHERE id = ?1",
     [ST_TOKEN_ALL] =
-        "SELECT id, hash, user, note, created_wall_us, expires_wall_us, '' FROM token ORDER BY id",
+        "SELECT id, hash, user, note, created_wall_us, expires_wall_us, '', made_with FROM token"
+        " ORDER BY id",
     [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
     [ST_AUDIT_ADD] = "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
                      " VALUES (?1,?2,?3,?4,?5,?6,?7)",

@@ -85,9 +85,10 @@ enum account_change_kind {
 };
 struct account_change {
     enum account_change_kind kind;
-    uint64_t id; /* of a token */
-    char *name;  /* of the user, or of the group */
-    char *group; /* of a user; "" none */
+    uint64_t id;        /* of a token */
+    uint64_t made_with; /* id of the token with which its owner made it; 0: none */
+    char *name;         /* of the user, or of the group */
+    char *group;        /* of a user; "" none */
     uint32_t guaranteed_permille, weight;
     const char *role; /* static */
     char *hash, *note;

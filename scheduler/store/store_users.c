@@ -34,6 +34,7 @@ static int put_token(struct store *store, const struct account_change *change,
     store_bind_text(statement, 4, change->note);
     store_bind_u64(statement, 5, change->created_wall_us);
     store_bind_u64(statement, 6, change->expires_wall_us);
+    store_bind_u64(statement, 7, change->made_with);
     return store_step_done(store, ST_TOKEN_PUT, error);
 }
 
@@ -129,8 +130,8 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
     return r;
 }
 
-/* Columns in the order of both statements: id, hash, name, role or note, created, expires, group.
- */
+/* Columns in the order of both statements: id, hash, name, role or note, created, expires, group,
+ * made_with. */
 static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
                         store_account_fn fn, void *userdata, struct edl_error *error)
 {
@@ -148,6 +149,7 @@ static int each_account(struct store *store, enum statement which, enum account_
             .created_wall_us = store_column_u64(statement, 4),
             .expires_wall_us = store_column_u64(statement, 5),
             .group = (char *)(uintptr_t)store_column_text(statement, 6),
+            .made_with = store_column_u64(statement, 7),
         };
 
         row.role = kind == ACCOUNT_PUT_USER ? row.note : NULL;

@@ -408,7 +408,8 @@ static void test_a_node_with_processes_keeps_its_row(void **state)
     run_sql(live, "edl.db", "DELETE FROM node");
     run_sql(live, "taken",
             "INSERT INTO user (name, role, created_wall_us) VALUES ('a', 'user', 1);"
-            "INSERT INTO token VALUES (7, '" SPARE "', 'a', 'old', 1, 2)");
+            "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us) VALUES (7, "
+            "'" SPARE "', 'a', 'old', 1, 2)");
     file_of(live, "taken", path, sizeof path);
     file_of(live, "edl.db", former, sizeof former);
     run_sql(live, "edl.db", "INSERT INTO sqlite_sequence VALUES ('token', 9)");

@@ -252,7 +252,8 @@ static void bring_forward(struct fixture *f, int version)
     put_answers(f, 1, 1, start.wall_us);
     run_sql(f->path,
             "INSERT INTO user (name, role, created_wall_us) VALUES ('ann', 'operator', 1);"
-            "INSERT INTO token VALUES (7, 'c0ffee', 'ann', 'laptop', 1, 0);"
+            "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us)"
+            " VALUES (7, 'c0ffee', 'ann', 'laptop', 1, 0);"
             "INSERT INTO audit VALUES (3, 1, 'ann', 'token 7', 'POST', '/jobs', 201, 'r')");
     before = f->cluster;
     f->cluster = NULL;

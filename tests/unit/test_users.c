@@ -276,16 +276,18 @@ static void test_tokens_expire_and_numbers_are_given_once(void **state)
 {
     struct live *live = *state;
     struct users *users = live->scheduler->users;
+    const struct token_wish first = { .hash = HASH_A, .note = "", .expires_wall_us = 2000 };
+    const struct token_wish second = { .hash = HASH_B, .note = "" };
     struct edl_error error = { 0 };
     const struct token *token;
     struct user *user;
     struct reply reply = { 0 };
 
     assert_int_equal(users_put(users, "ann", USER_USER, 1000, &user, &error), 0);
-    assert_int_equal(tokens_add(users, user, HASH_A, "", 1000, 2000, &token, &error), 0);
+    assert_int_equal(tokens_add(users, user, &first, 1000, &token, &error), 0);
     assert_non_null(tokens_find(users, HASH_A, 1999));
     assert_null(tokens_find(users, HASH_A, 2000));
-    assert_int_equal(tokens_add(users, user, HASH_B, "", 2000, 0, &token, &error), 0);
+    assert_int_equal(tokens_add(users, user, &second, 2000, &token, &error), 0);
     assert_int_equal(user->n_tokens, 1); /* what had expired went */
     assert_int_equal(token->id, 2);
     tokens_drop(users, tokens_by_id(users, 2));
@@ -298,6 +300,49 @@ static void test_tokens_expire_and_numbers_are_given_once(void **state)
     for (unsigned i = user->n_tokens; i < TOKENS_PER_USER_MAX; i++)
         assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 201);
     assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 409);
+}
+
+/* A token of the caller's own, its text in ret; its end. */
+static json_int_t make_token(struct live *live, const char *with, const char *body, char *ret)
+{
+    struct reply reply = { 0 };
+    json_int_t expires_us;
+
+    live->token = with;
+    assert_int_equal(live_ask(live, "POST", "/tokens", NULL, body, &reply), 201);
+    (void)snprintf(ret, 65, "%s", json_string_value(json_object_get(reply.json, "token")));
+    expires_us = json_integer_value(json_object_get(reply.json, "expires_us")); /* null: 0 */
+    reply_clear(&reply);
+    return expires_us;
+}
+
+static void test_a_token_ends_with_the_one_it_was_made_with(void **state)
+{
+    struct live *live = *state;
+    char ann[65], brief[65], child[65], grandchild[65], other[65], eve[65];
+    json_int_t end_us;
+
+    make_user(live, "ann", "admin", ann); /* token 1 */
+    end_us = make_token(live, ann, "{\"ttl_s\":1000}", brief);
+    assert_true(end_us > 0);
+    assert_int_equal(make_token(live, brief, "{}", child), end_us);
+    assert_int_equal(make_token(live, child, "{\"ttl_s\":5000}", grandchild), end_us);
+    assert_true(make_token(live, child, "{\"ttl_s\":10}", other) < end_us);
+    make_user(live, "eve", "user", eve);
+    assert_int_equal(make_token(live, brief, "{\"user\":\"eve\"}", eve), 0); /* for others */
+    live_restart(live);
+    live->token = ann;
+    assert_int_equal(ask(live, "DELETE", "/tokens/3", NULL), 200); /* the child */
+    live->token = grandchild;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    live->token = other;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    live_restart(live);
+    live->token = brief;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
+    live->token = eve;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
+    assert_int_equal(users_find(live->scheduler->users, "ann")->n_tokens, 2);
 }
 
 static void assert_group(struct live *live, const char *name, unsigned permille, unsigned weight,
@@ -406,6 +451,7 @@ int main(void)
         T(test_who_is_removed_reads_no_more),
         T(test_changes_are_on_record_and_nothing_else),
         T(test_tokens_expire_and_numbers_are_given_once),
+        T(test_a_token_ends_with_the_one_it_was_made_with),
         T(test_groups_are_kept_and_the_core_is_told),
         cmocka_unit_test(test_the_kernel_names_the_other_end),
     };
