@@ -98,8 +98,7 @@ static int read_join(const json_t *body, struct join *join, struct edl_error *er
     return r == 0 ? auth_hash(join->credential, join->hash, error) : r;
 }
 
-static int check_token(struct scheduler *scheduler, const struct http_request *request,
-                       struct join *join, struct edl_error *error)
+static int check_token(struct scheduler *scheduler, struct join *join, struct edl_error *error)
 {
     int r = join_tokens_check(scheduler, join->token, join->name, join->hash,
                               clock_read_us(CLOCK_REALTIME), error);
@@ -109,8 +108,6 @@ static int check_token(struct scheduler *scheduler, const struct http_request *r
     if (r == 1 && (join->node == NULL || !streq(join->node->credential_hash, join->hash)))
         r = edl_error_set(error, EDL_EUNAUTHENTICATED,
                           "the join token was used already, and node %s removed since", join->name);
-    if (r < 0)
-        denials_note(&scheduler->denials, request, error);
     return r < 0 ? r : 0;
 }
 
@@ -155,7 +152,7 @@ void api_node_join(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_join(body, &join, &error);
     if (r == 0 && join.token != NULL)
-        r = check_token(scheduler, request, &join, &error);
+        r = check_token(scheduler, &join, &error);
     if (r == 0 && !join.again)
         r = check_machine(scheduler, request, &join, &error);
     if (r == 0 && !join.again)

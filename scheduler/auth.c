@@ -479,9 +479,15 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     r = check(scheduler, request, route, error);
     if (r == 0)
         http_request_proven(request); /* this connection is not cut off for others */
-    else
-        denials_note(&scheduler->denials, request, error);
     return r;
+}
+
+void auth_note_refusal(const struct http_request *request, const struct edl_error *error,
+                       void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+
+    denials_note(&scheduler->denials, request, error);
 }
 
 int auth_recheck(struct scheduler *scheduler, struct http_request *request, struct edl_error *error)

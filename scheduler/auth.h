@@ -72,6 +72,11 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error);
 
+/* auth_note_refusal - http_server_config.refused: every answer of 401 or 403 is in the log, whoever
+ * refused (denials.h) */
+void auth_note_refusal(const struct http_request *request, const struct edl_error *error,
+                       void *userdata);
+
 /* auth_recheck - whether a request that was let in may go on: what auth_check would say now, of
  * calls that people make. Who waits, reads on, or sent a body for long may have been removed since.
  */

@@ -189,6 +189,7 @@ static int open_one(struct scheduler *scheduler, const struct listen_spec *wante
     struct http_server_config config = {
         .userdata = scheduler,
         .authorise = auth_check,
+        .refused = auth_note_refusal,
         .dispatch = dispatch,
         .max_connections = max_connections,
         .fresh_timeout_s = FRESH_TIMEOUT_S,

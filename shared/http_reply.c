@@ -146,12 +146,23 @@ static json_t *problem(const struct edl_error *error, unsigned status)
     return document;
 }
 
+static void tell_refusal(const struct http_request *request, unsigned status,
+                         const struct edl_error *error)
+{
+    const struct http_server_config *config = &request->server->config;
+
+    if ((status == MHD_HTTP_UNAUTHORIZED || status == MHD_HTTP_FORBIDDEN) && request->status == 0 &&
+        config->refused != NULL)
+        config->refused(request, error, config->userdata);
+}
+
 void http_reply_problem(struct http_request *request, const struct edl_error *error,
                         json_t *take_members)
 {
     unsigned status = (unsigned)error_code_http_status(error->code);
     json_t *document = problem(error, status);
 
+    tell_refusal(request, status, error);
     (void)json_object_update_missing(document, take_members);
     json_decref(take_members);
     if (status == MHD_HTTP_UNAUTHORIZED)

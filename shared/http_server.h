@@ -66,6 +66,9 @@ struct http_server_config {
     /* the request is whole: calls route->handler now, or defers the request and does so later.
      * NULL: now. */
     void (*dispatch)(struct http_request *request, const struct http_route *route, void *userdata);
+    /* an answer of 401 or 403 goes out: the one place where all of them come by. May be NULL. */
+    void (*refused)(const struct http_request *request, const struct edl_error *error,
+                    void *userdata);
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
     /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at

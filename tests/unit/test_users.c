@@ -91,6 +91,40 @@ static void test_jobs_belong_to_who_submits_them(void **state)
     reply_clear(&reply);
 }
 
+static void test_every_refusal_is_noted_once(void **state)
+{
+    static const struct {
+        const char *method, *path, *body;
+        unsigned status;
+    } rows[] = {
+        { "GET", "/audit", NULL, 403 }, /* by the route */
+        { "DELETE", "/jobs/hers", NULL, 403 },
+        { "PATCH", "/jobs/hers", "{\"max\":1}", 403 },
+        { "PATCH", "/jobs/hers?dry_run=1", "{\"max\":1}", 403 },
+        { "POST", "/tokens", "{\"user\":\"ann\"}", 403 },
+        { "GET", "/jobs/hers", NULL, 200 },
+        { "DELETE", "/tokens/99", NULL, 404 },
+        { "POST", "/jobs", "{}", 422 },
+    };
+    struct live *live = *state;
+    char ann[65], bob[65];
+    uint64_t noted = 0;
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("hers")), 201);
+    live->token = bob;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        assert_int_equal(ask(live, rows[i].method, rows[i].path, rows[i].body), rows[i].status);
+        noted += rows[i].status == 403;
+        assert_int_equal(live->scheduler->denials.total, noted);
+    }
+    live->token = HASH_A;
+    assert_int_equal(ask(live, "GET", "/jobs", NULL), 401);
+    assert_int_equal(live->scheduler->denials.total, noted + 1);
+}
+
 static void test_tokens_are_kept_and_go_with_their_user(void **state)
 {
     struct live *live = *state;
@@ -445,6 +479,7 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
     const struct CMUnitTest tests[] = {
         T(test_jobs_belong_to_who_submits_them),
+        T(test_every_refusal_is_noted_once),
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_bad_users_are_refused),
         T(test_keys_are_of_one_person),
