@@ -94,6 +94,16 @@ static int check_user(const struct job_spec *spec, const struct caller *caller,
                             caller->user);
 }
 
+/* As an object it tells of which array a job is: who could say so would be of anybody's. */
+static int check_array_form(const struct job_spec *spec, struct edl_error *error)
+{
+    if (spec->array.name == NULL)
+        return 0;
+    (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
+                       "a job is of an array only when it is submitted with it");
+    return edl_error_remedy(error, "write array: 0-99, or leave it out");
+}
+
 /* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
                            const struct job *job, bool is_array, json_t *ignored)
@@ -136,6 +146,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_spec(request, &spec, &ignored, &flat, &error);
     is_array = r == 0 && spec->array.n > 0 && spec->array.name == NULL;
+    if (r == 0)
+        r = check_array_form(spec, &error);
     if (r == 0)
         r = check_user(spec, &caller, &error);
     if (r == 0)
@@ -354,17 +366,25 @@ void api_job_kill(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
-/* Whether all of it that is not over is the caller's. */
-static int check_array(struct scheduler *scheduler, const struct http_request *request,
-                       const char *name, struct edl_error *error)
+/* Whose jobs of it the caller may stop: *ret is the caller, or NULL for anybody's. -EACCES when
+ * what is not over is all of others. */
+static int array_owner(struct scheduler *scheduler, const struct http_request *request,
+                       const char *name, struct caller *caller, const char **ret,
+                       struct edl_error *error)
 {
-    const struct job *job;
-    int r = 0;
+    const struct job *job, *others = NULL;
 
+    (void)auth_caller(scheduler, request, caller);
+    *ret = caller->role >= USER_OPERATOR ? NULL : caller->user;
     DL_FOREACH2(scheduler->cluster->active, job, active_next)
-    if (r == 0 && streq(job_spec_array(job->spec), name))
-        r = auth_owner(scheduler, request, job->user, error);
-    return r;
+    {
+        if (!streq(job_spec_array(job->spec), name))
+            continue;
+        if (*ret == NULL || streq(job->user, *ret))
+            return 0;
+        others = job;
+    }
+    return others != NULL ? auth_owner(scheduler, request, others->user, error) : 0;
 }
 
 void api_array_kill(struct http_request *request, void *userdata)
@@ -376,14 +396,17 @@ void api_array_kill(struct http_request *request, void *userdata)
     const char *reason;
     json_t *body = NULL;
     uint32_t n = 0;
+    struct caller caller = { .user = "" };
+    const char *owner = NULL;
     int archived = store_has_archived_array(scheduler->store, name, &error);
-    int r = archived < 0 ? archived : check_array(scheduler, request, name, &error);
+    int r =
+        archived < 0 ? archived : array_owner(scheduler, request, name, &caller, &owner, &error);
 
     if (r == 0)
         r = read_kill(scheduler, request, by_whom, &body, &reason, &error);
     if (r == 0)
-        r = cluster_kill_array(scheduler->cluster, name, archived == 1, reason, clock_instant(), &n,
-                               &error);
+        r = cluster_kill_array(scheduler->cluster, name, owner, archived == 1, reason,
+                               clock_instant(), &n, &error);
     if (r == -ENOENT)
         (void)edl_error_remedy(&error, "`edl ps --all` lists every job; one that is no array is "
                                        "killed by DELETE /jobs/{job}");

@@ -435,16 +435,19 @@ struct archived_jobs {
 
 /* cluster_submit_array - the jobs of take_spec->array, all or none, with consecutive ids; without
  * an array the one job. archived: of those in take_spec->after that are not in the core; NULL:
- * there are none. Errors as cluster_submit's. Linear in them */
+ * there are none. Errors as cluster_submit's; -EEXIST also when an array of that name is somebody
+ * else's and not over. Linear in them, and in the jobs that are not over */
 int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                          const struct archived_jobs *archived, struct instant now,
                          struct job **ret_first, struct edl_error *error);
 
-/* cluster_kill_array - every job of the arrays of that name that is not over. *ret_n: how many.
+/* cluster_kill_array - every job of the arrays of that name that is not over and owner's; owner
+ * NULL: anybody's. *ret_n: how many.
  * archived: there are jobs of such an array that are not in the core any more. -ENOENT when there
  * never was one, EDL_EBADTRANSITION when all are over. Linear in all jobs of the core */
-int cluster_kill_array(struct cluster *cluster, const char *name, bool archived, const char *reason,
-                       struct instant now, uint32_t *ret_n, struct edl_error *error);
+int cluster_kill_array(struct cluster *cluster, const char *name, const char *owner, bool archived,
+                       const char *reason, struct instant now, uint32_t *ret_n,
+                       struct edl_error *error);
 
 /* cluster_kill_job - idempotent for a job that is stopping; EDL_EBADTRANSITION when final */
 int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,

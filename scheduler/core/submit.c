@@ -152,6 +152,23 @@ static int check_array_names(const struct cluster *cluster, const struct job_spe
     return 0;
 }
 
+/* Who stops an array stops all that has its name: so it is of one owner. */
+static int check_array_owner(const struct cluster *cluster, const char *name, const char *user,
+                             struct edl_error *error)
+{
+    const struct job *job;
+
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        if (!streq(job_spec_array(job->spec), name) || streq(job->user, user))
+            continue;
+        (void)edl_error_at(error, -EEXIST, "/metadata/name", "there is an array %s of %s's", name,
+                           job->user);
+        return edl_error_remedy(error, "give yours another name");
+    }
+    return 0;
+}
+
 static bool is_to_be_made(const struct job_spec *spec)
 {
     return spec->array.n > 0 && spec->array.name == NULL;
@@ -233,7 +250,9 @@ int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, co
 
     if (!is_to_be_made(take_spec))
         return submit_one(cluster, take_spec, user, archived, now, ret_first, error);
-    r = prepare(cluster, take_spec, archived, now, error);
+    r = check_array_owner(cluster, take_spec->name, user != NULL ? user : "", error);
+    if (r == 0)
+        r = prepare(cluster, take_spec, archived, now, error);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < take_spec->array.n; i++) {
@@ -247,8 +266,9 @@ int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, co
 }
 
 /* cluster_kill_array - see cluster.h */
-int cluster_kill_array(struct cluster *cluster, const char *name, bool archived, const char *reason,
-                       struct instant now, uint32_t *ret_n, struct edl_error *error)
+int cluster_kill_array(struct cluster *cluster, const char *name, const char *owner, bool archived,
+                       const char *reason, struct instant now, uint32_t *ret_n,
+                       struct edl_error *error)
 {
     const struct job *any = cluster->jobs;
     struct job *job;
@@ -261,7 +281,7 @@ int cluster_kill_array(struct cluster *cluster, const char *name, bool archived,
         return edl_error_set(error, -ENOENT, "there is no array \"%.80s\"", name);
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     {
-        if (streq(job_spec_array(job->spec), name) &&
+        if (streq(job_spec_array(job->spec), name) && (owner == NULL || streq(job->user, owner)) &&
             cluster_kill_job(cluster, job, reason, now, NULL) == 0)
             n++;
     }

@@ -287,18 +287,21 @@ static void test_array(void **state)
     world_run(w, 3);
     assert_int_equal(cluster_job(w->cluster, 4)->state, JOB_RUNNING);
     finish(w, cluster_job(w->cluster, 3));
-    assert_int_equal(cluster_kill_array(w->cluster, "many", false, "enough", w->now, &n, &error),
+    assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, false, "enough", w->now, &n,
+                                        &error),
                      0);
     assert_int_equal(n, 2);
     world_run(w, 3);
     assert_code(cluster_job(w->cluster, 2), JOB_KILLED, "killed");
     assert_code(cluster_job(w->cluster, 3), JOB_SUCCEEDED, "done");
     assert_code(cluster_job(w->cluster, 4), JOB_KILLED, "killed");
-    assert_int_equal(cluster_kill_array(w->cluster, "many", false, "enough", w->now, &n, &error),
+    assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, false, "enough", w->now, &n,
+                                        &error),
                      EDL_EBADTRANSITION);
-    assert_int_equal(cluster_kill_array(w->cluster, "before", false, "", w->now, &n, &error),
+    assert_int_equal(cluster_kill_array(w->cluster, "before", NULL, false, "", w->now, &n, &error),
                      -ENOENT);
-    assert_int_equal(cluster_kill_array(w->cluster, "", false, "", w->now, &n, &error), -ENOENT);
+    assert_int_equal(cluster_kill_array(w->cluster, "", NULL, false, "", w->now, &n, &error),
+                     -ENOENT);
     world_free(w);
 }
 
@@ -319,6 +322,36 @@ static void test_array_is_whole(void **state)
     assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &first, &error), EDL_EBADSPEC);
     assert_string_equal(error.pointer, "/spec/array");
     job_spec_free(spec);
+    world_free(w);
+}
+
+/* As a database of before may have it: one of another owner among them. */
+static void test_array_is_of_one_owner(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *more = array_spec("many", 4, 2);
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+    uint32_t n = 0;
+
+    (void)state;
+    assert_int_equal(cluster_submit_array(w->cluster, array_spec("many", 0, 3), "ann", NULL, w->now,
+                                          &job, &error),
+                     0);
+    assert_int_equal(cluster_submit_array(w->cluster, more, "bob", NULL, w->now, &job, &error),
+                     -EEXIST);
+    assert_string_equal(error.text, "there is an array many of ann's");
+    assert_string_equal(error.pointer, "/metadata/name");
+    assert_int_equal(cluster_submit_array(w->cluster, more, "ann", NULL, w->now, &job, &error), 0);
+    (void)snprintf(job->user, sizeof job->user, "bob");
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "bob", false, "enough", w->now, &n,
+                                        &error),
+                     0);
+    assert_int_equal(n, 1);
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "ann", false, "enough", w->now, &n,
+                                        &error),
+                     0);
+    assert_int_equal(n, 4);
     world_free(w);
 }
 
@@ -376,7 +409,7 @@ static void test_array_is_archived(void **state)
     uint32_t n = 0;
 
     (void)state;
-    assert_int_equal(cluster_kill_array(w->cluster, "many", true, "", w->now, &n, &error),
+    assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, true, "", w->now, &n, &error),
                      EDL_EBADTRANSITION);
     assert_string_equal(error.text, "every job of the array many is over");
     world_free(w);
@@ -395,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_waiting_for_others_is_no_waiting_for_room),
         cmocka_unit_test(test_array),
         cmocka_unit_test(test_array_is_whole),
+        cmocka_unit_test(test_array_is_of_one_owner),
         cmocka_unit_test(test_archived),
         cmocka_unit_test(test_array_is_archived),
     };

@@ -91,6 +91,43 @@ static void test_jobs_belong_to_who_submits_them(void **state)
     reply_clear(&reply);
 }
 
+#define ARRAY(range_)                                                                              \
+    "{\"metadata\":{\"name\":\"big\"},\"spec\":{\"array\":\"" range_                               \
+    "\",\"fault_tolerant\":true,\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,"          \
+    "\"max-instance\":2}}}"
+
+static void test_an_array_is_of_one_person(void **state)
+{
+    static const char intruder[] =
+        "{\"metadata\":{\"name\":\"big-77\"},\"spec\":{\"array\":{\"name\":\"big\",\"index\":77,"
+        "\"jobs\":1000},\"fault_tolerant\":true,\"trainer\":{\"entrypoint\":\"true\","
+        "\"min-instance\":1,\"max-instance\":2}}}";
+    struct live *live = *state;
+    char ann[65], bob[65];
+    struct reply reply = { 0 };
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("0-2")), 201);
+    live->token = bob;
+    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, intruder, &reply), 422);
+    assert_non_null(strstr(reply.body, "\"/spec/array\""));
+    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("3-4")), 409);
+    assert_int_equal(live_ask(live, "DELETE", "/arrays/big", NULL, NULL, &reply), 403);
+    assert_non_null(strstr(reply.body, "belongs to ann"));
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("3-4")), 201);
+    assert_int_equal(live_ask(live, "DELETE", "/arrays/big", NULL, NULL, &reply), 202);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "jobs")), 5);
+    live->token = bob; /* it is over: the name is free */
+    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("3-4")), 201);
+    live->token = NULL;
+    assert_int_equal(live_ask(live, "DELETE", "/arrays/big", NULL, NULL, &reply), 202);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "jobs")), 2);
+    reply_clear(&reply);
+}
+
 static void test_every_refusal_is_noted_once(void **state)
 {
     static const struct {
@@ -479,6 +516,7 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
     const struct CMUnitTest tests[] = {
         T(test_jobs_belong_to_who_submits_them),
+        T(test_an_array_is_of_one_person),
         T(test_every_refusal_is_noted_once),
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_bad_users_are_refused),
