@@ -183,7 +183,8 @@ void api_workspace_put(struct http_request *request, void *userdata)
     }
     log_info("workspace %s: %" PRIu64 " bytes; %u are kept", workspace->sha256, workspace->bytes,
              HASH_COUNT(scheduler->workspaces.all));
-    http_reply_json(request, 200, workspace_json(workspace));
+    /* nothing of it is in the database but who sent it */
+    held_after_commit(scheduler, held_new(request), 200, workspace_json(workspace));
 }
 
 /* People may, by their role; a node for a process of the role that names it. */

@@ -10,6 +10,7 @@
 #include "scheduler/users.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"
+#include "shared/log.h"
 
 void audit_take(struct scheduler *scheduler, const struct held *held, unsigned status)
 {
@@ -26,4 +27,17 @@ void audit_take(struct scheduler *scheduler, const struct held *held, unsigned s
     entry.target = http_request_target(held->request);
     entry.request_id = http_request_id(held->request);
     users_note(scheduler->users, &entry);
+}
+
+void audit_log(const struct account_change *changes, size_t n)
+{
+    log_hold();
+    for (size_t i = 0; i < n; i++) {
+        const struct account_change *change = &changes[i];
+
+        if (change->kind == ACCOUNT_AUDIT)
+            log_info("audit: %s %s %.400s: %u (%s, request %.80s)", change->name, change->method,
+                     change->target, change->status, change->via, change->request_id);
+    }
+    log_release();
 }

@@ -2,9 +2,16 @@
 /* audit.h - who changed what: every change that people make, stored with the change itself */
 #pragma once
 
+#include <stddef.h>
+
+struct account_change;
 struct held;
 struct scheduler;
 
 /* audit_take - held tells of a change that was made: if a person asked for it, the turn stores that
  * beside it */
 void audit_take(struct scheduler *scheduler, const struct held *held, unsigned status);
+
+/* audit_log - a line of the log for each entry among what was stored: the table is bounded, and who
+ * makes enough changes pushes what others did out of it */
+void audit_log(const struct account_change *changes, size_t n);

@@ -179,8 +179,12 @@ bool idempotency_begin(struct scheduler *scheduler, struct http_request *request
 
 void idempotency_take(struct held *held)
 {
-    struct keyed *keyed = held->request != NULL ? http_request_data(held->request) : NULL;
+    struct http_request *request = held->request;
+    struct keyed *keyed = NULL;
 
+    /* Of a call that takes no key the data is its own, e.g. an upload. */
+    if (request != NULL && (http_request_route(request)->flags & ROUTE_KEYED) != 0)
+        keyed = http_request_data(request);
     if (keyed == NULL)
         return;
     keyed->held = held;

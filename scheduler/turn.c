@@ -453,6 +453,7 @@ int scheduler_turn(struct scheduler *scheduler)
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
     people = changes_people(&records);
+    audit_log(records.accounts, records.n_accounts);
     users_pending_clear(scheduler->users);
     /* serve_processes touched us on its way: that was this turn. */
     scheduler->turn_wanted = false;

@@ -33,6 +33,10 @@ await 30 'it is stopped' job_is hers killed
 [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/1' ] ||
     [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/hers' ] ||
     fail "not on record: $(edl audit)"
+grep -q 'audit: eve DELETE /jobs/.*: 202 (token 2, request ' "$work"/state/scheduler.log || fail 'not in the log'
+sent=/workspaces/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad # SHA-256 of abc
+curl -sS --fail -X PUT -H "Authorization: Bearer $(cat "$work/ann")" --data-binary abc "$EDL_SERVER$sent" >/dev/null
+edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]' | grep -qx "ann PUT $sent" || fail "an upload is not on record: $(edl audit)"
 edl token list | grep -q 'eve *test' || fail 'tokens are not listed'
 edl user remove eve
 if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi
