@@ -287,6 +287,8 @@ enum user_role auth_socket_role(const struct scheduler *scheduler, const char *n
 {
     const struct user *user = users_find(scheduler->users, name);
 
+    if (streq(name, AUTH_ADMIN_NAME)) /* what root and the admin token own is not that account's */
+        return USER_NOBODY;
     return user != NULL ? user->role : scheduler->options.socket_role;
 }
 
@@ -349,6 +351,13 @@ static enum user_role least_role(uint32_t flags)
 
 static int refuse_barred(const struct caller *caller, struct edl_error *error)
 {
+    if (streq(caller->user, AUTH_ADMIN_NAME)) {
+        (void)edl_error_set(error, -EACCES,
+                            "the account %s does not come in: root and the admin token have that"
+                            " name here",
+                            caller->user);
+        return edl_error_remedy(error, "come in as another account, or with a token");
+    }
     (void)edl_error_set(error, -EACCES, "%s does not come in: it has no role", caller->user);
     return edl_error_remedy(error, "an admin can give it one: edl user add %s", caller->user);
 }

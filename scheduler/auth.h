@@ -42,7 +42,8 @@ enum route_flags {
 
 #define ROUTE_PEOPLE (ROUTE_VIEWER | ROUTE_USER | ROUTE_OPERATOR | ROUTE_ADMIN)
 
-/* The user of the admin token, and of root on the Unix socket; nobody else can have the name. */
+/* The user of the admin token, and of root on the Unix socket; nobody else has the name: no row
+ * does, and an account that is called so does not come in. */
 #define AUTH_ADMIN_NAME "admin"
 
 /* The person who calls. */
@@ -59,7 +60,7 @@ int auth_caller(struct scheduler *scheduler, const struct http_request *request,
                 struct caller *ret);
 
 /* auth_socket_role - what an account of this machine may that comes over the Unix socket: what its
- * row says, without one --socket-role */
+ * row says, without one --socket-role; nothing when it is called AUTH_ADMIN_NAME */
 enum user_role auth_socket_role(const struct scheduler *scheduler, const char *name);
 
 /* auth_owner - 0 when the caller owns what belongs to user or is at least an operator; -EACCES with

@@ -51,4 +51,17 @@ as 403 games GET /jobs
 as 200 root GET /jobs
 as 200 nobody GET /jobs
 end "$pid"
+
+# an account that is called as root and the admin token are here has nothing of theirs
+{ grep -v '^admin:' /etc/passwd && echo 'admin:x:4242:4242::/:/bin/sh'; } >"$work/passwd"
+if unshare -m true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    begin named "policy" unshare -m sh -c 'mount --bind "$1" /etc/passwd && shift && exec "$@"' sh "$work/passwd" \
+        edl-scheduler --state-dir "$work/state" --listen "unix:$work/socket,mode=0666"
+    as 201 root POST /jobs "${job/NAME/roots}"
+    as 403 4242 DELETE /jobs/roots
+    grep -q 'the account admin does not come in' "$work/answer" || fail "no word of why: $(cat "$work/answer")"
+    as 403 4242 GET /jobs
+    end "$pid"
+fi
 echo "socket: all good"

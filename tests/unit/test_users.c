@@ -189,6 +189,9 @@ static void test_tokens_are_kept_and_go_with_their_user(void **state)
     assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 404);
     assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 201);
     assert_int_equal(auth_socket_role(live->scheduler, "ann"), USER_USER);
+    live->scheduler->options.socket_role = USER_USER;
+    assert_int_equal(auth_socket_role(live->scheduler, "nobody"), USER_USER);
+    assert_int_equal(auth_socket_role(live->scheduler, "admin"), USER_NOBODY);
     live->token = ann; /* the name is back, its old token is not */
     assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
 }
