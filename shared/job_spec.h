@@ -20,6 +20,9 @@
 #define JOB_AFTER_MAX 64
 #define JOB_ARRAY_MAX 1000 /* jobs in one array */
 #define JOB_ARRAY_INDEX_MAX 999999
+#define JOB_ARRAY_BYTES_MAX (8 * 1024 * 1024) /* of all jobs of an array: job_spec_bytes */
+#define JOB_ARRAY_INSTANCES_MAX 100000        /* of all jobs of an array: job_spec_instances */
+#define JOB_ENV_BYTES_MAX (256 * 1024)
 
 enum job_mode { JOB_MODE_PSERVER, JOB_MODE_COLLECTIVE, JOB_MODE_MPI, JOB_MODE_SERVICE };
 
@@ -92,6 +95,16 @@ struct job_spec *job_spec_copy(const struct job_spec *spec);
 
 /* job_spec_equal - every member; linear, allocates nothing */
 bool job_spec_equal(const struct job_spec *a, const struct job_spec *b);
+
+/* job_spec_bytes - what one job of it takes in memory, and about as much again in the database: all
+ * of its texts as JSON writes them, and what they hang on */
+uint64_t job_spec_bytes(const struct job_spec *spec);
+
+/* job_spec_env_bytes - of all names and values of env */
+uint64_t job_spec_env_bytes(const struct job_spec *spec);
+
+/* job_spec_instances - of all roles, each at its largest */
+uint64_t job_spec_instances(const struct job_spec *spec);
 
 /* job_spec_array_element - the job of that place (0 .. array.n - 1) in the array that spec is to be
  * made into: a copy, named NAME-INDEX */

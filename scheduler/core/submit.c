@@ -107,6 +107,56 @@ static int check_spec(const struct job_spec *spec, struct edl_error *error)
     return 0;
 }
 
+static bool is_to_be_made(const struct job_spec *spec)
+{
+    return spec->array.n > 0 && spec->array.name == NULL;
+}
+
+/* The kernel refuses more than 2 MiB for all arguments and variables of a program anyway. */
+static int check_env(const struct job_spec *spec, struct edl_error *error)
+{
+    uint64_t bytes = job_spec_env_bytes(spec);
+
+    if (bytes <= JOB_ENV_BYTES_MAX)
+        return 0;
+    (void)edl_error_at(error, EDL_EBADSPEC, "/spec/env",
+                       "the variables have %llu bytes in all, %d are allowed",
+                       (unsigned long long)bytes, JOB_ENV_BYTES_MAX);
+    return edl_error_remedy(error, "put what is long into a file of the workspace");
+}
+
+/* Each job of an array is a copy of the document, and keeps account of each instance that it may
+ * have. All of them are made and stored in one turn, and nobody else is answered meanwhile. */
+static int check_array_size(const struct job_spec *spec, struct edl_error *error)
+{
+    uint64_t bytes = job_spec_bytes(spec);
+    uint64_t instances = job_spec_instances(spec);
+
+    if (!is_to_be_made(spec))
+        return 0;
+    if (bytes * spec->array.n > JOB_ARRAY_BYTES_MAX) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
+                           "%u jobs of some %llu bytes each are more than an array may have (%d "
+                           "bytes)",
+                           spec->array.n, (unsigned long long)bytes, JOB_ARRAY_BYTES_MAX);
+        return edl_error_remedy(error,
+                                "put what is long in env, command or entrypoint into a file "
+                                "of the workspace, or submit at most %llu jobs at once",
+                                (unsigned long long)MAX_OF(JOB_ARRAY_BYTES_MAX / bytes, 1));
+    }
+    if (instances * spec->array.n > JOB_ARRAY_INSTANCES_MAX) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
+                           "%u jobs of up to %llu instances each are more than an array may have "
+                           "(%d instances)",
+                           spec->array.n, (unsigned long long)instances, JOB_ARRAY_INSTANCES_MAX);
+        return edl_error_remedy(error,
+                                "lower the instances of its roles, or submit at most %llu jobs at "
+                                "once",
+                                (unsigned long long)MAX_OF(JOB_ARRAY_INSTANCES_MAX / instances, 1));
+    }
+    return 0;
+}
+
 static int check_deadline(const struct job_spec *spec, struct instant now, struct edl_error *error)
 {
     char text[RFC3339_MAX];
@@ -169,11 +219,6 @@ static int check_array_owner(const struct cluster *cluster, const char *name, co
     return 0;
 }
 
-static bool is_to_be_made(const struct job_spec *spec)
-{
-    return spec->array.n > 0 && spec->array.name == NULL;
-}
-
 /* What all jobs of a document have to fulfil; then its times and names are made absolute. */
 static int prepare(const struct cluster *cluster, struct job_spec *spec,
                    const struct archived_jobs *archived, struct instant now,
@@ -181,6 +226,10 @@ static int prepare(const struct cluster *cluster, struct job_spec *spec,
 {
     int r = check_spec(spec, error);
 
+    if (r == 0)
+        r = check_env(spec, error);
+    if (r == 0)
+        r = check_array_size(spec, error);
     if (r == 0)
         r = check_deadline(spec, now, error);
     if (r == 0)

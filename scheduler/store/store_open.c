@@ -131,9 +131,14 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
     /* EXTRA for the way to WAL: it makes a rollback journal, and one that a loss of power brings
      * back would undo the new file under the log. */
     static const struct setting settings[] = {
-        { "synchronous", "EXTRA", "3" },    { "journal_mode", "WAL", "wal" },
-        { "synchronous", "FULL", "2" },     { "foreign_keys", "ON", "1" },
+        { "synchronous", "EXTRA", "3" },
+        { "journal_mode", "WAL", "wal" },
+        { "synchronous", "FULL", "2" },
+        { "foreign_keys", "ON", "1" },
         { "cache_size", "-512", "-512" }, /* KiB: rows are read just once */
+        /* bytes of the write-ahead log that a checkpoint leaves: without it a log that was once
+         * large stays so; usual ones (1000 pages) are written over, which is cheaper */
+        { "journal_size_limit", "8388608", "8388608" },
     };
     bool left_open = was_left_open(path);
     struct store *store;

@@ -343,7 +343,9 @@ static void test_array_is_of_one_owner(void **state)
     assert_string_equal(error.text, "there is an array many of ann's");
     assert_string_equal(error.pointer, "/metadata/name");
     assert_int_equal(cluster_submit_array(w->cluster, more, "ann", NULL, w->now, &job, &error), 0);
+    holdings_leave(&w->cluster->holdings, job);
     (void)snprintf(job->user, sizeof job->user, "bob");
+    holdings_enter(&w->cluster->holdings, job);
     assert_int_equal(cluster_kill_array(w->cluster, "many", "bob", false, "enough", w->now, &n,
                                         &error),
                      0);
@@ -352,6 +354,76 @@ static void test_array_is_of_one_owner(void **state)
                                         &error),
                      0);
     assert_int_equal(n, 4);
+    world_free(w);
+}
+
+static char *text_of(size_t length, char c)
+{
+    char *text = xcalloc(length + 1, 1);
+
+    memset(text, c, length);
+    return text;
+}
+
+static void set_env(struct job_spec *spec, size_t length, char c)
+{
+    spec->env = xcalloc(1, sizeof *spec->env);
+    spec->env[0] = (struct env_pair){ .name = xstrdup("LONG"), .value = text_of(length, c) };
+    spec->n_env = 1;
+}
+
+static void assert_refused(struct world *w, struct job_spec *take_spec, const char *pointer,
+                           const char *remedy)
+{
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    assert_int_equal(cluster_submit_array(w->cluster, take_spec, "ann", NULL, w->now, &job, &error),
+                     EDL_EBADSPEC);
+    assert_string_equal(error.pointer, pointer);
+    assert_non_null(strstr(error.remedy, remedy));
+    assert_null(w->cluster->jobs);
+    job_spec_free(take_spec);
+}
+
+static void assert_accepted(struct world *w, struct job_spec *take_spec)
+{
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    if (cluster_submit_array(w->cluster, take_spec, "ann", NULL, w->now, &job, &error) < 0)
+        fail_msg("%s: %s", error.pointer, error.text);
+    assert_non_null(job);
+}
+
+/* What a short call asks for is bounded: whoever makes it all answers nobody meanwhile. */
+static void test_array_is_bounded(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = array_spec("long", 0, 700);
+
+    (void)state;
+    set_env(spec, 60000, 'x');
+    assert_refused(w, spec, "/spec/array", "submit at most 1");
+    spec = array_spec("escaped", 0, 1000); /* six bytes each in the database */
+    set_env(spec, 2000, '\001');
+    assert_refused(w, spec, "/spec/array", "into a file");
+    spec = array_spec("wide", 0, 98);
+    spec->roles[0].min = spec->roles[0].max = 1024;
+    assert_refused(w, spec, "/spec/array", "submit at most 97 jobs");
+    spec = array_spec("one", 0, 0);
+    set_env(spec, JOB_ENV_BYTES_MAX, 'x');
+    assert_refused(w, spec, "/spec/env", "into a file");
+
+    spec = array_spec("wide", 0, 97);
+    spec->roles[0].min = spec->roles[0].max = 1024;
+    assert_accepted(w, spec);
+    spec = array_spec("one", 0, 0);
+    set_env(spec, JOB_ENV_BYTES_MAX - strlen("LONG"), 'x');
+    assert_accepted(w, spec);
+    spec = array_spec("most", 0, 1000);
+    set_env(spec, 4000, 'x');
+    assert_accepted(w, spec);
     world_free(w);
 }
 
@@ -429,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_array),
         cmocka_unit_test(test_array_is_whole),
         cmocka_unit_test(test_array_is_of_one_owner),
+        cmocka_unit_test(test_array_is_bounded),
         cmocka_unit_test(test_archived),
         cmocka_unit_test(test_array_is_archived),
     };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* A process that commits a job and is killed: its write-ahead log stays. */
@@ -93,6 +94,41 @@ static void test_what_a_kill_left_is_there(void **state)
     assert_true(exists(f, "-wal"));
     restart(f);
     assert_non_null(the_job(f));
+}
+
+/* One turn may write much; what it needed of the disk for that is given back. */
+static void test_a_large_log_is_cut_back(void **state)
+{
+    enum { TAILS = 400, BYTES = 65536 };
+    struct log_tail tails[TAILS] = { 0 };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    char *text = xcalloc(BYTES + 1, 1);
+    char path[128];
+    struct stat st;
+
+    memset(text, 'x', BYTES);
+    (void)run_job(f->cluster);
+    commit(f);
+    for (uint32_t i = 0; i < TAILS; i++)
+        tails[i] = (struct log_tail){ .job_id = f->cluster->jobs->id,
+                                      .role = "trainer",
+                                      .index = i,
+                                      .incarnation = 1,
+                                      .text = text,
+                                      .times = (char *)"[]" };
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .tails = tails, .n_tails = TAILS },
+                                  &error),
+                     0);
+    tails[0].sequence++; /* the next to write begins the log anew */
+    assert_int_equal(store_commit(f->store, &(struct turn_records){ .tails = tails, .n_tails = 1 },
+                                  &error),
+                     0);
+    (void)snprintf(path, sizeof path, "%s-wal", f->path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_in_range(st.st_size, 1, 9 << 20);
+    free(text);
 }
 
 static void test_damage_is_found_after_a_kill(void **state)
@@ -191,9 +227,13 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_a_clean_stop_leaves_no_log),       T(test_what_a_kill_left_is_there),
-        T(test_damage_is_found_after_a_kill),     T(test_reading_needs_no_room),
-        T(test_reading_brings_no_schema_forward), T(test_a_copy_is_what_is_stored_at_its_end),
+        T(test_a_large_log_is_cut_back),
+        T(test_a_clean_stop_leaves_no_log),
+        T(test_what_a_kill_left_is_there),
+        T(test_damage_is_found_after_a_kill),
+        T(test_reading_needs_no_room),
+        T(test_reading_brings_no_schema_forward),
+        T(test_a_copy_is_what_is_stored_at_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_spec_size.c - what a job costs whoever keeps it
+ *
+ * A short document can ask for much: an array for a thousand copies of it, its roles for a thousand
+ * instances each. Whoever accepts one looks at these figures first. */
+#include "shared/job_spec.h"
+
+#include <string.h>
+
+#define TEXT_OVERHEAD_BYTES 32 /* its pointer, the allocator's part, quotes and a comma */
+
+/* As JSON writes it: a control character is six, and that is the most which a byte becomes. */
+static uint64_t text_bytes(const char *text)
+{
+    uint64_t bytes = TEXT_OVERHEAD_BYTES;
+
+    for (; text != NULL && *text != '\0'; text++)
+        bytes += (unsigned char)*text < ' ' ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
+    return bytes;
+}
+
+static uint64_t texts_bytes(char *const *texts)
+{
+    uint64_t bytes = 0;
+
+    for (; texts != NULL && *texts != NULL; texts++)
+        bytes += text_bytes(*texts);
+    return bytes;
+}
+
+uint64_t job_spec_env_bytes(const struct job_spec *spec)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < spec->n_env; i++)
+        bytes += strlen(spec->env[i].name) + strlen(spec->env[i].value);
+    return bytes;
+}
+
+uint64_t job_spec_bytes(const struct job_spec *spec)
+{
+    uint64_t bytes = sizeof *spec + texts_bytes(spec->after) + text_bytes(spec->dataset);
+
+    for (size_t i = 0; i < spec->n_env; i++)
+        bytes += text_bytes(spec->env[i].name) + text_bytes(spec->env[i].value);
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role_spec *role = &spec->roles[i];
+
+        bytes += sizeof *role + texts_bytes(role->argv) + text_bytes(role->workspace);
+        bytes += role->selector != NULL ? sizeof *role->selector : 0;
+    }
+    return bytes;
+}
+
+uint64_t job_spec_instances(const struct job_spec *spec)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        n += spec->roles[i].max;
+    return n;
+}
