@@ -104,6 +104,20 @@ static int check_array_form(const struct job_spec *spec, struct edl_error *error
     return edl_error_remedy(error, "write array: 0-99, or leave it out");
 }
 
+/* Whether there is room for what the caller asks for; a limit that is reached is counted. An admin
+ * has no limit of its own: it gives them, and what everybody has together is bounded all the same.
+ */
+static int check_room(struct scheduler *scheduler, const struct job_spec *spec,
+                      const struct caller *caller, struct edl_error *error)
+{
+    int r = cluster_check_submit(scheduler->cluster, spec,
+                                 caller->role < USER_ADMIN ? caller->user : NULL,
+                                 &scheduler->options.limits, error);
+
+    scheduler->metrics.over_limit += r < 0;
+    return r;
+}
+
 /* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
                            const struct job *job, bool is_array, json_t *ignored)
@@ -150,6 +164,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
         r = check_array_form(spec, &error);
     if (r == 0)
         r = check_user(spec, &caller, &error);
+    if (r == 0)
+        r = check_room(scheduler, spec, &caller, &error);
     if (r == 0)
         r = api_workspaces_check(scheduler, spec, &error);
     if (r == 0)
@@ -470,6 +486,23 @@ static int read_change(const struct job *job, const json_t *body, struct job_cha
     return 0;
 }
 
+/* A user's own limit holds whoever makes its job larger, but an admin. */
+static int check_larger(struct scheduler *scheduler, const struct http_request *request,
+                        const struct job *job, const struct job_change *change,
+                        struct edl_error *error)
+{
+    int role = change->scale ? job_spec_role(job->spec, change->role) : -ENOENT;
+    struct caller caller = { .role = USER_NOBODY };
+    int r = 0;
+
+    (void)auth_caller(scheduler, request, &caller);
+    if (role >= 0 && !job_state_is_final(job->state))
+        r = cluster_check_scale(scheduler->cluster, job, (uint32_t)role, change->max,
+                                caller.role < USER_ADMIN, &scheduler->options.limits, error);
+    scheduler->metrics.over_limit += r < 0;
+    return r;
+}
+
 void api_job_change(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -489,6 +522,8 @@ void api_job_change(struct http_request *request, void *userdata)
         r = body_object(request, &body, &error);
     if (r == 0)
         r = read_change(job, body, &change, &error);
+    if (r == 0)
+        r = check_larger(scheduler, request, job, &change, &error);
     if (r == 0 && dry_run)
         r = api_forecast_change(scheduler, request, job, &change, &error);
     else if (r == 0)

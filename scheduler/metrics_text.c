@@ -32,6 +32,7 @@ struct view {
     uint64_t utilisation_ppm, max_load_permille, writable;
     uint64_t connections, waiting, cut_off, denials, certificate_end_s;
     uint64_t file_bytes[2]; /* database, wal */
+    uint64_t held[HOLDING_AMOUNTS], limits[HOLDING_AMOUNTS], over_limit;
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
 
@@ -219,6 +220,13 @@ static const struct row table[] = {
     CORE("edl_jobs_submitted_total", EXPOSE_COUNTER, jobs_submitted, "Jobs that were accepted."),
     CORE_BY("edl_jobs_ended_total", EXPOSE_COUNTER, jobs_ended, "state", job_state, JOB_SUCCEEDED,
             FIGURE_JOB_STATES, "Jobs that ended, by how."),
+    VIEW_BY("edl_active_amount", EXPOSE_GAUGE, held, SCALE_ONE, "amount", holding_amount_to_string,
+            HOLDING_AMOUNTS,
+            "What the jobs that are not over take here: jobs, instances, bytes of documents."),
+    VIEW_BY("edl_active_limit", EXPOSE_GAUGE, limits, SCALE_ONE, "amount", holding_amount_to_string,
+            HOLDING_AMOUNTS, "What all of them may take (--max-jobs, --max-instances); 0: any."),
+    VIEW("edl_over_limit_total", EXPOSE_COUNTER, over_limit, SCALE_ONE,
+         "Submissions and changes that were refused for a limit of a user or of all."),
     VIEW("edl_queue_oldest_wait_seconds", EXPOSE_GAUGE, oldest_wait_us, SCALE_MICRO,
          "How long the queued job that was submitted first has waited; 0: none waits."),
     OWN("edl_queue_wait_seconds", EXPOSE_HISTOGRAM, write_queue_wait,
@@ -372,6 +380,7 @@ static struct view look(const struct scheduler *scheduler)
         .cut_off = listeners_cut_off(&scheduler->listeners),
         .denials = scheduler->denials.total,
         .certificate_end_s = scheduler->listeners.tls.server_end_s,
+        .over_limit = scheduler->metrics.over_limit,
         .cpu_us = cpu_us(),
         .resident_bytes = resident_bytes(),
         .scheduler_started_us = scheduler->metrics.started_wall_us,
@@ -382,6 +391,8 @@ static struct view look(const struct scheduler *scheduler)
     (void)store_archived_counts(scheduler->store, view.jobs, NULL);
     for (size_t i = 0; i < FIGURE_JOB_STATES; i++)
         view.jobs[i] += view.core->jobs[i];
+    memcpy(view.held, cluster->holdings.all, sizeof view.held);
+    memcpy(view.limits, scheduler->options.limits.all, sizeof view.limits);
     view.gpus[0] = view.nodes.gpus_granted;
     view.gpus[1] = view.nodes.gpus_free;
     view.gpus[2] = view.nodes.gpus_withheld;

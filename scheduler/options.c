@@ -18,6 +18,12 @@
 #define KEEP_JOBS 100000
 #define KEEP_DAYS 90
 #define MAX_WORKSPACES_BYTES (UINT64_C(16) << 30)
+#define MAX_USER_JOBS 10000
+#define MAX_JOBS 100000
+#define MAX_USER_INSTANCES 1000000
+#define MAX_INSTANCES 4000000
+#define MAX_USER_DOCUMENTS_BYTES (UINT64_C(256) << 20)
+#define MAX_DOCUMENTS_BYTES (UINT64_C(1) << 30)
 #define LEASE_MAX_US (24 * 3600 * USEC_PER_SEC)
 
 static const char usage[] =
@@ -36,6 +42,10 @@ static const char usage[] =
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
+    "  --max-user-jobs N        jobs of one user that are not over (default 10000; 0: any)\n"
+    "  --max-jobs N             the same of all users (default 100000)\n"
+    "  --max-user-instances N   instances that one user's jobs may have (default 1000000)\n"
+    "  --max-instances N        the same of all users (default 4000000)\n"
     "  --max-workspaces BYTES   room for workspaces that were sent (default 16Gi)\n"
     "  --socket-role ROLE       user (default), viewer or none: what accounts of this machine may\n"
     "                           over a Unix socket that nobody has given a role\n"
@@ -159,6 +169,37 @@ static int set_keep_jobs(const char *text, struct scheduler_options *options,
     return read_count("keep-jobs", text, &options->keep_jobs, error);
 }
 
+static int read_limit(const char *option, const char *text, uint64_t *ret, struct edl_error *error)
+{
+    if (read_count(option, text, ret, error) == 0)
+        return 0;
+    return edl_error_remedy(error, "0: any number");
+}
+
+static int set_max_user_jobs(const char *text, struct scheduler_options *options,
+                             struct edl_error *error)
+{
+    return read_limit("max-user-jobs", text, &options->limits.user[HOLDING_JOBS], error);
+}
+
+static int set_max_jobs(const char *text, struct scheduler_options *options,
+                        struct edl_error *error)
+{
+    return read_limit("max-jobs", text, &options->limits.all[HOLDING_JOBS], error);
+}
+
+static int set_max_user_instances(const char *text, struct scheduler_options *options,
+                                  struct edl_error *error)
+{
+    return read_limit("max-user-instances", text, &options->limits.user[HOLDING_INSTANCES], error);
+}
+
+static int set_max_instances(const char *text, struct scheduler_options *options,
+                             struct edl_error *error)
+{
+    return read_limit("max-instances", text, &options->limits.all[HOLDING_INSTANCES], error);
+}
+
 static int set_max_workspaces(const char *text, struct scheduler_options *options,
                               struct edl_error *error)
 {
@@ -208,6 +249,10 @@ static const struct {
     { "keep-events", set_keep_events },
     { "keep-jobs", set_keep_jobs },
     { "keep-days", set_keep_days },
+    { "max-user-jobs", set_max_user_jobs },
+    { "max-jobs", set_max_jobs },
+    { "max-user-instances", set_max_user_instances },
+    { "max-instances", set_max_instances },
     { "max-workspaces", set_max_workspaces },
     { "socket-role", set_socket_role },
 };
@@ -237,6 +282,8 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .lease_us = 20 * USEC_PER_SEC,
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
+        .limits = { .user = { MAX_USER_JOBS, MAX_USER_INSTANCES, MAX_USER_DOCUMENTS_BYTES },
+                    .all = { MAX_JOBS, MAX_INSTANCES, MAX_DOCUMENTS_BYTES } },
         .max_workspaces_bytes = MAX_WORKSPACES_BYTES,
         .socket_role = USER_USER,
         .keep_us = (uint64_t)KEEP_DAYS * 24 * 3600 * USEC_PER_SEC,

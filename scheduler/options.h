@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/holdings.h"
 #include "scheduler/listen_spec.h"
 #include "scheduler/users.h"
 
@@ -25,6 +26,7 @@ struct scheduler_options {
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
+    struct holding_limits limits;             /* of jobs that are not over */
     uint64_t max_workspaces_bytes;            /* of all archives that are kept */
     uint64_t keep_events, keep_jobs, keep_us; /* of history; 0: all */
     enum user_role socket_role;               /* of accounts of this machine that have no row */

@@ -303,6 +303,32 @@ static void count_job(struct cluster_figures *counted, const struct job *job)
     counted->tasks_leased += tasks.leased;
 }
 
+/* All of what is kept for users, and that is of what is active. */
+static int check_holdings(const struct cluster *cluster, struct edl_error *error)
+{
+    uint64_t counted[HOLDING_AMOUNTS] = { 0 };
+    uint64_t users[HOLDING_AMOUNTS] = { 0 };
+    const struct holding *holding;
+    const struct job *job;
+
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        counted[HOLDING_JOBS]++;
+        counted[HOLDING_INSTANCES] += job->held_instances;
+        counted[HOLDING_BYTES] += job->held_bytes;
+    }
+    for (holding = cluster->holdings.users; holding != NULL; holding = holding->hh.next)
+        for (unsigned i = 0; i < HOLDING_AMOUNTS; i++)
+            users[i] += holding->amounts[i];
+    for (unsigned i = 0; i < HOLDING_AMOUNTS; i++)
+        if (counted[i] != cluster->holdings.all[i] || users[i] != counted[i])
+            return BROKEN("%llu %s of active jobs, kept are %llu, of users %llu",
+                          (unsigned long long)counted[i], holding_amount_to_string(i),
+                          (unsigned long long)cluster->holdings.all[i],
+                          (unsigned long long)users[i]);
+    return 0;
+}
+
 static int check_figures(const struct cluster *cluster, struct edl_error *error)
 {
     const struct cluster_figures *kept = &cluster->figures;
@@ -374,6 +400,9 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
 {
     const struct planner *planner = cluster->planner;
     int r = check_totals(cluster, error);
+
+    if (r == 0)
+        r = check_holdings(cluster, error);
 
     if (r == 0)
         r = check_groups(cluster, error);

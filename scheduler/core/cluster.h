@@ -19,6 +19,7 @@
 #include "scheduler/core/deadline.h"
 #include "scheduler/core/figures.h"
 #include "scheduler/core/groups.h"
+#include "scheduler/core/holdings.h"
 #include "scheduler/core/policy.h"
 #include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
@@ -288,7 +289,9 @@ struct job {
     /* one for each role, all in one piece that slots owns */
     struct slot **slots; /* n_slots[r] of each, at least spec->roles[r].max; owned */
     uint32_t *n_slots;
-    uint32_t *target; /* instances wanted now */
+    uint32_t *target;        /* instances wanted now */
+    uint32_t held_instances; /* counted in the holdings while it is not over, and: */
+    uint64_t held_bytes;
     struct role_counts *counts;
     uint32_t resizes;    /* grown or shrunk after the start */
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
@@ -383,9 +386,10 @@ struct cluster {
     struct job *ends;    /* list: ended, and who waits for them does not know yet */
     struct node *leases; /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
-    uint64_t sessions;       /* given so far, in this run */
-    uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
-    struct planner *planner; /* what planning keeps between two plans; owned */
+    uint64_t sessions;        /* given so far, in this run */
+    uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
+    struct planner *planner;  /* what planning keeps between two plans; owned */
+    struct holdings holdings; /* of active */
     struct cluster_figures figures;
     char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;

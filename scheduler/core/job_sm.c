@@ -100,6 +100,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->ended_wall_us = now.wall_us;
         DL_DELETE2(cluster->active, job, active_prev, active_next);
         job->active_prev = NULL;
+        holdings_leave(&cluster->holdings, job);
         ended_add(cluster, job);
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
                      NEVER_US);

@@ -82,10 +82,12 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     if (job->processes != NULL)
         job->next_incarnation =
             MAX_OF(job->next_incarnation, job->processes->job_prev->incarnation + 1);
-    if (!job_state_is_final(job->state))
+    if (!job_state_is_final(job->state)) {
         DL_APPEND2(cluster->active, job, active_prev, active_next);
-    else
+        holdings_enter(&cluster->holdings, job);
+    } else {
         ended_restore(cluster, job);
+    }
     job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
     job_recount(job);
     DL_FOREACH2(job->processes, process, job_next)

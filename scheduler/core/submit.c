@@ -255,6 +255,7 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     job->plan.group = group_table_index(cluster->config.groups, job->user);
     DL_APPEND2(cluster->active, job, active_prev, active_next);
+    holdings_enter(&cluster->holdings, job);
     effect_save_spec(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
     after_link(cluster, job, true, now);
@@ -382,6 +383,8 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
 {
     struct role_spec *spec = &job->spec->roles[role];
 
+    if (max > job->n_slots[role])
+        holdings_grow(&cluster->holdings, job, max - job->n_slots[role]);
     effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
                  spec->max, min, max);
     spec->min = min;

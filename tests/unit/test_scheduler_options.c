@@ -100,11 +100,32 @@ static void test_options_defaults_and_errors(void **state)
     assert_int_equal(options_parse(5, policy, &options, &done, &error), -EINVAL);
 }
 
+static void test_limits(void **state)
+{
+    char *given[] = { (char *)"x", (char *)"--state-dir", (char *)"/s", (char *)"--max-user-jobs",
+                      (char *)"7", (char *)"--max-jobs",  (char *)"0",  NULL };
+    char *bad[] = { (char *)"x",          (char *)"--state-dir", (char *)"/s",
+                    (char *)"--max-jobs", (char *)"many",        NULL };
+    struct scheduler_options options;
+    struct edl_error error = { 0 };
+    bool done;
+
+    (void)state;
+    assert_int_equal(options_parse(7, given, &options, &done, &error), 0);
+    assert_int_equal(options.limits.user[HOLDING_JOBS], 7);
+    assert_int_equal(options.limits.all[HOLDING_JOBS], 0);
+    assert_int_equal(options.limits.user[HOLDING_INSTANCES], 1000000);
+    assert_int_equal(options.limits.all[HOLDING_INSTANCES], 4000000);
+    assert_int_equal(options_parse(5, bad, &options, &done, &error), -EINVAL);
+    assert_string_equal(error.remedy, "0: any number");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listen_addresses),
         cmocka_unit_test(test_options_defaults_and_errors),
+        cmocka_unit_test(test_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,45 @@ static void test_every_refusal_is_noted_once(void **state)
     assert_int_equal(live->scheduler->denials.total, noted + 1);
 }
 
+/* A user can fill its own place only; an admin has no limit but that of all. */
+static void test_jobs_of_a_user_are_bounded(void **state)
+{
+    struct live *live = *state;
+    struct holding_limits *limits = &live->scheduler->options.limits;
+    struct reply reply = { 0 };
+    char ann[65], bob[65];
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    limits->user[HOLDING_JOBS] = 2;
+    limits->user[HOLDING_INSTANCES] = 9;
+    limits->all[HOLDING_JOBS] = 5;
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 201);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("b")), 201);
+    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, JOB("c"), &reply), 409);
+    assert_non_null(strstr(reply.body, "jobs that are not over of ann: 2 there are"));
+    assert_non_null(strstr(reply.body, "\"remedy\":"));
+    assert_int_equal(ask(live, "POST", "/jobs?dry_run=1", JOB("c")), 409);
+    assert_int_equal(ask(live, "PATCH", "/jobs/a", "{\"max\":7}"), 202);
+    assert_int_equal(ask(live, "PATCH", "/jobs/a", "{\"max\":8}"), 409);
+    live->token = bob;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("d")), 201);
+    live->token = NULL;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("e")), 201);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("f")), 201);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("g")), 409);
+    assert_int_equal(ask(live, "PATCH", "/jobs/d", "{\"max\":10}"), 202);
+    assert_int_equal(live_ask(live, "GET", "/metrics", NULL, NULL, &reply), 200);
+    assert_non_null(strstr(reply.body, "\nedl_over_limit_total 4\n"));
+    assert_non_null(strstr(reply.body, "\nedl_active_amount{amount=\"jobs\"} 5\n"));
+    assert_non_null(strstr(reply.body, "\nedl_active_limit{amount=\"jobs\"} 5\n"));
+    live->token = ann; /* what ends makes room */
+    assert_int_equal(ask(live, "DELETE", "/jobs/b", NULL), 202);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("c")), 201);
+    reply_clear(&reply);
+}
+
 static void test_tokens_are_kept_and_go_with_their_user(void **state)
 {
     struct live *live = *state;
@@ -521,6 +560,7 @@ int main(void)
         T(test_jobs_belong_to_who_submits_them),
         T(test_an_array_is_of_one_person),
         T(test_every_refusal_is_noted_once),
+        T(test_jobs_of_a_user_are_bounded),
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_bad_users_are_refused),
         T(test_keys_are_of_one_person),

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdings.c - what the jobs that are not over take of the scheduler itself, by user and in all */
+#include "scheduler/core/holdings.h"
+
+#include <stdio.h>
+
+#include "scheduler/core/core_internal.h"
+
+static const struct {
+    const char *name, *what, *remedy;
+} amounts[] = {
+    [HOLDING_JOBS] = { "jobs", "jobs that are not over",
+                       "wait until some have ended, or kill some" },
+    [HOLDING_INSTANCES] = { "instances", "instances of jobs that are not over",
+                            "wait until some have ended, or ask for fewer instances" },
+    [HOLDING_BYTES] = { "bytes", "bytes of documents of jobs that are not over",
+                        "put what is long in env, command or entrypoint into a file of the "
+                        "workspace, or wait until some have ended" },
+};
+
+const char *holding_amount_to_string(unsigned amount)
+{
+    return amounts[amount].name;
+}
+
+static struct holding *find(const struct holdings *holdings, const char *user)
+{
+    struct holding *found;
+
+    HASH_FIND_STR(holdings->users, user, found);
+    return found;
+}
+
+static void add(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
+{
+    sums[HOLDING_JOBS]++;
+    sums[HOLDING_INSTANCES] += job->held_instances;
+    sums[HOLDING_BYTES] += job->held_bytes;
+}
+
+static void subtract(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
+{
+    sums[HOLDING_JOBS]--;
+    sums[HOLDING_INSTANCES] -= job->held_instances;
+    sums[HOLDING_BYTES] -= job->held_bytes;
+}
+
+void holdings_enter(struct holdings *holdings, struct job *job)
+{
+    struct holding *holding = find(holdings, job->user);
+
+    if (holding == NULL) {
+        holding = xcalloc(1, sizeof *holding);
+        (void)snprintf(holding->user, sizeof holding->user, "%s", job->user);
+        HASH_ADD_STR(holdings->users, user, holding);
+    }
+    job->held_bytes = job_spec_bytes(job->spec);
+    job->held_instances = 0;
+    for (size_t r = 0; r < job->spec->n_roles; r++)
+        job->held_instances += job->n_slots[r];
+    add(holding->amounts, job);
+    add(holdings->all, job);
+}
+
+void holdings_leave(struct holdings *holdings, struct job *job)
+{
+    struct holding *holding = find(holdings, job->user);
+
+    subtract(holding->amounts, job);
+    subtract(holdings->all, job);
+    if (holding->amounts[HOLDING_JOBS] > 0)
+        return;
+    HASH_DEL(holdings->users, holding);
+    free(holding);
+}
+
+void holdings_grow(struct holdings *holdings, struct job *job, uint32_t instances)
+{
+    job->held_instances += instances;
+    find(holdings, job->user)->amounts[HOLDING_INSTANCES] += instances;
+    holdings->all[HOLDING_INSTANCES] += instances;
+}
+
+void holdings_done(struct holdings *holdings)
+{
+    struct holding *holding, *next;
+
+    HASH_ITER(hh, holdings->users, holding, next)
+    {
+        HASH_DEL(holdings->users, holding);
+        free(holding);
+    }
+}
+
+/* who: "" all */
+static int check(const uint64_t held[HOLDING_AMOUNTS], const uint64_t more[HOLDING_AMOUNTS],
+                 const uint64_t limits[HOLDING_AMOUNTS], const char *who, struct edl_error *error)
+{
+    for (unsigned i = 0; i < HOLDING_AMOUNTS; i++) {
+        if (more[i] == 0 || limits[i] == 0 || held[i] + more[i] <= limits[i])
+            continue;
+        (void)edl_error_set(error, -EDQUOT, "%s%s: %llu there are, %llu would come, %llu may be",
+                            amounts[i].what, who, (unsigned long long)held[i],
+                            (unsigned long long)more[i], (unsigned long long)limits[i]);
+        return edl_error_remedy(error, "%s", amounts[i].remedy);
+    }
+    return 0;
+}
+
+/* user NULL: only what all have together counts. */
+static int check_both(const struct cluster *cluster, const char *user,
+                      const uint64_t more[HOLDING_AMOUNTS], const struct holding_limits *limits,
+                      struct edl_error *error)
+{
+    static const uint64_t none[HOLDING_AMOUNTS];
+    const struct holding *holding = user != NULL ? find(&cluster->holdings, user) : NULL;
+    char who[80];
+
+    (void)snprintf(who, sizeof who, " of %s", user != NULL ? user : "");
+    if (user != NULL &&
+        check(holding != NULL ? holding->amounts : none, more, limits->user, who, error) < 0)
+        return -EDQUOT;
+    return check(cluster->holdings.all, more, limits->all, "", error);
+}
+
+int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,
+                         const char *user, const struct holding_limits *limits,
+                         struct edl_error *error)
+{
+    uint64_t n = spec->array.name == NULL && spec->array.n > 0 ? spec->array.n : 1;
+    const uint64_t more[HOLDING_AMOUNTS] = {
+        [HOLDING_JOBS] = n,
+        [HOLDING_INSTANCES] = n * job_spec_instances(spec),
+        [HOLDING_BYTES] = n * job_spec_bytes(spec),
+    };
+
+    return check_both(cluster, user, more, limits, error);
+}
+
+int cluster_check_scale(const struct cluster *cluster, const struct job *job, uint32_t role,
+                        uint32_t max, bool user_counts, const struct holding_limits *limits,
+                        struct edl_error *error)
+{
+    const uint64_t more[HOLDING_AMOUNTS] = {
+        [HOLDING_INSTANCES] = max > job->n_slots[role] ? max - job->n_slots[role] : 0,
+    };
+
+    return check_both(cluster, user_counts ? job->user : NULL, more, limits, error);
+}

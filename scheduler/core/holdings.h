@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdings.h - what the jobs that are not over take of the scheduler itself, by user and in all
+ *
+ * A job that waits costs memory, rows and time of every plan, granted or not. Counted where a job
+ * comes, grows and ends; bounded where somebody asks for more, and nowhere else: what is restored
+ * or forecast is taken as it is. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+struct cluster;
+struct edl_error;
+struct job;
+struct job_spec;
+
+enum holding_amount {
+    HOLDING_JOBS,
+    HOLDING_INSTANCES, /* of all roles, each at its largest so far */
+    HOLDING_BYTES,     /* of documents: job_spec_bytes */
+    HOLDING_AMOUNTS
+};
+
+const char *holding_amount_to_string(unsigned amount);
+
+struct holding {
+    char user[64]; /* k */
+    uint64_t amounts[HOLDING_AMOUNTS];
+    UT_hash_handle hh;
+};
+
+struct holdings {
+    struct holding *users; /* uthash, those with jobs; owned */
+    uint64_t all[HOLDING_AMOUNTS];
+};
+
+/* 0: no limit */
+struct holding_limits {
+    uint64_t user[HOLDING_AMOUNTS], all[HOLDING_AMOUNTS];
+};
+
+/* cluster_check_submit - whether there is room for all jobs of the document
+ * user: whose limits count; NULL: those for all jobs only. -EDQUOT with remedy. O(1) in jobs */
+int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,
+                         const char *user, const struct holding_limits *limits,
+                         struct edl_error *error);
+
+/* cluster_check_scale - the same for a role of a job that may have up to max instances */
+int cluster_check_scale(const struct cluster *cluster, const struct job *job, uint32_t role,
+                        uint32_t max, bool user_counts, const struct holding_limits *limits,
+                        struct edl_error *error);
+
+/* --- the core's own */
+/* holdings_enter, holdings_leave - a job that is not over; its end */
+void holdings_enter(struct holdings *holdings, struct job *job);
+void holdings_leave(struct holdings *holdings, struct job *job);
+/* holdings_grow - it keeps account of so many more instances */
+void holdings_grow(struct holdings *holdings, struct job *job, uint32_t instances);
+void holdings_done(struct holdings *holdings);

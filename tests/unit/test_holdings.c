@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_holdings.c - what jobs that are not over take of the scheduler is counted, and bounded */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+static uint64_t held(const struct world *w, const char *user, enum holding_amount amount)
+{
+    const struct holding *holding = w->cluster->holdings.users;
+
+    while (holding != NULL && !streq(holding->user, user))
+        holding = holding->hh.next;
+    return holding != NULL ? holding->amounts[amount] : 0;
+}
+
+static void test_counted_from_submission_to_end(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job_spec *array = world_spec("many", 1, 4, 200, 0, 0);
+    struct edl_error error = { 0 };
+    struct job *first = NULL;
+    uint64_t bytes;
+
+    (void)state;
+    w->user = "ann";
+    (void)world_submit(w, world_spec("one", 1, 2, 200, 2, 500)); /* and two parameter servers */
+    bytes = held(w, "ann", HOLDING_BYTES);
+    assert_true(bytes > 100);
+    array->array.n = 3;
+    assert_int_equal(cluster_submit_array(w->cluster, array, "bob", NULL, w->now, &first, &error),
+                     0);
+    world_plan(w);
+    assert_int_equal(held(w, "ann", HOLDING_JOBS), 1);
+    assert_int_equal(held(w, "ann", HOLDING_INSTANCES), 4);
+    assert_int_equal(held(w, "bob", HOLDING_JOBS), 3);
+    assert_int_equal(held(w, "bob", HOLDING_INSTANCES), 12);
+    assert_int_equal(w->cluster->holdings.all[HOLDING_INSTANCES], 16);
+    world_run(w, 4);
+    /* larger: what is kept account of stays so */
+    assert_int_equal(cluster_scale_job(w->cluster, first, "trainer", 1, 9, w->now, &error), 0);
+    assert_int_equal(held(w, "bob", HOLDING_INSTANCES), 17);
+    assert_int_equal(cluster_scale_job(w->cluster, first, "trainer", 1, 2, w->now, &error), 0);
+    assert_int_equal(held(w, "bob", HOLDING_INSTANCES), 17);
+    world_run(w, 4);
+    world_restart(w);
+    assert_int_equal(held(w, "ann", HOLDING_BYTES), bytes);
+    assert_int_equal(held(w, "bob", HOLDING_JOBS), 3);
+    for (struct job *job = w->cluster->jobs; job != NULL; job = job->hh.next)
+        assert_int_equal(cluster_kill_job(w->cluster, job, "enough", w->now, NULL), 0);
+    world_run(w, 6);
+    assert_null(w->cluster->active);
+    assert_null(w->cluster->holdings.users);
+    assert_int_equal(w->cluster->holdings.all[HOLDING_BYTES], 0);
+    world_free(w);
+}
+
+static void test_limits(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("next", 1, 4, 200, 0, 0);
+    struct holding_limits limits = { .user = { 2, 9, 0 }, .all = { 3, 0, 0 } };
+    struct edl_error error = { 0 };
+    struct job *job;
+
+    (void)state;
+    w->user = "ann";
+    job = world_submit(w, world_spec("a", 1, 4, 200, 0, 0));
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), 0);
+    assert_int_equal(cluster_check_scale(w->cluster, job, 0, 9, true, &limits, &error), 0);
+    assert_int_equal(cluster_check_scale(w->cluster, job, 0, 10, true, &limits, &error), -EDQUOT);
+    assert_int_equal(cluster_check_scale(w->cluster, job, 0, 10, false, &limits, &error), 0);
+    assert_int_equal(cluster_check_scale(w->cluster, job, 0, 1, true, &limits, &error), 0);
+    (void)world_submit(w, world_spec("b", 1, 4, 200, 0, 0));
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), -EDQUOT);
+    assert_non_null(strstr(error.text, "jobs that are not over of ann: 2 there are, 1 would come"));
+    assert_non_null(strstr(error.remedy, "kill some"));
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "bob", &limits, &error), 0);
+    assert_int_equal(cluster_check_submit(w->cluster, spec, NULL, &limits, &error), 0);
+    spec->array.n = 2; /* each of them counts */
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "bob", &limits, &error), -EDQUOT);
+    assert_int_equal(cluster_check_submit(w->cluster, spec, NULL, &limits, &error), -EDQUOT);
+    assert_non_null(strstr(error.text, "jobs that are not over: 2 there are, 2 would come"));
+    spec->array.n = 0;
+    limits = (struct holding_limits){ .user = { 0, 11, 0 } };
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), -EDQUOT);
+    assert_non_null(strstr(error.remedy, "fewer instances"));
+    limits = (struct holding_limits){ .all = { 0, 0, w->cluster->holdings.all[HOLDING_BYTES] } };
+    assert_int_equal(cluster_check_submit(w->cluster, spec, NULL, &limits, &error), -EDQUOT);
+    assert_non_null(strstr(error.remedy, "into a file"));
+    limits = (struct holding_limits){ .user = { 0, 0, 0 } };
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), 0);
+    job_spec_free(spec);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counted_from_submission_to_end),
+        cmocka_unit_test(test_limits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
