@@ -42,7 +42,8 @@ static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, u
     }
 }
 
-static void look(struct scheduler *scheduler, uint64_t keep_us)
+/* sender: whose archives may go; NULL: anybody's */
+static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_us)
 {
     uint64_t wall_us = clock_read_us(CLOCK_REALTIME);
     struct workspace *workspace;
@@ -54,7 +55,7 @@ static void look(struct scheduler *scheduler, uint64_t keep_us)
         workspace->needed = false;
     for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
         mark_job(scheduler, job->spec, wall_us);
-    n = workspaces_sweep(&scheduler->workspaces, wall_us - MIN_OF(wall_us, keep_us));
+    n = workspaces_sweep(&scheduler->workspaces, sender, wall_us - MIN_OF(wall_us, keep_us));
     if (n > 0)
         log_info("%zu workspaces that no job needs were removed", n);
 }
@@ -62,7 +63,7 @@ static void look(struct scheduler *scheduler, uint64_t keep_us)
 static int on_look(sd_event_source *source, uint64_t time_us, void *userdata)
 {
     (void)time_us;
-    look(userdata, WORKSPACE_KEEP_US);
+    look(userdata, NULL, WORKSPACE_KEEP_US);
     (void)sd_event_source_set_time_relative(source, LOOK_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -73,8 +74,7 @@ int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
     int r;
 
     state_path(&scheduler->options, "workspaces", path);
-    r = workspaces_open(path, scheduler->options.max_workspaces_bytes, &scheduler->workspaces,
-                        error);
+    r = workspaces_open(path, &scheduler->options.workspaces, &scheduler->workspaces, error);
     if (r < 0)
         return r;
     r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
@@ -129,11 +129,37 @@ static int check_name(const struct http_request *request, const char **ret, stru
     return 0;
 }
 
+/* What nobody needs makes room for what somebody sends: of everybody when the room is short, of the
+ * sender when only its quota is. */
+static void make_room(struct scheduler *scheduler, const char *sender, uint64_t bytes)
+{
+    struct workspaces *workspaces = &scheduler->workspaces;
+
+    if (workspaces->bytes > workspaces->limits.max_bytes / 2 ||
+        workspaces_check_disk(workspaces, bytes, NULL) < 0)
+        look(scheduler, NULL, WORKSPACE_KEEP_LEAST_US);
+    else if (workspaces_check_sender(workspaces, sender, bytes, NULL) < 0)
+        look(scheduler, sender, WORKSPACE_KEEP_LEAST_US);
+}
+
+/* Whose quota counts: an admin, who sets it, has none. */
+static void sender_of(struct scheduler *scheduler, const struct http_request *request,
+                      char ret[WORKSPACE_SENDER_MAX + 1])
+{
+    struct caller caller = { .role = USER_NOBODY };
+
+    (void)auth_caller(scheduler, request, &caller);
+    (void)snprintf(ret, WORKSPACE_SENDER_MAX + 1, "%s",
+                   caller.role < USER_ADMIN ? caller.user : "");
+}
+
 static int on_begin(struct http_request *request, void *userdata, struct edl_error *error)
 {
     struct scheduler *scheduler = userdata;
     struct workspace_upload *upload = NULL;
     struct workspace *workspace;
+    char sender[WORKSPACE_SENDER_MAX + 1];
+    uint64_t bytes = http_request_announced_bytes(request);
     const char *hex;
     int r = check_name(request, &hex, error);
 
@@ -147,9 +173,9 @@ static int on_begin(struct http_request *request, void *userdata, struct edl_err
         http_reply_json(request, 200, workspace_json(workspace));
         return 0;
     }
-    if (scheduler->workspaces.bytes > scheduler->workspaces.max_bytes / 2)
-        look(scheduler, WORKSPACE_KEEP_LEAST_US);
-    r = workspace_upload_new(&scheduler->workspaces, hex, &upload, error);
+    sender_of(scheduler, request, sender);
+    make_room(scheduler, sender, bytes);
+    r = workspace_upload_new(&scheduler->workspaces, hex, sender, bytes, &upload, error);
     if (r == 0)
         http_request_set_data(request, upload);
     return r;
@@ -249,12 +275,12 @@ void api_workspaces_list(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     json_t *list = json_array();
 
-    look(scheduler, WORKSPACE_KEEP_US);
+    look(scheduler, NULL, WORKSPACE_KEEP_US);
     for (const struct workspace *workspace = scheduler->workspaces.all; workspace != NULL;
          workspace = workspace->hh.next)
         (void)json_array_append_new(list, workspace_json(workspace));
     http_reply_json(request, 200,
                     json_pack("{s:o, s:I, s:I}", "workspaces", list, "bytes",
                               (json_int_t)scheduler->workspaces.bytes, "max_bytes",
-                              (json_int_t)scheduler->workspaces.max_bytes));
+                              (json_int_t)scheduler->workspaces.limits.max_bytes));
 }

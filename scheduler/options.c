@@ -18,6 +18,7 @@
 #define KEEP_JOBS 100000
 #define KEEP_DAYS 90
 #define MAX_WORKSPACES_BYTES (UINT64_C(16) << 30)
+#define MAX_USER_WORKSPACES_BYTES (UINT64_C(4) << 30)
 #define MAX_USER_JOBS 10000
 #define MAX_JOBS 100000
 #define MAX_USER_INSTANCES 1000000
@@ -49,6 +50,9 @@ static const char usage[] =
     "  --max-workspaces BYTES   room for workspaces that were sent (default 16Gi)\n"
     "  --socket-role ROLE       user (default), viewer or none: what accounts of this machine may\n"
     "                           over a Unix socket that nobody has given a role\n"
+    "  --max-user-workspaces BYTES\n"
+    "                           of one user, that no job needs (default 4Gi; 0: any)\n"
+    "  --keep-free BYTES        that workspaces leave free on the disk of DIR\n"
     "  --restore FILE           put a backup in the place of the database, and end\n"
     "  --help, --version\n"
     "\n"
@@ -200,13 +204,30 @@ static int set_max_instances(const char *text, struct scheduler_options *options
     return read_limit("max-instances", text, &options->limits.all[HOLDING_INSTANCES], error);
 }
 
+static int read_bytes(const char *option, const char *text, uint64_t *ret, struct edl_error *error)
+{
+    if (parse_bytes(text, ret) == 0)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "--%s %s is not a number of bytes", option, text);
+    return edl_error_remedy(error, "for example --%s 4Gi", option);
+}
+
 static int set_max_workspaces(const char *text, struct scheduler_options *options,
                               struct edl_error *error)
 {
-    if (parse_bytes(text, &options->max_workspaces_bytes) == 0)
-        return 0;
-    (void)edl_error_set(error, -EINVAL, "--max-workspaces %s is not a number of bytes", text);
-    return edl_error_remedy(error, "for example --max-workspaces 16Gi");
+    return read_bytes("max-workspaces", text, &options->workspaces.max_bytes, error);
+}
+
+static int set_max_user_workspaces(const char *text, struct scheduler_options *options,
+                                   struct edl_error *error)
+{
+    return read_bytes("max-user-workspaces", text, &options->workspaces.sender_bytes, error);
+}
+
+static int set_keep_free(const char *text, struct scheduler_options *options,
+                         struct edl_error *error)
+{
+    return read_bytes("keep-free", text, &options->workspaces.reserve_bytes, error);
 }
 
 static int set_keep_days(const char *text, struct scheduler_options *options,
@@ -255,6 +276,8 @@ static const struct {
     { "max-instances", set_max_instances },
     { "max-workspaces", set_max_workspaces },
     { "socket-role", set_socket_role },
+    { "max-user-workspaces", set_max_user_workspaces },
+    { "keep-free", set_keep_free },
 };
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
@@ -284,8 +307,10 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .keep_jobs = KEEP_JOBS,
         .limits = { .user = { MAX_USER_JOBS, MAX_USER_INSTANCES, MAX_USER_DOCUMENTS_BYTES },
                     .all = { MAX_JOBS, MAX_INSTANCES, MAX_DOCUMENTS_BYTES } },
-        .max_workspaces_bytes = MAX_WORKSPACES_BYTES,
         .socket_role = USER_USER,
+        .workspaces = { .max_bytes = MAX_WORKSPACES_BYTES,
+                        .reserve_bytes = WORKSPACE_RESERVE_AUTO,
+                        .sender_bytes = MAX_USER_WORKSPACES_BYTES },
         .keep_us = (uint64_t)KEEP_DAYS * 24 * 3600 * USEC_PER_SEC,
     };
     int c;

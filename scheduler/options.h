@@ -9,6 +9,7 @@
 #include "scheduler/core/holdings.h"
 #include "scheduler/listen_spec.h"
 #include "scheduler/users.h"
+#include "scheduler/workspaces.h"
 
 struct edl_error;
 struct policy;
@@ -26,8 +27,8 @@ struct scheduler_options {
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
-    struct holding_limits limits;             /* of jobs that are not over */
-    uint64_t max_workspaces_bytes;            /* of all archives that are kept */
+    struct holding_limits limits; /* of jobs that are not over */
+    struct workspace_limits workspaces;
     uint64_t keep_events, keep_jobs, keep_us; /* of history; 0: all */
     enum user_role socket_role;               /* of accounts of this machine that have no row */
 };

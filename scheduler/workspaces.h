@@ -3,7 +3,8 @@
  *
  * A file is there whole and on disk, or not at all. What no job needs any more goes a day after it
  * was last needed or sent, sooner when there is no room. Nothing of it is in the database: the name
- * says what a file holds, its mtime when it was last needed.
+ * says what a file holds, its mtime when it was last needed, an extended attribute who sent it
+ * (where the file system has none, that is forgotten with a restart).
  *
  * Used by: scheduler. Tests: tests/unit/test_workspaces.c. */
 #pragma once
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "shared/account_name.h"
 #include "shared/workspace_id.h"
 
 struct edl_error;
@@ -22,25 +24,38 @@ struct workspace_upload;
 /* At the least, also when there is no room: whoever sent one is about to submit its job. */
 #define WORKSPACE_KEEP_LEAST_US (600 * USEC_PER_SEC)
 
+#define WORKSPACE_SENDER_MAX ACCOUNT_NAME_MAX
+#define WORKSPACE_RESERVE_AUTO UINT64_MAX
+
 struct workspace {
     char sha256[WORKSPACE_HEX + 1];
+    char sender[WORKSPACE_SENDER_MAX + 1]; /* "": not known, or somebody without a quota */
     uint64_t bytes;
     uint64_t used_wall_us;
     bool needed; /* by a job that is not over, at the last look */
     UT_hash_handle hh;
 };
 
+struct workspace_limits {
+    uint64_t max_bytes; /* of all archives */
+    /* that uploads leave free on the file system, for the database above all;
+     * WORKSPACE_RESERVE_AUTO: 5 % of it, but 1 GiB at least, but no more than a quarter of it */
+    uint64_t reserve_bytes;
+    uint64_t sender_bytes; /* of archives of one sender that no job needs; 0: any */
+};
+
 struct workspaces {
     struct workspace *all; /* owned; uthash by sha256 */
     uint64_t bytes;        /* of all, and of what is coming in */
-    uint64_t max_bytes;
+    struct workspace_limits limits;
     int dir_fd;
+    struct workspace_upload *uploads; /* list of those under way; their owners own them */
     uint64_t n_uploads;
 };
 
 /* workspaces_open - what lies in the folder, which is made; what an upload left that was cut off is
  * removed */
-int workspaces_open(const char *path, uint64_t max_bytes, struct workspaces *ret,
+int workspaces_open(const char *path, const struct workspace_limits *limits, struct workspaces *ret,
                     struct edl_error *error);
 void workspaces_close(struct workspaces *workspaces);
 
@@ -55,14 +70,24 @@ int workspaces_file(const struct workspaces *workspaces, const struct workspace 
                     struct edl_error *error);
 
 /* workspaces_sweep - removes what is not needed (workspace.needed, which the caller has just set)
- * and was last used before before_wall_us; the number of them */
-size_t workspaces_sweep(struct workspaces *workspaces, uint64_t before_wall_us);
+ * and was last used before before_wall_us; of that sender only, NULL: of anybody; the number of
+ * them */
+size_t workspaces_sweep(struct workspaces *workspaces, const char *sender, uint64_t before_wall_us);
 
-/* An upload: begun, added to piece by piece, then finished or dropped. */
-int workspace_upload_new(struct workspaces *workspaces, const char *sha256,
-                         struct workspace_upload **ret, struct edl_error *error);
+/* workspaces_check_disk, _check_sender - whether so many more bytes may come; -ENOSPC, -EDQUOT with
+ * remedy. The latter is linear in what is there. */
+int workspaces_check_disk(const struct workspaces *workspaces, uint64_t bytes,
+                          struct edl_error *error);
+int workspaces_check_sender(const struct workspaces *workspaces, const char *sender, uint64_t bytes,
+                            struct edl_error *error);
 
-/* workspace_upload_add - -ENOSPC: more than there is room for, or what writing gives
+/* An upload: begun, added to piece by piece, then finished or dropped.
+ * sender: whose quota counts; "": nobody's. bytes: announced; 0: not known. Errors as those of the
+ * checks, which are made here and again for each mebibyte that comes. */
+int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *sender,
+                         uint64_t bytes, struct workspace_upload **ret, struct edl_error *error);
+
+/* workspace_upload_add - -ENOSPC, -EDQUOT: more than there is room for, or what writing gives
  * What was written goes to disk mebibyte by mebibyte: neither this nor the end takes long. */
 int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
                          struct edl_error *error);

@@ -56,8 +56,7 @@ static size_t body_cap(const struct http_request *request)
     return cap > 0 ? cap : HTTP_DEFAULT_BODY_BYTES;
 }
 
-/* What the client announced; 0 when it did not (chunked, or no body). */
-static uint64_t announced_bytes(const struct http_request *request)
+uint64_t http_request_announced_bytes(const struct http_request *request)
 {
     const char *text = http_request_header(request, "Content-Length");
     uint64_t size = 0;
@@ -112,7 +111,7 @@ void http_request_begin(struct http_request *request, const char *method)
         r = config->authorise(request, request->route, config->userdata, &error);
     if (r >= 0)
         r = http_check_query(request, &error);
-    if (r >= 0 && announced_bytes(request) > body_cap(request))
+    if (r >= 0 && http_request_announced_bytes(request) > body_cap(request))
         r = refuse_body(request, &error);
     if (r >= 0)
         r = begin_sink(request, &error);
@@ -123,7 +122,7 @@ void http_request_begin(struct http_request *request, const char *method)
 bool http_request_wants_early(const struct http_request *request)
 {
     return http_request_header(request, "Expect") != NULL ||
-           announced_bytes(request) > HTTP_DRAIN_BYTES;
+           http_request_announced_bytes(request) > HTTP_DRAIN_BYTES;
 }
 
 /* keep - the piece is a part of request->body */

@@ -110,6 +110,9 @@ const char *http_request_param(const struct http_request *request,
                                const char *name); /* path {name}; NULL */
 const char *http_request_query(const struct http_request *request, const char *name);  /* NULL */
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
+/* http_request_announced_bytes - how long the client says that its body is; 0 when it does not say
+ * (chunked), or there is none */
+uint64_t http_request_announced_bytes(const struct http_request *request);
 const char *http_request_body(const struct http_request *request, size_t *ret_size);
 int http_request_peer_fd(const struct http_request *request); /* SO_PEERCRED on a Unix socket */
 const struct http_route *http_request_route(const struct http_request *request); /* that matched */

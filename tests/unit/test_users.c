@@ -201,6 +201,32 @@ static void test_jobs_of_a_user_are_bounded(void **state)
     reply_clear(&reply);
 }
 
+static void test_uploads_are_bounded(void **state)
+{
+    static const char path[] = "/workspaces/"
+                               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    struct live *live = *state;
+    struct workspace_limits *limits = &live->scheduler->workspaces.limits;
+    struct reply reply = { 0 };
+    char ann[65];
+
+    make_user(live, "ann", "user", ann);
+    live->token = ann;
+    limits->max_bytes = 1 << 20;
+    limits->reserve_bytes = UINT64_C(1) << 60;
+    assert_int_equal(live_ask(live, "PUT", path, NULL, "abc", &reply), 507);
+    assert_non_null(strstr(reply.body, "kept for its database"));
+    limits->reserve_bytes = 0;
+    limits->sender_bytes = 1;
+    assert_int_equal(live_ask(live, "PUT", path, NULL, "abc", &reply), 409);
+    assert_non_null(strstr(reply.body, "ann has sent"));
+    live->token = NULL; /* who sets the limit has none */
+    assert_int_equal(ask(live, "PUT", path, "abc"), 200);
+    live->token = ann;
+    assert_int_equal(ask(live, "PUT", path, "abc"), 200); /* it is there */
+    reply_clear(&reply);
+}
+
 static void test_tokens_are_kept_and_go_with_their_user(void **state)
 {
     struct live *live = *state;
@@ -561,6 +587,7 @@ int main(void)
         T(test_an_array_is_of_one_person),
         T(test_every_refusal_is_noted_once),
         T(test_jobs_of_a_user_are_bounded),
+        T(test_uploads_are_bounded),
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_bad_users_are_refused),
         T(test_keys_are_of_one_person),

@@ -32,7 +32,9 @@ struct fixture {
 
 static void open_them(struct fixture *f, uint64_t max_bytes)
 {
-    assert_int_equal(workspaces_open(f->path, max_bytes, &f->workspaces, NULL), 0);
+    const struct workspace_limits limits = { .max_bytes = max_bytes };
+
+    assert_int_equal(workspaces_open(f->path, &limits, &f->workspaces, NULL), 0);
 }
 
 static size_t count_files(const struct fixture *f)
@@ -64,7 +66,7 @@ static int teardown(void **state)
 
     for (workspace = f->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
         workspace->needed = false;
-    (void)workspaces_sweep(&f->workspaces, UINT64_MAX);
+    (void)workspaces_sweep(&f->workspaces, NULL, UINT64_MAX);
     workspaces_close(&f->workspaces);
     assert_int_equal(rmdir(f->path), 0); /* nothing is left of it */
     free(f);
@@ -75,7 +77,7 @@ static struct workspace_upload *begin(struct fixture *f, const char *sha256)
 {
     struct workspace_upload *upload = NULL;
 
-    assert_int_equal(workspace_upload_new(&f->workspaces, sha256, &upload, &f->error), 0);
+    assert_int_equal(workspace_upload_new(&f->workspaces, sha256, "ann", 0, &upload, &f->error), 0);
     return upload;
 }
 
@@ -155,9 +157,8 @@ static void they_take_no_more_room_than_they_may(void **state)
     (void)send_abc(f);
     workspaces_close(&f->workspaces);
     open_them(f, 2); /* there is more than it now may take */
-    one = begin(f, EMPTY);
-    assert_int_equal(workspace_upload_add(one, piece, 1, &f->error), -ENOSPC);
-    (void)workspace_upload_free(one);
+    assert_int_equal(workspace_upload_new(&f->workspaces, EMPTY, "ann", 0, &one, &f->error),
+                     -ENOSPC);
 }
 
 static void two_send_the_same(void **state)
@@ -181,15 +182,80 @@ static void what_nobody_needs_goes(void **state)
     struct workspace *workspace = send_abc(f);
 
     workspace->needed = true;
-    assert_int_equal(workspaces_sweep(&f->workspaces, NOW + 1), 0);
+    assert_int_equal(workspaces_sweep(&f->workspaces, NULL, NOW + 1), 0);
     workspace->needed = false;
-    assert_int_equal(workspaces_sweep(&f->workspaces, NOW), 0); /* sent at that very moment */
+    assert_int_equal(workspaces_sweep(&f->workspaces, NULL, NOW), 0); /* sent at that very moment */
     workspaces_use(&f->workspaces, workspace, NOW + 5 * USEC_PER_SEC);
-    assert_int_equal(workspaces_sweep(&f->workspaces, NOW + 1), 0);
-    assert_int_equal(workspaces_sweep(&f->workspaces, NOW + 6 * USEC_PER_SEC), 1);
+    assert_int_equal(workspaces_sweep(&f->workspaces, NULL, NOW + 1), 0);
+    assert_int_equal(workspaces_sweep(&f->workspaces, NULL, NOW + 6 * USEC_PER_SEC), 1);
     assert_null(workspaces_find(&f->workspaces, ABC));
     assert_int_equal(f->workspaces.bytes, 0);
     assert_int_equal(count_files(f), 0);
+}
+
+/* The database's disk is not filled, whoever sends how much. */
+static void they_leave_room_on_the_disk(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace_limits *limits = &f->workspaces.limits;
+    static const char piece[1 << 16];
+    struct workspace_upload *upload = NULL;
+
+    limits->max_bytes = UINT64_MAX;
+    /* announced, it is not begun */
+    assert_int_equal(workspace_upload_new(&f->workspaces, ABC, "ann", UINT64_C(1) << 60, &upload,
+                                          &f->error),
+                     -ENOSPC);
+    assert_non_null(strstr(f->error.remedy, "--keep-free"));
+    limits->reserve_bytes = UINT64_C(1) << 60;
+    assert_int_equal(workspace_upload_new(&f->workspaces, ABC, "ann", 0, &upload, &f->error),
+                     -ENOSPC);
+    assert_int_equal(count_files(f), 0);
+    /* not announced, it ends where the reserve begins */
+    limits->reserve_bytes = 0;
+    upload = begin(f, ABC);
+    assert_int_equal(workspace_upload_add(upload, piece, sizeof piece, &f->error), 0);
+    limits->reserve_bytes = UINT64_C(1) << 60;
+    assert_int_equal(workspace_upload_add(upload, piece, sizeof piece, &f->error), -ENOSPC);
+    (void)workspace_upload_free(upload);
+    assert_int_equal(f->workspaces.bytes, 0);
+    /* of a small disk a part is for archives whatever is usual */
+    limits->reserve_bytes = WORKSPACE_RESERVE_AUTO;
+    assert_int_equal(workspaces_check_disk(&f->workspaces, 1, &f->error), 0);
+}
+
+static void nobody_keeps_more_than_its_part(void **state)
+{
+    struct fixture *f = *state;
+    static const char piece[1 << 16];
+    struct workspace_upload *upload, *other = NULL;
+    struct workspace *workspace;
+    int r = 0;
+
+    f->workspaces.limits =
+        (struct workspace_limits){ .max_bytes = UINT64_MAX, .sender_bytes = 3 << 20 };
+    workspace = send_abc(f);
+    assert_string_equal(workspace->sender, "ann");
+    assert_int_equal(workspaces_check_sender(&f->workspaces, "ann", 3 << 20, &f->error), -EDQUOT);
+    assert_non_null(strstr(f->error.text, "ann"));
+    assert_int_equal(workspaces_check_sender(&f->workspaces, "bob", 3 << 20, &f->error), 0);
+    assert_int_equal(workspaces_check_sender(&f->workspaces, "", UINT64_MAX, &f->error), 0);
+    workspace->needed = true;
+    assert_int_equal(workspaces_check_sender(&f->workspaces, "ann", 3 << 20, &f->error), 0);
+    /* two at once have no more room than one */
+    upload = begin(f, EMPTY);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(workspace_upload_add(upload, piece, sizeof piece, &f->error), 0);
+    assert_int_equal(workspace_upload_new(&f->workspaces, ABC, "ann", 2 << 20, &other, &f->error),
+                     -EDQUOT);
+    for (int i = 0; r == 0 && i < 32; i++)
+        r = workspace_upload_add(upload, piece, sizeof piece, &f->error);
+    assert_int_equal(r, -EDQUOT);
+    (void)workspace_upload_free(upload);
+    /* its own go for it */
+    workspace->needed = false;
+    assert_int_equal(workspaces_sweep(&f->workspaces, "bob", UINT64_MAX), 0);
+    assert_int_equal(workspaces_sweep(&f->workspaces, "ann", UINT64_MAX), 1);
 }
 
 static void names_are_checked(void **state)
@@ -214,6 +280,8 @@ int main(void)
         TEST(they_take_no_more_room_than_they_may),
         TEST(two_send_the_same),
         TEST(what_nobody_needs_goes),
+        TEST(they_leave_room_on_the_disk),
+        TEST(nobody_keeps_more_than_its_part),
         cmocka_unit_test(names_are_checked),
     };
 
