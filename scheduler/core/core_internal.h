@@ -14,6 +14,7 @@
 #include "shared/macro.h"
 
 #define BACKOFF_MAX_US (60 * USEC_PER_SEC)
+#define BACKOFF_LEAST_US (100 * USEC_PER_MSEC) /* from a slot's second failure on; doubles, too */
 
 /* Why a process was stopped whose slot is to be filled anew; stored with it, so a restart knows as
  * well. */

@@ -262,13 +262,20 @@ static void release_tasks(struct cluster *cluster, struct process *process, bool
         tasks_changed(cluster, job, pass, now);
 }
 
+static uint64_t doubled_us(uint64_t wait_us, uint32_t times)
+{
+    while (times-- > 0 && wait_us > 0 && wait_us < BACKOFF_MAX_US)
+        wait_us *= 2;
+    return MIN_OF(wait_us, BACKOFF_MAX_US);
+}
+
+/* Whatever the document says, what fails again is not started again at once: each incarnation is
+ * rows, events, orders and a plan, which all others wait for. */
 static uint64_t backoff_us(const struct job *job, uint32_t failures)
 {
-    uint64_t wait = MIN_OF(job->spec->restart_backoff_us, BACKOFF_MAX_US);
+    uint64_t wanted_us = doubled_us(job->spec->restart_backoff_us, failures - 1);
 
-    for (uint32_t i = 1; i < failures && wait > 0 && wait < BACKOFF_MAX_US; i++)
-        wait *= 2;
-    return MIN_OF(wait, BACKOFF_MAX_US);
+    return failures < 2 ? wanted_us : MAX_OF(wanted_us, doubled_us(BACKOFF_LEAST_US, failures - 2));
 }
 
 static void failed(struct cluster *cluster, struct process *process, const char *how,

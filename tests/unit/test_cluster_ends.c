@@ -574,7 +574,10 @@ static void fail_task(struct world *w, const struct job *job, enum failure failu
                          0);
     else if (failure == HOLDER_DIES)
         world_exit(w, process, 1, 0);
-    else
+    if (failure == HOLDER_DIES) /* and its back-off passes */
+        for (unsigned i = 0; i < 4; i++)
+            world_second(w);
+    if (failure == LEASE_EXPIRES)
         for (unsigned i = 0; i < 61; i++)
             world_second(w);
     world_run(w, 4);

@@ -536,6 +536,9 @@ static void test_node_is_not_quarantined_for_two_broken_jobs(void **state)
     for (unsigned i = 0; i < 4; i++) {
         report_failed_start(w, a);
         report_failed_start(w, b);
+        world_advance(w, USEC_PER_SEC); /* their back-off */
+        cluster_tick(w->cluster, w->now);
+        world_plan(w);
     }
     assert_int_equal(node->state, NODE_READY);
     assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);

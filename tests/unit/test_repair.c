@@ -160,9 +160,37 @@ static void test_what_backs_off_keeps_its_place_when_others_give_way(void **stat
     world_free(w);
 }
 
+/* Whatever the document says, what fails again and again does not keep everybody busy. */
+static void test_what_fails_again_waits(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
+    struct job *job;
+
+    (void)state;
+    spec->restart_backoff_us = 0;
+    spec->restart_max = 1000000;
+    job = world_submit(w, spec);
+    world_run(w, 3);
+    world_exit(w, world_live(job, "trainer", 0), 1, 0);
+    world_run(w, 3); /* the first time at once: as it asks for */
+    assert_non_null(world_live(job, "trainer", 0));
+    for (unsigned i = 0; i < 800; i++) {
+        struct process *process = world_live(job, "trainer", 0);
+
+        if (process != NULL && process->state == PROCESS_RUNNING)
+            world_exit(w, process, 1, 0);
+        world_advance(w, 10 * USEC_PER_MSEC);
+        world_run(w, 1);
+    }
+    assert_in_range(job->next_incarnation, 8, 10); /* in 8 s; without a wait some 400 */
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_fails_again_waits),
         cmocka_unit_test(test_gang_leaves_the_only_node_to_who_wants_its_labels),
         cmocka_unit_test(test_repair_serves_first_who_has_the_fewest_nodes),
         cmocka_unit_test(test_larger_one_moves_from_the_only_node_with_the_labels),
