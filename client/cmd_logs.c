@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -101,11 +102,13 @@ static int logs_step(struct server *server, const struct log_request *request,
 int job_logs(struct server *server, const struct log_request *request)
 {
     _cleanup_free_ char *cursor = xstrdup("");
-    struct log_lines *lines = log_lines_new(stdout);
+    struct log_lines *lines = log_lines_new(stdout, isatty(STDOUT_FILENO) == 1);
+    bool verbatim = server->verbatim;
     uint64_t heard_us = 0;
     bool more = true;
     int status = STATUS_OK;
 
+    server->verbatim = true;
     while (more) {
         status = logs_step(server, request, lines, &cursor, &more);
 
@@ -120,6 +123,7 @@ int job_logs(struct server *server, const struct log_request *request)
             break;
         (void)poll(NULL, 0, RETRY_MS);
     }
+    server->verbatim = verbatim;
     (void)log_lines_free(lines);
     if (status == STATUS_NO_SERVER) {
         struct edl_error error = { 0 };
@@ -163,7 +167,9 @@ const struct verb verb_logs = {
     .summary = "Print the output of a job's processes, each line behind its process",
     .details =
         "Works for jobs that have ended and for nodes that have gone: the end of every output is\n"
-        "kept. With --json one piece of output per line.",
+        "kept. With --json one piece of output per line.\n"
+        "On a terminal control characters but for tab and carriage return are shown as '?'; in a\n"
+        "file or a pipe the output is as it was written.",
     .options = logs_options,
     .options_size = sizeof(struct logs_options),
     .min_args = 1,

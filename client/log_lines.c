@@ -7,7 +7,9 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 #define LINE_MAX_BYTES                                                                             \
     65536 /* a longer line (progress bars without line ends) is printed in parts */
@@ -23,6 +25,7 @@ struct stream {
 
 struct log_lines {
     FILE *out;
+    bool terminal;
     struct stream *streams; /* k: "role-index" -> v: owned */
 };
 
@@ -61,11 +64,12 @@ static struct stream *stream_get(struct log_lines *lines, const char *role, uint
     return stream;
 }
 
-struct log_lines *log_lines_new(FILE *out)
+struct log_lines *log_lines_new(FILE *out, bool terminal)
 {
     struct log_lines *lines = xcalloc(1, sizeof(*lines));
 
     lines->out = out;
+    lines->terminal = terminal;
     return lines;
 }
 
@@ -88,14 +92,8 @@ struct log_lines *log_lines_free(struct log_lines *lines)
     return NULL;
 }
 
-void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
-                   const char *text)
+static void add(struct log_lines *lines, struct stream *stream, const char *text)
 {
-    struct stream *stream = stream_get(lines, role, index);
-
-    if (stream->incarnation != incarnation && stream->n_pending > 0)
-        print_line(lines, stream, "", 0);
-    stream->incarnation = incarnation;
     for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1)
         print_line(lines, stream, text, (size_t)(end - text));
 
@@ -105,4 +103,18 @@ void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, ui
         print_line(lines, stream, text, rest);
     else
         keep(stream, text, rest);
+}
+
+void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
+                   const char *text)
+{
+    struct stream *stream = stream_get(lines, role, index);
+    _cleanup_free_ char *masked = lines->terminal ? xstrdup(text) : NULL;
+
+    if (stream->incarnation != incarnation && stream->n_pending > 0)
+        print_line(lines, stream, "", 0);
+    stream->incarnation = incarnation;
+    if (masked != NULL)
+        printable_mask(masked, strlen(masked), "\n\t\r");
+    add(lines, stream, masked != NULL ? masked : text);
 }

@@ -5,13 +5,16 @@
  * processes never share a line. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct log_lines;
 
-struct log_lines *log_lines_new(FILE *out);
+/* log_lines_new - terminal: somebody looks at them, and control characters but for tab and carriage
+ * return are shown as '?'; else the bytes are those that the programs wrote */
+struct log_lines *log_lines_new(FILE *out, bool terminal);
 
 /* log_lines_free - prints what is still unfinished (with a line end); returns NULL */
 struct log_lines *log_lines_free(struct log_lines *lines);

@@ -8,11 +8,14 @@
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "client/verb.h"
+#include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/http_client.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 static int status_of(int code)
 {
@@ -26,14 +29,23 @@ static int status_of(int code)
     return STATUS_FAILED;
 }
 
+/* A line that may hold words of other people. */
+static void tell(const char *before, const char *text)
+{
+    _cleanup_free_ char *shown = xstrdup(text);
+
+    printable_mask(shown, strlen(shown), "");
+    (void)fprintf(stderr, "%s%s\n", before, shown);
+}
+
 int report_error(const struct edl_error *error)
 {
     (void)fflush(stdout); /* in the order in which things happened */
-    (void)fprintf(stderr, "edl: %s\n", error->text);
+    tell("edl: ", error->text);
     if (error->pointer[0] != '\0')
-        (void)fprintf(stderr, "  %s\n", error->pointer);
+        tell("  ", error->pointer);
     if (error->remedy[0] != '\0')
-        (void)fprintf(stderr, "try: %s\n", error->remedy);
+        tell("try: ", error->remedy);
     return status_of(error->code);
 }
 
@@ -63,7 +75,7 @@ int report_answer(const struct http_answer *answer)
     json_t *entry;
 
     (void)fflush(stdout);
-    (void)fprintf(stderr, "edl: %s\n", detail != NULL ? detail : error.text);
+    tell("edl: ", detail != NULL ? detail : error.text);
     json_array_foreach(errors, i, entry)
     {
         const char *pointer = member(entry, "pointer");
@@ -73,7 +85,7 @@ int report_answer(const struct http_answer *answer)
                       text != NULL ? text : "not valid");
     }
     if (remedy != NULL && remedy[0] != '\0')
-        (void)fprintf(stderr, "try: %s\n", remedy);
+        tell("try: ", remedy);
     else if (answer->status == 401)
         (void)fprintf(stderr, "try: --token-file FILE, or export EDL_TOKEN_FILE=FILE\n");
 

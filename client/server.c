@@ -15,6 +15,7 @@
 #include <sys/random.h>
 
 #include "client/dev_file.h"
+#include "client/json_mask.h"
 #include "client/report.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -159,6 +160,7 @@ int server_open(const struct common_options *options, struct server *ret)
     }
     if (server.ca != NULL)
         http_client_trust(server.http, server.ca);
+    server.verbatim = options->json;
     *ret = server;
     return STATUS_OK;
 }
@@ -233,6 +235,8 @@ int server_call(struct server *server, struct http_call *call, struct http_answe
         call_with_key(server, call, ret_answer);
     if (ret_answer->failure != 0)
         return STATUS_NO_SERVER;
+    if (!server->verbatim || ret_answer->status >= 400)
+        json_mask(ret_answer->json);
     return ret_answer->status < 400 ? STATUS_OK : STATUS_FAILED;
 }
 

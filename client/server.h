@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/http_client.h"
@@ -15,6 +16,8 @@ struct server {
     char *token; /* NULL: none found, owned */
     char *ca;    /* file with the authority of an https server; NULL: the system's, owned */
     struct http_client *http;
+    bool verbatim; /* answers are handed on as they are (--json, logs); else without control
+                      characters. What a refusal says has none in any case. */
 };
 
 /* server_locate - fills base, token and ca from the options, the environment and dev.json, in this

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 #define COLUMNS_MAX 16
 
@@ -52,9 +53,7 @@ void table_add(struct table *table, const char *format, ...)
     if (vasprintf(&text, format, ap) < 0)
         abort();
     va_end(ap);
-    for (char *c = text; *c != '\0'; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    printable_mask(text, strlen(text), "");
     if (table->n_cells == table->allocated) {
         table->allocated = MAX_OF(table->allocated * 2, (size_t)64);
         table->cells = xreallocarray(table->cells, table->allocated, sizeof(*table->cells));

@@ -242,7 +242,7 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
     if (r == 0)
         r = body_u64(&must, "next_offset", INT64_MAX, &ret->push.next_offset, error);
     if (r == 0)
-        r = body_string(&must, "text", PUSH_TEXT_BYTES, &ret->push.text, error);
+        r = body_verbatim(&must, "text", PUSH_TEXT_BYTES, &ret->push.text, error);
     if (r == 0)
         r = body_u64(&may, "dropped_bytes", INT64_MAX, &ret->push.dropped_bytes, error);
     if (r == 0)

@@ -208,7 +208,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "pid", INT32_MAX, &pid, error);
     if (r == 0)
-        r = body_string(&may, "reason", 1024, &ret->reason, error);
+        r = body_reported(&may, "reason", 1024, &ret->reason, error);
     if (r == 0)
         r = body_u64(&may, "cpu_used_us", INT64_MAX, &ret->cpu_used_us, error);
     if (r == 0)

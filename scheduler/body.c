@@ -10,6 +10,7 @@
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 int body_object(const struct http_request *request, json_t **ret, struct edl_error *error)
 {
@@ -133,8 +134,8 @@ int body_bool(const struct body_field *field, const char *key, bool *ret, struct
     return 0;
 }
 
-int body_string(const struct body_field *field, const char *key, size_t most, const char **ret,
-                struct edl_error *error)
+int body_verbatim(const struct body_field *field, const char *key, size_t most, const char **ret,
+                  struct edl_error *error)
 {
     const json_t *value = NULL;
     char text[80];
@@ -149,6 +150,34 @@ int body_string(const struct body_field *field, const char *key, size_t most, co
     }
     (void)snprintf(text, sizeof text, "is not a string of at most %zu bytes", most);
     return wrong(field, key, error, text);
+}
+
+int body_string(const struct body_field *field, const char *key, size_t most, const char **ret,
+                struct edl_error *error)
+{
+    const char *text = NULL;
+    int r = body_verbatim(field, key, most, &text, error);
+
+    if (r < 0 || text == NULL)
+        return r;
+    if (!printable_is(text))
+        return wrong(field, key, error, "has a control character (a line end, a tab, an escape)");
+    *ret = text;
+    return 0;
+}
+
+int body_reported(const struct body_field *field, const char *key, size_t most, const char **ret,
+                  struct edl_error *error)
+{
+    const char *text = NULL;
+    int r = body_verbatim(field, key, most, &text, error);
+
+    if (r < 0 || text == NULL)
+        return r;
+    /* why: the request's own copy, which nobody else reads */
+    printable_mask((char *)(uintptr_t)text, strlen(text), "");
+    *ret = text;
+    return 0;
 }
 
 int body_array(const struct body_field *field, const char *key, const json_t **ret,

@@ -34,9 +34,17 @@ int body_u64(const struct body_field *field, const char *key, uint64_t most, uin
 int body_i64(const struct body_field *field, const char *key, int64_t least, int64_t most,
              int64_t *ret, struct edl_error *error);
 int body_bool(const struct body_field *field, const char *key, bool *ret, struct edl_error *error);
-/* body_string - at most `most` bytes; borrowed from the object */
+/* body_string - at most `most` bytes without control characters: it is shown in logs and on
+ * terminals; borrowed from the object */
 int body_string(const struct body_field *field, const char *key, size_t most, const char **ret,
                 struct edl_error *error);
+/* body_reported - as body_string, of a program that cannot help what it tells of: a control
+ * character becomes '?', in the object too */
+int body_reported(const struct body_field *field, const char *key, size_t most, const char **ret,
+                  struct edl_error *error);
+/* body_verbatim - as body_string, with whatever it holds */
+int body_verbatim(const struct body_field *field, const char *key, size_t most, const char **ret,
+                  struct edl_error *error);
 /* body_array - borrowed */
 int body_array(const struct body_field *field, const char *key, const json_t **ret,
                struct edl_error *error);

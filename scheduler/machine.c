@@ -52,7 +52,7 @@ static int read_word(const struct body_field *must, char ret[MACHINE_WORD_MAX + 
                      struct edl_error *error)
 {
     const char *word;
-    int r = body_string(must, "name", MACHINE_WORD_MAX, &word, error);
+    int r = body_reported(must, "name", MACHINE_WORD_MAX, &word, error);
 
     if (r == 0)
         (void)snprintf(ret, MACHINE_WORD_MAX + 1, "%s", word);

@@ -2,7 +2,6 @@
 /* machine_gpus.c - what an agent tells of its GPUs, and who is on them */
 #include "scheduler/machine.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -33,15 +32,6 @@ static const struct member stranger_members[] = {
     { "memory_bytes", INT64_MAX, false },
 };
 
-/* What people see on their terminals holds nothing that steers them. */
-static int check_text(const char *at, const char *key, const char *text, struct edl_error *error)
-{
-    for (const char *p = text; *p != '\0'; p++)
-        if (iscntrl((unsigned char)*p))
-            return edl_error_at(error, -EINVAL, at, "%s/%s has a control character", at, key);
-    return 0;
-}
-
 /* copy_members - new object with those that are there, each checked */
 static int copy_members(const json_t *from, const char *at, const struct member *members, size_t n,
                         json_t **ret, struct edl_error *error)
@@ -59,8 +49,6 @@ static int copy_members(const json_t *from, const char *at, const struct member 
         r = members[i].most == 0
                 ? body_string(&field, members[i].key, TEXT_MAX, &text, error)
                 : body_u64(&field, members[i].key, members[i].most, &number, error);
-        if (r == 0 && text != NULL)
-            r = check_text(at, members[i].key, text, error);
         if (r == 0)
             (void)json_object_set_new(to, members[i].key,
                                       text != NULL ? json_string(text)

@@ -81,7 +81,7 @@ int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_
     const char *address;
     uint64_t gpus, first, last;
     uint64_t numa_nodes = 0;
-    int r = body_string(&must, "address", sizeof offer.address - 1, &address, error);
+    int r = body_reported(&must, "address", sizeof offer.address - 1, &address, error);
 
     if (r == 0)
         r = body_u64(&must, "cpu_millicores", INT64_MAX / 2, &offer.cpu_millicores, error);

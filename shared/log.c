@@ -11,6 +11,7 @@
 
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 static const char *log_program = "edl";
 static enum log_level log_most = LOG_LEVEL_INFO;
@@ -79,7 +80,7 @@ static void put(const char *line)
 
 void log_write(enum log_level level, const char *format, ...)
 {
-    char text[1024], line[1200];
+    char text[1024], shown[1024], line[1200];
     char stamp[40] = "";
     struct timespec now;
     struct tm parts;
@@ -90,15 +91,16 @@ void log_write(enum log_level level, const char *format, ...)
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
+    (void)printable_escape(text, shown, sizeof shown);
     if (log_to_journal) {
-        (void)snprintf(line, sizeof line, "<%d>%s\n", (int)level, text);
+        (void)snprintf(line, sizeof line, "<%d>%s\n", (int)level, shown);
         put(line);
         return;
     }
     if (clock_gettime(CLOCK_REALTIME, &now) == 0 && localtime_r(&now.tv_sec, &parts) != NULL)
         (void)strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
     (void)snprintf(line, sizeof line, "%s.%03ld %s %.60s: %s\n", stamp, now.tv_nsec / 1000000,
-                   level_name(level), log_program, text);
+                   level_name(level), log_program, shown);
     put(line);
 }
 

@@ -2,7 +2,9 @@
 /* log.h - one line per event worth an operator's time
  *
  * To stderr as "time level program: text", or with a <N> priority prefix when the journal reads it
- * (JOURNAL_STREAM set). Library code does not log: it returns an error and lets the caller decide.
+ * (JOURNAL_STREAM set). A control character in the text is written as an escape: one event stays
+ * one line, whoever made its words. Library code does not log: it returns an error and lets the
+ * caller decide.
  */
 #pragma once
 

@@ -205,7 +205,7 @@ static void test_log_lines_pieces_become_whole_lines(void **state)
     _cleanup_free_ char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    struct log_lines *lines = log_lines_new(out);
+    struct log_lines *lines = log_lines_new(out, false);
 
     (void)state;
     log_lines_add(lines, "trainer", 0, 1, "one\ntw");
@@ -216,6 +216,26 @@ static void test_log_lines_pieces_become_whole_lines(void **state)
     (void)fclose(out);
     assert_string_equal(text, "[trainer-0] one\n[trainer-1] uno\n[trainer-0] two\n[trainer-0] thr\n"
                               "[trainer-0] again\n[trainer-0] end\n");
+}
+
+static void test_log_lines_steer_no_terminal(void **state)
+{
+    static const char *const expected[] = { "[trainer-0] \033[2Ja\tb\r\302\233c\n",
+                                            "[trainer-0] ?[2Ja\tb\r??c\n" };
+
+    (void)state;
+    for (int terminal = 0; terminal < 2; terminal++) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        struct log_lines *lines = log_lines_new(out, terminal);
+
+        log_lines_add(lines, "trainer", 0, 1, "\033[2J");
+        log_lines_add(lines, "trainer", 0, 1, "a\tb\r\302\233c\n");
+        assert_null(log_lines_free(lines));
+        (void)fclose(out);
+        assert_string_equal(text, expected[terminal]);
+    }
 }
 
 static void test_top_line_as_in_the_tutorial(void **state)
@@ -478,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_text_human_forms),
         cmocka_unit_test(test_table_print_aligns_and_cleans),
         cmocka_unit_test(test_log_lines_pieces_become_whole_lines),
+        cmocka_unit_test(test_log_lines_steer_no_terminal),
         cmocka_unit_test(test_top_line_as_in_the_tutorial),
         cmocka_unit_test(test_job_build_name_is_a_label),
         cmocka_unit_test(test_job_build_document_is_accepted),

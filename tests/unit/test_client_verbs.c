@@ -124,9 +124,34 @@ static void serve_node(struct http_request *request, void *userdata)
     serve_plan(request, "waits");
 }
 
-static void serve_events(struct http_request *request, void *userdata)
+/* Words that were made to lie to whoever reads them. */
+#define FORGED "\\u001b[31mred\\nnode n1: FORGED\\u009b"
+
+static void serve_why(struct http_request *request, void *userdata)
 {
     (void)userdata;
+    if (streq(http_request_param(request, "job"), "none"))
+        serve_json(request, 404, "{\"status\":404,\"detail\":\"no " FORGED "\"}");
+    else
+        serve_json(request, 200,
+                   "{\"state\":\"killed\",\"code\":\"killed\",\"reason\":\"" FORGED "\","
+                   "\"needs\":{\"role\":\"x\"},\"nodes\":[{\"node\":\"n1\",\"note\":\"" FORGED
+                   "\"}],"
+                   "\"others\":{\"" FORGED "\":1}}");
+}
+
+static void serve_events(struct http_request *request, void *userdata)
+{
+    const char *after = http_request_query(request, "after");
+
+    (void)userdata;
+    if (after != NULL && streq(after, "90")) {
+        serve_json(request, 200,
+                   "{\"events\":[{\"revision\":91,\"time_us\":1000000,\"event\":\"job-killed\","
+                   "\"node\":null,\"text\":\"" FORGED "\",\"job_id\":1}],"
+                   "\"oldest\":5,\"newest\":91}");
+        return;
+    }
     serve_json(request, 200,
                http_request_query(request, "after") == NULL
                    ? "{\"events\":[{\"revision\":5,\"time_us\":1000000,\"event\":\"node-joined\","
@@ -218,6 +243,7 @@ static const struct http_route routes[] = {
       .handler = serve_job,
       .max_body_bytes = 4096,
       .query = "dry_run" },
+    { .method = "GET", .path = "/jobs/{job}/why", .handler = serve_why },
     { .method = "GET",
       .path = "/jobs/{job}/logs",
       .handler = serve_logs,
@@ -404,6 +430,38 @@ static void test_submit_follow_exits_as_the_job_ends(void **state)
     assert_int_equal(EDL(&out, NULL, "submit", "-f", "--", "true"), STATUS_OK);
     assert_string_equal(out,
                         "job example (1) queued\n[trainer-0] hello\njob example (1) succeeded\n");
+}
+
+static void assert_one_line_each(const char *text, int lines)
+{
+    int n = 0;
+
+    for (const char *c = text; *c != '\0'; c++) {
+        assert_true((unsigned char)*c >= ' ' || *c == '\n');
+        n += *c == '\n';
+    }
+    assert_null(strstr(text, "\302\233"));
+    assert_int_equal(n, lines);
+}
+
+static void test_no_verb_prints_control_characters(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *why = NULL;
+    _cleanup_free_ char *none = NULL;
+    _cleanup_free_ char *events = NULL;
+    _cleanup_free_ char *json = NULL;
+
+    assert_int_equal(EDL(&why, NULL, "why", "example"), STATUS_OK);
+    assert_one_line_each(why, 6);
+    assert_non_null(strstr(why, ": ?[31mred?node n1: FORGED?? [killed]\n"));
+    assert_int_equal(EDL(NULL, &none, "why", "none"), STATUS_FAILED);
+    assert_one_line_each(none, 1);
+    assert_int_equal(EDL(&events, NULL, "events", "--after", "90"), STATUS_OK);
+    assert_one_line_each(events, 1);
+    /* as the server gave it: escaped by its form */
+    assert_int_equal(EDL(&json, NULL, "why", "example", "--json"), STATUS_OK);
+    assert_non_null(strstr(json, "\\u001B[31mred\\nnode"));
 }
 
 static void test_submit_wrong_use(void **state)
@@ -639,6 +697,7 @@ int main(void)
         WITH_SERVER(test_submit_sends_the_document_as_it_is),
         WITH_SERVER(test_submit_refused_prints_every_pointer),
         WITH_SERVER(test_submit_follow_exits_as_the_job_ends),
+        WITH_SERVER(test_no_verb_prints_control_characters),
         WITH_SERVER(test_submit_wrong_use),
         WITH_SERVER(test_wait_tells_the_outcome),
         WITH_SERVER(test_kill_goes_on_after_a_refusal),

@@ -31,7 +31,7 @@ static struct captured capture(void)
     captured.before = dup(STDERR_FILENO);
     captured.read_fd = both[0];
     assert_int_equal(dup2(both[1], STDERR_FILENO), STDERR_FILENO);
-    (void)close(both[1]);
+    (void)safe_close(both[1]);
     return captured;
 }
 
@@ -106,12 +106,26 @@ static void test_many_held_lines_are_all_there(void **state)
     }
 }
 
+static void test_a_line_stays_one_line(void **state)
+{
+    struct captured captured = capture();
+    char text[400];
+
+    (void)state;
+    log_info("%s", "\033[31mred\n18:00:00.000 warning test_log: forged\r\t\177 \302\233 \303\274");
+    assert_int_equal(release(&captured, text, sizeof text), 1);
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_non_null(strstr(text, "info test_log: \\x1b[31mred\\n18:00:00.000 warning test_log: "
+                                 "forged\\r\\t\\x7f \\xc2\\x9b \303\274\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_line_is_written_at_once),
         cmocka_unit_test(test_held_lines_are_one_write),
         cmocka_unit_test(test_many_held_lines_are_all_there),
+        cmocka_unit_test(test_a_line_stays_one_line),
     };
 
     (void)unsetenv("JOURNAL_STREAM");

@@ -53,6 +53,16 @@ static void test_offer_without_what_it_need_not_say(void **state)
     }
 }
 
+static void test_what_a_node_says_steers_no_terminal(void **state)
+{
+    struct node_offer offer;
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(read_with("{\"address\":\"10.0.0.8\\n\\u001b[2J\"}", &offer, &error), 0);
+    assert_string_equal(offer.address, "10.0.0.8??[2J");
+}
+
 static void test_offer_with_everything(void **state)
 {
     struct node_offer offer;
@@ -180,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_offer_without_what_it_need_not_say),
+        cmocka_unit_test(test_what_a_node_says_steers_no_terminal),
         cmocka_unit_test(test_offer_with_everything),
         cmocka_unit_test(test_offer_refused),
         cmocka_unit_test(test_foreign_gpus),

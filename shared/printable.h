@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* printable.h - texts of other people's making that are to be shown
+ *
+ * A control character (C0, DEL, or C1 as UTF-8 has them) ends a line early or steers the terminal
+ * of whoever reads it: a line that nobody wrote, a screen that lies. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* printable_is - whether text has no control character, line ends included */
+bool printable_is(const char *text);
+
+/* printable_mask - every byte of a control character becomes '?', but for those named in `keep`
+ * ("\n\t", or ""); in place, size bytes */
+void printable_mask(char *text, size_t size, const char *keep);
+
+/* printable_escape - text with control characters as "\n", "\t", "\r" or "\x1b", cut to what fits
+ * between two of them; buffer (size at least 1) is always terminated. Returns its length. */
+size_t printable_escape(const char *text, char *buffer, size_t size);

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Words of users and programs that hold line ends and escapes: refused from people, and one line of the log stays one line.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 1
+log=$work/state/scheduler.log
+forged='\u001b[31mred\n18:00:00.000 warning edl-scheduler: FORGED line'
+
+printable() { # FILE: nothing in it steers a terminal
+    if LC_ALL=C grep -n -e $'[\001-\010\013-\037\177]' "$1"; then fail "control characters in $1"; fi
+}
+
+edl submit --name inj -- sleep 1000
+status=$(api DELETE /jobs/inj -H 'Content-Type: application/json' -d "{\"reason\":\"$forged\"}" -o "$work/out" -w '%{http_code}')
+[ "$status" = 400 ] || [ "$status" = 422 ] || fail "a reason with line ends gives $status: $(cat "$work/out")"
+jq -e '.errors[0].pointer == "/reason"' "$work/out" >/dev/null || fail "no pointer: $(cat "$work/out")"
+status=$(api POST /tokens -H 'Content-Type: application/json' -d "{\"note\":\"$forged\"}" -o "$work/out" -w '%{http_code}')
+[ "$status" = 400 ] || [ "$status" = 422 ] || fail "a note with line ends gives $status: $(cat "$work/out")"
+
+# names that nobody checks before they are told of
+api GET '/jobs/%1b%5b31mno%0a18:00:00.000%20warning%20edl-scheduler:%20FORGED%20line/why' >/dev/null
+edl why $'\033[31mno\nsuch job' 2>"$work/err" && fail 'there is such a job'
+[ "$(grep -vc '^try: ' "$work/err")" = 1 ] || fail "more than a line: $(cat "$work/err")"
+printable "$work/err"
+
+edl kill inj --reason 'enough'
+await 20 'the job ends' job_is inj killed
+edl why inj >"$work/out"
+edl events >>"$work/out"
+printable "$work/out"
+printable "$log"
+if grep -q '^18:00:00.000 warning edl-scheduler: FORGED' "$log" "$work/out"; then fail 'a line that nobody wrote'; fi
+cluster_stop
