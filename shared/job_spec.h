@@ -63,7 +63,7 @@ struct job_spec {
     uint32_t port, ports_num,
         ports_num_for_sparse;    /* upstream's; environment only, real ports are allocated */
     uint64_t grace_us;           /* SIGTERM to SIGKILL, default 30 s */
-    uint32_t restart_max;        /* failures of one slot before the job fails */
+    uint32_t restart_max;        /* failures of one slot that the job bears */
     uint64_t restart_backoff_us; /* first back-off; doubles to 60 s */
     uint64_t deadline_us;        /* from the submission, which turns it into: */
     uint64_t deadline_wall_us;   /* when it has to be over; 0: none */

@@ -18,18 +18,20 @@ static int check_role(const struct job *job, uint32_t role, struct edl_error *er
         counted.leaving += slot->live != NULL && process_is_leaving(slot->live);
         counted.due += slot->due && slot->live == NULL;
         counted.finished += slot->finished;
-        if (slot_is_free(slot) && i < kept->lowest_free)
+        counted.given_up += slot_is_given_up(job, slot);
+        if (slot_is_free(job, slot) && i < kept->lowest_free)
             return BROKEN("job %s: slot %u is free below the lowest, %u", job->spec->name, i,
                           kept->lowest_free);
     }
     if (counted.live != kept->live || counted.stopping != kept->stopping ||
         counted.running != kept->running || counted.leaving != kept->leaving ||
-        counted.due != kept->due || counted.finished != kept->finished)
-        return BROKEN("job %s: %s counted as %u live %u stopping %u running %u due %u finished, "
-                      "kept are %u %u %u %u %u",
+        counted.due != kept->due || counted.finished != kept->finished ||
+        counted.given_up != kept->given_up)
+        return BROKEN("job %s: %s counted as %u live %u stopping %u running %u due %u finished %u "
+                      "given up, kept are %u %u %u %u %u %u",
                       job->spec->name, job->spec->roles[role].name, counted.live, counted.stopping,
-                      counted.running, counted.due, counted.finished, kept->live, kept->stopping,
-                      kept->running, kept->due, kept->finished);
+                      counted.running, counted.due, counted.finished, counted.given_up, kept->live,
+                      kept->stopping, kept->running, kept->due, kept->finished, kept->given_up);
     return 0;
 }
 

@@ -220,6 +220,7 @@ struct role_counts {
     uint32_t leaving; /* live, not stopping, on a node that is being drained */
     uint32_t due;     /* without a live process */
     uint32_t finished;
+    uint32_t given_up;    /* failed more often than the job bears, and others do its work */
     uint32_t lowest_free; /* a hint: no slot below it is free */
 };
 

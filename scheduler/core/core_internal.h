@@ -255,8 +255,16 @@ void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint3
                   bool due);
 void slot_set_finished(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
                        bool finished);
-/* free: nobody lives there, nobody is to come back, and nobody finished there */
-bool slot_is_free(const struct slot *slot);
+void slot_set_failures(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
+                       uint32_t failures);
+/* job_retry_given_up - the role starts anew (its bounds were changed, the job was queued again):
+ * what was given up may be filled again */
+void job_retry_given_up(struct cluster *cluster, struct job *job, uint32_t role);
+/* its restarts are used up and nobody lives there: it is not filled any more */
+bool slot_is_given_up(const struct job *job, const struct slot *slot);
+/* free: nobody lives there, nobody is to come back, nobody finished there, and it is not given up
+ */
+bool slot_is_free(const struct job *job, const struct slot *slot);
 /* the lowest free slot under max, or -1; O(1) amortized */
 int job_lowest_free(struct job *job, uint32_t role);
 /* everything of the job afresh, from its slots */

@@ -42,9 +42,15 @@ bool process_is_leaving(const struct process *process)
            process->state != PROCESS_STOPPING;
 }
 
-bool slot_is_free(const struct slot *slot)
+bool slot_is_given_up(const struct job *job, const struct slot *slot)
 {
-    return slot->live == NULL && !slot->due && !slot->finished;
+    return job->spec->fault_tolerant && slot->failures > job->spec->restart_max &&
+           slot->live == NULL && !slot->due && !slot->finished;
+}
+
+bool slot_is_free(const struct job *job, const struct slot *slot)
+{
+    return slot->live == NULL && !slot->due && !slot->finished && !slot_is_given_up(job, slot);
 }
 
 void slot_count(struct job *job, uint32_t role, uint32_t index, int sign)
@@ -63,7 +69,9 @@ void slot_count(struct job *job, uint32_t role, uint32_t index, int sign)
     }
     if (slot->finished)
         counts->finished += one;
-    if (sign > 0 && slot_is_free(slot) && index < counts->lowest_free)
+    if (slot_is_given_up(job, slot))
+        counts->given_up += one;
+    if (sign > 0 && slot_is_free(job, slot) && index < counts->lowest_free)
         counts->lowest_free = index;
 }
 
@@ -89,12 +97,22 @@ void slot_set_finished(struct cluster *cluster, struct job *job, uint32_t role, 
     job_touch(cluster, job);
 }
 
+void slot_set_failures(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
+                       uint32_t failures)
+{
+    slot_count(job, role, index, -1);
+    job->slots[role][index].failures = failures;
+    slot_count(job, role, index, 1);
+    effect_save_job(cluster, job);
+    job_touch(cluster, job);
+}
+
 int job_lowest_free(struct job *job, uint32_t role)
 {
     uint32_t *i = &job->counts[role].lowest_free;
     uint32_t end = MIN_OF(job->n_slots[role], job->spec->roles[role].max);
 
-    while (*i < end && !slot_is_free(&job->slots[role][*i]))
+    while (*i < end && !slot_is_free(job, &job->slots[role][*i]))
         ++*i;
     return *i < end ? (int)*i : -1;
 }

@@ -279,11 +279,26 @@ static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t 
     return true;
 }
 
+/* ", N were given up..." behind what runs; "" when none was */
+static const char *describe_given_up(const struct job *job, char *buffer, size_t size)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        n += job->counts[r].given_up;
+    buffer[0] = '\0';
+    if (n > 0)
+        (void)snprintf(buffer, size, "; %u failed more than %u times and %s given up", n,
+                       job->spec->restart_max, n == 1 ? "was" : "were");
+    return buffer;
+}
+
 static void describe(struct cluster *cluster, struct job *job, enum job_state state)
 {
     uint32_t running = 0;
     uint32_t stopping = 0;
     uint32_t wanted = 0;
+    char given_up[80];
 
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         running += job_count_running(job, r);
@@ -294,9 +309,11 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
         return;
     if (state == JOB_RUNNING) {
         if (running == 1)
-            job_set_reason(cluster, job, "running", "its process runs");
+            job_set_reason(cluster, job, "running", "its process runs%s",
+                           describe_given_up(job, given_up, sizeof given_up));
         else
-            job_set_reason(cluster, job, "running", "all %u processes run", running);
+            job_set_reason(cluster, job, "running", "all %u processes run%s", running,
+                           describe_given_up(job, given_up, sizeof given_up));
         return;
     }
     if (describe_repair(cluster, job))
@@ -313,6 +330,13 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
                        stopping);
 }
 
+void job_retry_given_up(struct cluster *cluster, struct job *job, uint32_t role)
+{
+    for (uint32_t i = 0; job->counts[role].given_up > 0 && i < job->n_slots[role]; i++)
+        if (slot_is_given_up(job, &job->slots[role][i]))
+            slot_set_failures(cluster, job, role, i, 0);
+}
+
 static void end_when_empty(struct cluster *cluster, struct job *job, struct instant now)
 {
     enum job_state end = JOB_FAILED;
@@ -325,8 +349,10 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
     if (!job_set_state(cluster, job, end, now) || end != JOB_QUEUED)
         return;
     /* in its old place in the order; its data goes on where it was */
-    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        job_retry_given_up(cluster, job, r);
         job_set_target(cluster, job, r, job->spec->roles[r].min, now);
+    }
     job->plan.verdict = VERDICT_NONE;
     queue_enter(cluster, job, true);
 }
@@ -419,6 +445,7 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
 void job_settle(struct cluster *cluster, struct job *job, struct instant now)
 {
     enum job_state to;
+    char given_up[80];
 
     if (job->state == JOB_STOPPING) {
         end_when_empty(cluster, job, now);
@@ -427,9 +454,10 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     if (!job_is_started(job))
         return;
     if (is_done(cluster, job)) {
-        job_stop(cluster, job, now, REASON_DONE, "%s",
+        job_stop(cluster, job, now, REASON_DONE, "%s%s",
                  job->queue != NULL ? "all passes over the data ended and the model is saved"
-                                    : "all its working processes ended with success");
+                                    : "all its working processes ended with success",
+                 describe_given_up(job, given_up, sizeof given_up));
         return;
     }
     for (uint32_t r = 0; job->finishing && r < job->spec->n_roles; r++)

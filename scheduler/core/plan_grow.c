@@ -69,13 +69,15 @@ struct resources wanted_of_job(const struct job *job)
     return wanted;
 }
 
-/* Slots that could be filled: one that is still being stopped is not. So a growth that the policy
- * wants fails for want of a node only, which says something about other jobs as well. */
+/* Slots that could be filled: one that is still being stopped or was given up is not. So a growth
+ * that the policy wants fails for want of a node only, which says something about other jobs as
+ * well. */
 static uint32_t most_of(const struct job *job, uint32_t role)
 {
     const struct role_counts *counts = &job->counts[role];
     uint32_t max = job->spec->roles[role].max;
-    uint32_t kept = MIN_OF(counts->stopping + counts->leaving + counts->finished, max);
+    uint32_t kept =
+        MIN_OF(counts->stopping + counts->leaving + counts->finished + counts->given_up, max);
 
     return max - kept;
 }

@@ -116,11 +116,15 @@ static void move_fixed(struct plan *plan, struct process *process)
     queue_might_move(plan->planner);
 }
 
+/* Elastic, and some slot is spare: where so many were given up that none is, it moves as a fixed
+ * one. */
 static bool leaves_by_shrinking(const struct process *process)
 {
     const struct job *job = process->job;
+    const struct role_spec *spec = &job->spec->roles[process->role];
 
-    return job_elastic_role(job) == (int)process->role && job->state != JOB_STARTING;
+    return job_elastic_role(job) == (int)process->role && job->state != JOB_STARTING &&
+           spec->max > spec->min + job->counts[process->role].given_up;
 }
 
 /* What finishes has nobody to do its share, and is over soon: it is not moved any more. */

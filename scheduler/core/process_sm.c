@@ -8,13 +8,18 @@
  * What it was granted is free again when it is exited (its agent saw it gone) or lost (its node's
  * lease ended, its node was started again, or its agent does not know it). How it ended decides
  * about its slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
- * - a failure: due again after a back-off, or the job's end. When
- * one that ran is lost, a job that is not fault tolerant goes back to the queue as a whole: those
- * that are left cannot go on with a new one among them. */
+ * - a failure: due again after a back-off; with its restarts used up it is given up if others of
+ * its role do the work, else it is the job's end. When one that ran is lost, a job that is not
+ * fault tolerant goes back to the queue as a whole: those that are left cannot go on with a new one
+ * among them. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
+
+/* A process that ran for so long has left its earlier failures behind. */
+#define RAN_WELL_US (600 * USEC_PER_SEC)
+#define RAN_WELL_BACKOFFS 10
 
 #define TO(state) (1U << (state))
 #define GONE (TO(PROCESS_EXITED) | TO(PROCESS_LOST))
@@ -278,33 +283,70 @@ static uint64_t backoff_us(const struct job *job, uint32_t failures)
     return failures < 2 ? wanted_us : MAX_OF(wanted_us, doubled_us(BACKOFF_LEAST_US, failures - 2));
 }
 
+/* What happened long ago says nothing of a process that has run well since: else every job that
+ * goes on for months would die of its rare failures. */
+static bool ran_well(const struct process *process, struct instant now)
+{
+    uint64_t wait_us = backoff_us(process->job, process_slot(process)->failures);
+    uint64_t well_us = MAX_OF(RAN_WELL_BACKOFFS * wait_us, RAN_WELL_US);
+
+    return process->started_wall_us != 0 && now.wall_us > process->started_wall_us &&
+           now.wall_us - process->started_wall_us >= well_us;
+}
+
+/* Others of its role are at the work, and the rest of its slots is enough for the minimum. */
+static bool is_dispensable(const struct process *process)
+{
+    const struct job *job = process->job;
+    const struct role_spec *spec = &job->spec->roles[process->role];
+    const struct role_counts *counts = &job->counts[process->role];
+    uint32_t others = counts->running + (job->finishing ? counts->finished : 0);
+
+    if (job_elastic_role(job) != (int)process->role || others == 0)
+        return false;
+    if (job->finishing) /* without a task queue nobody else does its share */
+        return job->queue != NULL;
+    return spec->max > spec->min + counts->given_up;
+}
+
+static void start_again(struct cluster *cluster, const struct process *process, struct instant now)
+{
+    struct job *job = process->job;
+    struct slot *slot = process_slot(process);
+
+    slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
+    slot_set_due(cluster, job, process->role, process->index, true);
+    if (slot->not_before_us > now.now_us)
+        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
+                     MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
+}
+
 static void failed(struct cluster *cluster, struct process *process, const char *how,
                    struct instant now)
 {
     struct job *job = process->job;
-    struct slot *slot = process_slot(process);
+    uint32_t failures = (ran_well(process, now) ? 0 : process_slot(process)->failures) + 1;
+    bool dispensable = is_dispensable(process);
     char name[ROLE_NAME_MAX + 16];
 
-    slot->failures++;
-    effect_save_job(cluster, job);
+    slot_set_failures(cluster, job, process->role, process->index, failures);
     process_name(process, name, sizeof name);
-    if (!job->spec->fault_tolerant) {
+    if (!job->spec->fault_tolerant)
         job_stop(cluster, job, now, REASON_FAILED,
                  "%s failed on node %s and the job is not fault tolerant: %s", name,
                  process->node_name, how);
-    } else if (slot->failures > job->spec->restart_max) {
+    else if (failures <= job->spec->restart_max)
+        start_again(cluster, process, now);
+    else if (dispensable)
+        effect_event(cluster, now, job, process->node_name, "process-given-up",
+                     "%s failed %u times and is not started again, others do its work: %s", name,
+                     failures, how);
+    else
         job_stop(cluster, job, now, REASON_FAILED,
                  "Failed %s count beyond the threshold: %u (%s failed %u times; last on node %s: "
                  "%s)",
-                 job->spec->roles[process->role].name, job->spec->restart_max, name, slot->failures,
+                 job->spec->roles[process->role].name, job->spec->restart_max, name, failures,
                  process->node_name, how);
-    } else {
-        slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
-        slot_set_due(cluster, job, process->role, process->index, true);
-        if (slot->not_before_us > now.now_us)
-            deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
-                         MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
-    }
 }
 
 /* Success of the last one that could work off the data, with data left: there is nobody to leave it

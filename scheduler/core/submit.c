@@ -387,6 +387,7 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
         holdings_grow(&cluster->holdings, job, max - job->n_slots[role]);
     effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
                  spec->max, min, max);
+    job_retry_given_up(cluster, job, role);
     spec->min = min;
     spec->max = max;
     job_grow_slots(job, role, max);

@@ -52,7 +52,7 @@ static void test_exit_0_finishes_slot_then_job_and_stops_pservers(void **state)
 static void test_failure_backs_off_and_counts_to_the_limit(void **state)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
-    struct job_spec *spec = world_spec("one", 2, 3, 200, 1, 500);
+    struct job_spec *spec = world_spec("one", 2, 2, 200, 1, 500);
     struct job *job;
     uint64_t wait = USEC_PER_SEC;
 
