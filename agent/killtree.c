@@ -20,8 +20,11 @@
 
 static void note(struct killtree_main *main_child, pid_t pid, int status)
 {
-    if (pid != main_child->pid || main_child->reaped)
+    if (pid != main_child->pid || main_child->reaped) {
+        main_child->orphans +=
+            main_child->killing && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
         return;
+    }
     main_child->reaped = true;
     main_child->status = status;
 }
@@ -64,6 +67,7 @@ void killtree_signal_children(int signal_number)
 
 void killtree_kill_all(struct killtree_main *main_child)
 {
+    main_child->killing = true;
     while (killtree_reap(main_child) > 0) {
         int status;
         pid_t pid;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The one child whose status matters. */
@@ -12,6 +13,8 @@ struct killtree_main {
     pid_t pid;
     bool reaped;
     int status; /* as from waitpid, when reaped */
+    bool killing;
+    uint64_t orphans; /* others than it that killtree_kill_all had to kill */
 };
 
 /* killtree_reap - reaps what is dead already, without blocking

@@ -71,6 +71,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
         p->cpu_used_us = MAX_OF(p->cpu_used_us, state->cpu_used_us);
         p->memory_used_bytes = 0;
         p->tasks = 0;
+        p->orphans_reaped = state->orphans_reaped;
         p->table->ended_cpu_us += p->cpu_used_us;
         p->handle = runtime_release(p->handle);
     }

@@ -157,21 +157,23 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
 int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error *error)
 {
     json_t *value = NULL;
-    json_int_t ended = 0, cpu = 0;
+    json_int_t ended = 0, cpu = 0, orphans = 0;
     const char *reason;
     int code, sig;
     int r = read_json(dir_fd, "exit.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I}", "exit_code", &code, "exit_signal", &sig,
-                    "reason", &reason, "ended_wall_us", &ended, "cpu_used_us", &cpu) == -1) {
+    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I}", "exit_code", &code, "exit_signal",
+                    &sig, "reason", &reason, "ended_wall_us", &ended, "cpu_used_us", &cpu,
+                    "orphans_reaped", &orphans) == -1) {
         r = edl_error_set(error, EDL_ECORRUPT, "exit.json is damaged");
     } else {
         *ret = (struct exit_record){ .exit_code = code,
                                      .exit_signal = sig,
                                      .ended_wall_us = (uint64_t)ended,
-                                     .cpu_used_us = (uint64_t)cpu };
+                                     .cpu_used_us = (uint64_t)cpu,
+                                     .orphans_reaped = (uint64_t)orphans };
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", reason);
     }
     json_decref(value);
@@ -191,20 +193,22 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
     return r;
 }
 
+static json_t *exit_to_json(const struct exit_record *record, const char *reason)
+{
+    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I}", "exit_code", record->exit_code,
+                     "exit_signal", record->exit_signal, "reason", reason, "ended_wall_us",
+                     (json_int_t)record->ended_wall_us, "cpu_used_us",
+                     (json_int_t)record->cpu_used_us, "orphans_reaped",
+                     (json_int_t)record->orphans_reaped);
+}
+
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)
 {
-    json_t *value = json_pack("{s:i, s:i, s:s, s:I, s:I}", "exit_code", record->exit_code,
-                              "exit_signal", record->exit_signal, "reason", record->reason,
-                              "ended_wall_us", (json_int_t)record->ended_wall_us, "cpu_used_us",
-                              (json_int_t)record->cpu_used_us);
+    json_t *value = exit_to_json(record, record->reason);
     int r;
 
     if (value == NULL) /* a name in the reason was not UTF-8; the end itself must not be lost */
-        value =
-            json_pack("{s:i, s:i, s:s, s:I, s:I}", "exit_code", record->exit_code, "exit_signal",
-                      record->exit_signal, "reason", "(reason is not valid text)", "ended_wall_us",
-                      (json_int_t)record->ended_wall_us, "cpu_used_us",
-                      (json_int_t)record->cpu_used_us);
+        value = exit_to_json(record, "(reason is not valid text)");
     r = write_json(dir_fd, "exit.json", value, error);
     json_decref(value);
     return r;

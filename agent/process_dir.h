@@ -34,6 +34,7 @@ struct exit_record {
     char reason[256];
     uint64_t ended_wall_us;
     uint64_t cpu_used_us;
+    uint64_t orphans_reaped; /* what the program left behind and its supervisor killed */
 };
 
 /* file_write_atomic - name in folder dir_fd, whole or not at all, on disk when this returns 0 */

@@ -134,6 +134,9 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
                                                  "memory_peak_bytes",
                                                  p != NULL ? (json_int_t)p->memory_peak_bytes : 0,
                                                  "tasks", p != NULL ? (json_int_t)p->tasks : 0));
+    if (p != NULL && p->orphans_reaped > 0)
+        (void)json_object_set_new(json, "orphans_reaped",
+                                  json_integer((json_int_t)p->orphans_reaped));
     if (p != NULL && p->silent)
         (void)json_object_set_new(json, "silent", json_true());
     if (p != NULL && json_object_size(p->progress) > 0)

@@ -211,6 +211,7 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
     ret->exit_code = record.exit_code;
     ret->exit_signal = record.exit_signal;
     ret->cpu_used_us = record.cpu_used_us;
+    ret->orphans_reaped = record.orphans_reaped;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);
 }
 

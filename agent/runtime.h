@@ -29,7 +29,7 @@ struct runtime_state {
     int exit_code;                 /* the rest: when exited */
     int exit_signal;
     char reason[RUNTIME_REASON_SIZE];
-    uint64_t cpu_used_us;
+    uint64_t cpu_used_us, orphans_reaped;
 };
 
 /* the state may have changed: poll */

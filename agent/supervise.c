@@ -428,6 +428,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         (void)snprintf(ret->reason, sizeof ret->reason,
                        "out of memory: beyond the %" PRIu64 " MiB that it asked for",
                        number_of(s->order, "memory_bytes") >> 20);
+    ret->orphans_reaped = s->main_child.orphans;
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);

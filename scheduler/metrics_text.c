@@ -276,6 +276,8 @@ static const struct row table[] = {
             START_CAUSES, "Processes that were assigned to a node: new, or again in their slot."),
     CORE_BY("edl_process_ends_total", EXPOSE_COUNTER, process_ends, "cause", end_cause, 0,
             END_CAUSES, "Processes that ended, by cause."),
+    CORE("edl_orphans_reaped_total", EXPOSE_COUNTER, orphans_reaped,
+         "What processes left behind when they ended, and their supervisors killed."),
     OWN("edl_resizes_total", EXPOSE_COUNTER, write_resizes,
         "Changes of the size of a running job, by the reason of the decision."),
     OWN("edl_resize_seconds", EXPOSE_HISTOGRAM, write_resize_seconds,

@@ -499,6 +499,7 @@ struct process_report {
     int exit_code, exit_signal;
     const char *reason; /* of its end; of one that is STOPPING: what keeps it; may be NULL */
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
+    uint64_t orphans_reaped; /* EXITED: what it left behind and was killed */
 };
 
 struct node_report {

@@ -45,6 +45,7 @@ struct cluster_figures {
     uint64_t jobs_ended[FIGURE_JOB_STATES]; /* by final state */
     uint64_t process_starts[START_CAUSES];
     uint64_t process_ends[END_CAUSES];
+    uint64_t orphans_reaped; /* what they left behind and their supervisors killed */
     uint64_t resizes[RESIZE_DIRECTIONS][RESIZE_REASONS];
     uint64_t task_leases, task_records, task_ends[TASK_ENDS];
     uint64_t nodes_lost;

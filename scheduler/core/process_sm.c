@@ -399,6 +399,7 @@ void process_exited(struct cluster *cluster, struct process *process,
 
     process->exit_code = report->exit_code;
     process->exit_signal = report->exit_signal;
+    cluster->figures.orphans_reaped += report->orphans_reaped;
     if (!process->stop_wanted) {
         process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
         (void)snprintf(process->reason, sizeof process->reason, "%s%s%s", how,

@@ -98,4 +98,11 @@ jq -e '.status == 503 and (.detail | startswith("not ready: ")) and (.remedy | l
 [ "$(curl -sS -o /dev/null -w '%{http_code}' "$EDL_SERVER/healthz")" = 200 ] || fail 'healthz is about the process alone'
 mv "$db.aside" "$db"
 [ "$(ready)" = 200 ] || fail "not ready again: $(cat "$work/answer")"
+
+# --- what a program leaves behind ---
+expect edl_orphans_reaped_total 0
+edl submit --name leaves -- bash -c '(setsid sleep 1000 &) ; exit 0'
+edl wait leaves --timeout 30
+expect edl_orphans_reaped_total 1
+
 cluster_stop

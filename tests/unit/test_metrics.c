@@ -214,6 +214,34 @@ static void test_every_name_is_ours_and_no_label_grows(void **state)
     free(read);
 }
 
+/* What people look for who know other schedulers. */
+static void test_the_usual_names_are_there(void **state)
+{
+    static const char *const names[] = {
+        "edl_build_info",
+        "edl_nodes",
+        "edl_jobs",
+        "edl_gpus",
+        "edl_queue_wait_seconds",
+        "edl_schedule_cycle_seconds",
+        "edl_resize_seconds",
+        "edl_resizes_total",
+        "edl_orphans_reaped_total",
+        "edl_heartbeat_age_seconds",
+        "edl_db_commit_seconds",
+    };
+    const struct fixture *f = *state;
+    _cleanup_free_ char *text = metrics_text(f->scheduler);
+
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        char line[80];
+
+        (void)snprintf(line, sizeof line, "# TYPE %s ", names[i]);
+        if (strstr(text, line) == NULL)
+            fail_msg("there is no %s", names[i]);
+    }
+}
+
 static void test_figures_follow_a_job(void **state)
 {
     struct fixture *f = *state;
@@ -454,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_labels_are_escaped),
         cmocka_unit_test(test_values_are_scaled_exactly),
         T(test_every_name_is_ours_and_no_label_grows),
+        T(test_the_usual_names_are_there),
         T(test_figures_follow_a_job),
         T(test_ready_once_stored_and_while_the_store_is_well),
         T(test_a_pass_of_the_loop_that_takes_long_is_seen),

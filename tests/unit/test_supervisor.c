@@ -242,6 +242,7 @@ static void test_daemonised_grandchild_dies_with_the_program(void **state)
     assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
     (void)wait_end(f, &record);
     assert_int_equal(record.exit_code, 0);
+    assert_int_equal(record.orphans_reaped, 1);
     assert_fifo_released(f);
 }
 
@@ -280,6 +281,7 @@ static void test_stop_is_graceful(void **state)
     assert_int_equal(kill(f->pid, SIGTERM), 0);
     (void)wait_end(f, &record);
     assert_int_equal(record.exit_code, 7);
+    assert_int_equal(record.orphans_reaped, 0);
     assert_string_equal(record.reason, "stopped");
     assert_fifo_released(f);
 }
