@@ -14,11 +14,7 @@
 #include "shared/macro.h"
 #include "shared/workspace_id.h"
 
-#define CPU_MAX INT64_C(1000000000) /* a million cores */
-#define MEMORY_MAX (INT64_C(1) << 60)
-#define GPUS_MAX 64 /* of one process; a node has no more */
 #define GPUS_REMEDY "a process runs on one node, which has at most 64 GPUs: ask for more processes"
-#define PORTS_MAX 64
 #define PASSES_MAX 1000000
 #define ARGUMENTS_MAX 1024
 #define ARGUMENT_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one argument */
@@ -27,7 +23,7 @@
 
 #define GPU_KEY(name, field)                                                                       \
     {                                                                                              \
-        .key = (name), .kind = DOCUMENT_COUNT, .offset = AT(field), .max = GPUS_MAX,               \
+        .key = (name), .kind = DOCUMENT_COUNT, .offset = AT(field), .max = ROLE_GPUS_MAX,          \
         .remedy = GPUS_REMEDY                                                                      \
     }
 #define GPU_KEYS(field)                                                                            \
@@ -35,14 +31,17 @@
         GPU_KEY("gpu", field)
 
 static const struct document_rule request_rules[] = {
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = CPU_MAX },
-    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = MEMORY_MAX },
+    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = ROLE_CPU_MILLICORES_MAX },
+    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = ROLE_MEMORY_BYTES_MAX },
     GPU_KEYS(gpus_requested),
 };
 
 static const struct document_rule limit_rules[] = {
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu_limit), .max = CPU_MAX },
-    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory_limit), .max = MEMORY_MAX },
+    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu_limit), .max = ROLE_CPU_MILLICORES_MAX },
+    { .key = "memory",
+      .kind = DOCUMENT_BYTES,
+      .offset = AT(memory_limit),
+      .max = ROLE_MEMORY_BYTES_MAX },
     GPU_KEYS(gpus),
 };
 
@@ -111,10 +110,10 @@ static const struct document_rule listed_rules[] = {
       .offset = AT(max),
       .min = 1,
       .max = ROLE_INSTANCES_MAX },
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = CPU_MAX },
-    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = MEMORY_MAX },
+    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = ROLE_CPU_MILLICORES_MAX },
+    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = ROLE_MEMORY_BYTES_MAX },
     GPU_KEY("gpus", gpus),
-    { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = PORTS_MAX },
+    { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = ROLE_PORTS_MAX },
 };
 
 struct role_draft *role_draft_add(struct document_reader *reader, struct job_draft *job,

@@ -9,9 +9,6 @@
 #include "shared/job_draft.h"
 #include "shared/macro.h"
 
-#define CPU_MAX INT64_C(1000000000)
-#define MEMORY_MAX (INT64_C(1) << 60)
-#define GPUS_MAX 64
 #define ENTRY_BYTES_MAX 65536
 #define AT(field) offsetof(struct job_draft, field)
 #define COUNT(name, field, least)                                                                  \
@@ -32,15 +29,24 @@ static const struct document_rule rules[] = {
     COUNT("parallelism", submit.parallelism, 1),
     COUNT("min_instance", submit.min, 1),
     COUNT("max_instance", submit.max, 1),
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(submit.cpu), .max = CPU_MAX },
-    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(submit.memory), .max = MEMORY_MAX },
-    { .key = "gpu", .kind = DOCUMENT_COUNT, .offset = AT(submit.gpus), .max = GPUS_MAX },
+    { .key = "cpu",
+      .kind = DOCUMENT_CPU,
+      .offset = AT(submit.cpu),
+      .max = ROLE_CPU_MILLICORES_MAX },
+    { .key = "memory",
+      .kind = DOCUMENT_BYTES,
+      .offset = AT(submit.memory),
+      .max = ROLE_MEMORY_BYTES_MAX },
+    { .key = "gpu", .kind = DOCUMENT_COUNT, .offset = AT(submit.gpus), .max = ROLE_GPUS_MAX },
     COUNT("pservers", submit.pservers, 0),
-    { .key = "pscpu", .kind = DOCUMENT_CPU, .offset = AT(submit.pserver_cpu), .max = CPU_MAX },
+    { .key = "pscpu",
+      .kind = DOCUMENT_CPU,
+      .offset = AT(submit.pserver_cpu),
+      .max = ROLE_CPU_MILLICORES_MAX },
     { .key = "psmemory",
       .kind = DOCUMENT_BYTES,
       .offset = AT(submit.pserver_memory),
-      .max = MEMORY_MAX },
+      .max = ROLE_MEMORY_BYTES_MAX },
     { .key = "envs", .kind = DOCUMENT_OBJECT, .offset = AT(submit.envs) },
     { .key = "faulttolerant", .kind = DOCUMENT_BOOLEAN, .offset = AT(fault_tolerant) },
     IGNORED("topology"), /* of version 1's configuration; entry is what runs */

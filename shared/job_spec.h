@@ -16,6 +16,11 @@
 #define ROLE_NAME_MAX 31
 #define JOB_ROLES_MAX 8
 #define ROLE_INSTANCES_MAX 1024
+/* what one instance may ask for: no machine has more, and every sum stays far from overflow */
+#define ROLE_CPU_MILLICORES_MAX INT64_C(1000000000)
+#define ROLE_MEMORY_BYTES_MAX (INT64_C(1) << 46)
+#define ROLE_GPUS_MAX 64
+#define ROLE_PORTS_MAX 8
 #define JOB_PRIORITY_MAX 1000000 /* and as far below zero */
 #define JOB_AFTER_MAX 64
 #define JOB_ARRAY_MAX 1000 /* jobs in one array */

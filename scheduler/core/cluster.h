@@ -32,8 +32,8 @@
 struct edl_error;
 
 #define NODE_NAME_MAX 63
-#define PROCESS_PORTS_MAX 8
-#define NODE_GPUS_MAX 64
+#define PROCESS_PORTS_MAX ROLE_PORTS_MAX
+#define NODE_GPUS_MAX ROLE_GPUS_MAX
 /* So many superseded incarnations are kept in memory for each job. Older ones are forgotten when a
  * turn's effects are cleared, and their rows go with the next turn, so that a job which restarts
  * processes for months does not grow for ever. Enough that the processes of one broken machine are

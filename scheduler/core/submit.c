@@ -2,15 +2,11 @@
 /* submit.c - what people do to jobs: submit, kill, change */
 #include "scheduler/core/core_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <utlist.h>
 
 #include "shared/rfc3339.h"
-
-/* Bounds that keep every sum of requests far from overflow. */
-#define CPU_MILLICORES_MAX UINT64_C(1000000000)
-#define MEMORY_BYTES_MAX (UINT64_C(1) << 46)
-#define GPUS_MAX ((uint32_t)NODE_GPUS_MAX)
 
 /* Jobs of one name, by number; only the newest is found by it. */
 static void name_job(struct cluster *cluster, struct job *job)
@@ -82,27 +78,25 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     return job;
 }
 
+/* A document that says so is refused before, at the key; the core takes nobody's word for it. */
 static int check_spec(const struct job_spec *spec, struct edl_error *error)
 {
     if (spec->n_roles < 1 || spec->n_roles > JOB_ROLES_MAX)
-        return edl_error_at(error, EDL_EBADSPEC, "/spec/roles", "a job has 1 to %d roles",
-                            JOB_ROLES_MAX);
+        return edl_error_set(error, EDL_EBADSPEC, "a job has 1 to %d roles", JOB_ROLES_MAX);
     for (size_t i = 0; i < spec->n_roles; i++) {
         const struct role_spec *role = &spec->roles[i];
-        char pointer[ROLE_NAME_MAX + 8];
 
-        (void)snprintf(pointer, sizeof pointer, "/spec/%s", role->name);
         if (role->min < 1 || role->max < role->min || role->max > ROLE_INSTANCES_MAX)
-            return edl_error_at(error, EDL_EBADSPEC, pointer,
-                                "%s: instances must be 1 <= min <= max <= %d", role->name,
-                                ROLE_INSTANCES_MAX);
-        if (role->n_ports > PROCESS_PORTS_MAX)
-            return edl_error_at(error, EDL_EBADSPEC, pointer, "%s: at most %d ports per process",
-                                role->name, PROCESS_PORTS_MAX);
-        if (role->cpu_millicores > CPU_MILLICORES_MAX || role->memory_bytes > MEMORY_BYTES_MAX ||
-            role->gpus > GPUS_MAX)
-            return edl_error_at(error, EDL_EBADSPEC, pointer,
-                                "%s: the resources of one instance are absurd", role->name);
+            return edl_error_set(error, EDL_EBADSPEC, "%s: instances must be 1 <= min <= max <= %d",
+                                 role->name, ROLE_INSTANCES_MAX);
+        if (role->n_ports > ROLE_PORTS_MAX || role->gpus > ROLE_GPUS_MAX ||
+            role->cpu_millicores > ROLE_CPU_MILLICORES_MAX ||
+            role->memory_bytes > ROLE_MEMORY_BYTES_MAX)
+            return edl_error_set(error, EDL_EBADSPEC,
+                                 "%s: one instance has at most %d ports, %d GPUs, %" PRId64
+                                 " cores and %" PRId64 " TiB of memory",
+                                 role->name, ROLE_PORTS_MAX, ROLE_GPUS_MAX,
+                                 ROLE_CPU_MILLICORES_MAX / 1000, ROLE_MEMORY_BYTES_MAX >> 40);
     }
     return 0;
 }

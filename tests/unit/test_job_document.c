@@ -448,6 +448,10 @@ static const struct refusal refusals[] = {
     { TRAINER("\"resources\":{\"limits\":{\"nvidia.com/gpu\":65}}"),
       "/spec/trainer/resources/limits/nvidia.com~1gpu", "from 0 to 64 is expected, found number 65",
       "a process runs on one node" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"ports\":9}]"), "/roles/0/ports", "9",
+      "" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"memory\":\"65Ti\"}]"),
+      "/roles/0/memory", "65Ti", "" },
     { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"gpus\":65}]"), "/roles/0/gpus",
       "from 0 to 64", "ask for more processes" },
     /* labels */
