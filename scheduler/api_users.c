@@ -11,6 +11,7 @@
 
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
+#include "scheduler/join_tokens.h"
 #include "scheduler/page.h"
 #include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
@@ -19,6 +20,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 
@@ -156,6 +158,17 @@ static int put_user(struct scheduler *scheduler, const char *name, enum user_rol
     return 0;
 }
 
+/* Who may make no join tokens any more has none that are good. */
+static void end_join_tokens(struct scheduler *scheduler, const struct user *user)
+{
+    unsigned n = 0;
+
+    if (user->role < USER_OPERATOR)
+        n = join_tokens_revoke_all(scheduler, user->name, clock_instant().wall_us);
+    if (n > 0)
+        log_info("%u join tokens that %s made were revoked", n, user->name);
+}
+
 static int add_user(struct scheduler *scheduler, const json_t *body, struct user **ret,
                     struct edl_error *error)
 {
@@ -227,10 +240,12 @@ void api_user_set(struct http_request *request, void *userdata)
         r = read_role(&field, &role, &error);
     if (r == 0)
         r = put_user(scheduler, user->name, role, group, &user, &error);
-    if (r < 0)
+    if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
-    else
+    } else {
+        end_join_tokens(scheduler, user);
         reply_changed(scheduler, request, 200, user);
+    }
     json_decref(body);
 }
 
@@ -246,6 +261,7 @@ void api_user_remove(struct http_request *request, void *userdata)
     answer = json_pack("{s:s,s:s}", "name", user->name, "state", "removed");
     member = user->group != NULL;
     users_bar(scheduler->users, user);
+    end_join_tokens(scheduler, user);
     if (member)
         scheduler_tell_groups(scheduler);
     held_after_commit(scheduler, held_new(request), 200, answer);

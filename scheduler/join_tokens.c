@@ -194,6 +194,26 @@ int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now
     return edl_error_remedy(error, "`edl node tokens` lists every one");
 }
 
+unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
+                                uint64_t now_wall_us)
+{
+    struct join_token *token, *next;
+    unsigned n = 0;
+
+    HASH_ITER(hh, scheduler->join_tokens.by_hash, token, next)
+    {
+        struct stored_token *record = &token->record;
+
+        if (!streq(record->made_by, made_by) || record->used_wall_us != 0 ||
+            record->expires_wall_us <= now_wall_us)
+            continue;
+        record->expires_wall_us = now_wall_us;
+        change(&scheduler->join_tokens, token);
+        n++;
+    }
+    return n;
+}
+
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata)
 {
     for (const struct join_token *token = scheduler->join_tokens.by_hash; token != NULL;

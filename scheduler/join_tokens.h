@@ -59,6 +59,10 @@ void join_tokens_use(struct scheduler *scheduler, const struct stored_token *tok
 int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now_wall_us,
                        const struct stored_token **ret, struct edl_error *error);
 
+/* join_tokens_revoke_all - every one that a person made and nobody has used; how many there were */
+unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
+                                uint64_t now_wall_us);
+
 /* join_tokens_each - all of them, in the order in which they were made */
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata);
 

@@ -484,6 +484,48 @@ static void test_a_token_ends_with_the_one_it_was_made_with(void **state)
     assert_int_equal(users_find(live->scheduler->users, "ann")->n_tokens, 2);
 }
 
+/* The states of all join tokens, in the order in which they were made. */
+static void assert_join_tokens(struct live *live, const char *states)
+{
+    char text[80] = "";
+    struct reply reply = { 0 };
+    const json_t *token;
+    size_t i;
+
+    assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &reply), 200);
+    json_array_foreach(json_object_get(reply.json, "tokens"), i, token)
+    {
+        size_t used = strlen(text);
+
+        (void)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "",
+                       json_string_value(json_object_get(token, "state")));
+    }
+    assert_string_equal(text, states);
+    reply_clear(&reply);
+}
+
+static void test_join_tokens_end_with_the_right_to_make_them(void **state)
+{
+    struct live *live = *state;
+    char otto[65], olga[65];
+
+    make_user(live, "otto", "operator", otto);
+    make_user(live, "olga", "operator", olga);
+    live->token = otto;
+    assert_int_equal(ask(live, "POST", "/tokens/join", "{}"), 201);
+    live->token = olga;
+    assert_int_equal(ask(live, "POST", "/tokens/join", "{}"), 201);
+    live->token = NULL;
+    assert_int_equal(ask(live, "POST", "/tokens/join", "{}"), 201);
+    assert_int_equal(ask(live, "PATCH", "/users/otto", "{\"role\":\"admin\"}"), 200);
+    assert_join_tokens(live, "unused unused unused");
+    assert_int_equal(ask(live, "PATCH", "/users/otto", "{\"role\":\"user\"}"), 200);
+    assert_join_tokens(live, "expired unused unused");
+    assert_int_equal(ask(live, "DELETE", "/users/olga", NULL), 200);
+    live_restart(live);
+    assert_join_tokens(live, "expired expired unused");
+}
+
 static void assert_group(struct live *live, const char *name, unsigned permille, unsigned weight,
                          unsigned n_members)
 {
@@ -595,6 +637,7 @@ int main(void)
         T(test_changes_are_on_record_and_nothing_else),
         T(test_tokens_expire_and_numbers_are_given_once),
         T(test_a_token_ends_with_the_one_it_was_made_with),
+        T(test_join_tokens_end_with_the_right_to_make_them),
         T(test_groups_are_kept_and_the_core_is_told),
         cmocka_unit_test(test_the_kernel_names_the_other_end),
     };
