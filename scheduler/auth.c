@@ -307,7 +307,7 @@ static int caller_of_peer(struct scheduler *scheduler, const struct http_request
         set_caller(ret, AUTH_ADMIN_NAME, USER_ADMIN);
         return 1;
     }
-    if (peer_name(&scheduler->peers, uid, name, sizeof name) < 0)
+    if (peer_name(&scheduler->peers, uid, clock_read_us(CLOCK_BOOTTIME), name, sizeof name) < 0)
         return 0;
     set_caller(ret, name, auth_socket_role(scheduler, name));
     return 1;

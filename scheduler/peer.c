@@ -12,10 +12,13 @@
 #include "shared/macro.h"
 
 #define PASSWD_BYTES 16384
+#define PEER_KEPT_US (60 * USEC_PER_SEC)
+#define PEERS_MAX 1024
 
 struct peers {
     uid_t uid;
-    char name[256];
+    char name[256];    /* "": there is no such account */
+    uint64_t until_us; /* it is believed */
     UT_hash_handle hh;
 };
 
@@ -33,30 +36,43 @@ int peer_uid(int fd, uid_t *ret)
     return 0;
 }
 
-static struct peers *look_up(struct peers **peers, uid_t uid)
+static void drop(struct peers **peers, struct peers *peer)
+{
+    HASH_DEL(*peers, peer);
+    free(peer);
+}
+
+/* An account that is not there is remembered as well: who has none may call as often as others. */
+static struct peers *look_up(struct peers **peers, uid_t uid, uint64_t now_us)
 {
     struct passwd entry, *found = NULL;
     char buffer[PASSWD_BYTES];
     struct peers *peer;
 
-    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) != 0 || found == NULL ||
-        strlen(found->pw_name) >= sizeof peer->name)
-        return NULL;
+    if (HASH_COUNT(*peers) >= PEERS_MAX)
+        *peers = peers_free(*peers);
     peer = xcalloc(1, sizeof *peer);
     peer->uid = uid;
-    (void)snprintf(peer->name, sizeof peer->name, "%s", found->pw_name);
+    peer->until_us = now_us + PEER_KEPT_US;
+    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL &&
+        strlen(found->pw_name) < sizeof peer->name)
+        (void)snprintf(peer->name, sizeof peer->name, "%s", found->pw_name);
     HASH_ADD(hh, *peers, uid, sizeof peer->uid, peer);
     return peer;
 }
 
-int peer_name(struct peers **peers, uid_t uid, char *ret, size_t size)
+int peer_name(struct peers **peers, uid_t uid, uint64_t now_us, char *ret, size_t size)
 {
     struct peers *peer;
 
     HASH_FIND(hh, *peers, &uid, sizeof uid, peer);
+    if (peer != NULL && peer->until_us <= now_us) {
+        drop(peers, peer);
+        peer = NULL;
+    }
     if (peer == NULL)
-        peer = look_up(peers, uid);
-    if (peer == NULL || strlen(peer->name) >= size)
+        peer = look_up(peers, uid, now_us);
+    if (peer->name[0] == '\0' || strlen(peer->name) >= size)
         return -ENOENT;
     (void)snprintf(ret, size, "%s", peer->name);
     return 0;
@@ -68,8 +84,7 @@ struct peers *peers_free(struct peers *peers)
 
     HASH_ITER(hh, peers, peer, next)
     {
-        HASH_DEL(peers, peer);
-        free(peer);
+        drop(&peers, peer);
     }
     return NULL;
 }
