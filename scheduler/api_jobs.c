@@ -338,12 +338,16 @@ void api_job_show(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     const struct job *job = api_job(scheduler, request);
     char tag[ETAG_MAX];
+    json_t *answer;
 
     if (job == NULL)
         return;
     etag_of_job(job, tag, sizeof tag);
     http_reply_header(request, "ETag", tag);
-    http_reply_json(request, 200, job_to_json(job, scheduler->options.policy->name, true));
+    answer = job_to_json(job, scheduler->options.policy->name, true);
+    if (auth_owner(scheduler, request, job->user, NULL) < 0)
+        job_json_mask_env(answer); /* keys and passwords come that way */
+    http_reply_json(request, 200, answer);
 }
 
 /* 202: the rest follows when the policy has decided and processes have started or ended; "state"

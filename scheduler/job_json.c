@@ -124,6 +124,18 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     return object;
 }
 
+void job_json_mask_env(json_t *job)
+{
+    json_t *env = json_object_get(json_object_get(job, "spec"), "env");
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(env, name, value)
+    {
+        (void)json_object_set_new(env, name, json_string(ENV_MASKED));
+    }
+}
+
 json_t *ports_to_json(const struct process *process)
 {
     json_t *array = json_array();

@@ -129,6 +129,41 @@ static void test_an_array_is_of_one_person(void **state)
     reply_clear(&reply);
 }
 
+static void assert_env(struct live *live, const char *token, const char *value)
+{
+    struct reply reply = { 0 };
+    const char *told = NULL;
+
+    live->token = token;
+    assert_int_equal(live_ask(live, "GET", "/jobs/hers", NULL, NULL, &reply), 200);
+    assert_int_equal(json_unpack(reply.json, "{s:{s:{s:s}}}", "spec", "env", "KEY", &told), 0);
+    assert_string_equal(told, value);
+    assert_int_equal(strstr(reply.body, "s3cret") != NULL, streq(value, "s3cret"));
+    reply_clear(&reply);
+}
+
+static void test_the_environment_is_its_owners(void **state)
+{
+    struct live *live = *state;
+    char ann[65], bob[65], eve[65], otto[65];
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "bob", "user", bob);
+    make_user(live, "eve", "viewer", eve);
+    make_user(live, "otto", "operator", otto);
+    live->token = ann;
+    assert_int_equal(
+        ask(live, "POST", "/jobs",
+            "{\"name\":\"hers\",\"fault_tolerant\":true,\"env\":{\"KEY\":\"s3cret\"},"
+            "\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,\"max-instance\":2}}"),
+        201);
+    assert_env(live, ann, "s3cret");
+    assert_env(live, bob, "(hidden)");
+    assert_env(live, eve, "(hidden)");
+    assert_env(live, otto, "s3cret");
+    assert_env(live, NULL, "s3cret");
+}
+
 static void test_every_refusal_is_noted_once(void **state)
 {
     static const struct {
@@ -668,6 +703,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_jobs_belong_to_who_submits_them),
         T(test_an_array_is_of_one_person),
+        T(test_the_environment_is_its_owners),
         T(test_every_refusal_is_noted_once),
         T(test_jobs_of_a_user_are_bounded),
         T(test_uploads_are_bounded),
