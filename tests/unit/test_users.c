@@ -14,7 +14,6 @@
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
-#include "shared/http_server.h"
 #include "shared/macro.h"
 
 #define JOB(name_)                                                                                 \
@@ -90,112 +89,6 @@ static void test_jobs_belong_to_who_submits_them(void **state)
     assert_int_equal(live_ask(live, "GET", "/jobs/hers", NULL, NULL, &reply), 200);
     assert_string_equal(json_string_value(json_object_get(reply.json, "reason")), "killed by ann");
     reply_clear(&reply);
-}
-
-#define ARRAY(range_)                                                                              \
-    "{\"metadata\":{\"name\":\"big\"},\"spec\":{\"array\":\"" range_                               \
-    "\",\"fault_tolerant\":true,\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,"          \
-    "\"max-instance\":2}}}"
-
-static void test_an_array_is_of_one_person(void **state)
-{
-    static const char intruder[] =
-        "{\"metadata\":{\"name\":\"big-77\"},\"spec\":{\"array\":{\"name\":\"big\",\"index\":77,"
-        "\"jobs\":1000},\"fault_tolerant\":true,\"trainer\":{\"entrypoint\":\"true\","
-        "\"min-instance\":1,\"max-instance\":2}}}";
-    struct live *live = *state;
-    char ann[65], bob[65];
-    struct reply reply = { 0 };
-
-    make_user(live, "ann", "user", ann);
-    make_user(live, "bob", "user", bob);
-    live->token = ann;
-    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("0-2")), 201);
-    live->token = bob;
-    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, intruder, &reply), 422);
-    assert_non_null(strstr(reply.body, "\"/spec/array\""));
-    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("3-4")), 409);
-    assert_int_equal(live_ask(live, "DELETE", "/arrays/big", NULL, NULL, &reply), 403);
-    assert_non_null(strstr(reply.body, "belongs to ann"));
-    live->token = ann;
-    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("3-4")), 201);
-    assert_int_equal(live_ask(live, "DELETE", "/arrays/big", NULL, NULL, &reply), 202);
-    assert_int_equal(json_integer_value(json_object_get(reply.json, "jobs")), 5);
-    live->token = bob; /* it is over: the name is free */
-    assert_int_equal(ask(live, "POST", "/jobs", ARRAY("3-4")), 201);
-    live->token = NULL;
-    assert_int_equal(live_ask(live, "DELETE", "/arrays/big", NULL, NULL, &reply), 202);
-    assert_int_equal(json_integer_value(json_object_get(reply.json, "jobs")), 2);
-    reply_clear(&reply);
-}
-
-static void assert_env(struct live *live, const char *token, const char *value)
-{
-    struct reply reply = { 0 };
-    const char *told = NULL;
-
-    live->token = token;
-    assert_int_equal(live_ask(live, "GET", "/jobs/hers", NULL, NULL, &reply), 200);
-    assert_int_equal(json_unpack(reply.json, "{s:{s:{s:s}}}", "spec", "env", "KEY", &told), 0);
-    assert_string_equal(told, value);
-    assert_int_equal(strstr(reply.body, "s3cret") != NULL, streq(value, "s3cret"));
-    reply_clear(&reply);
-}
-
-static void test_the_environment_is_its_owners(void **state)
-{
-    struct live *live = *state;
-    char ann[65], bob[65], eve[65], otto[65];
-
-    make_user(live, "ann", "user", ann);
-    make_user(live, "bob", "user", bob);
-    make_user(live, "eve", "viewer", eve);
-    make_user(live, "otto", "operator", otto);
-    live->token = ann;
-    assert_int_equal(
-        ask(live, "POST", "/jobs",
-            "{\"name\":\"hers\",\"fault_tolerant\":true,\"env\":{\"KEY\":\"s3cret\"},"
-            "\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,\"max-instance\":2}}"),
-        201);
-    assert_env(live, ann, "s3cret");
-    assert_env(live, bob, "(hidden)");
-    assert_env(live, eve, "(hidden)");
-    assert_env(live, otto, "s3cret");
-    assert_env(live, NULL, "s3cret");
-}
-
-static void test_every_refusal_is_noted_once(void **state)
-{
-    static const struct {
-        const char *method, *path, *body;
-        unsigned status;
-    } rows[] = {
-        { "GET", "/audit", NULL, 403 }, /* by the route */
-        { "DELETE", "/jobs/hers", NULL, 403 },
-        { "PATCH", "/jobs/hers", "{\"max\":1}", 403 },
-        { "PATCH", "/jobs/hers?dry_run=1", "{\"max\":1}", 403 },
-        { "POST", "/tokens", "{\"user\":\"ann\"}", 403 },
-        { "GET", "/jobs/hers", NULL, 200 },
-        { "DELETE", "/tokens/99", NULL, 404 },
-        { "POST", "/jobs", "{}", 422 },
-    };
-    struct live *live = *state;
-    char ann[65], bob[65];
-    uint64_t noted = 0;
-
-    make_user(live, "ann", "user", ann);
-    make_user(live, "bob", "user", bob);
-    live->token = ann;
-    assert_int_equal(ask(live, "POST", "/jobs", JOB("hers")), 201);
-    live->token = bob;
-    for (size_t i = 0; i < ELEMENTS(rows); i++) {
-        assert_int_equal(ask(live, rows[i].method, rows[i].path, rows[i].body), rows[i].status);
-        noted += rows[i].status == 403;
-        assert_int_equal(live->scheduler->denials.total, noted);
-    }
-    live->token = HASH_A;
-    assert_int_equal(ask(live, "GET", "/jobs", NULL), 401);
-    assert_int_equal(live->scheduler->denials.total, noted + 1);
 }
 
 /* A user can fill its own place only; an admin has no limit but that of all. */
@@ -338,77 +231,6 @@ static void test_keys_are_of_one_person(void **state)
     reply_clear(&reply);
 }
 
-static void on_stream_end(const struct http_answer *answer, void *userdata)
-{
-    struct reply *reply = userdata;
-
-    reply->n++;
-    reply->status = answer->status;
-}
-
-/* Opens an event stream, and waits until it is there. */
-static void open_stream(struct live *live, const char *token, struct reply *reply)
-{
-    unsigned before = live->scheduler->n_event_streams;
-    struct http_call call = { .method = "GET",
-                              .path = "/events",
-                              .bearer_token = token,
-                              .headers = { "Accept: text/event-stream" } };
-    struct edl_error error = { 0 };
-
-    assert_int_equal(http_async_start(live->async, &call, on_stream_end, reply, NULL, &error), 0);
-    while (live->scheduler->n_event_streams == before)
-        assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
-}
-
-static void test_who_is_removed_reads_no_more(void **state)
-{
-    struct live *live = *state;
-    struct reply ann_stream = { 0 }, bob_stream = { 0 }, poll = { 0 }, logs = { 0 }, read = { 0 },
-                 change = { 0 };
-    char ann[65], bob[65];
-
-    make_user(live, "ann", "user", ann);
-    make_user(live, "bob", "user", bob);
-    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 201);
-    open_stream(live, ann, &ann_stream);
-    open_stream(live, bob, &bob_stream);
-    live_send_as(live, ann, "GET", "/events?after=1&wait=30", NULL, NULL, &poll);
-    live_send_as(live, ann, "GET", "/jobs/a/logs?follow=1&wait=30", NULL, NULL, &logs);
-    while (http_server_waiting(live->scheduler->listeners.servers[0]) < 2)
-        assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
-    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"role\":\"viewer\"}"), 200);
-    assert_int_equal(ann_stream.n + poll.n + logs.n, 0); /* a viewer may */
-    live_send(live, "POST", "/jobs", NULL, JOB("b"), &change);
-    live_hold(live);
-    live_send_as(live, ann, "GET", "/jobs", NULL, NULL, &read); /* waits for the commit */
-    live_readers(live, 1);
-    reply_clear(&change);
-    live_send(live, "DELETE", "/users/ann", NULL, NULL, &change);
-    while (auth_socket_role(live->scheduler, "ann") != USER_NOBODY)
-        (void)sd_event_run(live->scheduler->event, USEC_PER_SEC);
-    live_release(live);
-    live_wait(live, &change);
-    live_wait(live, &read);
-    assert_int_equal(read.status, 401);
-    live_wait(live, &poll);
-    assert_int_equal(poll.status, 401);
-    live_wait(live, &logs);
-    assert_int_equal(logs.status, 401);
-    live_wait(live, &ann_stream);
-    assert_int_equal(ann_stream.status, 200);
-    assert_int_equal(bob_stream.n, 0);
-    assert_int_equal(live->scheduler->n_event_streams, 1);
-    /* and one whose token has expired is noticed at the next beat or event */
-    tokens_by_id(live->scheduler->users, 2)->expires_wall_us = 1;
-    assert_int_equal(ask(live, "POST", "/jobs", JOB("c")), 201);
-    live_wait(live, &bob_stream);
-    reply_clear(&poll);
-    reply_clear(&logs);
-    reply_clear(&read);
-    reply_clear(&change);
-}
-
 static void assert_entry(const json_t *entries, size_t at, const char *user, const char *method,
                          const char *target)
 {
@@ -475,91 +297,6 @@ static void test_tokens_expire_and_numbers_are_given_once(void **state)
     for (unsigned i = user->n_tokens; i < TOKENS_PER_USER_MAX; i++)
         assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 201);
     assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\"}"), 409);
-}
-
-/* A token of the caller's own, its text in ret; its end. */
-static json_int_t make_token(struct live *live, const char *with, const char *body, char *ret)
-{
-    struct reply reply = { 0 };
-    json_int_t expires_us;
-
-    live->token = with;
-    assert_int_equal(live_ask(live, "POST", "/tokens", NULL, body, &reply), 201);
-    (void)snprintf(ret, 65, "%s", json_string_value(json_object_get(reply.json, "token")));
-    expires_us = json_integer_value(json_object_get(reply.json, "expires_us")); /* null: 0 */
-    reply_clear(&reply);
-    return expires_us;
-}
-
-static void test_a_token_ends_with_the_one_it_was_made_with(void **state)
-{
-    struct live *live = *state;
-    char ann[65], brief[65], child[65], grandchild[65], other[65], eve[65];
-    json_int_t end_us;
-
-    make_user(live, "ann", "admin", ann); /* token 1 */
-    end_us = make_token(live, ann, "{\"ttl_s\":1000}", brief);
-    assert_true(end_us > 0);
-    assert_int_equal(make_token(live, brief, "{}", child), end_us);
-    assert_int_equal(make_token(live, child, "{\"ttl_s\":5000}", grandchild), end_us);
-    assert_true(make_token(live, child, "{\"ttl_s\":10}", other) < end_us);
-    make_user(live, "eve", "user", eve);
-    assert_int_equal(make_token(live, brief, "{\"user\":\"eve\"}", eve), 0); /* for others */
-    live_restart(live);
-    live->token = ann;
-    assert_int_equal(ask(live, "DELETE", "/tokens/3", NULL), 200); /* the child */
-    live->token = grandchild;
-    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
-    live->token = other;
-    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
-    live_restart(live);
-    live->token = brief;
-    assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
-    live->token = eve;
-    assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
-    assert_int_equal(users_find(live->scheduler->users, "ann")->n_tokens, 2);
-}
-
-/* The states of all join tokens, in the order in which they were made. */
-static void assert_join_tokens(struct live *live, const char *states)
-{
-    char text[80] = "";
-    struct reply reply = { 0 };
-    const json_t *token;
-    size_t i;
-
-    assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &reply), 200);
-    json_array_foreach(json_object_get(reply.json, "tokens"), i, token)
-    {
-        size_t used = strlen(text);
-
-        (void)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "",
-                       json_string_value(json_object_get(token, "state")));
-    }
-    assert_string_equal(text, states);
-    reply_clear(&reply);
-}
-
-static void test_join_tokens_end_with_the_right_to_make_them(void **state)
-{
-    struct live *live = *state;
-    char otto[65], olga[65];
-
-    make_user(live, "otto", "operator", otto);
-    make_user(live, "olga", "operator", olga);
-    live->token = otto;
-    assert_int_equal(ask(live, "POST", "/tokens/join", "{}"), 201);
-    live->token = olga;
-    assert_int_equal(ask(live, "POST", "/tokens/join", "{}"), 201);
-    live->token = NULL;
-    assert_int_equal(ask(live, "POST", "/tokens/join", "{}"), 201);
-    assert_int_equal(ask(live, "PATCH", "/users/otto", "{\"role\":\"admin\"}"), 200);
-    assert_join_tokens(live, "unused unused unused");
-    assert_int_equal(ask(live, "PATCH", "/users/otto", "{\"role\":\"user\"}"), 200);
-    assert_join_tokens(live, "expired unused unused");
-    assert_int_equal(ask(live, "DELETE", "/users/olga", NULL), 200);
-    live_restart(live);
-    assert_join_tokens(live, "expired expired unused");
 }
 
 static void assert_group(struct live *live, const char *name, unsigned permille, unsigned weight,
@@ -702,19 +439,13 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
     const struct CMUnitTest tests[] = {
         T(test_jobs_belong_to_who_submits_them),
-        T(test_an_array_is_of_one_person),
-        T(test_the_environment_is_its_owners),
-        T(test_every_refusal_is_noted_once),
         T(test_jobs_of_a_user_are_bounded),
         T(test_uploads_are_bounded),
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_bad_users_are_refused),
         T(test_keys_are_of_one_person),
-        T(test_who_is_removed_reads_no_more),
         T(test_changes_are_on_record_and_nothing_else),
         T(test_tokens_expire_and_numbers_are_given_once),
-        T(test_a_token_ends_with_the_one_it_was_made_with),
-        T(test_join_tokens_end_with_the_right_to_make_them),
         T(test_groups_are_kept_and_the_core_is_told),
         cmocka_unit_test(test_an_account_is_believed_for_a_minute),
         cmocka_unit_test(test_the_kernel_names_the_other_end),
