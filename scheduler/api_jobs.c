@@ -94,6 +94,19 @@ static int check_user(const struct job_spec *spec, const struct caller *caller,
                             caller->user);
 }
 
+/* Who goes before others is not for each to say: above 0, and above what it is, operators decide.
+ */
+static int check_priority(const struct caller *caller, int32_t priority, int32_t now,
+                          const char *pointer, struct edl_error *error)
+{
+    if (priority <= 0 || priority <= now || caller->role >= USER_OPERATOR)
+        return 0;
+    (void)edl_error_at(error, -EACCES, pointer, "priority %d is above 0, and %s is %s", priority,
+                       caller->user, user_role_to_string(caller->role));
+    return edl_error_remedy(error, "give 0 or less, or leave it out; an operator may raise it: "
+                                   "edl scale JOB --priority N");
+}
+
 /* As an object it tells of which array a job is: who could say so would be of anybody's. */
 static int check_array_form(const struct job_spec *spec, struct edl_error *error)
 {
@@ -164,6 +177,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
         r = check_array_form(spec, &error);
     if (r == 0)
         r = check_user(spec, &caller, &error);
+    if (r == 0)
+        r = check_priority(&caller, spec->priority, 0, "/spec/priority", &error);
     if (r == 0)
         r = check_room(scheduler, spec, &caller, &error);
     if (r == 0)
@@ -511,6 +526,7 @@ void api_job_change(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct job *job = api_job(scheduler, request);
+    struct caller caller = { .user = "" };
     struct edl_error error = { 0 };
     struct job_change change;
     json_t *body = NULL;
@@ -519,6 +535,7 @@ void api_job_change(struct http_request *request, void *userdata)
 
     if (job == NULL)
         return;
+    (void)auth_caller(scheduler, request, &caller);
     r = check_change(scheduler, request, job, &error);
     if (r == 0)
         r = api_dry_run(request, &dry_run, &error);
@@ -528,6 +545,8 @@ void api_job_change(struct http_request *request, void *userdata)
         r = read_change(job, body, &change, &error);
     if (r == 0)
         r = check_larger(scheduler, request, job, &change, &error);
+    if (r == 0 && change.prioritise)
+        r = check_priority(&caller, change.priority, job->spec->priority, "/priority", &error);
     if (r == 0 && dry_run)
         r = api_forecast_change(scheduler, request, job, &change, &error);
     else if (r == 0)

@@ -302,6 +302,35 @@ static void test_join_tokens_end_with_the_right_to_make_them(void **state)
     assert_join_tokens(live, "expired expired unused");
 }
 
+static void test_who_goes_first_is_for_operators_to_say(void **state)
+{
+    static const char first[] = "{\"name\":\"first\",\"priority\":1,\"fault_tolerant\":true,"
+                                "\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,"
+                                "\"max-instance\":2}}";
+    struct live *live = *state;
+    char ann[65], otto[65];
+    struct reply reply = { 0 };
+
+    make_user(live, "ann", "user", ann);
+    make_user(live, "otto", "operator", otto);
+    live->token = ann;
+    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, first, &reply), 403);
+    assert_non_null(strstr(reply.body, "\"/priority\""));
+    assert_int_equal(ask(live, "POST", "/jobs?dry_run=1", first), 403);
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("hers")), 201);
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"priority\":1}"), 403);
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers?dry_run=1", "{\"priority\":1}"), 403);
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"priority\":-5}"), 202);
+    live->token = otto;
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"priority\":50}"), 202);
+    assert_int_equal(ask(live, "POST", "/jobs", first), 201);
+    live->token = ann; /* and less than it is, its owner may */
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"max\":1}"), 202);
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"priority\":51}"), 403);
+    assert_int_equal(ask(live, "PATCH", "/jobs/hers", "{\"priority\":20}"), 202);
+    reply_clear(&reply);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
@@ -312,6 +341,7 @@ int main(void)
         T(test_who_is_removed_reads_no_more),
         T(test_a_token_ends_with_the_one_it_was_made_with),
         T(test_join_tokens_end_with_the_right_to_make_them),
+        T(test_who_goes_first_is_for_operators_to_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
