@@ -63,11 +63,12 @@ static json_t *change_to_json(const struct job_account *account)
 {
     if (account->change == CHANGE_NONE)
         return json_null();
-    return json_pack("{s:s,s:s,s:o,s:o,s:o}", "code", wait_change_to_string(account->change),
-                     "text", account->text, "more", amounts(&account->more), "node",
-                     account->on != NULL ? json_string(account->on->name) : json_null(), "job_id",
-                     account->before != NULL ? json_integer((json_int_t)account->before->id)
-                                             : json_null());
+    return json_pack(
+        "{s:s,s:s,s:o,s:o,s:o,s:o}", "code", wait_change_to_string(account->change), "text",
+        account->text, "more", amounts(&account->more), "node",
+        account->on != NULL ? json_string(account->on->name) : json_null(), "job_id",
+        account->before != NULL ? json_integer((json_int_t)account->before->id) : json_null(),
+        "job", account->before != NULL ? json_string(account->before->spec->name) : json_null());
 }
 
 void api_job_why(struct http_request *request, void *userdata)

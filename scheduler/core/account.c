@@ -18,7 +18,7 @@ static const char *const verdicts[ACCOUNT_VERDICTS] = {
 static const char *const changes[] = {
     [CHANGE_NONE] = "none",       [CHANGE_REPORTS] = "reports", [CHANGE_STOPS] = "stops",
     [CHANGE_JOB] = "job-before",  [CHANGE_NODE] = "node",       [CHANGE_ROOM] = "room",
-    [CHANGE_SMALLER] = "smaller",
+    [CHANGE_SMALLER] = "smaller", [CHANGE_AFTER] = "job",
 };
 
 static const struct kind {
@@ -293,6 +293,19 @@ static void say_change(const struct cluster *cluster, const struct job *job,
     }
 }
 
+static void say_after(const struct job *job, struct job_account *ret)
+{
+    char others[40] = "";
+
+    ret->change = CHANGE_AFTER;
+    ret->before = after_first(job);
+    if (job->n_waits > 1)
+        (void)snprintf(others, sizeof others, ", and that of %u other jobs", job->n_waits - 1);
+    (void)snprintf(ret->text, sizeof ret->text, "the success of job %s (%llu), which is %s%s",
+                   ret->before->spec->name, (unsigned long long)ret->before->id,
+                   job_state_to_string(ret->before->state), others);
+}
+
 /* What of a started job has no place: repairs of its minimum. */
 static size_t lacking_demands(const struct job *job, struct demand ret[JOB_ROLES_MAX])
 {
@@ -317,6 +330,10 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
     size_t n = 0;
 
     *ret = (struct job_account){ .change = CHANGE_NONE };
+    if (job->n_waits > 0) {
+        say_after(job, ret);
+        return;
+    }
     if (job->state == JOB_QUEUED)
         n = gang_demands(job->spec, unordered);
     else if (job->waits_for_room)

@@ -33,6 +33,7 @@ struct node_account {
 /* What would start it. */
 enum wait_change {
     CHANGE_NONE,    /* it does not wait */
+    CHANGE_AFTER,   /* the success of a job that it is to run after */
     CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
     CHANGE_STOPS,   /* the end of what is being stopped for it */
     CHANGE_JOB,     /* the start or the end of a job before it */
@@ -40,7 +41,7 @@ enum wait_change {
     CHANGE_ROOM,    /* so much more on one node */
     CHANGE_SMALLER, /* a smaller request or other nodes: it never fits these */
 };
-const char *wait_change_to_string(enum wait_change change); /* "room", "job-before", ... */
+const char *wait_change_to_string(enum wait_change change); /* "room", "job", "job-before", ... */
 
 struct job_account {
     uint32_t role;                 /* the largest of what waits; its figures: */
@@ -53,9 +54,10 @@ struct job_account {
     enum wait_change change;
     struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides what is free there */
     const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
-    const struct job *before; /* CHANGE_JOB; borrowed; NULL: many */
+    const struct job *before; /* CHANGE_JOB, _AFTER; borrowed; NULL: many */
     char text[320];           /* the change as a sentence; "" none */
 };
 
-/* cluster_account - n_nodes and the change are 0 for a job that does not wait for room */
+/* cluster_account - n_nodes is 0 for a job that does not wait for room, and so is the change unless
+ * it waits for other jobs */
 void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret);

@@ -37,6 +37,16 @@ static bool find_named(const struct cluster *cluster, const struct archived_jobs
     return false;
 }
 
+/* The first job of an array, or NULL. Linear in all jobs: for the remedy of an error. */
+static const struct job *first_of_array(const struct cluster *cluster, const char *name)
+{
+    const struct job *job = cluster->jobs;
+
+    while (job != NULL && !streq(job_spec_array(job->spec), name))
+        job = job->hh.next;
+    return *name != '\0' ? job : NULL;
+}
+
 static int resolve_one(const struct cluster *cluster, const struct archived_jobs *archived,
                        const char *name, const char *pointer, uint64_t *ret_id,
                        struct edl_error *error)
@@ -44,9 +54,13 @@ static int resolve_one(const struct cluster *cluster, const struct archived_jobs
     struct archived_job on;
 
     if (!find_named(cluster, archived, name, &on)) {
+        const struct job *first = first_of_array(cluster, name);
+
         (void)edl_error_at(error, EDL_EBADSPEC, pointer, "there is no job \"%.80s\"", name);
-        (void)edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
-        return EDL_EBADSPEC;
+        if (first != NULL)
+            return edl_error_remedy(error, "it is an array: name its jobs, %s and so on",
+                                    first->spec->name);
+        return edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
     }
     if (has_failed(on.state)) {
         (void)edl_error_at(error, EDL_EBADSPEC, pointer,
@@ -58,6 +72,26 @@ static int resolve_one(const struct cluster *cluster, const struct archived_jobs
     }
     *ret_id = on.id;
     return 0;
+}
+
+/* Each once, in the order of the document: 1 and the name of 1 are the same job. */
+static void keep_ids(struct job_spec *spec, const uint64_t *ids, size_t n)
+{
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        char text[24];
+        size_t same = 0;
+
+        while (same < i && ids[same] != ids[i])
+            same++;
+        free(spec->after[i]);
+        spec->after[i] = NULL;
+        if (same < i)
+            continue;
+        (void)snprintf(text, sizeof text, "%llu", ULL(ids[i]));
+        spec->after[n_kept++] = xstrdup(text);
+    }
 }
 
 int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
@@ -77,13 +111,7 @@ int after_resolve(const struct cluster *cluster, const struct archived_jobs *arc
         if (r < 0)
             return r;
     }
-    for (size_t i = 0; i < n; i++) {
-        char text[24];
-
-        (void)snprintf(text, sizeof text, "%llu", ULL(ids[i]));
-        free(spec->after[i]);
-        spec->after[i] = xstrdup(text);
-    }
+    keep_ids(spec, ids, n);
     return 0;
 }
 
@@ -106,7 +134,7 @@ void after_drop_done(const struct cluster *cluster, struct job_spec *spec)
 
 /* --- who waits for whom --- */
 
-static const struct job *first_waited_for(const struct job *job)
+const struct job *after_first(const struct job *job)
 {
     for (uint32_t i = 0; i < job->n_after; i++)
         if (job->after[i].on != NULL)
@@ -143,7 +171,7 @@ static void fail(struct cluster *cluster, struct job *job, const struct job *on,
  * of their moves. */
 static void tell(struct cluster *cluster, struct job *job)
 {
-    const struct job *on = first_waited_for(job);
+    const struct job *on = after_first(job);
 
     if (job->n_waits > 1)
         job_set_reason(cluster, job, "waits-for-job",
@@ -156,7 +184,7 @@ static void tell(struct cluster *cluster, struct job *job)
 
 char *after_describe(const struct job *job, char *buffer, size_t size)
 {
-    const struct job *on = first_waited_for(job);
+    const struct job *on = after_first(job);
     char others[48] = "";
 
     buffer[0] = '\0';

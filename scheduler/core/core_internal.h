@@ -107,6 +107,8 @@ void after_ended(struct cluster *cluster, struct job *job, struct instant now);
 /* after_ready_wall_us - since when it waits for nothing but room: its submission, or the end of the
  * last job that it names. O(n) in those */
 uint64_t after_ready_wall_us(const struct cluster *cluster, const struct job *job);
+/* after_first - the first that a job still waits for; NULL none */
+const struct job *after_first(const struct job *job);
 /* after_describe - for whom a job waits; "" nobody */
 char *after_describe(const struct job *job, char *buffer, size_t size);
 

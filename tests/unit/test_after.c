@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/account.h"
 #include "scheduler/core/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -65,6 +66,49 @@ static void test_waits_for_success(void **state)
     world_run(w, 3);
     assert_int_equal(job->state, JOB_RUNNING);
     (void)second;
+    world_free(w);
+}
+
+/* 1, "1" and the name of 1 are one job, and it is waited for once. */
+static void test_each_is_waited_for_once(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_account account;
+    struct job *job;
+
+    (void)state;
+    (void)world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    job = world_submit(w, spec_after("job", "first", "1"));
+    assert_string_equal(job->spec->after[0], "1");
+    assert_null(job->spec->after[1]);
+    world_run(w, 3);
+    assert_string_equal(job->reason, "waits until first (1) has succeeded");
+    cluster_account(w->cluster, job, &account);
+    assert_int_equal(account.change, CHANGE_AFTER);
+    assert_int_equal(account.before->id, 1);
+    assert_string_equal(account.text, "the success of job first (1), which is running");
+    finish(w, cluster_find_job(w->cluster, "first"));
+    assert_int_equal(job->state, JOB_RUNNING);
+    cluster_account(w->cluster, job, &account);
+    assert_int_equal(account.change, CHANGE_NONE);
+    world_free(w);
+}
+
+static void test_an_array_is_not_named_as_a_whole(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *array = world_spec("grid", 1, 1, 200, 0, 0);
+    struct job_spec *spec = spec_after("job", "grid", NULL);
+    struct edl_error error = { 0 };
+    struct job *first;
+
+    (void)state;
+    array->array.n = 3;
+    assert_int_equal(cluster_submit_array(w->cluster, array, "", NULL, w->now, &first, NULL), 0);
+    assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.remedy, "it is an array: name its jobs, grid-0 and so on");
+    job_spec_free(spec);
+    (void)world_submit(w, spec_after("job", "grid-0", "grid-2"));
     world_free(w);
 }
 
@@ -491,6 +535,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits_for_success),
+        cmocka_unit_test(test_each_is_waited_for_once),
+        cmocka_unit_test(test_an_array_is_not_named_as_a_whole),
         cmocka_unit_test(test_fails_with_what_it_waits_for),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_forecast),
