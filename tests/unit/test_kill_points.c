@@ -5,8 +5,8 @@
  * The real program, with kill_at.so in it, and this process as its client and as the agent of a
  * node that runs nothing. After each kill: every acknowledged job, the same answer to its
  * Idempotency-Key, every acknowledged task result and generation; the file is whole, what is loaded
- * holds the core's invariants and is the same when loaded again, and the last event of each job
- * tells the state that its row has. */
+ * holds the core's invariants and is the same when loaded again, and the events of each job and of
+ * each process, replayed, lead to the states of their rows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -374,6 +374,10 @@ static void check_generations(const struct site *site, sqlite3 *db)
     }
 }
 
+#define PROCESS_EVENTS                                                                             \
+    "'process-assigned', 'process-preparing', 'process-running', 'process-stopping',"              \
+    " 'process-exited', 'process-lost'"
+
 static void check_rows(const struct site *site, const char *path)
 {
     static const char *const none[] = {
@@ -385,6 +389,24 @@ static void check_rows(const struct site *site, const char *path)
         " WHERE job_id = job.id AND event IN ('job-queued', 'job-starting', 'job-running',"
         " 'job-resizing', 'job-stopping', 'job-succeeded', 'job-failed', 'job-killed')"
         " ORDER BY revision DESC LIMIT 1)",
+        /* those of each process, from its incarnation's first to the next one's, to its row's */
+        "WITH begun AS (SELECT p.job_id, p.state, 'trainer-' || p.idx AS name, e.revision AS first"
+        " FROM process AS p LEFT JOIN event AS e ON e.job_id = p.job_id AND"
+        " e.event = 'process-assigned' AND"
+        " e.text = 'trainer-' || p.idx || ': incarnation ' || p.incarnation)"
+        " SELECT count(*) FROM begun WHERE 'process-' || state IS NOT (SELECT event FROM event"
+        " WHERE job_id = begun.job_id AND (text = name OR text LIKE name || ':%')"
+        " AND event IN (" PROCESS_EVENTS ") AND revision >= first AND revision < ifnull("
+        " (SELECT min(revision) FROM event WHERE job_id = begun.job_id AND revision > first AND"
+        " event = 'process-assigned' AND text LIKE name || ':%'), 9223372036854775807)"
+        " ORDER BY revision DESC LIMIT 1)",
+        /* and whoever lives by the events has a row */
+        "SELECT count(*) FROM event AS a WHERE event = 'process-assigned' AND NOT EXISTS"
+        " (SELECT 1 FROM event WHERE job_id = a.job_id AND revision > a.revision AND"
+        " event IN ('process-exited', 'process-lost') AND"
+        " (text || ':') LIKE substr(a.text, 1, instr(a.text, ':')) || '%') AND NOT EXISTS"
+        " (SELECT 1 FROM process WHERE job_id = a.job_id AND"
+        " a.text = 'trainer-' || idx || ': incarnation ' || incarnation)",
         /* without a gap */
         "SELECT count(*) FROM event AS a WHERE revision < (SELECT max(revision) FROM event) AND"
         " NOT EXISTS (SELECT 1 FROM event WHERE revision = a.revision + 1) AND NOT EXISTS"
