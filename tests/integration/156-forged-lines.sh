@@ -22,6 +22,18 @@ edl why $'\033[31mno\nsuch job' 2>"$work/err" && fail 'there is such a job'
 [ "$(grep -vc '^try: ' "$work/err")" = 1 ] || fail "more than a line: $(cat "$work/err")"
 printable "$work/err"
 
+# a program's name is its job's, and comes back in the reason of its end
+printf '{"metadata":{"name":"odd"},"spec":{"trainer":{"command":["%s"],"min-instance":1,"max-instance":1}}}' "$forged" >"$work/job.json"
+edl submit "$work/job.json"
+await 20 'it fails' job_is odd failed
+edl show odd --all >"$work/out"
+edl why odd >>"$work/out"
+printable "$work/out"
+api GET '/jobs/odd/processes?state=all' | jq -r '.processes[0].reason' >"$work/reason"
+grep -q 'FORGED line' "$work/reason" || fail "the reason does not name the program: $(cat "$work/reason")"
+printable "$work/reason"
+[ "$(wc -l <"$work/reason")" = 1 ] || fail "more than a line: $(cat "$work/reason")"
+
 edl kill inj --reason 'enough'
 await 20 'the job ends' job_is inj killed
 edl why inj >"$work/out"
