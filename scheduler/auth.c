@@ -453,17 +453,17 @@ static int check_once(const struct http_request *request, struct edl_error *erro
     return 0;
 }
 
+/* caller: empty unless a person calls. */
 static int check(struct scheduler *scheduler, struct http_request *request,
-                 const struct http_route *route, struct edl_error *error)
+                 const struct http_route *route, struct caller *caller, struct edl_error *error)
 {
     const char *token = bearer(request);
     const char *node = http_request_param(request, "node");
-    struct caller caller;
 
     if (check_once(request, error) < 0)
         return error->code;
-    if (auth_caller(scheduler, request, &caller) == 1)
-        return check_role(&caller, route, error);
+    if (auth_caller(scheduler, request, caller) == 1)
+        return check_role(caller, route, error);
     if (token == NULL)
         return unauthenticated(error);
     if ((route->flags & ROUTE_JOIN) != 0)
@@ -475,19 +475,36 @@ static int check(struct scheduler *scheduler, struct http_request *request,
     return unauthenticated(error);
 }
 
+/* A connection with a credential is not cut off for others, so that nobody may have all of them:
+ * machines and admins find room whatever other people do. */
+static int check_connection(struct http_request *request, const struct caller *caller,
+                            struct edl_error *error)
+{
+    bool is_bounded = caller->user[0] != '\0' && caller->role < USER_ADMIN;
+
+    if (http_request_proven(request, is_bounded ? caller->user : NULL))
+        return 0;
+    http_reply_header(request, "Connection", "close");
+    (void)edl_error_set(error, EDL_ETOOMANY, "%s, or all users together, have too many connections",
+                        caller->user);
+    return edl_error_remedy(error, "close some: use one for many calls, and one long poll or event "
+                                   "stream for all jobs");
+}
+
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error)
 {
     struct scheduler *scheduler = userdata;
+    struct caller caller = { .user = "" };
     int r;
 
     if (scheduler->failed)
         return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
     if ((route->flags & ROUTE_PUBLIC) != 0)
         return 0;
-    r = check(scheduler, request, route, error);
+    r = check(scheduler, request, route, &caller, error);
     if (r == 0)
-        http_request_proven(request); /* this connection is not cut off for others */
+        r = check_connection(request, &caller, error);
     return r;
 }
 
@@ -502,6 +519,8 @@ void auth_note_refusal(const struct http_request *request, const struct edl_erro
 int auth_recheck(struct scheduler *scheduler, struct http_request *request, struct edl_error *error)
 {
     const struct http_route *route = http_request_route(request);
+    struct caller caller;
 
-    return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, error) : 0;
+    return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, &caller, error)
+                                              : 0;
 }

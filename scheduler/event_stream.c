@@ -29,6 +29,7 @@ struct event_stream {
     struct http_stream *http;     /* its own until on_gone */
     sd_event_source *beat;        /* owned */
     uint64_t after;               /* revision of the last event that was written */
+    char user[USER_NAME_MAX + 1]; /* whose it is */
     bool beating;                 /* write something, so that a reader who left is noticed */
     struct event_stream *next, *prev;
 };
@@ -91,21 +92,43 @@ static void on_gone(struct http_stream *http, void *userdata)
     free(stream);
 }
 
+/* Some are left for admins, and nobody else has more than a part. */
+static int check_number(const struct scheduler *scheduler, const struct caller *caller,
+                        struct edl_error *error)
+{
+    unsigned most = EVENT_STREAMS_MAX - (caller->role < USER_ADMIN ? EVENT_STREAMS_RESERVED : 0);
+    const struct event_stream *stream;
+    unsigned n = 0;
+    int r = 0;
+
+    DL_FOREACH(scheduler->event_streams, stream)
+    n += streq(stream->user, caller->user);
+    if (scheduler->n_event_streams >= most)
+        r = edl_error_set(error, -EAGAIN, "there are %u event streams already",
+                          scheduler->n_event_streams);
+    else if (caller->role < USER_ADMIN && n >= EVENT_STREAMS_USER_MAX)
+        r = edl_error_set(error, EDL_ETOOMANY, "there are %u event streams of %s already", n,
+                          caller->user);
+    return r == 0
+               ? 0
+               : edl_error_remedy(error, "use the long poll: GET /events?after=REVISION&wait=30");
+}
+
 void event_stream_new(struct scheduler *scheduler, struct http_request *request, uint64_t after)
 {
     struct event_stream *stream;
+    struct caller caller = { .user = "" };
     struct edl_error error = { 0 };
 
-    if (scheduler->n_event_streams >= EVENT_STREAMS_MAX) {
-        (void)edl_error_set(&error, -EAGAIN, "there are %d event streams already",
-                            EVENT_STREAMS_MAX);
-        (void)edl_error_remedy(&error, "use the long poll: GET /events?after=REVISION&wait=30");
+    (void)auth_caller(scheduler, request, &caller);
+    if (check_number(scheduler, &caller, &error) < 0) {
         http_reply_error(request, &error);
         return;
     }
     stream = xcalloc(1, sizeof *stream);
     stream->scheduler = scheduler;
     stream->request = request;
+    memcpy(stream->user, caller.user, sizeof stream->user);
     stream->after = after;
     DL_APPEND(scheduler->event_streams, stream);
     scheduler->n_event_streams++;

@@ -15,6 +15,8 @@ struct http_request;
 struct scheduler;
 
 #define EVENT_STREAMS_MAX 256
+#define EVENT_STREAMS_RESERVED 32 /* of them, for admins */
+#define EVENT_STREAMS_USER_MAX 32 /* of one user who is none */
 
 /* event_stream_new - answers the request with what comes after `after` */
 void event_stream_new(struct scheduler *scheduler, struct http_request *request, uint64_t after);

@@ -20,7 +20,8 @@
     XX(EDL_ECORRUPT, -1007, 500, "stored data is damaged")                                         \
     XX(EDL_EKEYREUSED, -1008, 422, "the Idempotency-Key was used for another request")             \
     XX(EDL_ECHANGED, -1009, 412, "it was changed since")                                           \
-    XX(EDL_ECOMPACTED, -1010, 410, "that part of the history is gone")
+    XX(EDL_ECOMPACTED, -1010, 410, "that part of the history is gone")                             \
+    XX(EDL_ETOOMANY, -1011, 429, "too many at once")
 
 enum {
 #define XX(name, value, status, text) name = (value),

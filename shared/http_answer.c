@@ -22,12 +22,10 @@ static int status_code(unsigned status)
         unsigned status;
         int code;
     } map[] = {
-        { 400, -EINVAL },     { 401, EDL_EUNAUTHENTICATED },
-        { 403, -EACCES },     { 404, -ENOENT },
-        { 405, -EOPNOTSUPP }, { 409, -EEXIST },
-        { 413, -E2BIG },      { 422, EDL_EBADSPEC },
-        { 503, -EAGAIN },     { 504, -ETIMEDOUT },
-        { 507, -ENOSPC },
+        { 400, -EINVAL }, { 401, EDL_EUNAUTHENTICATED }, { 403, -EACCES },
+        { 404, -ENOENT }, { 405, -EOPNOTSUPP },          { 409, -EEXIST },
+        { 413, -E2BIG },  { 422, EDL_EBADSPEC },         { 429, EDL_ETOOMANY },
+        { 503, -EAGAIN }, { 504, -ETIMEDOUT },           { 507, -ENOSPC },
     };
 
     for (size_t i = 0; i < ELEMENTS(map); i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_guard.c - connections that have not shown a credential: few, and not for long */
+/* http_guard.c - connections that have not shown a credential: few, and not for long; those of one
+ * owner: a part */
 #include "shared/http_guard.h"
 
 #include <netinet/in.h>
@@ -23,10 +24,17 @@ struct origin {
     UT_hash_handle hh;
 };
 
+struct owner {
+    char *name; /* owned */
+    unsigned n;
+    UT_hash_handle hh;
+};
+
 struct http_guarded {
     int fd;                /* borrowed */
     uint64_t since_us;     /* CLOCK_MONOTONIC */
     struct origin *origin; /* while it is fresh */
+    struct owner *owner;   /* that it counts for; NULL: none */
     struct http_guarded *prev, *next;
 };
 
@@ -36,7 +44,9 @@ struct http_guard {
     sd_event_source *timer;    /* owned; the oldest one's end */
     struct http_guarded *list; /* the fresh ones, oldest first */
     struct origin *origins;    /* uthash */
+    struct owner *owners;      /* uthash, those with connections */
     unsigned fresh;
+    unsigned owned; /* of all owners */
     uint64_t cut_off;
 };
 
@@ -186,15 +196,61 @@ struct http_guarded *http_guard_open(struct http_guard *guard, int fd,
     return connection;
 }
 
-void http_guard_prove(struct http_guard *guard, struct http_guarded *connection)
+/* --- whose they are --- */
+
+static void disown(struct http_guard *guard, struct http_guarded *connection)
 {
+    struct owner *owner = TAKE_PTR(connection->owner);
+
+    if (owner == NULL)
+        return;
+    guard->owned--;
+    if (--owner->n > 0)
+        return;
+    HASH_DEL(guard->owners, owner);
+    free(owner->name);
+    free(owner);
+}
+
+/* false: there is no more room for its connections */
+static bool own(struct http_guard *guard, struct http_guarded *connection, const char *name)
+{
+    const struct http_guard_limits *limits = &guard->limits;
+    struct owner *owner;
+
+    HASH_FIND_STR(guard->owners, name, owner);
+    if (owner != NULL && owner == connection->owner)
+        return true;
+    if ((owner != NULL && limits->owner != 0 && owner->n >= limits->owner) ||
+        (connection->owner == NULL && limits->owners != 0 && guard->owned >= limits->owners))
+        return false;
+    disown(guard, connection);
+    if (owner == NULL) {
+        owner = xcalloc(1, sizeof *owner);
+        owner->name = xstrdup(name);
+        HASH_ADD_KEYPTR(hh, guard->owners, owner->name, strlen(owner->name), owner);
+    }
+    owner->n++;
+    guard->owned++;
+    connection->owner = owner;
+    return true;
+}
+
+bool http_guard_prove(struct http_guard *guard, struct http_guarded *connection, const char *owner)
+{
+    if (owner == NULL)
+        disown(guard, connection);
+    else if (!own(guard, connection, owner))
+        return false;
     forget(guard, connection);
     arm(guard);
+    return true;
 }
 
 void http_guard_close(struct http_guard *guard, struct http_guarded *connection)
 {
     forget(guard, connection);
+    disown(guard, connection);
     arm(guard);
     free(connection);
 }

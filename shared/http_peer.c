@@ -63,15 +63,15 @@ bool http_request_is_local(const struct http_request *request)
     return address->sa_family == AF_UNIX;
 }
 
-void http_request_proven(struct http_request *request)
+bool http_request_proven(struct http_request *request, const char *owner)
 {
     const union MHD_ConnectionInfo *info;
 
     if (request->server->guard == NULL)
-        return;
+        return true;
     info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (info != NULL && info->socket_context != NULL)
-        http_guard_prove(request->server->guard, info->socket_context);
+    return info == NULL || info->socket_context == NULL ||
+           http_guard_prove(request->server->guard, info->socket_context, owner);
 }
 
 struct repeats {

@@ -31,6 +31,8 @@ enum {
     TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
     FRESH_SHARE = 4,          /* of the connections, for those without a credential */
     FRESH_LEAST = 8,
+    OWNER_SHARE = 8,  /* of the connections, for those of one owner */
+    OWNERS_SHARE = 2, /* and for those of all owners */
 };
 
 /* TLS 1.2 and 1.3 with forward secrecy; nothing below 128 bits. */
@@ -240,6 +242,8 @@ static int add_guard(struct http_server *server, sd_event *event, struct edl_err
     struct http_guard_limits limits = {
         .fresh = MAX_OF(most / FRESH_SHARE, (unsigned)FRESH_LEAST),
         .fresh_us = server->config.fresh_timeout_s * USEC_PER_SEC,
+        .owner = MAX_OF(most / OWNER_SHARE, (unsigned)FRESH_LEAST),
+        .owners = MAX_OF(most / OWNERS_SHARE, (unsigned)FRESH_LEAST),
     };
 
     if (limits.fresh_us == 0)

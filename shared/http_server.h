@@ -72,7 +72,8 @@ struct http_server_config {
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
     /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at
-     * most, each for so long; one too many costs the address that has most. 0: no such limits. */
+     * most, each for so long; one too many costs the address that has most. One owner of proven
+     * ones holds an eighth at most, all owners half. 0: no such limits. */
     unsigned fresh_timeout_s;
     /* PEM; both or none: TLS or plain HTTP. Not kept. The server's own certificate first. */
     const char *tls_certificates;
@@ -123,8 +124,10 @@ bool http_request_repeats(const struct http_request *request, const char *name);
 #define HTTP_PEER_MAX 64
 const char *http_request_peer(const struct http_request *request, char ret[HTTP_PEER_MAX]);
 bool http_request_is_local(const struct http_request *request); /* Unix socket or loopback */
-/* http_request_proven - the peer has shown a credential: see http_server_config.fresh_timeout_s */
-void http_request_proven(struct http_request *request);
+/* http_request_proven - the peer has shown a credential: see http_server_config.fresh_timeout_s
+ * owner: whose connection it is; NULL: somebody for whom there is always room. false: that one, or
+ * all owners together, have as many connections as they may. */
+bool http_request_proven(struct http_request *request, const char *owner);
 void http_request_set_data(struct http_request *request, void *data);
 void *http_request_data(const struct http_request *request);
 

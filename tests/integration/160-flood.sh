@@ -86,4 +86,45 @@ EDL_SERVER=http://localhost
 hold_out few
 exec 8>&-
 stop_cluster
+
+# Somebody with a token that may only look opens all the connections it can get, and all streams: people of other names, admins
+# and the node still find room.
+eve() { # NUMBER [CURL ARGUMENTS...]: so many calls at once; their statuses
+    local i number=$1 calls=()
+    shift
+    for i in $(seq "$number"); do
+        curl -s -o "$work/eve.$i" -w '%{http_code}\n' --max-time 4 --cacert "$EDL_CA" -H "Authorization: Bearer $(cat "$work/eve")" "$@" &
+        calls+=($!)
+    done
+    wait "${calls[@]}" || true
+}
+
+reached=()
+start_cluster viewer 400 # some 90 connections at each address: 11 are one user's
+for name in eve ann; do
+    edl user add $name --role viewer
+    edl token create --user $name --ttl 1h >"$work/$name" 2>"$work/err"
+done
+eve 40 "$EDL_SERVER/events?after=$(call /events | jq '.events[-1].revision')&wait=3" >"$work/codes" &
+holder=$!
+others_are_in() { # a submission by an admin, a look by somebody else, the reports of the node
+    call /jobs -d '{"metadata":{"name":"in"},"spec":{"trainer":{"entrypoint":"true","min-instance":1}}}' >"$work/answer"
+    curl -sS --fail --max-time 1 --cacert "$EDL_CA" -H "Authorization: Bearer $(cat "$work/ann")" "$EDL_SERVER/nodes" >"$work/nodes"
+    [ "$(jq -r '.nodes[0].state' "$work/nodes")" = ready ] || fail "the node is $(cat "$work/nodes")"
+}
+read -r -t 2 <>"$work/never" || true
+others_are_in
+wait $holder
+taken=$(grep -c 200 "$work/codes") || true
+if [ "$taken" -lt 1 ] || [ "$taken" -gt 11 ]; then fail "$taken of 40 connections of one user: $(sort "$work/codes" | uniq -c)"; fi
+grep -q 'too many connections' "$work"/eve.* || fail 'it is not told why'
+stop_cluster
+
+start_cluster streams 8000
+edl user add eve --role viewer
+edl token create --user eve --ttl 1h >"$work/eve" 2>"$work/err"
+eve 40 -H 'Accept: text/event-stream' "$EDL_SERVER/events" >"$work/codes"
+refused=$(grep -c 429 "$work/codes") || true
+[ "$refused" -eq 8 ] || fail "$refused of 40 streams of one user were refused: $(sort "$work/codes" | uniq -c)"
+stop_cluster
 echo "flood: all good"

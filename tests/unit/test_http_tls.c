@@ -334,7 +334,7 @@ static void leave(struct http_guard *guard, struct guarded *one)
 
 static struct http_guard *new_guard(sd_event *event, uint64_t fresh_us)
 {
-    const struct http_guard_limits limits = { FRESH, fresh_us };
+    const struct http_guard_limits limits = { FRESH, fresh_us, .owner = 3, .owners = 5 };
     struct http_guard *guard;
     struct edl_error error = { 0 };
 
@@ -382,7 +382,7 @@ static void test_those_with_a_credential_stay(void **state)
     struct guarded waits = come(guard, "10.0.0.9");
     struct guarded flood[64];
 
-    http_guard_prove(guard, proven.connection);
+    assert_true(http_guard_prove(guard, proven.connection, NULL));
     for (size_t i = 0; i < ELEMENTS(flood); i++) { /* each from an address of its own */
         char address[32];
 
@@ -402,6 +402,42 @@ static void test_those_with_a_credential_stay(void **state)
     (void)http_guard_free(guard);
 }
 
+/* A credential is no way to have all connections: three are each owner's, five all owners'. */
+static void test_an_owner_has_a_part(void **state)
+{
+    static const struct {
+        const char *owner; /* NULL: there is always room for it */
+        bool good;
+    } cases[] = {
+        { "ann", true }, { "ann", true }, { "ann", true },  { "ann", false }, { "bob", true },
+        { "bob", true }, { NULL, true },  { "bob", false }, { "eve", false }, { NULL, true },
+    };
+    struct guarded all[ELEMENTS(cases)];
+    struct tls *t = *state;
+    struct http_guard *guard = new_guard(t->plain->event, USEC_PER_SEC * 60);
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        all[i] = come(guard, "10.0.0.1");
+        if (http_guard_prove(guard, all[i].connection, cases[i].owner) != cases[i].good)
+            fail_msg("case %zu", i);
+    }
+    assert_int_equal(http_guard_fresh(guard), 3); /* who is refused has no place of its own */
+    assert_true(http_guard_prove(guard, all[0].connection, "ann")); /* the next call */
+    assert_false(http_guard_prove(guard, all[3].connection, "ann"));
+    /* what is used for another in turn makes room */
+    assert_true(http_guard_prove(guard, all[0].connection, "bob"));
+    assert_true(http_guard_prove(guard, all[1].connection, NULL));
+    assert_true(http_guard_prove(guard, all[3].connection, "ann"));
+    assert_false(http_guard_prove(guard, all[8].connection, "eve"));
+    leave(guard, &all[2]);
+    assert_true(http_guard_prove(guard, all[8].connection, "eve"));
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        if (i != 2)
+            leave(guard, &all[i]);
+    assert_int_equal(http_guard_fresh(guard), 0);
+    (void)http_guard_free(guard);
+}
+
 static void test_no_fresh_one_grows_old(void **state)
 {
     struct tls *t = *state;
@@ -410,7 +446,7 @@ static void test_no_fresh_one_grows_old(void **state)
     struct guarded slow = come(guard, "127.0.0.1");
     uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
 
-    http_guard_prove(guard, proven.connection);
+    assert_true(http_guard_prove(guard, proven.connection, "ann"));
     while (http_guard_cut_off(guard) == 0) {
         assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
         assert_true(sd_event_run(t->plain->event, 100 * USEC_PER_MSEC) >= 0);
@@ -435,6 +471,7 @@ int main(void)
         T(test_the_certificate_is_replaced),
         T(test_a_flood_displaces_itself),
         T(test_those_with_a_credential_stay),
+        T(test_an_owner_has_a_part),
         T(test_no_fresh_one_grows_old),
     };
 
