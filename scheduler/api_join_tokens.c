@@ -70,8 +70,9 @@ void api_join_token_make(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_wish(body, &node, &ttl_us, &error);
     if (r == 0)
-        r = join_tokens_make(scheduler, node, caller.user, now_wall_us(), ttl_us, token, &made,
-                             &error);
+        r = join_tokens_make(scheduler, node,
+                             &(struct join_token_maker){ caller.user, caller.role >= USER_ADMIN },
+                             now_wall_us(), ttl_us, token, &made, &error);
     if (r < 0) {
         json_decref(body);
         refuse_after_commit(scheduler, request, &error);

@@ -65,21 +65,62 @@ void join_tokens_done(struct join_tokens *tokens)
     }
 }
 
-/* What the store lets go with the next one that is put. */
+static bool is_good(const struct stored_token *record, uint64_t now_wall_us)
+{
+    return record->used_wall_us == 0 && record->expires_wall_us > now_wall_us;
+}
+
+/* Those that cannot be used any more take nobody's place. */
+static int check_number(const struct join_tokens *tokens, const struct join_token_maker *maker,
+                        uint64_t now_wall_us, struct edl_error *error)
+{
+    size_t most = JOIN_TOKENS_MAX - (maker->is_admin ? 0 : JOIN_TOKENS_RESERVED);
+    size_t n = 0, own = 0;
+    int r = 0;
+
+    for (const struct join_token *token = tokens->by_hash; token != NULL; token = token->hh.next) {
+        bool good = is_good(&token->record, now_wall_us);
+
+        n += good;
+        own += good && streq(token->record.made_by, maker->name);
+    }
+    if (!maker->is_admin && own >= JOIN_TOKENS_MAKER_MAX)
+        r = edl_error_set(error, -EDQUOT, "there are %zu unused join tokens of %s already", own,
+                          maker->name);
+    else if (n >= most)
+        r = edl_error_set(error, -EDQUOT, "there are %zu unused join tokens already", n);
+    return r == 0 ? 0
+                  : edl_error_remedy(error, "revoke what is not needed (edl node tokens lists them,"
+                                            " edl node revoke ID takes one back), or wait until "
+                                            "some are used or have expired");
+}
+
+/* The store forgets at once what expired long ago. */
+static void forget_oldest(struct join_tokens *tokens, uint64_t now_wall_us)
+{
+    for (struct join_token *token = tokens->by_hash; token != NULL; token = token->hh.next)
+        if (!is_good(&token->record, now_wall_us) && token->record.expires_wall_us != 0) {
+            token->record.expires_wall_us = 0;
+            change(tokens, token);
+            return;
+        }
+}
+
+/* What the store lets go with the next one that is put; not what it has yet to hear of. */
 static void trim(struct join_tokens *tokens, uint64_t now_wall_us)
 {
     struct join_token *token, *next;
 
     HASH_ITER(hh, tokens->by_hash, token, next)
     {
-        if (token->record.expires_wall_us < stored_token_oldest_us(now_wall_us))
+        if (!token->changed && token->record.expires_wall_us < stored_token_oldest_us(now_wall_us))
             drop(tokens, token);
     }
 }
 
-int join_tokens_make(struct scheduler *scheduler, const char *node, const char *made_by,
-                     uint64_t now_wall_us, uint64_t ttl_us, char *ret_token,
-                     const struct stored_token **ret, struct edl_error *error)
+int join_tokens_make(struct scheduler *scheduler, const char *node,
+                     const struct join_token_maker *maker, uint64_t now_wall_us, uint64_t ttl_us,
+                     char *ret_token, const struct stored_token **ret, struct edl_error *error)
 {
     struct join_tokens *tokens = &scheduler->join_tokens;
     struct stored_token record = { .made_wall_us = now_wall_us,
@@ -88,18 +129,18 @@ int join_tokens_make(struct scheduler *scheduler, const char *node, const char *
     int r;
 
     trim(tokens, now_wall_us);
-    if (tokens->n >= JOIN_TOKENS_MAX) {
-        (void)edl_error_set(error, -ENOSPC, "there are %d join tokens already", JOIN_TOKENS_MAX);
-        return edl_error_remedy(error, "wait: a token is forgotten a day after it has expired");
-    }
-    r = auth_make_token(ret_token, error);
+    r = check_number(tokens, maker, now_wall_us, error);
+    if (r == 0)
+        r = auth_make_token(ret_token, error);
     if (r == 0)
         r = auth_hash(ret_token, record.hash, error);
     if (r < 0)
         return r;
     (void)snprintf(record.id, sizeof record.id, "%.*s", ID_HEX, record.hash);
     (void)snprintf(record.node, sizeof record.node, "%s", node);
-    (void)snprintf(record.made_by, sizeof record.made_by, "%s", made_by);
+    (void)snprintf(record.made_by, sizeof record.made_by, "%s", maker->name);
+    if (tokens->n >= JOIN_TOKENS_KEPT)
+        forget_oldest(tokens, now_wall_us);
     token = add(tokens, &record);
     change(tokens, token);
     *ret = &token->record;
@@ -224,6 +265,7 @@ void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void
 struct stored_token *join_tokens_seal(struct scheduler *scheduler, size_t *ret_n)
 {
     struct join_tokens *tokens = &scheduler->join_tokens;
+    struct join_token *token, *next;
     struct stored_token *list;
     size_t n = 0;
 
@@ -231,11 +273,14 @@ struct stored_token *join_tokens_seal(struct scheduler *scheduler, size_t *ret_n
     if (tokens->n_changed == 0)
         return NULL;
     list = xcalloc(tokens->n_changed, sizeof *list);
-    for (struct join_token *token = tokens->by_hash; token != NULL; token = token->hh.next) {
+    HASH_ITER(hh, tokens->by_hash, token, next)
+    {
         if (!token->changed)
             continue;
         list[n++] = token->record;
         token->changed = false;
+        if (token->record.expires_wall_us == 0)
+            drop(tokens, token);
     }
     tokens->n_changed = 0;
     return list;

@@ -14,7 +14,11 @@
 struct edl_error;
 struct scheduler;
 
-#define JOIN_TOKENS_MAX 1024 /* at once, used and unused */
+#define JOIN_TOKENS_MAX 1024      /* at once, that are good */
+#define JOIN_TOKENS_RESERVED 256  /* of them, for admins */
+#define JOIN_TOKENS_MAKER_MAX 256 /* of one maker who is no admin */
+#define JOIN_TOKENS_KEPT                                                                           \
+    4096 /* with those that are not good any more; then the oldest of them go */
 #define JOIN_TOKEN_US (3600 * USEC_PER_SEC)
 #define JOIN_TOKEN_MAX_US (7 * 24 * 3600 * USEC_PER_SEC)
 
@@ -30,12 +34,18 @@ struct join_tokens {
 int join_tokens_load(struct scheduler *scheduler, struct edl_error *error);
 void join_tokens_done(struct join_tokens *tokens);
 
+/* Who makes one. */
+struct join_token_maker {
+    const char *name; /* borrowed during the call */
+    bool is_admin;
+};
+
 /* join_tokens_make - a new one for the next commit
  * node "": for any name that no node has. ret_token holds TOKEN_HEX + 1 bytes and is kept nowhere.
- * *ret: until the next call. -ENOSPC when there are too many. */
-int join_tokens_make(struct scheduler *scheduler, const char *node, const char *made_by,
-                     uint64_t now_wall_us, uint64_t ttl_us, char *ret_token,
-                     const struct stored_token **ret, struct edl_error *error);
+ * *ret: until the next call. -EDQUOT when there are too many that are good. Linear in all. */
+int join_tokens_make(struct scheduler *scheduler, const char *node,
+                     const struct join_token_maker *maker, uint64_t now_wall_us, uint64_t ttl_us,
+                     char *ret_token, const struct stored_token **ret, struct edl_error *error);
 
 /* join_tokens_find - by the token; NULL: none */
 const struct stored_token *join_tokens_find(const struct scheduler *scheduler, const char *token);
@@ -55,7 +65,7 @@ int join_tokens_check(const struct scheduler *scheduler, const struct stored_tok
 void join_tokens_use(struct scheduler *scheduler, const struct stored_token *token,
                      const char *node, const char *credential_hash, uint64_t now_wall_us);
 
-/* join_tokens_revoke - by its id: it expires now; -ENOENT */
+/* join_tokens_revoke - by its id: it expires now, and another may be made for it; -ENOENT */
 int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now_wall_us,
                        const struct stored_token **ret, struct edl_error *error);
 
@@ -66,5 +76,6 @@ unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by
 /* join_tokens_each - all of them, in the order in which they were made */
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata);
 
-/* join_tokens_seal - copies of what changed, for the commit; the caller frees the array */
+/* join_tokens_seal - copies of what changed, for the commit, which also forgets what is to go; the
+ * caller frees the array */
 struct stored_token *join_tokens_seal(struct scheduler *scheduler, size_t *ret_n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_join_tokens.c - one-time join tokens in a whole scheduler: what uses one up, what does not,
  * what is left after a restart; and how much a flood of refusals writes */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -145,34 +146,82 @@ static void test_wishes_that_are_refused(void **state)
     reply_clear(&reply);
 }
 
-/* Tokens that nobody used go by themselves, and there is a most of those that are there. */
-static void test_tokens_are_bounded(void **state)
+static int make_as(struct live *live, const char *name, uint64_t now_us, struct edl_error *error)
 {
-    struct live *live = *state;
+    const struct join_token_maker maker = { name, streq(name, "admin") };
     const struct stored_token *made;
-    struct edl_error error = { 0 };
     char token[TOKEN_HEX + 1];
-    uint64_t then_us = 1000 * STORED_TOKEN_US;
+
+    return join_tokens_make(live->scheduler, "", &maker, now_us, 1, token, &made, error);
+}
+
+static void note_id(const struct stored_token *token, void *userdata)
+{
+    (void)snprintf(userdata, sizeof token->id, "%s", token->id);
+}
+
+static void commit(struct live *live)
+{
     struct reply reply = { 0 };
 
-    for (int i = 0; i < JOIN_TOKENS_MAX; i++)
-        assert_int_equal(join_tokens_make(live->scheduler, "", "me", then_us, 1, token, &made,
-                                          &error),
-                         0);
-    assert_true(join_tokens_make(live->scheduler, "", "me", then_us, 1, token, &made, &error) < 0);
-    assert_true(error.remedy[0] != '\0');
     scheduler_touch(live->scheduler);
     assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &reply), 200);
-    assert_int_equal(json_array_size(json_object_get(reply.json, "tokens")), JOIN_TOKENS_MAX);
-    assert_int_equal(join_tokens_make(live->scheduler, "", "me", then_us + STORED_TOKEN_US + 2, 1,
-                                      token, &made, &error),
-                     0);
+    reply_clear(&reply);
+}
+
+/* Nobody who may make some keeps the others from it. */
+static void test_good_tokens_are_bounded(void **state)
+{
+    static const char *const operators[] = { "ann", "bob", "eve" };
+    struct live *live = *state;
+    const struct stored_token *revoked;
+    struct edl_error error = { 0 };
+    uint64_t then_us = 1000 * STORED_TOKEN_US;
+    char id[sizeof revoked->id];
+
+    for (size_t k = 0; k < ELEMENTS(operators); k++) {
+        for (int i = 0; i < JOIN_TOKENS_MAKER_MAX; i++)
+            assert_int_equal(make_as(live, operators[k], then_us, &error), 0);
+        assert_int_equal(make_as(live, operators[k], then_us, &error), -EDQUOT);
+        assert_non_null(strstr(error.remedy, "edl node revoke"));
+        if (k > 0)
+            continue;
+        /* what is revoked makes room at once */
+        id[0] = '\0';
+        join_tokens_each(live->scheduler, note_id, id);
+        assert_int_equal(join_tokens_revoke(live->scheduler, id, then_us, &revoked, &error), 0);
+        assert_int_equal(make_as(live, operators[k], then_us, &error), 0);
+    }
+    assert_int_equal(make_as(live, "otto", then_us, &error), -EDQUOT);
+    for (int i = 0; i < JOIN_TOKENS_RESERVED; i++)
+        assert_int_equal(make_as(live, "admin", then_us, &error), 0);
+    assert_int_equal(make_as(live, "admin", then_us, &error), -EDQUOT);
+    assert_int_equal(make_as(live, "otto", then_us + 1, &error), 0); /* they have expired */
+    commit(live);
+    assert_int_equal(live->scheduler->join_tokens.n, JOIN_TOKENS_MAX + 2);
+    /* and go by themselves */
+    assert_int_equal(make_as(live, "otto", then_us + STORED_TOKEN_US + 3, &error), 0);
     assert_int_equal(live->scheduler->join_tokens.n, 1);
-    scheduler_touch(live->scheduler);
-    assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &reply), 200);
+    commit(live);
     live_restart(live); /* the disk forgot them as well */
     assert_int_equal(live->scheduler->join_tokens.n, 1);
-    reply_clear(&reply);
+}
+
+static void test_kept_tokens_are_bounded(void **state)
+{
+    struct live *live = *state;
+    struct edl_error error = { 0 };
+    uint64_t then_us = 1000 * STORED_TOKEN_US;
+
+    for (unsigned i = 0; i < JOIN_TOKENS_KEPT + 200; i++) {
+        assert_int_equal(make_as(live, "ann", then_us + 2 * i, &error), 0);
+        if (i % 1000 == 999)
+            commit(live);
+    }
+    commit(live);
+    assert_int_equal(live->scheduler->join_tokens.n, JOIN_TOKENS_KEPT);
+    live_restart(live);
+    assert_int_equal(live->scheduler->join_tokens.n, JOIN_TOKENS_KEPT);
 }
 
 static void test_a_flood_of_refusals_is_counted_not_written(void **state)
@@ -199,9 +248,13 @@ int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_a_token_joins_one_node_once), T(test_tokens_survive_a_restart_as_hashes),
-        T(test_expired_and_revoked_tokens),  T(test_wishes_that_are_refused),
-        T(test_tokens_are_bounded),          T(test_a_flood_of_refusals_is_counted_not_written),
+        T(test_a_token_joins_one_node_once),
+        T(test_tokens_survive_a_restart_as_hashes),
+        T(test_expired_and_revoked_tokens),
+        T(test_wishes_that_are_refused),
+        T(test_good_tokens_are_bounded),
+        T(test_kept_tokens_are_bounded),
+        T(test_a_flood_of_refusals_is_counted_not_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
