@@ -287,7 +287,8 @@ static uint64_t backoff_us(const struct job *job, uint32_t failures)
  * goes on for months would die of its rare failures. */
 static bool ran_well(const struct process *process, struct instant now)
 {
-    uint64_t wait_us = backoff_us(process->job, process_slot(process)->failures);
+    uint32_t failures = process_slot(process)->failures;
+    uint64_t wait_us = failures > 0 ? backoff_us(process->job, failures) : 0;
     uint64_t well_us = MAX_OF(RAN_WELL_BACKOFFS * wait_us, RAN_WELL_US);
 
     return process->started_wall_us != 0 && now.wall_us > process->started_wall_us &&
