@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "scheduler/audit.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
 #include "scheduler/join_tokens.h"
@@ -253,18 +254,21 @@ void api_user_remove(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct user *user = path_user(scheduler, request);
+    struct held *held;
     json_t *answer;
     bool member;
 
     if (user == NULL)
         return;
+    held = held_new(request);
+    audit_take(scheduler, held, 200); /* while it is known who asks: it may be the user */
     answer = json_pack("{s:s,s:s}", "name", user->name, "state", "removed");
     member = user->group != NULL;
     users_bar(scheduler->users, user);
     end_join_tokens(scheduler, user);
     if (member)
         scheduler_tell_groups(scheduler);
-    held_after_commit(scheduler, held_new(request), 200, answer);
+    held_after_commit(scheduler, held, 200, answer);
 }
 
 /* --- tokens --- */
@@ -396,6 +400,7 @@ void api_token_remove(struct http_request *request, void *userdata)
     struct caller caller = { .user = "" };
     struct edl_error error = { 0 };
     struct token *token = NULL;
+    struct held *held;
     uint64_t id;
 
     (void)auth_caller(scheduler, request, &caller);
@@ -408,8 +413,10 @@ void api_token_remove(struct http_request *request, void *userdata)
         refuse_after_commit(scheduler, request, &error);
         return;
     }
+    held = held_new(request);
+    audit_take(scheduler, held, 200); /* while it is known who asks: it may be with this token */
     tokens_drop(scheduler->users, token);
-    held_after_commit(scheduler, held_new(request), 200,
+    held_after_commit(scheduler, held, 200,
                       json_pack("{s:I,s:s}", "id", (json_int_t)id, "state", "removed"));
 }
 

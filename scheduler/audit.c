@@ -12,14 +12,16 @@
 #include "shared/http_server.h"
 #include "shared/log.h"
 
-void audit_take(struct scheduler *scheduler, const struct held *held, unsigned status)
+void audit_take(struct scheduler *scheduler, struct held *held, unsigned status)
 {
     struct audit_entry entry = { .status = status };
     struct caller caller;
 
-    if (held->request == NULL || (http_request_route(held->request)->flags & ROUTE_PEOPLE) == 0 ||
+    if (held->audited || held->request == NULL ||
+        (http_request_route(held->request)->flags & ROUTE_PEOPLE) == 0 ||
         auth_caller(scheduler, held->request, &caller) == 0)
         return;
+    held->audited = true;
     entry.wall_us = clock_instant().wall_us;
     entry.user = caller.user;
     entry.via = caller.via;

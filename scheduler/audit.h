@@ -9,8 +9,9 @@ struct held;
 struct scheduler;
 
 /* audit_take - held tells of a change that was made: if a person asked for it, the turn stores that
- * beside it */
-void audit_take(struct scheduler *scheduler, const struct held *held, unsigned status);
+ * beside it. Once for each held: a handler that takes away what its caller came with calls it
+ * before, held_after_commit does for all others. */
+void audit_take(struct scheduler *scheduler, struct held *held, unsigned status);
 
 /* audit_log - a line of the log for each entry among what was stored: the table is bounded, and who
  * makes enough changes pushes what others did out of it */

@@ -103,6 +103,7 @@ struct held {
     struct http_request *request; /* borrowed; NULL: its client has left */
     struct waiter *waiter;        /* borrowed; NULL: it does not wait for news */
     unsigned status;
+    bool audited;              /* it is in the audit log (audit.h) */
     json_t *json;              /* owned, or */
     struct edl_error *refusal; /* owned, or */
     held_build_fn build; /* made when the answer goes out, from key and id; NULL result: 404 */

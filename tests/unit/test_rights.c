@@ -331,12 +331,42 @@ static void test_who_goes_first_is_for_operators_to_say(void **state)
     reply_clear(&reply);
 }
 
+static void test_who_goes_is_on_record(void **state)
+{
+    struct live *live = *state;
+    const char *user, *target;
+    char ann[65], last[65];
+    struct reply reply = { 0 };
+
+    make_user(live, "ann", "admin", ann);
+    (void)make_token(live, ann, "{}", last);
+    live->token = last;
+    assert_int_equal(ask(live, "DELETE", "/tokens/2", NULL), 200); /* with which it comes */
+    live->token = ann;
+    assert_int_equal(ask(live, "DELETE", "/users/ann", NULL), 200);
+    live->token = NULL;
+    assert_int_equal(live_ask(live, "GET", "/audit?after=3", NULL, NULL, &reply), 200);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "entries")), 2);
+    assert_int_equal(json_unpack(reply.json, "{s:[{s:s,s:s},{}]}", "entries", "user", &user,
+                                 "target", &target),
+                     0);
+    assert_string_equal(user, "ann");
+    assert_string_equal(target, "/tokens/2");
+    assert_int_equal(json_unpack(reply.json, "{s:[{},{s:s,s:s}]}", "entries", "user", &user,
+                                 "target", &target),
+                     0);
+    assert_string_equal(user, "ann");
+    assert_string_equal(target, "/users/ann");
+    reply_clear(&reply);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
     const struct CMUnitTest tests[] = {
         T(test_an_array_is_of_one_person),
         T(test_the_environment_is_its_owners),
+        T(test_who_goes_is_on_record),
         T(test_every_refusal_is_noted_once),
         T(test_who_is_removed_reads_no_more),
         T(test_a_token_ends_with_the_one_it_was_made_with),
