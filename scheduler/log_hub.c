@@ -65,22 +65,66 @@ int log_hub_new(struct store *store, uint64_t wall_us, struct log_hub **ret,
     return 0;
 }
 
-static void drop_oldest(struct stream *stream)
+static size_t cost_of(size_t text_bytes)
+{
+    return sizeof(struct entry) + text_bytes;
+}
+
+static void drop_oldest(struct log_hub *hub, struct stream *stream)
 {
     struct entry *entry = stream->entries;
 
     stream->dropped = entry->sequence;
     stream->bytes -= entry->size;
+    hub->ring_bytes -= cost_of(entry->size);
     DL_DELETE(stream->entries, entry);
     free(entry);
+}
+
+/* At the end of the list that it belongs to now; with nothing to give it is in none. */
+static void list_stream(struct log_hub *hub, struct stream *stream)
+{
+    struct stream **list = stream->ended ? &hub->over : stream->entries != NULL ? &hub->live : NULL;
+
+    if (stream->ages != NULL)
+        DL_DELETE2(*stream->ages, stream, age_prev, age_next);
+    if (list != NULL)
+        DL_APPEND2(*list, stream, age_prev, age_next);
+    stream->ages = list;
 }
 
 static void stream_free(struct log_hub *hub, struct stream *stream)
 {
     while (stream->entries != NULL)
-        drop_oldest(stream);
+        drop_oldest(hub, stream);
+    if (stream->ages != NULL)
+        DL_DELETE2(*stream->ages, stream, age_prev, age_next);
     HASH_DEL(hub->streams, stream);
     free(stream);
+}
+
+/* For so many bytes more of one of the streams. */
+static void make_room(struct log_hub *hub, const struct stream *writer, size_t bytes)
+{
+    while (hub->ring_bytes + bytes > LOG_RINGS_BYTES) {
+        struct stream *over = hub->over == writer ? writer->age_next : hub->over;
+        struct stream *live = hub->live;
+
+        if (over != NULL) {
+            stream_free(hub, over);
+        } else if (live != NULL) {
+            drop_oldest(hub, live);
+            if (live->entries == NULL)
+                list_stream(hub, live);
+        } else {
+            return;
+        }
+    }
+}
+
+size_t log_hub_bytes(const struct log_hub *hub)
+{
+    return hub->ring_bytes;
 }
 
 void log_hub_pending_clear(struct log_hub *hub)
@@ -154,7 +198,8 @@ static void append_entry(struct log_hub *hub, struct stream *stream, const char 
         gap = true;
     }
     while (stream->entries != NULL && stream->bytes + size > LOG_RING_BYTES)
-        drop_oldest(stream);
+        drop_oldest(hub, stream);
+    make_room(hub, stream, cost_of(size));
     entry = xcalloc(1, sizeof *entry + size + 1);
     entry->sequence = ++hub->sequence;
     entry->time_us = time_us;
@@ -164,6 +209,7 @@ static void append_entry(struct log_hub *hub, struct stream *stream, const char 
     entry->size = size;
     memcpy(entry->text, text, size);
     stream->bytes += size;
+    hub->ring_bytes += cost_of(size);
     DL_APPEND(stream->entries, entry);
 }
 
@@ -322,6 +368,7 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
         stream->ended_us = now_us;
         keep_tail(hub, stream);
     }
+    list_stream(hub, stream);
 }
 
 void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us)
@@ -409,6 +456,7 @@ void log_hub_note_effects(struct log_hub *hub, const struct effect *effects, siz
         stream->ended = true;
         stream->ended_us = stream->pushed_us;
         keep_tail(hub, stream);
+        list_stream(hub, stream);
     }
 }
 

@@ -8,8 +8,9 @@
  * place in one rising order; a reader's cursor is the last place it saw. Places go on rising over
  * restarts of the scheduler (they begin at the wall clock's reading).
  *
- * Bounds: LOG_RING_BYTES per process, LOG_TAIL_BYTES stored per process; a ring goes with its last
- * reader or a minute after its process' end. */
+ * Bounds: LOG_RING_BYTES per process, LOG_TAIL_BYTES stored per process, LOG_RINGS_BYTES for all
+ * rings together: those of processes that have ended go first (their end is stored), then what was
+ * written longest ago. A ring goes with its last reader or a minute after its process' end. */
 #pragma once
 
 #include <jansson.h>
@@ -28,6 +29,7 @@ struct process;
 struct store;
 
 #define LOG_RING_BYTES (256 * 1024)
+#define LOG_RINGS_BYTES (64 * 1024 * 1024)
 #define LOG_TAIL_BYTES (64 * 1024)
 #define LOG_INTEREST_US (10 * UINT64_C(1000000))
 
@@ -64,6 +66,9 @@ struct log_hub *log_hub_free(struct log_hub *hub);
 
 /* log_hub_set_store - the database was opened anew */
 void log_hub_set_store(struct log_hub *hub, struct store *store);
+
+/* log_hub_bytes - what all rings take */
+size_t log_hub_bytes(const struct log_hub *hub);
 
 /* log_hub_push - a piece of output; what was known already is cut off */
 void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now_us);

@@ -31,6 +31,8 @@ struct stream {
     uint64_t dropped;       /* sequence of the newest entry that the ring lost */
     uint64_t pushed_us, ended_us;
     bool ended;
+    struct stream **ages; /* the list of log_hub's that it is in; NULL: it is in none */
+    struct stream *age_next, *age_prev; /* there */
     UT_hash_handle hh;
 };
 
@@ -45,6 +47,9 @@ struct interest {
 struct log_hub {
     struct store *store;        /* borrowed */
     struct stream *streams;     /* k: key, owned */
+    struct stream *live, *over; /* lists of them: with entries, pushed longest ago first; ended,
+                                   the first to end first */
+    size_t ring_bytes;          /* of all entries, with what they hang on */
     struct interest *interests; /* owned list; as many as jobs being read */
     struct log_tail *pending;   /* owned array, owned texts */
     size_t n_pending, cap_pending, pending_bytes;

@@ -11,6 +11,7 @@
 #include "scheduler/api.h"
 #include "scheduler/core/figures.h"
 #include "scheduler/exposition.h"
+#include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
@@ -32,6 +33,7 @@ struct view {
     uint64_t utilisation_ppm, max_load_permille, writable;
     uint64_t connections, waiting, cut_off, denials, certificate_end_s;
     uint64_t file_bytes[2]; /* database, wal */
+    uint64_t log_bytes[2];  /* in memory, in the database */
     uint64_t held[HOLDING_AMOUNTS], limits[HOLDING_AMOUNTS], over_limit;
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
@@ -78,6 +80,13 @@ static const char *task_cause(unsigned i)
 static const char *file_name(unsigned i)
 {
     static const char *const names[] = { "database", "wal" };
+
+    return names[i];
+}
+
+static const char *log_place(unsigned i)
+{
+    static const char *const names[] = { "memory", "database" };
 
     return names[i];
 }
@@ -300,6 +309,8 @@ static const struct row table[] = {
          "1; 0 while nothing can be stored: changes are refused, and what runs goes on."),
     VIEW_BY("edl_db_size_bytes", EXPOSE_GAUGE, file_bytes, SCALE_ONE, "file", file_name, 2,
             "Size of the database and of its write-ahead log."),
+    VIEW_BY("edl_log_bytes", EXPOSE_GAUGE, log_bytes, SCALE_ONE, "place", log_place, 2,
+            "Output of processes that is kept: of late in memory, ends in the database."),
     VIEW("edl_db_disk_free_bytes", EXPOSE_GAUGE, store.disk_free_bytes, SCALE_ONE,
          "Room left on the file system of the state directory."),
     OWN("edl_loop_busy_seconds", EXPOSE_HISTOGRAM, write_loop,
@@ -399,6 +410,8 @@ static struct view look(const struct scheduler *scheduler)
     view.gpus[1] = view.nodes.gpus_free;
     view.gpus[2] = view.nodes.gpus_withheld;
     view.gpus[3] = view.nodes.gpus_foreign;
+    view.log_bytes[0] = log_hub_bytes(scheduler->logs);
+    view.log_bytes[1] = view.store.log_bytes;
     view.file_bytes[0] = view.store.database_bytes;
     view.file_bytes[1] = view.store.wal_bytes;
     return view;

@@ -17,6 +17,7 @@
 #define KEEP_EVENTS 1000000
 #define KEEP_JOBS 100000
 #define KEEP_DAYS 90
+#define KEEP_LOGS_BYTES (UINT64_C(4) << 30)
 #define MAX_WORKSPACES_BYTES (UINT64_C(16) << 30)
 #define MAX_USER_WORKSPACES_BYTES (UINT64_C(4) << 30)
 #define MAX_USER_JOBS 10000
@@ -43,6 +44,7 @@ static const char usage[] =
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
+    "  --keep-logs BYTES        of ends of processes' output (default 4Gi; 0: all)\n"
     "  --max-user-jobs N        jobs of one user that are not over (default 10000; 0: any)\n"
     "  --max-jobs N             the same of all users (default 100000)\n"
     "  --max-user-instances N   instances that one user's jobs may have (default 1000000)\n"
@@ -224,6 +226,12 @@ static int set_max_user_workspaces(const char *text, struct scheduler_options *o
     return read_bytes("max-user-workspaces", text, &options->workspaces.sender_bytes, error);
 }
 
+static int set_keep_logs(const char *text, struct scheduler_options *options,
+                         struct edl_error *error)
+{
+    return read_bytes("keep-logs", text, &options->keep_logs_bytes, error);
+}
+
 static int set_keep_free(const char *text, struct scheduler_options *options,
                          struct edl_error *error)
 {
@@ -270,6 +278,7 @@ static const struct {
     { "keep-events", set_keep_events },
     { "keep-jobs", set_keep_jobs },
     { "keep-days", set_keep_days },
+    { "keep-logs", set_keep_logs },
     { "max-user-jobs", set_max_user_jobs },
     { "max-jobs", set_max_jobs },
     { "max-user-instances", set_max_user_instances },
@@ -305,6 +314,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .lease_us = 20 * USEC_PER_SEC,
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
+        .keep_logs_bytes = KEEP_LOGS_BYTES,
         .limits = { .user = { MAX_USER_JOBS, MAX_USER_INSTANCES, MAX_USER_DOCUMENTS_BYTES },
                     .all = { MAX_JOBS, MAX_INSTANCES, MAX_DOCUMENTS_BYTES } },
         .socket_role = USER_USER,

@@ -29,6 +29,7 @@ struct scheduler_options {
     uint64_t lease_us;
     struct holding_limits limits; /* of jobs that are not over */
     struct workspace_limits workspaces;
+    uint64_t keep_logs_bytes;                 /* of ends of processes' output; 0: all */
     uint64_t keep_events, keep_jobs, keep_us; /* of history; 0: all */
     enum user_role socket_role;               /* of accounts of this machine that have no row */
 };

@@ -183,7 +183,8 @@ int state_load(struct scheduler *scheduler, struct edl_error *error)
 {
     const struct store_history history = { .events = scheduler->options.keep_events,
                                            .jobs = scheduler->options.keep_jobs,
-                                           .us = scheduler->options.keep_us };
+                                           .us = scheduler->options.keep_us,
+                                           .log_bytes = scheduler->options.keep_logs_bytes };
     struct join_tokens before = scheduler->join_tokens;
     struct loaded old = { scheduler->users, scheduler->groups, scheduler->cluster,
                           scheduler->logs };

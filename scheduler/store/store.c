@@ -229,6 +229,10 @@ static const char *const statement_texts[ST_N] = {
                          " 0) FROM epoch AS e WHERE e.epoch << ?2 > ?1",
     [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
     [ST_TAIL_SEQUENCE] = "SELECT ifnull(max(sequence), 0) FROM log_tail",
+    [ST_TAIL_BYTES] = "SELECT bytes FROM log_bytes",
+    [ST_TAIL_TRIM] = "DELETE FROM log_tail WHERE (job_id, role, idx, incarnation) IN"
+                     " (SELECT job_id, role, idx, incarnation FROM log_tail ORDER BY sequence"
+                     " LIMIT 1)",
     [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text, times FROM log_tail"
                     " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
@@ -378,6 +382,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = store_trim_events(store, records, error);
     if (r == 0)
         r = store_trim_archive(store, records, error);
+    if (r == 0)
+        r = store_trim_tails(store, records, error);
     if (r == 0)
         r = store_sweep(store, error);
     if (r == 0)

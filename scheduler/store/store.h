@@ -38,9 +38,10 @@ bool store_is_read_only(const struct store *store);
 int store_probe(struct store *store, struct edl_error *error);
 /* How much history is kept; 0: all of it. */
 struct store_history {
-    uint64_t events; /* so many of the newest */
-    uint64_t jobs;   /* that are over, the last to end; those of the core count and stay */
-    uint64_t us;     /* what is not older, of both */
+    uint64_t events;    /* so many of the newest */
+    uint64_t jobs;      /* that are over, the last to end; those of the core count and stay */
+    uint64_t us;        /* what is not older, of both */
+    uint64_t log_bytes; /* of kept ends of logs, the newest */
 };
 /* store_keep - from now on; what is beyond goes in small steps, with the turns that come */
 void store_keep(struct store *store, const struct store_history *history);
@@ -283,6 +284,7 @@ struct store_figures {
                                         out */
     uint64_t commit_failures;
     uint64_t database_bytes, wal_bytes; /* 0 when the file cannot be looked at */
+    uint64_t log_bytes;                 /* of kept ends of logs */
     uint64_t disk_free_bytes;           /* for us, on the file system of the database */
 };
 void store_figures(const struct store *store, struct store_figures *ret);

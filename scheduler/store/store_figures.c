@@ -30,6 +30,7 @@ void store_figures(const struct store *store, struct store_figures *ret)
         .commit_failures = store->commit_failures,
         .database_bytes = file_bytes(path),
         .wal_bytes = file_bytes(sqlite3_filename_wal(path)),
+        .log_bytes = store_log_bytes(store),
         .disk_free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize,
     };
 }

@@ -10,7 +10,8 @@
 #include "scheduler/core/cluster.h"
 #include "shared/error.h"
 
-#define TRIM_LEAST 64 /* events that may go with a turn, besides twice those it adds */
+#define TRIM_LEAST 64       /* events that may go with a turn, besides twice those it adds */
+#define TRIM_LEAST_TAILS 16 /* so with ends of logs, which have 64 KiB */
 
 void store_keep(struct store *store, const struct store_history *history)
 {
@@ -73,6 +74,31 @@ static int last_to_go(struct store *store, uint64_t limit, uint64_t now_us, uint
     if (r == 0 && step != SQLITE_DONE)
         r = store_error(store, "reading old events", error);
     (void)sqlite3_reset(statement);
+    return r;
+}
+
+uint64_t store_log_bytes(const struct store *store)
+{
+    sqlite3_stmt *statement = store->statements[ST_TAIL_BYTES];
+    uint64_t bytes = sqlite3_step(statement) == SQLITE_ROW ? store_column_u64(statement, 0) : 0;
+
+    (void)sqlite3_reset(statement);
+    return bytes;
+}
+
+int store_trim_tails(struct store *store, const struct turn_records *records,
+                     struct edl_error *error)
+{
+    uint64_t most = store->history.log_bytes;
+    int r = 0;
+
+    if (most == 0 || records->n_tails == 0)
+        return 0;
+    for (size_t i = 0; r == 0 && i < 2 * records->n_tails + TRIM_LEAST_TAILS; i++) {
+        if (store_log_bytes(store) <= most)
+            return 0;
+        r = store_step_done(store, ST_TAIL_TRIM, error);
+    }
     return r;
 }
 

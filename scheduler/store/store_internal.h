@@ -82,6 +82,8 @@ enum statement {
     ST_EVENT_SKIPPED,
     ST_EVENT_TRIM,
     ST_TAIL_SEQUENCE,
+    ST_TAIL_BYTES,
+    ST_TAIL_TRIM,
     ST_TAIL_JOB,
     ST_USER_PUT,
     ST_USER_ALL,
@@ -175,6 +177,13 @@ int store_sweep(struct store *store, struct edl_error *error);
 
 /* store_archive_job - the effect; what it was granted is summed up by user */
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
+
+/* store_log_bytes - of all kept ends of logs; 0 when it cannot be read */
+uint64_t store_log_bytes(const struct store *store);
+
+/* store_trim_tails - the oldest kept ends of logs, when all of them take too much; so */
+int store_trim_tails(struct store *store, const struct turn_records *records,
+                     struct edl_error *error);
 
 /* store_trim_archive - after all of the turn's rows, inside the caller's transaction: archived jobs
  * that are too many or too old begin to be deleted. After the rows, because some may be of such

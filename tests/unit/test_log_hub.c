@@ -140,6 +140,44 @@ static void test_logs_end_is_stored_and_read_from_the_store(void **state)
     hub_close(&h);
 }
 
+/* However many processes write: what ended first goes first, then what was written longest ago. */
+static void test_logs_take_a_bounded_part_of_memory(void **state)
+{
+    enum { RINGS = LOG_RINGS_BYTES / LOG_RING_BYTES };
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct process process = *trainer(f, 0);
+    struct log_read read = whole_job(f);
+    char *text = xcalloc(LOG_RING_BYTES + 1, 1);
+
+    memset(text, 'x', LOG_RING_BYTES);
+    hub_open(f, &h);
+    read.filter.role = "trainer";
+    for (uint32_t i = 0; i < 3 * RINGS; i++) { /* 2 of 3 go on */
+        process.incarnation = 1000 + i;
+        push(&h, &process, 0, text, i % 3 == 0);
+        assert_true(log_hub_bytes(h.hub) <= LOG_RINGS_BYTES);
+    }
+    assert_true(log_hub_bytes(h.hub) > LOG_RINGS_BYTES - 2 * LOG_RING_BYTES);
+    read.max_bytes = LOG_RING_BYTES;
+    assert_non_null(strstr(read_text(&h, &read), "output is missing here")); /* of each that went */
+    assert_true(read.truncated);
+    assert_true(read.more);
+    assert_int_equal(strlen(read_text(&h, &read)), LOG_RING_BYTES); /* the last ones are there */
+    assert_true(read.more);
+    for (uint32_t i = 0; i < 100000; i++) { /* small pieces: what they hang on counts as well */
+        struct log_push p = { .process = &process,
+                              .offset = LOG_RING_BYTES + i,
+                              .next_offset = LOG_RING_BYTES + i + 1,
+                              .text = "y" };
+
+        log_hub_push(h.hub, &p, start.now_us);
+    }
+    assert_true(log_hub_bytes(h.hub) <= LOG_RINGS_BYTES);
+    free(text);
+    hub_close(&h);
+}
+
 static void test_logs_silence_is_an_end(void **state)
 {
     struct fixture *f = *state;
@@ -501,6 +539,7 @@ int main(void)
         T(test_logs_overlap_with_replaced_bytes),
         T(test_logs_end_is_stored_and_read_from_the_store),
         T(test_logs_silence_is_an_end),
+        T(test_logs_take_a_bounded_part_of_memory),
         T(test_logs_ring_keeps_the_newest),
         T(test_logs_say_what_the_node_dropped),
         T(test_logs_stored_say_what_the_node_dropped),

@@ -254,14 +254,56 @@ static void test_a_superseded_process_goes(void **state)
     assert_int_equal(count_rows(f, "log_tail"), 0);
 }
 
+/* What is written to processes' logs for months does not fill the disk. */
+static void test_ends_of_logs_are_bounded_by_bytes(void **state)
+{
+    enum { TAILS = 100, BYTES = 1000 };
+    struct fixture *f = *state;
+    struct log_tail tail = { .role = "trainer", .incarnation = 1, .times = (char *)"[]" };
+    const struct turn_records records = { .tails = &tail, .n_tails = 1 };
+    struct edl_error error = { 0 };
+    char *text = xcalloc(BYTES + 1, 1);
+
+    memset(text, 'x', BYTES);
+    tail.text = text;
+    tail.job_id = run_job(f->cluster)->id;
+    commit(f);
+    for (tail.index = 0; tail.index < TAILS; tail.index++) {
+        tail.sequence = TAILS - tail.index; /* the last to come is the oldest */
+        assert_int_equal(store_commit(f->store, &records, &error), 0);
+    }
+    assert_int_equal(store_log_bytes(f->store), TAILS * (BYTES + 2));
+    store_keep(f->store, &(struct store_history){ .log_bytes = 10 * (BYTES + 2) });
+    tail.index = 0;
+    tail.sequence = TAILS + 1;
+    text[BYTES / 2] = '\0'; /* one that is replaced */
+    assert_int_equal(store_commit(f->store, &records, &error), 0);
+    assert_int_equal(count_rows(f, "log_tail"), TAILS - 18); /* in small steps */
+    for (int i = 0; i < 6; i++) {
+        tail.sequence++;
+        assert_int_equal(store_commit(f->store, &records, &error), 0);
+    }
+    assert_int_equal(count_rows(f, "log_tail"), 10);
+    assert_int_equal(store_log_bytes(f->store), 9 * (BYTES + 2) + BYTES / 2 + 2);
+    run_sql(f->path, "DELETE FROM log_tail WHERE idx > 9"); /* none: they were the oldest */
+    assert_int_equal(count_rows(f, "log_tail"), 10);
+    run_sql(f->path, "DELETE FROM log_tail");
+    assert_int_equal(store_log_bytes(f->store), 0);
+    free(text);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_events_are_bounded_by_number), T(test_events_survive_a_restore),
-        T(test_events_are_bounded_by_age),    T(test_a_forgotten_job_goes_bit_by_bit),
-        T(test_the_tasks_of_an_ended_job_go), T(test_tasks_that_were_kept_go_after_a_restart),
+        T(test_ends_of_logs_are_bounded_by_bytes),
+        T(test_events_are_bounded_by_number),
+        T(test_events_survive_a_restore),
+        T(test_events_are_bounded_by_age),
+        T(test_a_forgotten_job_goes_bit_by_bit),
+        T(test_the_tasks_of_an_ended_job_go),
+        T(test_tasks_that_were_kept_go_after_a_restart),
         T(test_a_superseded_process_goes),
     };
 
