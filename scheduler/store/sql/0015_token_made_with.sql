@@ -1,4 +1,4 @@
--- 0016_token_made_with.sql - which token made a token
+-- 0015_token_made_with.sql - which token made a token
 --
 -- Somebody who came with a token and made one for themselves: the new one ends no later, and goes with the other.
 
