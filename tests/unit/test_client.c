@@ -25,6 +25,7 @@
 #include "client/json_read.h"
 #include "client/log_lines.h"
 #include "client/options.h"
+#include "client/server.h"
 #include "client/table_print.h"
 #include "client/text.h"
 #include "client/top_line.h"
@@ -407,6 +408,39 @@ static void test_dev_file_is_read_back_and_must_be_private(void **state)
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
 }
 
+static void test_server_locate_keeps_the_dev_token_to_the_dev_server(void **state)
+{
+    _cleanup_free_ char *runtime = make_folder();
+    _cleanup_free_ char *token_file = text_format("%s/token", runtime);
+    _cleanup_json_ json_t *document =
+        json_pack("{s:s, s:s}", "server", "http://127.0.0.1:9", "token_file", token_file);
+    struct common_options options = { .server = "http://127.0.0.1:8" };
+    struct server server = { 0 };
+    struct edl_error error = { 0 };
+    FILE *file = fopen(token_file, "we");
+    int lock = -1;
+
+    (void)state;
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+    (void)fputs("dev-token\n", file);
+    (void)fclose(file);
+    (void)unsetenv("EDL_SERVER");
+    (void)unsetenv("EDL_TOKEN");
+    (void)unsetenv("EDL_TOKEN_FILE");
+    assert_int_equal(dev_file_claim(&lock, &error), 0);
+    assert_int_equal(dev_file_write(document, &error), 0);
+    assert_int_equal(server_locate(&options, &server, &error), 0);
+    assert_null(server.token);
+    server_clear(&server);
+    options.server = NULL;
+    assert_int_equal(server_locate(&options, &server, &error), 0);
+    assert_string_equal(server.base, "http://127.0.0.1:9");
+    assert_string_equal(server.token, "dev-token");
+    server_clear(&server);
+    lock = safe_close(lock);
+    assert_int_equal(dev_state_remove_tree(runtime), 0);
+}
+
 static void test_dev_state_temporary_is_removed(void **state)
 {
     struct dev_state opened = { .lock_fd = -1 };
@@ -506,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_dev_ports_block_avoids_others),
         cmocka_unit_test(test_dev_ports_claim_is_exclusive),
         cmocka_unit_test(test_dev_file_is_read_back_and_must_be_private),
+        cmocka_unit_test(test_server_locate_keeps_the_dev_token_to_the_dev_server),
         cmocka_unit_test(test_dev_state_temporary_is_removed),
         cmocka_unit_test(test_dev_reaper_kills_what_got_away_and_spares_what_was_there),
     };

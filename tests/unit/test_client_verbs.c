@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/dev_file.h"
 #include "client/dev_state.h"
 #include "client/json_read.h"
 #include "client/server.h"
@@ -658,35 +657,6 @@ static void test_no_server_is_status_3(void **state)
     assert_int_equal(EDL(NULL, NULL, "ps"), STATUS_NO_SERVER);
 }
 
-static void test_server_locate_keeps_the_dev_token_to_the_dev_server(void **state)
-{
-    const struct fixture *fixture = *state;
-    _cleanup_free_ char *token_file = text_format("%s/token", fixture->folder);
-    _cleanup_json_ json_t *document =
-        json_pack("{s:s, s:s}", "server", "http://127.0.0.1:9", "token_file", token_file);
-    struct common_options options = { .server = "http://127.0.0.1:8" };
-    struct server server = { 0 };
-    struct edl_error error = { 0 };
-    FILE *file = fopen(token_file, "we");
-    int lock = -1;
-
-    (void)fputs("dev-token\n", file);
-    (void)fclose(file);
-    (void)unsetenv("EDL_SERVER");
-    (void)unsetenv("EDL_TOKEN");
-    assert_int_equal(dev_file_claim(&lock, &error), 0);
-    assert_int_equal(dev_file_write(document, &error), 0);
-    assert_int_equal(server_locate(&options, &server, &error), 0);
-    assert_null(server.token);
-    server_clear(&server);
-    options.server = NULL;
-    assert_int_equal(server_locate(&options, &server, &error), 0);
-    assert_string_equal(server.base, "http://127.0.0.1:9");
-    assert_string_equal(server.token, "dev-token");
-    server_clear(&server);
-    lock = safe_close(lock);
-}
-
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -711,7 +681,6 @@ int main(void)
         WITH_SERVER(test_one_node_with_its_machine),
         WITH_SERVER(test_services_and_who_serves),
         WITH_SERVER(test_no_server_is_status_3),
-        WITH_SERVER(test_server_locate_keeps_the_dev_token_to_the_dev_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
