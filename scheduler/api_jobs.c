@@ -127,7 +127,7 @@ static int check_room(struct scheduler *scheduler, const struct job_spec *spec,
                                  caller->role < USER_ADMIN ? caller->user : NULL,
                                  &scheduler->options.limits, error);
 
-    scheduler->metrics.over_limit += r < 0;
+    scheduler->metrics.over_limit += r == -EDQUOT;
     return r;
 }
 

@@ -87,6 +87,11 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now);
  */
 void job_settle(struct cluster *cluster, struct job *job, struct instant now);
 
+/* --- submit.c
+ * ------------------------------------------------------------------------------------------- */
+/* spec_check_size - what one submission may ask for, whoever makes it; EDL_EBADSPEC, pointer set */
+int spec_check_size(const struct job_spec *spec, struct edl_error *error);
+
 /* --- after.c: jobs that wait for others
  * ------------------------------------------------------------------------------------------- */
 /* after_resolve - names in spec->after become ids; EDL_EBADSPEC (pointer set) when one is not there

@@ -134,7 +134,9 @@ int cluster_check_submit(const struct cluster *cluster, const struct job_spec *s
         [HOLDING_BYTES] = n * job_spec_bytes(spec),
     };
 
-    return check_both(cluster, user, more, limits, error);
+    int r = spec_check_size(spec, error); /* what never has room is told first */
+
+    return r < 0 ? r : check_both(cluster, user, more, limits, error);
 }
 
 int cluster_check_scale(const struct cluster *cluster, const struct job *job, uint32_t role,

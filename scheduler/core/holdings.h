@@ -41,7 +41,8 @@ struct holding_limits {
 };
 
 /* cluster_check_submit - whether there is room for all jobs of the document
- * user: whose limits count; NULL: those for all jobs only. -EDQUOT with remedy. O(1) in jobs */
+ * user: whose limits count; NULL: those for all jobs only. -EDQUOT with remedy; EDL_EBADSPEC for a
+ * document that asks for too much whoever has what. O(1) in jobs */
 int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,
                          const char *user, const struct holding_limits *limits,
                          struct edl_error *error);

@@ -151,6 +151,13 @@ static int check_array_size(const struct job_spec *spec, struct edl_error *error
     return 0;
 }
 
+int spec_check_size(const struct job_spec *spec, struct edl_error *error)
+{
+    int r = check_env(spec, error);
+
+    return r < 0 ? r : check_array_size(spec, error);
+}
+
 static int check_deadline(const struct job_spec *spec, struct instant now, struct edl_error *error)
 {
     char text[RFC3339_MAX];
@@ -221,9 +228,7 @@ static int prepare(const struct cluster *cluster, struct job_spec *spec,
     int r = check_spec(spec, error);
 
     if (r == 0)
-        r = check_env(spec, error);
-    if (r == 0)
-        r = check_array_size(spec, error);
+        r = spec_check_size(spec, error);
     if (r == 0)
         r = check_deadline(spec, now, error);
     if (r == 0)

@@ -97,6 +97,11 @@ static void test_limits(void **state)
     assert_non_null(strstr(error.remedy, "into a file"));
     limits = (struct holding_limits){ .user = { 0, 0, 0 } };
     assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), 0);
+    limits = (struct holding_limits){ .user = { 1, 1, 1 } };
+    spec->array.n = 1000; /* too large for anybody: to wait would not help */
+    spec->roles[0].max = 1000;
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/spec/array");
     job_spec_free(spec);
     world_free(w);
 }
