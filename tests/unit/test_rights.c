@@ -173,7 +173,7 @@ static void test_who_is_removed_reads_no_more(void **state)
 {
     struct live *live = *state;
     struct reply ann_stream = { 0 }, bob_stream = { 0 }, poll = { 0 }, logs = { 0 }, read = { 0 },
-                 change = { 0 };
+                 posted = { 0 }, change = { 0 };
     char ann[65], bob[65];
 
     make_user(live, "ann", "user", ann);
@@ -187,15 +187,15 @@ static void test_who_is_removed_reads_no_more(void **state)
         assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
     assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"role\":\"viewer\"}"), 200);
     assert_int_equal(ann_stream.n + poll.n + logs.n, 0); /* a viewer may */
-    live_send(live, "POST", "/jobs", NULL, JOB("b"), &change);
+    live_send(live, "POST", "/jobs", NULL, JOB("b"), &posted);
     live_hold(live);
     live_send_as(live, ann, "GET", "/jobs", NULL, NULL, &read); /* waits for the commit */
     live_readers(live, 1);
-    reply_clear(&change);
     live_send(live, "DELETE", "/users/ann", NULL, NULL, &change);
     while (auth_socket_role(live->scheduler, "ann") != USER_NOBODY)
         (void)sd_event_run(live->scheduler->event, USEC_PER_SEC);
     live_release(live);
+    live_wait(live, &posted);
     live_wait(live, &change);
     live_wait(live, &read);
     assert_int_equal(read.status, 401);
@@ -214,6 +214,7 @@ static void test_who_is_removed_reads_no_more(void **state)
     reply_clear(&poll);
     reply_clear(&logs);
     reply_clear(&read);
+    reply_clear(&posted);
     reply_clear(&change);
 }
 
