@@ -191,11 +191,24 @@ static void call_report(struct load *load, struct connection *connection, uint32
     send_call(connection, agent, request, a->credential, body);
 }
 
+static void open_connection(struct load *load, struct connection *connection,
+                            enum connection_kind kind)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = connection };
+
+    *connection = (struct connection){ .kind = kind, .agent = NOBODY };
+    connection->fd = wire_connect(&load->server);
+    if (epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) == -1)
+        wire_die("epoll_ctl");
+}
+
 static void call_orders(struct load *load, uint32_t agent)
 {
     const struct agent *a = &load->agents[agent];
     char request[96];
 
+    if (load->polls[agent].fd == -1) /* not before: connections without a credential are few */
+        open_connection(load, &load->polls[agent], FOR_ORDERS);
     (void)snprintf(request, sizeof request, "GET /nodes/a%u/orders?after=%" PRIu64 "&wait=%u",
                    agent, a->version, a->version != 0 ? 25 : 0);
     send_call(&load->polls[agent], agent, request, a->credential, "");
@@ -359,17 +372,6 @@ static void on_readable(struct load *load, struct connection *connection)
 
 /* --- what is due --- */
 
-static void open_connection(struct load *load, struct connection *connection,
-                            enum connection_kind kind)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = connection };
-
-    *connection = (struct connection){ .kind = kind, .agent = NOBODY };
-    connection->fd = wire_connect(&load->server);
-    if (epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) == -1)
-        wire_die("epoll_ctl");
-}
-
 static void scan(struct load *load)
 {
     uint64_t at_us = now_us();
@@ -382,7 +384,7 @@ static void scan(struct load *load)
             open_connection(load, connection, FOR_REPORTS);
         if (connection->agent != NOBODY)
             break;
-        open_connection(load, &load->polls[agent], FOR_ORDERS);
+        load->polls[agent] = (struct connection){ .fd = -1, .agent = NOBODY };
         call_join(load, connection, agent);
         load->next_join++;
     }
