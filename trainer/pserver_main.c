@@ -131,8 +131,11 @@ static int run(struct settings *settings, struct edl_error *error)
     int r;
 
     r = endpoint(settings, host, sizeof host, &port, error);
-    if (r >= 0)
-        r = parse_seconds(settings->period, &settings->server.checkpoint_period_us);
+    if (r >= 0 && parse_seconds(settings->period, &settings->server.checkpoint_period_us) < 0)
+        r = edl_error_set(error, -EINVAL,
+                          "--checkpoint-period (EDL_CHECKPOINT_PERIOD) is \"%.40s\", not a time "
+                          "like 10s or 500ms",
+                          settings->period);
     if (r < 0)
         return r;
     if (settings->output != NULL || settings->checkpoint_dir != NULL) {
