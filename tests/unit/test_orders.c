@@ -75,6 +75,30 @@ static void test_environment_lists_allocated_ports(void **state)
     json_decref(env);
 }
 
+static void test_environment_names_teacher_and_checkpoints(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    struct job_spec *spec = process->job->spec;
+    json_t *env = order_environment(process);
+    char folder[100];
+
+    assert_null(json_object_get(env, "EDL_TEACHER"));
+    assert_null(json_object_get(env, "EDL_CHECKPOINT_DIR"));
+    assert_null(json_object_get(env, "EDL_CHECKPOINT_PERIOD"));
+    json_decref(env);
+    spec->teacher = xstrdup("old.teacher");
+    spec->checkpoint_path = xstrdup("/shared");
+    spec->checkpoint_period_us = 1500000;
+    env = order_environment(process);
+    assert_env(env, "EDL_TEACHER", "old.teacher");
+    (void)snprintf(folder, sizeof folder, "/shared/example-%llu",
+                   (unsigned long long)process->job->id);
+    assert_env(env, "EDL_CHECKPOINT_DIR", folder);
+    assert_env(env, "EDL_CHECKPOINT_PERIOD", "1500ms");
+    json_decref(env);
+}
+
 static void test_environment_shows_granted_gpus_only(void **state)
 {
     struct fixture *f = *state;
@@ -151,6 +175,7 @@ int main(void)
         T(test_environment_has_upstreams_values),
         T(test_environment_of_the_job_wins_but_not_over_identity),
         T(test_environment_lists_allocated_ports),
+        T(test_environment_names_teacher_and_checkpoints),
         T(test_environment_shows_granted_gpus_only),
         T(test_orders_name_every_process_of_the_node),
         T(test_orders_tell_what_starts_a_process_until_it_is_reported),
