@@ -71,6 +71,7 @@ struct http_request {
     unsigned status;               /* of the answer; 0 = there is none yet */
     struct http_stream *stream;    /* owned; when the answer is one */
     bool begun;
+    bool parked;  /* whether it may is not known yet */
     bool sinking; /* the route's sink began and has not ended */
     bool handled;
     bool deferred;
@@ -91,7 +92,11 @@ void http_request_done(struct http_request *request);
 /* http_request_begin - finds the route, asks for permission, looks at the announced body */
 void http_request_begin(struct http_request *request, const char *method);
 
-/* http_request_append - takes a piece of body; -EPIPE when the connection has to go */
+/* http_request_admit - the same without the route, which was found, when the request was parked */
+void http_request_admit(struct http_request *request);
+
+/* http_request_append - takes a piece of body; -EPIPE when the connection has to go; 1: the next
+ * one only after http_request_go_on */
 int http_request_append(struct http_request *request, const char *data, size_t size);
 
 /* http_request_wants_early - the client waits for "100 Continue", or announced more than we drop */

@@ -95,7 +95,6 @@ static int begin_sink(struct http_request *request, struct edl_error *error)
 
 void http_request_begin(struct http_request *request, const char *method)
 {
-    const struct http_server_config *config = &request->server->config;
     struct edl_error error = { 0 };
     int r;
 
@@ -106,9 +105,28 @@ void http_request_begin(struct http_request *request, const char *method)
         r = http_parse_target(request, &error);
     if (r >= 0)
         r = http_match_route(request, &error);
-    /* Before the body, so that nobody unknown fills our memory. */
-    if (r >= 0 && config->authorise != NULL)
+    if (r >= 0)
+        http_request_admit(request);
+    else
+        http_reply_error(request, &error);
+}
+
+/* Before the body, so that nobody unknown fills our memory. */
+void http_request_admit(struct http_request *request)
+{
+    const struct http_server_config *config = &request->server->config;
+    struct edl_error error = { 0 };
+    int r = 0;
+
+    request->parked = false;
+    if (request->status != 0) /* it was answered while it waited */
+        return;
+    if (config->authorise != NULL)
         r = config->authorise(request, request->route, config->userdata, &error);
+    if (r > 0) {
+        request->parked = true;
+        return;
+    }
     if (r >= 0)
         r = http_check_query(request, &error);
     if (r >= 0 && http_request_announced_bytes(request) > body_cap(request))
@@ -141,6 +159,7 @@ int http_request_append(struct http_request *request, const char *data, size_t s
 {
     struct edl_error error = { 0 };
     size_t cap = body_cap(request);
+    int r = 0;
 
     if (request->status == 0 && size > cap - request->body_size) {
         (void)refuse_body(request, &error);
@@ -154,11 +173,13 @@ int http_request_append(struct http_request *request, const char *data, size_t s
     }
     if (!request->sinking)
         keep(request, data, size);
-    else if (request->route->sink->take(request, data, size, request->server->config.userdata,
-                                        &error) < 0)
+    else
+        r = request->route->sink->take(request, data, size, request->server->config.userdata,
+                                       &error);
+    if (r < 0)
         http_reply_error(request, &error);
     request->body_size += size;
-    return 0;
+    return r > 0 ? 1 : 0;
 }
 
 const char *http_request_method(const struct http_request *request)
@@ -264,6 +285,12 @@ void http_request_defer(struct http_request *request,
     request->deferred = true;
     request->on_gone = on_gone;
     request->gone_userdata = userdata;
+}
+
+void http_request_go_on(struct http_request *request)
+{
+    request->deferred = false;
+    http_request_detach(request);
 }
 
 /* A connection that is suspended is looked at by nobody else. When it is resumed without an answer,

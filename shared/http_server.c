@@ -163,6 +163,8 @@ static void handle(struct http_request *request)
     }
 }
 
+/* Without its body, or with a piece of it that is left for later when the connection is suspended.
+ */
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection,
                                   const char *url, const char *method, const char *version,
                                   const char *upload, size_t *upload_size, void **state)
@@ -173,20 +175,31 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
     (void)connection;
     (void)url;
     (void)version;
-    if (!request->begun) { /* headers only */
-        http_request_begin(request, method);
+    if (request->suspended) /* chunks that came together are handed over together: not now */
+        return MHD_YES;
+    if (request->left)
+        return MHD_NO;
+    if (!request->begun || request->parked) { /* headers only: made again when it was suspended */
+        if (request->parked)
+            http_request_admit(request);
+        else
+            http_request_begin(request, method);
+        if (request->parked)
+            http_request_suspend(request);
         if (request->response != NULL && http_request_wants_early(request))
             return queue_answer(request);
         return MHD_YES;
     }
     if (*upload_size > 0) {
         size_t size = *upload_size;
+        int r;
 
         *upload_size = 0;
-        return http_request_append(request, upload, size) < 0 ? MHD_NO : MHD_YES;
+        r = http_request_append(request, upload, size);
+        if (r > 0)
+            http_request_suspend(request);
+        return r < 0 ? MHD_NO : MHD_YES;
     }
-    if (request->left)
-        return MHD_NO;
     if (request->response == NULL && !request->handled)
         handle(request);
     if (request->response != NULL)

@@ -28,6 +28,8 @@ struct http_sink {
     /* headers are in, the caller may, and the announced size is allowed. 0: pieces follow; negative
      * with error set; or it answers itself, when the body is not wanted (0 as well). */
     int (*begin)(struct http_request *request, void *userdata, struct edl_error *error);
+    /* 0, or negative with error set; 1: no more pieces before http_request_go_on, and until then
+     * the client is not read from */
     int (*take)(struct http_request *request, const void *data, size_t size, void *userdata,
                 struct edl_error *error);
     /* the request is over, whatever became of it; called once for each begin that wants pieces */
@@ -59,8 +61,9 @@ struct http_server_config {
     const struct http_route *routes; /* borrowed; the first that matches counts */
     size_t n_routes;
     void *userdata; /* for every handler */
-    /* headers are in, the body is not: 0 to go on, or a negative code with error set (401, 403).
-     * May be NULL. */
+    /* headers are in, the body is not: 0 to go on, or a negative code with error set (401, 403);
+     * 1: not known yet: it has deferred the request, and is asked again after http_request_go_on
+     * (but not once it was answered). May be NULL. */
     int (*authorise)(struct http_request *request, const struct http_route *route, void *userdata,
                      struct edl_error *error);
     /* the request is whole: calls route->handler now, or defers the request and does so later.
@@ -143,6 +146,10 @@ int http_request_json(const struct http_request *request, json_t **ret, struct e
  * is invalid afterwards. NB: a peer that left is noticed only when we answer; keep a deadline. */
 void http_request_defer(struct http_request *request,
                         void (*on_gone)(struct http_request *, void *), void *userdata);
+
+/* http_request_go_on - no answer yet, but what the request waited for is there: more of its body
+ * (http_sink.take), or whether it may (http_server_config.authorise). Not from within those two. */
+void http_request_go_on(struct http_request *request);
 
 /* http_request_watch - of a deferred request that may wait for long: on_gone is called as soon as
  * its client closes the connection, or its half of it. Without, that is seen when the answer is

@@ -84,13 +84,18 @@ static int sink_take(struct http_request *request, const void *data, size_t size
                      struct edl_error *error)
 {
     struct taken *taken = http_request_data(request);
+    struct fixture *f = userdata;
 
-    (void)userdata;
     if (memchr(data, '!', size) != NULL)
         return edl_error_set(error, -EINVAL, "no exclamations");
     taken->pieces++;
     taken->bytes += size;
-    return 0;
+    f->sunk_bytes = taken->bytes;
+    if (memchr(data, '?', size) == NULL)
+        return 0;
+    f->resting = request;
+    f->n_resting++;
+    return 1;
 }
 
 static void sink_end(struct http_request *request, void *userdata)
@@ -285,17 +290,33 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/watched", .handler = on_watched },
 };
 
+static void on_resting_gone(struct http_request *request, void *userdata)
+{
+    struct fixture *f = userdata;
+
+    assert_ptr_equal(request, f->resting);
+    f->resting = NULL;
+    f->n_gone++;
+}
+
 static int authorise(struct http_request *request, const struct http_route *route, void *userdata,
                      struct edl_error *error)
 {
     const char *given = http_request_header(request, "authorization");
+    struct fixture *f = userdata;
 
-    (void)userdata;
     if (!(route->flags & NEEDS_TOKEN))
         return 0;
     if (given == NULL)
         return edl_error_set(error, EDL_EUNAUTHENTICATED, "a token is needed");
-    if (!streq(given, "Bearer right"))
+    if (streq(given, "Bearer later") && f->resting == NULL) { /* known when it is asked again */
+        f->resting = request;
+        f->n_resting++;
+        http_request_defer(request, on_resting_gone, f);
+        http_request_watch(request);
+        return 1;
+    }
+    if (!streq(given, "Bearer right") && !streq(given, "Bearer later"))
         return edl_error_set(error, -EACCES, "the token is not good for this");
     return 0;
 }
@@ -467,15 +488,25 @@ void raw_send(struct fixture *f, struct raw *raw, const char *text)
     assert_int_equal(write(raw->fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-void raw_ask(struct fixture *f, struct raw *raw, const char *text)
+void raw_more(const struct raw *raw, const char *text)
+{
+    assert_int_equal(write(raw->fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+void raw_collect(struct fixture *f, struct raw *raw)
 {
     sd_event_source *source = NULL;
 
-    raw_send(f, raw, text);
     assert_true(sd_event_add_io(f->event, &source, raw->fd, EPOLLIN, on_raw, raw) >= 0);
     run_until(f, &raw->n_ends, 1);
     (void)sd_event_source_disable_unref(source);
     raw->fd = safe_close(raw->fd);
+}
+
+void raw_ask(struct fixture *f, struct raw *raw, const char *text)
+{
+    raw_send(f, raw, text);
+    raw_collect(f, raw);
 }
 
 void wait_held(struct fixture *f, size_t wanted)

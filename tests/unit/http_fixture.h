@@ -32,8 +32,11 @@ struct fixture {
     struct http_request *held[HELD_MAX];
     size_t n_held;
     size_t n_wanted; /* /together answers all when so many wait */
-    size_t n_gone;
+    unsigned n_gone;
     unsigned n_sinks_begun, n_sinks_ended;
+    struct http_request *resting; /* for http_request_go_on; NULL: it went away */
+    unsigned n_resting;           /* how often one came to rest */
+    size_t sunk_bytes;            /* of the last piece's sink */
     sd_event_source *timer;
     int fds_before;
 };
@@ -81,3 +84,6 @@ const char *text_of(const struct result *result, const char *key);
 /* raw_ask - sends text (which asks for the connection's end) and collects what comes back */
 void raw_ask(struct fixture *f, struct raw *raw, const char *text);
 void raw_send(struct fixture *f, struct raw *raw, const char *text);
+/* raw_more - sends more; raw_collect: what comes back until the peer closes */
+void raw_more(const struct raw *raw, const char *text);
+void raw_collect(struct fixture *f, struct raw *raw);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_http_waits.c - requests that wait before they are whole: for the rest of their body to be
+ * wanted, and until it is known who calls */
+#include "tests/unit/http_fixture.h"
+
+#include "shared/cleanup.h"
+
+static void test_the_rest_of_a_body_waits(void **state)
+{
+    struct fixture *f = *state;
+    struct result other = { 0 };
+    struct raw raw;
+
+    /* chunks that come together as well as those that come late */
+    raw_send(f, &raw,
+             "PUT /sink HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+             "Transfer-Encoding: chunked\r\n\r\n2\r\na?\r\n2\r\nb?\r\n");
+    for (size_t i = 1; i <= 2; i++) {
+        run_until(f, &f->n_resting, (unsigned)i);
+        ask(f, "GET", "/number?number=7", &other); /* others are served meanwhile */
+        assert_int_equal(other.status, 200);
+        assert_int_equal(f->sunk_bytes, 2 * i);
+        assert_int_equal(http_server_waiting(f->server), 1);
+        http_request_go_on(f->resting);
+    }
+    raw_more(&raw, "3\r\nend\r\n0\r\n\r\n");
+    raw_collect(f, &raw);
+    assert_non_null(strstr(raw.text, "\"bytes\":7"));
+    run_until(f, &f->n_sinks_ended, 1);
+
+    /* who left meanwhile is noticed behind it; a server that ends waits for nobody */
+    raw_send(f, &raw, "PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n?");
+    run_until(f, &f->n_resting, 3);
+    raw.fd = safe_close(raw.fd);
+    http_request_go_on(f->resting);
+    run_until(f, &f->n_sinks_ended, 2);
+    raw_send(f, &raw, "PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n?");
+    run_until(f, &f->n_resting, 4);
+    f->server = http_server_free(f->server);
+    assert_int_equal(f->n_sinks_ended, 3);
+    raw.fd = safe_close(raw.fd);
+    result_clear(&other);
+}
+
+#define LATER "Host: x\r\nConnection: close\r\nAuthorization: Bearer later\r\n"
+
+static void test_who_calls_is_known_later(void **state)
+{
+    struct fixture *f = *state;
+    struct result other = { 0 };
+    struct raw raw;
+
+    raw_send(f, &raw, "POST /secret HTTP/1.1\r\n" LATER "Content-Length: 7\r\n\r\n{\"a\":1}");
+    run_until(f, &f->n_resting, 1);
+    ask(f, "GET", "/number?number=7", &other);
+    assert_int_equal(other.status, 200);
+    http_request_go_on(f->resting);
+    raw_collect(f, &raw);
+    assert_non_null(strstr(raw.text, "HTTP/1.1 201 "));
+    assert_non_null(strstr(raw.text, "{\"a\":1}"));
+    assert_int_equal(f->n_gone, 0);
+
+    /* answered in its place: it is not asked again */
+    f->resting = NULL;
+    raw_send(f, &raw, "POST /secret HTTP/1.1\r\n" LATER "Content-Length: 7\r\n\r\n{\"a\":1}");
+    run_until(f, &f->n_resting, 2);
+    (void)edl_error_set(&other.error, -EAGAIN, "nobody knows");
+    http_reply_error(f->resting, &other.error);
+    raw_collect(f, &raw);
+    assert_non_null(strstr(raw.text, "HTTP/1.1 503 "));
+    assert_int_equal(f->n_resting, 2);
+
+    /* and whoever leaves is told of */
+    f->resting = NULL;
+    raw_send(f, &raw, "POST /secret HTTP/1.1\r\n" LATER "Content-Length: 7\r\n\r\n{\"a\":1}");
+    run_until(f, &f->n_resting, 3);
+    raw.fd = safe_close(raw.fd);
+    run_until(f, &f->n_gone, 1);
+    result_clear(&other);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_rest_of_a_body_waits),
+        TEST(test_who_calls_is_known_later),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
