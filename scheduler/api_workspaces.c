@@ -74,7 +74,8 @@ int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
     int r;
 
     state_path(&scheduler->options, "workspaces", path);
-    r = workspaces_open(path, &scheduler->options.workspaces, &scheduler->workspaces, error);
+    r = workspaces_open(scheduler->event, path, &scheduler->options.workspaces,
+                        &scheduler->workspaces, error);
     if (r < 0)
         return r;
     r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
@@ -153,6 +154,11 @@ static void sender_of(struct scheduler *scheduler, const struct http_request *re
                    caller.role < USER_ADMIN ? caller.user : "");
 }
 
+static void on_ready(void *userdata)
+{
+    http_request_go_on(userdata);
+}
+
 static int on_begin(struct http_request *request, void *userdata, struct edl_error *error)
 {
     struct scheduler *scheduler = userdata;
@@ -175,7 +181,8 @@ static int on_begin(struct http_request *request, void *userdata, struct edl_err
     }
     sender_of(scheduler, request, sender);
     make_room(scheduler, sender, bytes);
-    r = workspace_upload_new(&scheduler->workspaces, hex, sender, bytes, &upload, error);
+    r = workspace_upload_new(&scheduler->workspaces, hex, sender, bytes, on_ready, request, &upload,
+                             error);
     if (r == 0)
         http_request_set_data(request, upload);
     return r;
@@ -196,21 +203,46 @@ static void on_end(struct http_request *request, void *userdata)
 
 const struct http_sink api_workspace_sink = { .begin = on_begin, .take = on_take, .end = on_end };
 
+/* Who sent an archive, while it is brought to the disk. */
+struct sent {
+    struct scheduler *scheduler; /* borrowed */
+    struct held *held;           /* owned */
+};
+
+static void on_stored(struct workspace *workspace, const struct edl_error *error, void *userdata)
+{
+    struct sent *sent = userdata;
+    struct scheduler *scheduler = sent->scheduler;
+    struct held *held = sent->held;
+    struct edl_error refusal = *error;
+
+    free(sent);
+    if (workspace != NULL)
+        log_info("workspace %s: %" PRIu64 " bytes; %u are kept", workspace->sha256,
+                 workspace->bytes, HASH_COUNT(scheduler->workspaces.all));
+    if (workspace != NULL && scheduler->degraded.on)
+        (void)degraded_error(scheduler, &refusal);
+    else if (workspace != NULL && held->request != NULL)
+        (void)auth_recheck(scheduler, held->request, &refusal);
+    if (refusal.code != 0) /* what is there nevertheless nobody needs: it goes */
+        held_reply_error(held, &refusal);
+    else /* nothing of it is in the database but who sent it */
+        held_after_commit(scheduler, held, 200, workspace_json(workspace));
+}
+
 void api_workspace_put(struct http_request *request, void *userdata)
 {
-    struct scheduler *scheduler = userdata;
     struct edl_error error = { 0 };
-    struct workspace *workspace = NULL;
+    struct sent *sent = xcalloc(1, sizeof *sent);
 
+    sent->scheduler = userdata;
     if (workspace_upload_finish(http_request_data(request), clock_read_us(CLOCK_REALTIME),
-                                &workspace, &error) < 0) {
+                                on_stored, sent, &error) < 0) {
+        free(sent);
         http_reply_error(request, &error);
         return;
     }
-    log_info("workspace %s: %" PRIu64 " bytes; %u are kept", workspace->sha256, workspace->bytes,
-             HASH_COUNT(scheduler->workspaces.all));
-    /* nothing of it is in the database but who sent it */
-    held_after_commit(scheduler, held_new(request), 200, workspace_json(workspace));
+    sent->held = held_new(request);
 }
 
 /* People may, by their role; a node for a process of the role that names it. */

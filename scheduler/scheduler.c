@@ -135,6 +135,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     if (scheduler == NULL)
         return NULL;
     listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
+    api_workspaces_done(scheduler);
     backup_done(scheduler);
     turn_done(scheduler);
     dispatch_done(scheduler);
@@ -145,7 +146,6 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     machines_done(&scheduler->machines);
     progresses_done(&scheduler->progresses);
     degraded_done(scheduler);
-    api_workspaces_done(scheduler);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);

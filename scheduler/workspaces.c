@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspaces.c - archives of workspaces in the state directory, each under its SHA-256 */
-#include "scheduler/workspaces.h"
+#include "scheduler/workspaces_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,28 +10,19 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "shared/cleanup.h"
-#include "shared/content_hash.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define SYNC_BYTES ((uint64_t)1 << 20)
-#define SENDER_ATTRIBUTE "user.edl.sender"
 #define RESERVE_LEAST_BYTES ((uint64_t)1 << 30)
-#define COST_LEAST_BYTES 65536 /* of a quota: what a file costs however little is in it */
+#define CLOSING_MAX 64 /* descriptors */
 
-struct workspace_upload {
-    struct workspaces *workspaces; /* borrowed */
-    char sha256[WORKSPACE_HEX + 1];
-    char sender[WORKSPACE_SENDER_MAX + 1];
-    char name[40]; /* while it is not whole; "" afterwards */
-    struct content_hash *hash;
-    uint64_t bytes;
-    uint64_t unsynced_bytes;
+/* A file without a name, whose blocks are freed when it is closed: of a large one that takes. */
+struct closing {
+    struct worker_job job; /* first */
+    struct workspaces *workspaces;
     int fd;
-    struct workspace_upload *prev, *next; /* workspaces->uploads */
 };
 
 struct workspace *workspaces_find(const struct workspaces *workspaces, const char *sha256)
@@ -42,8 +33,8 @@ struct workspace *workspaces_find(const struct workspaces *workspaces, const cha
     return found;
 }
 
-static struct workspace *insert(struct workspaces *workspaces, const char *sha256, uint64_t bytes,
-                                uint64_t wall_us)
+struct workspace *workspaces_insert(struct workspaces *workspaces, const char *sha256,
+                                    uint64_t bytes, uint64_t wall_us)
 {
     struct workspace *workspace = xcalloc(1, sizeof *workspace);
 
@@ -58,7 +49,8 @@ static void read_sender(const struct workspaces *workspaces, struct workspace *w
 {
     _cleanup_close_ int fd =
         openat(workspaces->dir_fd, workspace->sha256, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fgetxattr(fd, SENDER_ATTRIBUTE, workspace->sender, sizeof workspace->sender - 1);
+    ssize_t n =
+        fgetxattr(fd, WORKSPACE_SENDER_ATTRIBUTE, workspace->sender, sizeof workspace->sender - 1);
 
     workspace->sender[n > 0 ? n : 0] = '\0';
 }
@@ -81,17 +73,18 @@ static void load_one(struct workspaces *workspaces, const char *name)
         (void)unlinkat(workspaces->dir_fd, name, 0);
         return;
     }
-    read_sender(workspaces, insert(workspaces, name, (uint64_t)st.st_size,
-                                   (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC));
+    read_sender(workspaces, workspaces_insert(workspaces, name, (uint64_t)st.st_size,
+                                              (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC));
     workspaces->bytes += (uint64_t)st.st_size;
 }
 
-int workspaces_open(const char *path, const struct workspace_limits *limits, struct workspaces *ret,
-                    struct edl_error *error)
+int workspaces_open(sd_event *event, const char *path, const struct workspace_limits *limits,
+                    struct workspaces *ret, struct edl_error *error)
 {
     struct workspaces workspaces = { .limits = *limits };
     _cleanup_closedir_ DIR *folder = NULL;
     const struct dirent *entry;
+    int r;
 
     if (mkdir(path, 0700) == -1 && errno != EEXIST && errno != EROFS && errno != ENOSPC)
         return edl_error_errno(error, -errno, "making %s", path);
@@ -104,12 +97,16 @@ int workspaces_open(const char *path, const struct workspace_limits *limits, str
     while (folder != NULL && (entry = readdir(folder)) != NULL)
         if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
             load_one(&workspaces, entry->d_name);
+    r = worker_new(event, "edl-disk", &workspaces.worker, error);
     *ret = workspaces;
-    return 0;
+    if (r < 0)
+        workspaces_close(ret);
+    return r;
 }
 
 void workspaces_close(struct workspaces *workspaces)
 {
+    workspaces->worker = worker_free(workspaces->worker);
     while (workspaces->all != NULL)
         forget(workspaces, workspaces->all);
     workspaces->dir_fd = safe_close(workspaces->dir_fd);
@@ -133,17 +130,57 @@ int workspaces_file(const struct workspaces *workspaces, const struct workspace 
     return fd != -1 ? fd : edl_error_errno(error, -errno, "the archive %s", workspace->sha256);
 }
 
+static void run_close(struct worker_job *job)
+{
+    struct closing *closing = (struct closing *)job;
+
+    closing->fd = safe_close(closing->fd);
+}
+
+static void on_closed(struct worker_job *job)
+{
+    struct closing *closing = (struct closing *)job;
+
+    closing->workspaces->n_closing--;
+    free(closing);
+}
+
+int workspaces_unlink(struct workspaces *workspaces, const char *name)
+{
+    struct closing *closing;
+    int fd = -1;
+
+    if (workspaces->n_closing < CLOSING_MAX)
+        fd = openat(workspaces->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (unlinkat(workspaces->dir_fd, name, 0) == -1) {
+        int r = -errno;
+
+        (void)safe_close(fd);
+        return r;
+    }
+    if (fd == -1)
+        return 0;
+    closing = xcalloc(1, sizeof *closing);
+    *closing = (struct closing){ { .run = run_close, .done = on_closed }, workspaces, fd };
+    workspaces->n_closing++;
+    worker_start(workspaces->worker, &closing->job);
+    return 0;
+}
+
 size_t workspaces_sweep(struct workspaces *workspaces, const char *sender, uint64_t before_wall_us)
 {
     struct workspace *workspace, *next;
     size_t n = 0;
+    int r;
 
     HASH_ITER(hh, workspaces->all, workspace, next)
     {
         if (workspace->needed || workspace->used_wall_us >= before_wall_us ||
-            (sender != NULL && !streq(workspace->sender, sender)))
+            (sender != NULL && !streq(workspace->sender, sender)) ||
+            workspaces_is_stored_now(workspaces, workspace->sha256))
             continue;
-        if (unlinkat(workspaces->dir_fd, workspace->sha256, 0) == -1 && errno != ENOENT)
+        r = workspaces_unlink(workspaces, workspace->sha256);
+        if (r < 0 && r != -ENOENT)
             continue;
         forget(workspaces, workspace);
         n++;
@@ -188,15 +225,11 @@ int workspaces_check_disk(const struct workspaces *workspaces, uint64_t bytes,
 static uint64_t idle_bytes(const struct workspaces *workspaces, const char *sender)
 {
     const struct workspace *workspace;
-    const struct workspace_upload *upload;
-    uint64_t bytes = 0;
+    uint64_t bytes = workspaces_coming_bytes(workspaces, sender);
 
     for (workspace = workspaces->all; workspace != NULL; workspace = workspace->hh.next)
         if (!workspace->needed && streq(workspace->sender, sender))
-            bytes += MAX_OF(workspace->bytes, (uint64_t)COST_LEAST_BYTES);
-    DL_FOREACH(workspaces->uploads, upload)
-    if (streq(upload->sender, sender))
-        bytes += MAX_OF(upload->bytes, (uint64_t)COST_LEAST_BYTES);
+            bytes += MAX_OF(workspace->bytes, (uint64_t)WORKSPACE_COST_LEAST_BYTES);
     return bytes;
 }
 
@@ -217,126 +250,4 @@ int workspaces_check_sender(const struct workspaces *workspaces, const char *sen
     return edl_error_remedy(error, "submit the jobs that need them; what no job needs goes ten "
                                    "minutes after it was sent, and edl-scheduler "
                                    "--max-user-workspaces sets the room");
-}
-
-/* ---- uploads ---- */
-
-int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *sender,
-                         uint64_t bytes, struct workspace_upload **ret, struct edl_error *error)
-{
-    struct workspace_upload *upload = xcalloc(1, sizeof *upload);
-    int r = content_hash_new(&upload->hash, error);
-
-    if (r == 0)
-        r = workspaces_check_disk(workspaces, bytes, error);
-    if (r == 0)
-        r = workspaces_check_sender(workspaces, sender, MAX_OF(bytes, (uint64_t)COST_LEAST_BYTES),
-                                    error);
-    upload->workspaces = workspaces;
-    upload->fd = -1;
-    (void)snprintf(upload->sha256, sizeof upload->sha256, "%s", sha256);
-    (void)snprintf(upload->sender, sizeof upload->sender, "%s", sender);
-    DL_APPEND(workspaces->uploads, upload);
-    if (r == 0) {
-        (void)snprintf(upload->name, sizeof upload->name, ".new.%llu",
-                       (unsigned long long)workspaces->n_uploads++);
-        upload->fd = openat(workspaces->dir_fd, upload->name,
-                            O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (upload->fd == -1)
-            r = edl_error_errno(error, -errno, "making a file for the archive");
-    }
-    if (r < 0) {
-        (void)workspace_upload_free(upload);
-        return r;
-    }
-    *ret = upload;
-    return 0;
-}
-
-static int write_all(int fd, const char *data, size_t size, struct edl_error *error)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return edl_error_errno(error, -errno, "writing the archive");
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
-int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
-                         struct edl_error *error)
-{
-    struct workspaces *workspaces = upload->workspaces;
-
-    if (workspaces_check_disk(workspaces, size, error) < 0)
-        return error->code;
-    workspaces->bytes += size;
-    upload->bytes += size;
-    upload->unsynced_bytes += size;
-    content_hash_add(upload->hash, data, size);
-    if (write_all(upload->fd, data, size, error) < 0)
-        return error->code;
-    if (upload->unsynced_bytes < SYNC_BYTES)
-        return 0;
-    upload->unsynced_bytes = 0;
-    if (workspaces_check_sender(workspaces, upload->sender, 0, error) < 0)
-        return error->code;
-    return fdatasync(upload->fd) == 0 ? 0 : edl_error_errno(error, -errno, "writing the archive");
-}
-
-static int put(struct workspace_upload *upload, struct edl_error *error)
-{
-    int dir_fd = upload->workspaces->dir_fd;
-
-    /* why: where there are no attributes it is known until the next start only */
-    if (upload->sender[0] != '\0')
-        (void)fsetxattr(upload->fd, SENDER_ATTRIBUTE, upload->sender, strlen(upload->sender), 0);
-    if (fsync(upload->fd) == -1 || renameat(dir_fd, upload->name, dir_fd, upload->sha256) == -1)
-        return edl_error_errno(error, -errno, "storing the archive");
-    upload->name[0] = '\0';
-    return fsync(dir_fd) == 0 ? 0 : edl_error_errno(error, -errno, "storing the archive");
-}
-
-int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
-                            struct workspace **ret, struct edl_error *error)
-{
-    struct workspaces *workspaces = upload->workspaces;
-    struct workspace *workspace;
-    char hex[WORKSPACE_HEX + 1];
-
-    content_hash_end(upload->hash, hex);
-    if (!streq(hex, upload->sha256)) {
-        (void)edl_error_set(error, -EINVAL, "the SHA-256 of what was sent is %s", hex);
-        return edl_error_remedy(error, "send it to the path with its own SHA-256");
-    }
-    if (put(upload, error) < 0)
-        return error->code;
-    workspace = workspaces_find(workspaces, hex); /* another upload of the same was faster */
-    if (workspace == NULL) {
-        workspace = insert(workspaces, hex, upload->bytes, wall_us);
-        memcpy(workspace->sender, upload->sender, sizeof workspace->sender);
-        upload->bytes = 0; /* they count for the workspace now */
-    }
-    workspaces_use(workspaces, workspace, wall_us);
-    *ret = workspace;
-    return 0;
-}
-
-struct workspace_upload *workspace_upload_free(struct workspace_upload *upload)
-{
-    if (upload == NULL)
-        return NULL;
-    DL_DELETE(upload->workspaces->uploads, upload);
-    upload->workspaces->bytes -= upload->bytes;
-    if (upload->name[0] != '\0')
-        (void)unlinkat(upload->workspaces->dir_fd, upload->name, 0);
-    (void)safe_close(upload->fd);
-    (void)content_hash_free(upload->hash);
-    free(upload);
-    return NULL;
 }

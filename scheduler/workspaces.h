@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "scheduler/worker.h"
 #include "shared/account_name.h"
 #include "shared/workspace_id.h"
 
@@ -51,12 +52,16 @@ struct workspaces {
     int dir_fd;
     struct workspace_upload *uploads; /* list of those under way; their owners own them */
     uint64_t n_uploads;
+    struct worker *worker; /* owned; waits for the disk */
+    unsigned n_closing;    /* files without a name that it is to close */
 };
 
 /* workspaces_open - what lies in the folder, which is made; what an upload left that was cut off is
  * removed */
-int workspaces_open(const char *path, const struct workspace_limits *limits, struct workspaces *ret,
-                    struct edl_error *error);
+int workspaces_open(sd_event *event, const char *path, const struct workspace_limits *limits,
+                    struct workspaces *ret, struct edl_error *error);
+
+/* workspaces_close - waits for the disk; every upload has to have been freed */
 void workspaces_close(struct workspaces *workspaces);
 
 /* workspaces_find - NULL: it is not there */
@@ -69,9 +74,9 @@ void workspaces_use(struct workspaces *workspaces, struct workspace *workspace, 
 int workspaces_file(const struct workspaces *workspaces, const struct workspace *workspace,
                     struct edl_error *error);
 
-/* workspaces_sweep - removes what is not needed (workspace.needed, which the caller has just set)
- * and was last used before before_wall_us; of that sender only, NULL: of anybody; the number of
- * them */
+/* workspaces_sweep - removes what is not needed, nor just being sent again, and was last used
+ * before before_wall_us (the caller has just set workspace.needed); of that sender only, NULL: of
+ * anybody; the number of them */
 size_t workspaces_sweep(struct workspaces *workspaces, const char *sender, uint64_t before_wall_us);
 
 /* workspaces_check_disk, _check_sender - whether so many more bytes may come; -ENOSPC, -EDQUOT with
@@ -81,20 +86,29 @@ int workspaces_check_disk(const struct workspaces *workspaces, uint64_t bytes,
 int workspaces_check_sender(const struct workspaces *workspaces, const char *sender, uint64_t bytes,
                             struct edl_error *error);
 
-/* An upload: begun, added to piece by piece, then finished or dropped.
- * sender: whose quota counts; "": nobody's. bytes: announced; 0: not known. Errors as those of the
- * checks, which are made here and again for each mebibyte that comes. */
+/* An upload: begun, added to piece by piece, then finished or dropped. The disk is waited for
+ * beside the loop (worker.h): an upload rests meanwhile. sender: whose quota counts; "": nobody's.
+ * bytes: announced; 0: not known. Errors as those of the checks, which are made here and again for
+ * each mebibyte that comes. */
+typedef void (*workspace_ready_fn)(void *userdata);
 int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *sender,
-                         uint64_t bytes, struct workspace_upload **ret, struct edl_error *error);
+                         uint64_t bytes, workspace_ready_fn on_ready, void *userdata,
+                         struct workspace_upload **ret, struct edl_error *error);
 
-/* workspace_upload_add - -ENOSPC, -EDQUOT: more than there is room for, or what writing gives
- * What was written goes to disk mebibyte by mebibyte: neither this nor the end takes long. */
+/* workspace_upload_add - 0; 1: what came is being brought to the disk, as every mebibyte is:
+ * nothing may be added before on_ready was called; -ENOSPC, -EDQUOT: more than there is room for,
+ * or what writing gives */
 int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
                          struct edl_error *error);
 
-/* workspace_upload_finish - on disk under its name; -EINVAL when it does not have that SHA-256 */
+/* workspace_upload_finish - -EINVAL when it does not have that SHA-256. 0: on_stored is called
+ * once, also when the upload is freed before, with the workspace, which is then on disk under its
+ * name, or with NULL and the error. */
+typedef void (*workspace_stored_fn)(struct workspace *workspace, const struct edl_error *error,
+                                    void *userdata);
 int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
-                            struct workspace **ret, struct edl_error *error);
+                            workspace_stored_fn on_stored, void *userdata, struct edl_error *error);
 
-/* workspace_upload_free - finished or not; accepts NULL, returns NULL */
+/* workspace_upload_free - finished or not, also while the disk is waited for: on_ready is then not
+ * called any more; what was not finished leaves nothing. Accepts NULL, returns NULL. */
 struct workspace_upload *workspace_upload_free(struct workspace_upload *upload);

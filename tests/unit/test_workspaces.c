@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <systemd/sd-event.h>
 
 #include "scheduler/workspaces.h"
 #include "shared/cleanup.h"
@@ -26,6 +27,9 @@
 
 struct fixture {
     char path[64];
+    sd_event *event;
+    unsigned n_ready, n_stored;
+    struct workspace *workspace; /* that was stored last; NULL: it failed with error */
     struct workspaces workspaces;
     struct edl_error error;
 };
@@ -34,7 +38,7 @@ static void open_them(struct fixture *f, uint64_t max_bytes)
 {
     const struct workspace_limits limits = { .max_bytes = max_bytes };
 
-    assert_int_equal(workspaces_open(f->path, &limits, &f->workspaces, NULL), 0);
+    assert_int_equal(workspaces_open(f->event, f->path, &limits, &f->workspaces, NULL), 0);
 }
 
 static size_t count_files(const struct fixture *f)
@@ -54,6 +58,7 @@ static int setup(void **state)
 
     (void)snprintf(f->path, sizeof f->path, "/tmp/edl-test-workspaces-XXXXXX");
     assert_non_null(mkdtemp(f->path));
+    assert_true(sd_event_new(&f->event) >= 0);
     open_them(f, 100);
     *state = f;
     return 0;
@@ -69,27 +74,77 @@ static int teardown(void **state)
     (void)workspaces_sweep(&f->workspaces, NULL, UINT64_MAX);
     workspaces_close(&f->workspaces);
     assert_int_equal(rmdir(f->path), 0); /* nothing is left of it */
+    (void)sd_event_unref(f->event);
     free(f);
     return 0;
+}
+
+static void on_ready(void *userdata)
+{
+    struct fixture *f = userdata;
+
+    f->n_ready++;
+}
+
+static void on_stored(struct workspace *workspace, const struct edl_error *error, void *userdata)
+{
+    struct fixture *f = userdata;
+
+    f->workspace = workspace;
+    f->error = *error;
+    f->n_stored++;
+}
+
+static void await(struct fixture *f, const unsigned *n, unsigned wanted)
+{
+    while (*n < wanted)
+        assert_true(sd_event_run(f->event, 20 * USEC_PER_SEC) > 0);
+}
+
+static int new_upload(struct fixture *f, const char *sha256, uint64_t bytes,
+                      struct workspace_upload **ret)
+{
+    return workspace_upload_new(&f->workspaces, sha256, "ann", bytes, on_ready, f, ret, &f->error);
+}
+
+/* Adds a piece, and waits when it is to be waited for. */
+static int add(struct fixture *f, struct workspace_upload *upload, const void *data, size_t size)
+{
+    unsigned wanted = f->n_ready + 1;
+    int r = workspace_upload_add(upload, data, size, &f->error);
+
+    if (r == 1)
+        await(f, &f->n_ready, wanted);
+    return MIN_OF(r, 0);
+}
+
+static struct workspace *finish(struct fixture *f, struct workspace_upload *upload,
+                                uint64_t wall_us)
+{
+    unsigned wanted = f->n_stored + 1;
+
+    assert_int_equal(workspace_upload_finish(upload, wall_us, on_stored, f, &f->error), 0);
+    await(f, &f->n_stored, wanted);
+    return f->workspace;
 }
 
 static struct workspace_upload *begin(struct fixture *f, const char *sha256)
 {
     struct workspace_upload *upload = NULL;
 
-    assert_int_equal(workspace_upload_new(&f->workspaces, sha256, "ann", 0, &upload, &f->error), 0);
+    assert_int_equal(new_upload(f, sha256, 0, &upload), 0);
     return upload;
 }
 
 static struct workspace *send_abc(struct fixture *f)
 {
     struct workspace_upload *upload = begin(f, ABC);
-    struct workspace *workspace = NULL;
+    struct workspace *workspace;
 
-    assert_int_equal(workspace_upload_add(upload, "a", 1, NULL), 0);
-    assert_int_equal(workspace_upload_add(upload, "bc", 2, NULL), 0);
+    assert_int_equal(add(f, upload, "a", 1), 0);
+    assert_int_equal(add(f, upload, "bc", 2), 0);
     assert_null(workspaces_find(&f->workspaces, ABC)); /* not before it is whole */
-    assert_int_equal(workspace_upload_finish(upload, NOW, &workspace, NULL), 0);
+    workspace = finish(f, upload, NOW);
     (void)workspace_upload_free(upload);
     return workspace;
 }
@@ -119,15 +174,15 @@ static void what_is_not_whole_leaves_nothing(void **state)
 {
     struct fixture *f = *state;
     struct workspace_upload *upload = begin(f, ABC);
-    struct workspace *workspace = NULL;
     char path[128];
 
-    assert_int_equal(workspace_upload_add(upload, "abd", 3, NULL), 0);
-    assert_int_equal(workspace_upload_finish(upload, NOW, &workspace, &f->error), -EINVAL);
+    assert_int_equal(add(f, upload, "abd", 3), 0);
+    assert_int_equal(workspace_upload_finish(upload, NOW, on_stored, f, &f->error), -EINVAL);
+    assert_int_equal(f->n_stored, 0);
     (void)workspace_upload_free(upload);
     assert_int_equal(count_files(f), 0);
     upload = begin(f, ABC);
-    assert_int_equal(workspace_upload_add(upload, "ab", 2, NULL), 0);
+    assert_int_equal(add(f, upload, "ab", 2), 0);
     (void)workspace_upload_free(upload); /* whoever sent it left */
     assert_int_equal(count_files(f), 0);
     assert_int_equal(f->workspaces.bytes, 0);
@@ -146,30 +201,29 @@ static void they_take_no_more_room_than_they_may(void **state)
     static const char piece[60];
     struct workspace_upload *one = begin(f, EMPTY), *other = begin(f, ABC);
 
-    assert_int_equal(workspace_upload_add(one, piece, sizeof piece, NULL), 0);
-    assert_int_equal(workspace_upload_add(other, piece, sizeof piece, &f->error), -ENOSPC);
+    assert_int_equal(add(f, one, piece, sizeof piece), 0);
+    assert_int_equal(add(f, other, piece, sizeof piece), -ENOSPC);
     assert_non_null(strstr(f->error.text, "100 bytes"));
-    assert_int_equal(workspace_upload_add(other, piece, 40, NULL), 0);
+    assert_int_equal(add(f, other, piece, 40), 0);
     (void)workspace_upload_free(one);
-    assert_int_equal(workspace_upload_add(other, piece, sizeof piece, NULL), 0);
+    assert_int_equal(add(f, other, piece, sizeof piece), 0);
     (void)workspace_upload_free(other);
     assert_int_equal(f->workspaces.bytes, 0);
     (void)send_abc(f);
     workspaces_close(&f->workspaces);
     open_them(f, 2); /* there is more than it now may take */
-    assert_int_equal(workspace_upload_new(&f->workspaces, EMPTY, "ann", 0, &one, &f->error),
-                     -ENOSPC);
+    assert_int_equal(new_upload(f, EMPTY, 0, &one), -ENOSPC);
 }
 
 static void two_send_the_same(void **state)
 {
     struct fixture *f = *state;
     struct workspace_upload *slow = begin(f, ABC);
-    struct workspace *first, *second = NULL;
+    struct workspace *first, *second;
 
-    assert_int_equal(workspace_upload_add(slow, "abc", 3, NULL), 0);
+    assert_int_equal(add(f, slow, "abc", 3), 0);
     first = send_abc(f);
-    assert_int_equal(workspace_upload_finish(slow, NOW + 1, &second, NULL), 0);
+    second = finish(f, slow, NOW + 1);
     (void)workspace_upload_free(slow);
     assert_ptr_equal(first, second);
     assert_int_equal(f->workspaces.bytes, 3);
@@ -203,20 +257,17 @@ static void they_leave_room_on_the_disk(void **state)
 
     limits->max_bytes = UINT64_MAX;
     /* announced, it is not begun */
-    assert_int_equal(workspace_upload_new(&f->workspaces, ABC, "ann", UINT64_C(1) << 60, &upload,
-                                          &f->error),
-                     -ENOSPC);
+    assert_int_equal(new_upload(f, ABC, UINT64_C(1) << 60, &upload), -ENOSPC);
     assert_non_null(strstr(f->error.remedy, "--keep-free"));
     limits->reserve_bytes = UINT64_C(1) << 60;
-    assert_int_equal(workspace_upload_new(&f->workspaces, ABC, "ann", 0, &upload, &f->error),
-                     -ENOSPC);
+    assert_int_equal(new_upload(f, ABC, 0, &upload), -ENOSPC);
     assert_int_equal(count_files(f), 0);
     /* not announced, it ends where the reserve begins */
     limits->reserve_bytes = 0;
     upload = begin(f, ABC);
-    assert_int_equal(workspace_upload_add(upload, piece, sizeof piece, &f->error), 0);
+    assert_int_equal(add(f, upload, piece, sizeof piece), 0);
     limits->reserve_bytes = UINT64_C(1) << 60;
-    assert_int_equal(workspace_upload_add(upload, piece, sizeof piece, &f->error), -ENOSPC);
+    assert_int_equal(add(f, upload, piece, sizeof piece), -ENOSPC);
     (void)workspace_upload_free(upload);
     assert_int_equal(f->workspaces.bytes, 0);
     /* of a small disk a part is for archives whatever is usual */
@@ -245,11 +296,10 @@ static void nobody_keeps_more_than_its_part(void **state)
     /* two at once have no more room than one */
     upload = begin(f, EMPTY);
     for (int i = 0; i < 32; i++)
-        assert_int_equal(workspace_upload_add(upload, piece, sizeof piece, &f->error), 0);
-    assert_int_equal(workspace_upload_new(&f->workspaces, ABC, "ann", 2 << 20, &other, &f->error),
-                     -EDQUOT);
+        assert_int_equal(add(f, upload, piece, sizeof piece), 0);
+    assert_int_equal(new_upload(f, ABC, 2 << 20, &other), -EDQUOT);
     for (int i = 0; r == 0 && i < 32; i++)
-        r = workspace_upload_add(upload, piece, sizeof piece, &f->error);
+        r = add(f, upload, piece, sizeof piece);
     assert_int_equal(r, -EDQUOT);
     (void)workspace_upload_free(upload);
     /* its own go for it */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.c - see worker.h */
+#include "scheduler/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+struct jobs {
+    struct worker_job *first, *last;
+};
+
+struct worker {
+    char name[16];
+    sd_event_source *source; /* owned: the loop hears of what is done */
+    int done_fd;             /* owned: eventfd */
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wanted;
+    struct jobs waiting, done;
+    bool ending;    /* the thread ends when nothing waits */
+    bool abandoned; /* whatever is left is the thread's to free */
+};
+
+static void push(struct jobs *jobs, struct worker_job *job)
+{
+    job->next = NULL;
+    if (jobs->first == NULL)
+        jobs->first = job;
+    else
+        jobs->last->next = job;
+    jobs->last = job;
+}
+
+static struct worker_job *pop(struct jobs *jobs)
+{
+    struct worker_job *job = jobs->first;
+
+    if (job != NULL)
+        jobs->first = job->next;
+    return job;
+}
+
+static void drop(struct jobs *jobs)
+{
+    struct worker_job *job;
+
+    while ((job = pop(jobs)) != NULL)
+        free(job);
+}
+
+static void destroy(struct worker *worker)
+{
+    (void)safe_close(worker->done_fd);
+    (void)pthread_cond_destroy(&worker->wanted);
+    (void)pthread_mutex_destroy(&worker->lock);
+    free(worker);
+}
+
+/* Behind this the loop may see the job. */
+static void tell_done(struct worker *worker, struct worker_job *job)
+{
+    const uint64_t one = 1;
+
+    push(&worker->done, job);
+    (void)!write(worker->done_fd, &one, sizeof one);
+}
+
+static void *thread_main(void *userdata)
+{
+    struct worker *worker = userdata;
+    bool abandoned;
+
+    (void)pthread_mutex_lock(&worker->lock);
+    for (;;) {
+        struct worker_job *job;
+
+        while (worker->waiting.first == NULL && !worker->ending)
+            (void)pthread_cond_wait(&worker->wanted, &worker->lock);
+        job = pop(&worker->waiting);
+        if (job == NULL)
+            break;
+        (void)pthread_mutex_unlock(&worker->lock);
+        job->run(job);
+        (void)pthread_mutex_lock(&worker->lock);
+        if (worker->abandoned)
+            free(job);
+        else
+            tell_done(worker, job);
+    }
+    abandoned = worker->abandoned;
+    (void)pthread_mutex_unlock(&worker->lock);
+    if (abandoned)
+        destroy(worker);
+    return NULL;
+}
+
+static void end_jobs(struct worker *worker)
+{
+    struct worker_job *job;
+
+    for (;;) {
+        (void)pthread_mutex_lock(&worker->lock);
+        job = pop(&worker->done);
+        (void)pthread_mutex_unlock(&worker->lock);
+        if (job == NULL)
+            return;
+        job->done(job);
+    }
+}
+
+static int on_done(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    uint64_t n;
+
+    (void)source;
+    (void)events;
+    (void)!read(fd, &n, sizeof n);
+    end_jobs(userdata);
+    return 0;
+}
+
+int worker_new(sd_event *event, const char *name, struct worker **ret, struct edl_error *error)
+{
+    struct worker *worker = xcalloc(1, sizeof *worker);
+    int r;
+
+    (void)snprintf(worker->name, sizeof worker->name, "%s", name);
+    (void)pthread_mutex_init(&worker->lock, NULL);
+    (void)pthread_cond_init(&worker->wanted, NULL);
+    worker->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    r = worker->done_fd == -1 ? -errno : 0;
+    if (r == 0)
+        r = sd_event_add_io(event, &worker->source, worker->done_fd, EPOLLIN, on_done, worker);
+    if (r < 0) {
+        destroy(worker);
+        return edl_error_errno(error, r, "cannot put the thread %s on the event loop", name);
+    }
+    (void)sd_event_source_set_description(worker->source, worker->name);
+    *ret = worker;
+    return 0;
+}
+
+/* Signals are the loop's. */
+static bool has_thread(struct worker *worker)
+{
+    sigset_t all, before;
+
+    if (worker->has_thread)
+        return true;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    worker->has_thread = pthread_create(&worker->thread, NULL, thread_main, worker) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (worker->has_thread)
+        (void)pthread_setname_np(worker->thread, worker->name);
+    return worker->has_thread;
+}
+
+void worker_start(struct worker *worker, struct worker_job *job)
+{
+    /* nobody else writes it; what the last ones start at the end is done in the loop */
+    bool threaded = !worker->ending && has_thread(worker);
+
+    if (!threaded)
+        job->run(job);
+    (void)pthread_mutex_lock(&worker->lock);
+    if (threaded) {
+        push(&worker->waiting, job);
+        (void)pthread_cond_signal(&worker->wanted);
+    } else {
+        tell_done(worker, job);
+    }
+    (void)pthread_mutex_unlock(&worker->lock);
+}
+
+struct worker *worker_free(struct worker *worker)
+{
+    if (worker == NULL)
+        return NULL;
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->ending = true;
+    (void)pthread_cond_signal(&worker->wanted);
+    (void)pthread_mutex_unlock(&worker->lock);
+    if (worker->has_thread)
+        (void)pthread_join(worker->thread, NULL);
+    worker->source = sd_event_source_disable_unref(worker->source);
+    end_jobs(worker);
+    destroy(worker);
+    return NULL;
+}
+
+struct worker *worker_abandon(struct worker *worker)
+{
+    pthread_t thread;
+
+    if (worker == NULL)
+        return NULL;
+    if (!worker->has_thread) {
+        (void)sd_event_source_disable_unref(worker->source);
+        drop(&worker->done);
+        destroy(worker);
+        return NULL;
+    }
+    thread = worker->thread;
+    (void)sd_event_source_disable_unref(worker->source);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->ending = worker->abandoned = true;
+    drop(&worker->waiting);
+    drop(&worker->done);
+    (void)pthread_cond_signal(&worker->wanted);
+    (void)pthread_mutex_unlock(&worker->lock);
+    (void)pthread_detach(thread); /* the worker is its own from the lock on */
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.h - calls that block, beside the loop: one thread that does them one after the other
+ *
+ * The scheduler is one thread and one loop. A few calls can take as long as a disk or a server far
+ * away likes, and the system has no other form of them: fdatasync(2), getpwuid_r(3). They are made
+ * here, and nothing else is: `run` sees what its job holds and calls the system; it reads no state
+ * of the scheduler, logs nothing and takes no lock. Everything that decides is in `done`, which the
+ * loop calls. Whoever starts jobs bounds how many there are.
+ *
+ * The thread is made with the first job. Where none can be made, jobs are done in the loop.
+ *
+ * Used by: workspaces.c (disks), peer.c (accounts). Tests: tests/unit/test_worker.c. */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+struct edl_error;
+struct worker;
+
+/* A part of what its owner keeps for the job; the owner's again once done was called. */
+struct worker_job {
+    void (*run)(struct worker_job *job);  /* in the thread */
+    void (*done)(struct worker_job *job); /* in the loop, from no other call of its owner's */
+    struct worker_job *next;
+};
+
+/* worker_new - name: of the thread, 15 characters at most */
+int worker_new(sd_event *event, const char *name, struct worker **ret, struct edl_error *error);
+
+/* worker_start - in the order in which they were started; it is done when the loop says so */
+void worker_start(struct worker *worker, struct worker_job *job);
+
+/* worker_free - waits until all that was started is run, and calls done for it, which may start
+ * more; NULL is accepted Returns NULL. */
+struct worker *worker_free(struct worker *worker);
+
+/* worker_abandon - as worker_free, but waits for nothing and calls nothing: for calls that may
+ * never come back. Jobs have to be blocks of malloc's with the worker_job first, and hold nothing
+ * else: they end with free(), that which is running once it comes back. */
+struct worker *worker_abandon(struct worker *worker);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workspaces_internal.h - what workspaces.c and workspace_upload.c share; nobody else includes it
+ */
+#pragma once
+
+#include "scheduler/workspaces.h"
+
+#define WORKSPACE_SENDER_ATTRIBUTE "user.edl.sender"
+#define WORKSPACE_COST_LEAST_BYTES                                                                 \
+    65536 /* of a quota: what a file costs however little is in it                                 \
+           */
+
+/* workspaces_insert - the file is there under its name */
+struct workspace *workspaces_insert(struct workspaces *workspaces, const char *sha256,
+                                    uint64_t bytes, uint64_t wall_us);
+
+/* workspaces_unlink - a file of the folder; its blocks are freed beside the loop; -errno */
+int workspaces_unlink(struct workspaces *workspaces, const char *name);
+
+/* workspaces_coming_bytes - of what a sender has on its way, as its quota counts them */
+uint64_t workspaces_coming_bytes(const struct workspaces *workspaces, const char *sender);
+
+/* workspaces_is_stored_now - whether the worker is giving a file that name */
+bool workspaces_is_stored_now(const struct workspaces *workspaces, const char *sha256);
