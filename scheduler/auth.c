@@ -307,8 +307,8 @@ static int caller_of_peer(struct scheduler *scheduler, const struct http_request
         set_caller(ret, AUTH_ADMIN_NAME, USER_ADMIN);
         return 1;
     }
-    if (peer_name(&scheduler->peers, uid, clock_read_us(CLOCK_BOOTTIME), name, sizeof name) < 0)
-        return 0;
+    if (peer_name(scheduler->peers, uid, clock_read_us(CLOCK_BOOTTIME), name, sizeof name) < 0)
+        return 0; /* none, or it is not known any more: auth_check waits for that */
     set_caller(ret, name, auth_socket_role(scheduler, name));
     return 1;
 }
@@ -475,6 +475,66 @@ static int check(struct scheduler *scheduler, struct http_request *request,
     return unauthenticated(error);
 }
 
+/* --- whose name is not known yet --- */
+
+struct parked {
+    struct peer_waiter waiter; /* first */
+    struct scheduler *scheduler;
+    struct http_request *request; /* borrowed */
+};
+
+static void on_known(struct peer_waiter *waiter, bool known)
+{
+    struct parked *parked = (struct parked *)waiter;
+    struct http_request *request = parked->request;
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EAGAIN, "the account database does not say who uid %u is",
+                        (unsigned)waiter->uid);
+    free(parked);
+    if (known) {
+        http_request_go_on(request);
+        return;
+    }
+    (void)edl_error_remedy(&error, "ask again, or come with a token; `getent passwd` on the "
+                                   "scheduler's machine shows how long it takes");
+    http_reply_error(request, &error);
+}
+
+static void on_left(struct http_request *request, void *userdata)
+{
+    struct parked *parked = userdata;
+
+    (void)request;
+    peer_leave(parked->scheduler->peers, &parked->waiter);
+    free(parked);
+}
+
+/* 1: the account database is being asked for the caller's name, and the request waits for it. */
+static int await_name(struct scheduler *scheduler, struct http_request *request,
+                      struct edl_error *error)
+{
+    char name[USER_NAME_MAX + 1];
+    struct parked *parked;
+    uid_t uid;
+    int r;
+
+    if (bearer(request) != NULL || peer_uid(http_request_peer_fd(request), &uid) < 0 || uid == 0 ||
+        uid == geteuid())
+        return 0;
+    r = peer_name(scheduler->peers, uid, clock_read_us(CLOCK_BOOTTIME), name, sizeof name);
+    if (r == -EBUSY)
+        return edl_error_set(error, -EAGAIN, "the account database is asked for too many names");
+    if (r != -EAGAIN)
+        return 0;
+    parked = xcalloc(1, sizeof *parked);
+    *parked = (struct parked){ { .told = on_known }, scheduler, request };
+    peer_await(scheduler->peers, uid, &parked->waiter);
+    http_request_defer(request, on_left, parked);
+    http_request_watch(request);
+    return 1;
+}
+
 /* A connection with a credential is not cut off for others, so that nobody may have all of them:
  * machines and admins find room whatever other people do. */
 static int check_connection(struct http_request *request, const struct caller *caller,
@@ -502,6 +562,9 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
         return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
     if ((route->flags & ROUTE_PUBLIC) != 0)
         return 0;
+    r = await_name(scheduler, request, error);
+    if (r != 0)
+        return r;
     r = check(scheduler, request, route, &caller, error);
     if (r == 0)
         r = check_connection(request, &caller, error);

@@ -69,7 +69,7 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
                struct edl_error *error);
 
 /* auth_check - http_server_config.authorise; userdata is the scheduler. EDL_EUNAUTHENTICATED,
- * -EACCES, -ENOENT */
+ * -EACCES, -ENOENT; 1: who calls is being looked up (peer.h), -EAGAIN: that takes too long */
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error);
 

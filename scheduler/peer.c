@@ -1,25 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer.c - see peer.h */
+/* peer.c - see peer.h
+ *
+ * Of each account there is one question under way at most, and of accounts as many as are kept: so
+ * what waits for the database is bounded, however slow it is and however often who calls. */
 #include "scheduler/peer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <uthash.h>
+#include <utlist.h>
 
+#include "scheduler/worker.h"
+#include "shared/error.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 
 #define PASSWD_BYTES 16384
-#define PEER_KEPT_US (60 * USEC_PER_SEC)
 #define PEERS_MAX 1024
+#define NAME_BYTES 256
+#define TIMER_ACCURACY_US (100 * USEC_PER_MSEC)
+
+/* In use as long as any: who called last is at the end of the table. */
+struct peer {
+    uid_t uid;
+    char name[NAME_BYTES]; /* "": there is no such account */
+    uint64_t answered_us;  /* 0: it was not yet */
+    bool asking;
+    sd_event_source *timer;      /* owned; NULL: nobody waits */
+    struct peer_waiter *waiters; /* list; their owners own them */
+    struct peers *peers;         /* borrowed */
+    UT_hash_handle hh;
+};
 
 struct peers {
+    struct peer *all;      /* owned; uthash by uid */
+    sd_event *event;       /* owned reference */
+    struct worker *worker; /* owned */
+    uint64_t wait_us;
+};
+
+/* A question to the account database. */
+struct look_up {
+    struct worker_job job; /* first */
+    struct peers *peers;   /* there until the worker is abandoned */
     uid_t uid;
-    char name[256];    /* "": there is no such account */
-    uint64_t until_us; /* it is believed */
-    UT_hash_handle hh;
+    bool answered;
+    uint64_t asked_us;
+    char name[NAME_BYTES];
 };
 
 int peer_uid(int fd, uid_t *ret)
@@ -36,55 +67,174 @@ int peer_uid(int fd, uid_t *ret)
     return 0;
 }
 
-static void drop(struct peers **peers, struct peers *peer)
+int peers_new(sd_event *event, uint64_t wait_us, struct peers **ret, struct edl_error *error)
 {
-    HASH_DEL(*peers, peer);
+    struct peers *peers = xcalloc(1, sizeof *peers);
+
+    peers->wait_us = wait_us;
+    if (worker_new(event, "edl-accounts", &peers->worker, error) < 0) {
+        free(peers);
+        return error->code;
+    }
+    peers->event = sd_event_ref(event);
+    *ret = peers;
+    return 0;
+}
+
+static void drop(struct peers *peers, struct peer *peer)
+{
+    HASH_DEL(peers->all, peer);
+    (void)sd_event_source_disable_unref(peer->timer);
     free(peer);
 }
 
-/* An account that is not there is remembered as well: who has none may call as often as others. */
-static struct peers *look_up(struct peers **peers, uid_t uid, uint64_t now_us)
+struct peers *peers_free(struct peers *peers)
 {
-    struct passwd entry, *found = NULL;
-    char buffer[PASSWD_BYTES];
-    struct peers *peer;
+    struct peer *peer, *next;
 
-    if (HASH_COUNT(*peers) >= PEERS_MAX)
-        *peers = peers_free(*peers);
-    peer = xcalloc(1, sizeof *peer);
-    peer->uid = uid;
-    peer->until_us = now_us + PEER_KEPT_US;
-    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL &&
-        strlen(found->pw_name) < sizeof peer->name)
-        (void)snprintf(peer->name, sizeof peer->name, "%s", found->pw_name);
-    HASH_ADD(hh, *peers, uid, sizeof peer->uid, peer);
+    if (peers == NULL)
+        return NULL;
+    peers->worker = worker_abandon(peers->worker);
+    HASH_ITER(hh, peers->all, peer, next)
+    {
+        drop(peers, peer);
+    }
+    (void)sd_event_unref(peers->event);
+    free(peers);
+    return NULL;
+}
+
+static struct peer *find(struct peers *peers, uid_t uid)
+{
+    struct peer *peer;
+
+    HASH_FIND(hh, peers->all, &uid, sizeof uid, peer);
     return peer;
 }
 
-int peer_name(struct peers **peers, uid_t uid, uint64_t now_us, char *ret, size_t size)
-{
-    struct peers *peer;
+/* --- questions --- */
 
-    HASH_FIND(hh, *peers, &uid, sizeof uid, peer);
-    if (peer != NULL && peer->until_us <= now_us) {
-        drop(peers, peer);
-        peer = NULL;
+static void tell(struct peer *peer, bool known)
+{
+    struct peer_waiter *waiter;
+
+    peer->timer = sd_event_source_disable_unref(peer->timer);
+    while ((waiter = peer->waiters) != NULL) {
+        DL_DELETE(peer->waiters, waiter);
+        waiter->told(waiter, known);
     }
-    if (peer == NULL)
-        peer = look_up(peers, uid, now_us);
+}
+
+static void run_look_up(struct worker_job *job)
+{
+    struct look_up *look_up = (struct look_up *)job;
+    struct passwd entry, *found = NULL;
+    char buffer[PASSWD_BYTES];
+    int r = getpwuid_r(look_up->uid, &entry, buffer, sizeof buffer, &found);
+
+    /* what getpwnam(3) says of modules that have no such account */
+    look_up->answered = r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM;
+    if (r == 0 && found != NULL && strlen(found->pw_name) < sizeof look_up->name)
+        (void)snprintf(look_up->name, sizeof look_up->name, "%s", found->pw_name);
+}
+
+/* An account that is not there is remembered as well: who has none may call as often as others. */
+static void on_looked_up(struct worker_job *job)
+{
+    struct look_up *look_up = (struct look_up *)job;
+    struct peer *peer = find(look_up->peers, look_up->uid);
+
+    peer->asking = false;
+    if (look_up->answered || peer->answered_us == 0) {
+        memcpy(peer->name, look_up->name, sizeof peer->name);
+        peer->answered_us = look_up->asked_us;
+    }
+    free(look_up);
+    tell(peer, true);
+}
+
+static void ask(struct peer *peer, uint64_t now_us)
+{
+    struct look_up *look_up = xcalloc(1, sizeof *look_up);
+
+    *look_up = (struct look_up){ .job = { .run = run_look_up, .done = on_looked_up },
+                                 .peers = peer->peers,
+                                 .uid = peer->uid,
+                                 .asked_us = now_us };
+    peer->asking = true;
+    worker_start(peer->peers->worker, &look_up->job);
+}
+
+/* Makes room when there is none: who called longest ago is forgotten. NULL: all are asked for. */
+static struct peer *add(struct peers *peers, uid_t uid)
+{
+    struct peer *peer, *oldest = peers->all;
+
+    while (oldest != NULL && oldest->asking)
+        oldest = oldest->hh.next;
+    if (HASH_COUNT(peers->all) >= PEERS_MAX) {
+        if (oldest == NULL)
+            return NULL;
+        drop(peers, oldest);
+    }
+    peer = xcalloc(1, sizeof *peer);
+    peer->uid = uid;
+    peer->peers = peers;
+    HASH_ADD(hh, peers->all, uid, sizeof peer->uid, peer);
+    return peer;
+}
+
+int peer_name(struct peers *peers, uid_t uid, uint64_t now_us, char *ret, size_t size)
+{
+    struct peer *peer = find(peers, uid);
+
+    if (peer == NULL) {
+        peer = add(peers, uid);
+        if (peer == NULL)
+            return -EBUSY;
+    } else {
+        HASH_DEL(peers->all, peer);
+        HASH_ADD(hh, peers->all, uid, sizeof peer->uid, peer);
+    }
+    if (!peer->asking && (peer->answered_us == 0 || now_us - peer->answered_us >= PEER_FRESH_US))
+        ask(peer, now_us);
+    if (peer->answered_us == 0 || now_us - peer->answered_us >= PEER_KEPT_US)
+        return -EAGAIN;
     if (peer->name[0] == '\0' || strlen(peer->name) >= size)
         return -ENOENT;
     (void)snprintf(ret, size, "%s", peer->name);
     return 0;
 }
 
-struct peers *peers_free(struct peers *peers)
-{
-    struct peers *peer, *next;
+/* --- who waits --- */
 
-    HASH_ITER(hh, peers, peer, next)
-    {
-        drop(&peers, peer);
-    }
-    return NULL;
+/* The question goes on: its answer is good for the next call. */
+static int on_late(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    struct peer *peer = userdata;
+
+    (void)source;
+    (void)time_us;
+    log_warning("the account database has not said in %" PRIu64 " ms who uid %u is",
+                peer->peers->wait_us / USEC_PER_MSEC, (unsigned)peer->uid);
+    tell(peer, false);
+    return 0;
+}
+
+void peer_await(struct peers *peers, uid_t uid, struct peer_waiter *waiter)
+{
+    struct peer *peer = find(peers, uid);
+
+    waiter->uid = uid;
+    DL_APPEND(peer->waiters, waiter);
+    if (peer->timer == NULL)
+        (void)sd_event_add_time_relative(peers->event, &peer->timer, CLOCK_MONOTONIC,
+                                         peers->wait_us, TIMER_ACCURACY_US, on_late, peer);
+}
+
+void peer_leave(struct peers *peers, struct peer_waiter *waiter)
+{
+    struct peer *peer = find(peers, waiter->uid);
+
+    DL_DELETE(peer->waiters, waiter);
 }

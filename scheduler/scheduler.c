@@ -106,6 +106,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = api_workspaces_init(scheduler, error);
     if (r == 0)
+        r = peers_new(scheduler->event, PEER_WAIT_US, &scheduler->peers, error);
+    if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
         r = renewal_init(scheduler, error);

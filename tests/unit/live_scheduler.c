@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "scheduler/dispatch.h"
+#include "scheduler/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -30,6 +31,14 @@ void live_start(struct live *live)
 
     (void)snprintf(options.state_dir, sizeof options.state_dir, "%s", live->folder);
     (void)snprintf(options.port_file, sizeof options.port_file, "%s/address", live->folder);
+    if (live->local) {
+        struct listen_spec *spec = &options.listen[options.n_listen++];
+
+        spec->is_unix = true;
+        spec->mode = 0666;
+        (void)snprintf(spec->address, sizeof spec->address, "%s/socket", live->folder);
+        options.socket_role = USER_USER;
+    }
     if (scheduler_new(&options, &live->scheduler, &error) < 0)
         fail_msg("%s", error.text);
     (void)snprintf(base, sizeof base, "http://127.0.0.1:%u",
@@ -44,16 +53,27 @@ void live_stop(struct live *live)
     live->scheduler = scheduler_free(live->scheduler);
 }
 
-int live_setup(void **state)
+static int set_up(void **state, bool local)
 {
     struct live *live = xcalloc(1, sizeof *live);
 
+    live->local = local;
     (void)snprintf(live->folder, sizeof live->folder, "/tmp/edl-test-live-XXXXXX");
     if (mkdtemp(live->folder) == NULL)
         return -1;
     live_start(live);
     *state = live;
     return 0;
+}
+
+int live_setup(void **state)
+{
+    return set_up(state, false);
+}
+
+int live_setup_local(void **state)
+{
+    return set_up(state, true);
 }
 
 static void remove_folder(const char *path)

@@ -23,6 +23,7 @@ struct live {
     struct scheduler *scheduler;
     struct http_async *async;
     const char *token; /* borrowed; NULL: the admin's */
+    bool local;        /* it listens on the Unix socket `socket` of the folder as well */
 };
 
 /* What came back; n is 0 until it did. */
@@ -37,6 +38,8 @@ struct reply {
 /* live_setup, live_teardown - a scheduler on an empty state directory; cmocka's */
 int live_setup(void **state);
 int live_teardown(void **state);
+/* live_setup_local - with a Unix socket, whose accounts are users */
+int live_setup_local(void **state);
 
 /* live_stop, live_start - ends the scheduler as it is; starts one on what is stored */
 void live_stop(struct live *live);

@@ -3,14 +3,12 @@
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "scheduler/auth.h"
-#include "scheduler/peer.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
@@ -370,70 +368,6 @@ static void test_groups_are_kept_and_the_core_is_told(void **state)
     assert_null(users_find(live->scheduler->users, "ann")->group);
 }
 
-/* In the place of libc's: the account database that peer.c asks. */
-static const char *root_name = "root";
-static unsigned n_asked;
-
-int getpwuid_r(uid_t uid, struct passwd *entry, char *buffer, size_t size, struct passwd **ret)
-{
-    n_asked++;
-    *ret = uid == 0 ? entry : NULL;
-    entry->pw_name = buffer;
-    (void)snprintf(buffer, size, "%s", root_name);
-    return 0;
-}
-
-static void test_an_account_is_believed_for_a_minute(void **state)
-{
-    const uint64_t minute_us = 60 * USEC_PER_SEC;
-    struct peers *peers = NULL;
-    char name[64];
-
-    (void)state;
-    n_asked = 0;
-    assert_int_equal(peer_name(&peers, 0, 1, name, sizeof name), 0);
-    assert_int_equal(peer_name(&peers, 7, 1, name, sizeof name), -ENOENT);
-    root_name = "toor";
-    assert_int_equal(peer_name(&peers, 0, minute_us, name, sizeof name), 0);
-    assert_string_equal(name, "root");
-    assert_int_equal(peer_name(&peers, 7, minute_us, name, sizeof name), -ENOENT);
-    assert_int_equal(n_asked, 2);
-    assert_int_equal(peer_name(&peers, 0, minute_us + 1, name, sizeof name), 0);
-    assert_string_equal(name, "toor");
-    assert_int_equal(n_asked, 3);
-    for (uid_t uid = 1; uid < 5000; uid++) /* nor do they pile up */
-        assert_int_equal(peer_name(&peers, uid, minute_us + 1, name, sizeof name), -ENOENT);
-    assert_int_equal(n_asked, 3 + 4999);
-    assert_int_equal(peer_name(&peers, 1, minute_us + 1, name, sizeof name), -ENOENT);
-    assert_int_equal(n_asked, 3 + 5000);
-    root_name = "root";
-    assert_null(peers_free(peers));
-}
-
-static void test_the_kernel_names_the_other_end(void **state)
-{
-    int local[2];
-    int remote = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct peers *peers = NULL;
-    char name[64];
-    uid_t uid = 0;
-
-    (void)state;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, local), 0);
-    assert_int_equal(peer_uid(local[0], &uid), 0);
-    assert_int_equal(uid, geteuid());
-    assert_int_equal(peer_uid(remote, &uid), -ENOTSOCK);
-    assert_int_equal(peer_name(&peers, 0, 1, name, sizeof name), 0);
-    assert_string_equal(name, "root");
-    assert_int_equal(peer_name(&peers, 0, 1, name, sizeof name), 0);
-    assert_int_equal(peer_name(&peers, 4000000000U, 1, name, sizeof name), -ENOENT);
-    assert_int_equal(peer_name(&peers, 0, 1, name, 3), -ENOENT);
-    assert_null(peers_free(peers));
-    (void)safe_close(local[0]);
-    (void)safe_close(local[1]);
-    (void)safe_close(remote);
-}
-
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
@@ -447,8 +381,6 @@ int main(void)
         T(test_changes_are_on_record_and_nothing_else),
         T(test_tokens_expire_and_numbers_are_given_once),
         T(test_groups_are_kept_and_the_core_is_told),
-        cmocka_unit_test(test_an_account_is_believed_for_a_minute),
-        cmocka_unit_test(test_the_kernel_names_the_other_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
