@@ -105,7 +105,7 @@ static int list(const struct invocation *invocation, struct server *server)
         "GROUP", "GUARANTEED", "HOLDS", "WEIGHT", "USERS", NULL
     };
     _cleanup_json_ json_t *answer = NULL;
-    int status = server_get(server, &answer, "/groups");
+    int status = server_list(server, "/groups?limit=1000", "groups", &answer);
     size_t i;
     json_t *group;
 

@@ -94,7 +94,7 @@ static int fetch(const struct invocation *invocation, json_t **ret)
 
         status = server_get(&server, ret, "/nodes/%s", name);
     } else {
-        status = server_get(&server, ret, "/nodes");
+        status = server_list(&server, "/nodes?limit=1000", "nodes", ret);
     }
     server_clear(&server);
     return status;

@@ -84,7 +84,7 @@ static int list(const struct invocation *invocation, struct server *server)
 {
     static const char *const headers[] = { "USER", "ROLE", "GROUP", "TOKENS", "SINCE", NULL };
     _cleanup_json_ json_t *answer = NULL;
-    int status = server_get(server, &answer, "/users");
+    int status = server_list(server, "/users?limit=1000", "users", &answer);
     size_t i;
     json_t *user;
 

@@ -7,6 +7,7 @@
 
 #include "scheduler/body.h"
 #include "scheduler/core/cluster.h"
+#include "scheduler/page.h"
 #include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/users.h"
@@ -57,12 +58,23 @@ static void reply_changed(struct scheduler *scheduler, struct http_request *requ
 void api_groups_list(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
-    const struct user_group *group = groups_first(scheduler->users);
-    json_t *groups = json_array();
+    struct edl_error error = { 0 };
+    struct page page;
+    json_t *groups, *next;
 
-    for (; group != NULL; group = group->hh.next)
-        (void)json_array_append_new(groups, group_to_json(scheduler, group));
-    http_reply_json(request, 200, json_pack("{s:o}", "groups", groups));
+    if (page_open(request, &page, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    for (const struct user_group *group = groups_first(scheduler->users); group != NULL;
+         group = group->hh.next)
+        page_offer(&page, group->spec.name, group);
+    next = page_fill(&page);
+    groups = json_array();
+    for (size_t i = 0; i < page.n; i++)
+        (void)json_array_append_new(groups, group_to_json(scheduler, page.items[i].item));
+    page_close(&page);
+    http_reply_json(request, 200, json_pack("{s:o,s:o}", "groups", groups, "next", next));
 }
 
 /* The group of the path, as the caller has seen it; NULL with the request answered */

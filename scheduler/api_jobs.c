@@ -224,8 +224,7 @@ static int query_cursor(struct http_request *request, uint64_t *ret, struct edl_
     *ret = 0;
     if (cursor == NULL || parse_u64(cursor, ret) == 0)
         return 0;
-    (void)edl_error_set(error, -EINVAL, "cursor=%.60s is not of an earlier answer", cursor);
-    return edl_error_remedy(error, "give what \"next\" says, or leave it out to begin anew");
+    return page_cursor_error(cursor, error);
 }
 
 /* Jobs are in the order of their numbers in every list, so a page goes on where the last one ended

@@ -13,6 +13,7 @@
 #include "scheduler/join_tokens.h"
 #include "scheduler/node_json.h"
 #include "scheduler/orders.h"
+#include "scheduler/page.h"
 #include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -497,11 +498,22 @@ static void reply_changed(struct scheduler *scheduler, struct http_request *requ
 void api_nodes_list(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
-    json_t *nodes = json_array();
+    struct edl_error error = { 0 };
+    struct page page;
+    json_t *nodes, *next;
 
+    if (page_open(request, &page, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
     for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
-        (void)json_array_append_new(nodes, show_node(scheduler, node));
-    http_reply_json(request, 200, json_pack("{s:o}", "nodes", nodes));
+        page_offer(&page, node->name, node);
+    next = page_fill(&page);
+    nodes = json_array();
+    for (size_t i = 0; i < page.n; i++)
+        (void)json_array_append_new(nodes, show_node(scheduler, page.items[i].item));
+    page_close(&page);
+    http_reply_json(request, 200, json_pack("{s:o,s:o}", "nodes", nodes, "next", next));
 }
 
 void api_node_show(struct http_request *request, void *userdata)

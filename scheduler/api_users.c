@@ -77,12 +77,23 @@ static void reply_changed(struct scheduler *scheduler, struct http_request *requ
 void api_users_list(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
-    json_t *users = json_array();
+    struct edl_error error = { 0 };
+    struct page page;
+    json_t *users, *next;
 
+    if (page_open(request, &page, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
     for (const struct user *user = users_first(scheduler->users); user != NULL;
          user = user->hh.next)
-        (void)json_array_append_new(users, user_to_json(user));
-    http_reply_json(request, 200, json_pack("{s:o}", "users", users));
+        page_offer(&page, user->name, user);
+    next = page_fill(&page);
+    users = json_array();
+    for (size_t i = 0; i < page.n; i++)
+        (void)json_array_append_new(users, user_to_json(page.items[i].item));
+    page_close(&page);
+    http_reply_json(request, 200, json_pack("{s:o,s:o}", "users", users, "next", next));
 }
 
 /* The user of the path, as the caller has seen it; NULL with the request answered */

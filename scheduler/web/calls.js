@@ -5,7 +5,7 @@ export const calls = {
     "version": {"path": "/version", "query": []},
     "caller": {"path": "/whoami", "query": []},
     "cluster": {"path": "/cluster", "query": []},
-    "nodes": {"path": "/nodes", "query": []},
+    "nodes": {"path": "/nodes", "query": ["cursor"]},
     "events": {"path": "/events", "query": ["after", "limit", "wait"]},
     "jobs": {"path": "/jobs", "query": ["state", "limit", "cursor"]},
     "job": {"path": "/jobs/{job}", "query": []},

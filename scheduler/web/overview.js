@@ -87,6 +87,19 @@ function jobRow(job) {
         progressCell(job), element("td", { class: "said" }, job.user), element("td", {}, job.age));
 }
 
+async function readNodes(signal) {
+    const nodes = [];
+    let next;
+
+    do {
+        const answer = await get("nodes", { cursor: next }, { signal });
+
+        nodes.push(...answer.nodes);
+        next = answer.next ?? undefined;
+    } while (next !== undefined);
+    return nodes;
+}
+
 async function readJobs(signal) {
     const jobs = [];
     let next = null;
@@ -171,10 +184,10 @@ export async function readSummary(signal) {
 }
 
 export async function readOverview(signal) {
-    const [nodes, { jobs, more }] = await Promise.all([get("nodes", {}, { signal }), readJobs(signal)]);
+    const [nodes, { jobs, more }] = await Promise.all([readNodes(signal), readJobs(signal)]);
     const nowUs = Date.now() * 1000;
 
-    showNodes(nodes.nodes, nowUs);
+    showNodes(nodes, nowUs);
     fill(byId("jobs"), jobs.map((job) => jobModel(job, nowUs)), (job) => job.id, jobRow);
     show(byId("jobs-none"), jobs.length === 0);
     for (const job of jobs)

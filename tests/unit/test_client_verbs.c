@@ -170,17 +170,24 @@ static void serve_cluster(struct http_request *request, void *userdata)
                    : "{\"submitted_jobs\":0,\"pending_jobs\":0,\"utilisation\":0,\"jobs\":[]}");
 }
 
+/* in two pages */
 static void serve_nodes(struct http_request *request, void *userdata)
 {
+    const char *cursor = http_request_query(request, "cursor");
+
     (void)userdata;
-    serve_json(request, 200,
-               "{\"nodes\":[{\"name\":\"n1\",\"state\":\"ready\",\"address\":\"10.0.0.7\","
-               "\"cpu_millicores\":4000,\"cpu_granted_millicores\":1500,"
-               "\"memory_bytes\":1073741824,\"memory_granted_bytes\":0,\"gpus\":4,"
-               "\"gpus_granted\":3,\"foreign_cpu_millicores\":100,\"processes\":2,"
-               "\"last_report_us\":0,\"labels\":{\"gpu\":\"a100\",\"rack\":\"\"}},"
-               "{\"name\":\"n2\",\"state\":\"draining\",\"labels\":{},"
-               "\"reason\":\"waits for room elsewhere: job-a\"}]}");
+    if (cursor != NULL && streq(cursor, "n1"))
+        serve_json(request, 200,
+                   "{\"nodes\":[{\"name\":\"n2\",\"state\":\"draining\",\"labels\":{},"
+                   "\"reason\":\"waits for room elsewhere: job-a\"}],\"next\":null}");
+    else
+        serve_json(request, 200,
+                   "{\"nodes\":[{\"name\":\"n1\",\"state\":\"ready\",\"address\":\"10.0.0.7\","
+                   "\"cpu_millicores\":4000,\"cpu_granted_millicores\":1500,"
+                   "\"memory_bytes\":1073741824,\"memory_granted_bytes\":0,\"gpus\":4,"
+                   "\"gpus_granted\":3,\"foreign_cpu_millicores\":100,\"processes\":2,"
+                   "\"last_report_us\":0,\"labels\":{\"gpu\":\"a100\",\"rack\":\"\"}}],"
+                   "\"next\":\"n1\"}");
 }
 
 static void serve_one_node(struct http_request *request, void *userdata)
@@ -255,7 +262,7 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/nodes/{node}", .handler = serve_one_node },
     { .method = "GET", .path = "/events", .handler = serve_events, .query = "after limit wait" },
     { .method = "GET", .path = "/cluster", .handler = serve_cluster },
-    { .method = "GET", .path = "/nodes", .handler = serve_nodes },
+    { .method = "GET", .path = "/nodes", .handler = serve_nodes, .query = "limit cursor" },
     { .method = "GET", .path = "/services", .handler = serve_services },
     { .method = "GET", .path = "/services/{name}", .handler = serve_one_service },
 };
