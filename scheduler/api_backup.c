@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "scheduler/api.h"
+#include "scheduler/auth.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
@@ -51,6 +52,17 @@ void backup_done(struct scheduler *scheduler)
     job_free(job);
 }
 
+/* Whoever was lowered or removed since gets no more of it, as a reader of events. */
+static bool may_read_on(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+    bool may = auth_recheck(userdata, request, &error) == 0;
+
+    if (!may)
+        log_warning("a backup was cut off: %s", error.text);
+    return may;
+}
+
 /* The whole copy, to whoever still listens. */
 static int send_copy(const struct backup_job *job, struct edl_error *error)
 {
@@ -60,8 +72,8 @@ static int send_copy(const struct backup_job *job, struct edl_error *error)
     if (fd == -1 || fstat(fd, &st) == -1)
         return edl_error_errno(error, -errno, "opening %s", job->path);
     if (job->held->request != NULL) {
-        http_reply_file(job->held->request, 200, "application/vnd.sqlite3", TAKE_FD(fd),
-                        (uint64_t)st.st_size);
+        http_reply_file_while(job->held->request, 200, "application/vnd.sqlite3", TAKE_FD(fd),
+                              (uint64_t)st.st_size, may_read_on, job->scheduler);
         log_info("a backup of %lld bytes was made", (long long)st.st_size);
     }
     job->held->request = NULL;
@@ -72,10 +84,13 @@ static int send_copy(const struct backup_job *job, struct edl_error *error)
 static int on_step(sd_event_source *source, void *userdata)
 {
     struct backup_job *job = userdata;
+    struct http_request *request = job->held->request;
     struct edl_error error = { 0 };
-    int r = job->held->request != NULL ? store_backup_step(job->copy, STEP_PAGES, &error) : 0;
+    int r = request != NULL ? auth_recheck(job->scheduler, request, &error) : 0;
 
     (void)source;
+    if (request != NULL && r == 0)
+        r = store_backup_step(job->copy, STEP_PAGES, &error);
     if (r > 0)
         return 0;
     job->copy = store_backup_free(job->copy);

@@ -56,15 +56,24 @@ void http_reply_bytes(struct http_request *request, unsigned status, const char 
                                                         MHD_RESPMEM_MUST_COPY));
 }
 
+struct file_body {
+    int fd;                       /* owned */
+    struct http_request *request; /* borrowed: there as long as its answer is read */
+    http_may_fn may;              /* NULL: it may */
+    void *userdata;
+};
+
 /* What libmicrohttpd does for a file by itself goes in pieces of 4 KiB, each a turn of the loop:
  * its sendfile(2) wants to be promised that SIGPIPE is ignored, and is not there with TLS. */
 static ssize_t read_file(void *userdata, uint64_t offset, char *buffer, size_t room)
 {
-    const int *fd = userdata;
+    const struct file_body *body = userdata;
     ssize_t n;
 
+    if (body->may != NULL && !body->may(body->request, body->userdata))
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     do
-        n = pread(*fd, buffer, room, (off_t)offset);
+        n = pread(body->fd, buffer, room, (off_t)offset);
     while (n == -1 && errno == EINTR);
     /* shorter than it was said to be: whoever reads must not take it for whole */
     return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR;
@@ -72,21 +81,27 @@ static ssize_t read_file(void *userdata, uint64_t offset, char *buffer, size_t r
 
 static void close_file(void *userdata)
 {
-    int *fd = userdata;
+    struct file_body *body = userdata;
 
-    (void)safe_close(*fd);
-    free(fd);
+    (void)safe_close(body->fd);
+    free(body);
 }
 
 void http_reply_file(struct http_request *request, unsigned status, const char *content_type,
                      int take_fd, uint64_t size_bytes)
 {
-    int *fd = xcalloc(1, sizeof *fd);
+    http_reply_file_while(request, status, content_type, take_fd, size_bytes, NULL, NULL);
+}
 
-    *fd = take_fd;
+void http_reply_file_while(struct http_request *request, unsigned status, const char *content_type,
+                           int take_fd, uint64_t size_bytes, http_may_fn may, void *userdata)
+{
+    struct file_body *body = xcalloc(1, sizeof *body);
+
+    *body = (struct file_body){ take_fd, request, may, userdata };
     http_reply_response(request, status, content_type,
                         MHD_create_response_from_callback(size_bytes, FILE_PIECE_BYTES, read_file,
-                                                          fd, close_file));
+                                                          body, close_file));
 }
 
 void http_reply_text(struct http_request *request, unsigned status, const char *content_type,

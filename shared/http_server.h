@@ -171,6 +171,11 @@ void http_reply_bytes(struct http_request *request, unsigned status, const char 
  */
 void http_reply_file(struct http_request *request, unsigned status, const char *content_type,
                      int take_fd, uint64_t size_bytes);
+/* http_reply_file_while - the same, and may is asked before each piece: false cuts it off, and the
+ * client sees that it is too short */
+typedef bool (*http_may_fn)(struct http_request *request, void *userdata);
+void http_reply_file_while(struct http_request *request, unsigned status, const char *content_type,
+                           int take_fd, uint64_t size_bytes, http_may_fn may, void *userdata);
 /* before the answer: an extra header, copied */
 void http_reply_header(struct http_request *request, const char *name, const char *value);
 
