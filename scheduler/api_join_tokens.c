@@ -28,11 +28,13 @@ static const char *state_of(const struct stored_token *token)
 
 static json_t *token_to_json(const struct stored_token *token)
 {
-    return json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s}", "id", token->id, "state", state_of(token),
-                     "node", token->node, "made_by", token->made_by, "made_us",
+    return json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:o}", "id", token->id, "state",
+                     state_of(token), "node", token->node, "made_by", token->made_by, "made_us",
                      (json_int_t)token->made_wall_us, "expires_us",
                      (json_int_t)token->expires_wall_us, "used_us", (json_int_t)token->used_wall_us,
-                     "used_by", token->used_by);
+                     "used_by", token->used_by, "made_with",
+                     token->made_with != 0 ? json_integer((json_int_t)token->made_with)
+                                           : json_null());
 }
 
 static int read_wish(const json_t *body, const char **ret_node, uint64_t *ret_ttl_us,
@@ -71,7 +73,8 @@ void api_join_token_make(struct http_request *request, void *userdata)
         r = read_wish(body, &node, &ttl_us, &error);
     if (r == 0)
         r = join_tokens_make(scheduler, node,
-                             &(struct join_token_maker){ caller.user, caller.role >= USER_ADMIN },
+                             &(struct join_token_maker){ caller.user, caller.role >= USER_ADMIN,
+                                                         caller.token_id },
                              now_wall_us(), ttl_us, token, &made, &error);
     if (r < 0) {
         json_decref(body);

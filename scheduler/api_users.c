@@ -413,6 +413,7 @@ void api_token_remove(struct http_request *request, void *userdata)
     struct token *token = NULL;
     struct held *held;
     uint64_t id;
+    unsigned n;
 
     (void)auth_caller(scheduler, request, &caller);
     if (parse_u64(text, &id) == 0)
@@ -427,6 +428,9 @@ void api_token_remove(struct http_request *request, void *userdata)
     held = held_new(request);
     audit_take(scheduler, held, 200); /* while it is known who asks: it may be with this token */
     tokens_drop(scheduler->users, token);
+    n = join_tokens_revoke_orphans(scheduler, clock_instant().wall_us);
+    if (n > 0)
+        log_info("%u join tokens that were made with token %" PRIu64 " were revoked", n, id);
     held_after_commit(scheduler, held, 200,
                       json_pack("{s:I,s:s}", "id", (json_int_t)id, "state", "removed"));
 }

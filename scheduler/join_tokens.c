@@ -8,6 +8,7 @@
 
 #include "scheduler/auth.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/users.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -95,6 +96,17 @@ static int check_number(const struct join_tokens *tokens, const struct join_toke
                                             "some are used or have expired");
 }
 
+/* None outlives the token it was made with, which is there: its owner calls with it. */
+static uint64_t end_of(const struct scheduler *scheduler, const struct join_token_maker *maker,
+                       uint64_t wanted_us)
+{
+    const struct token *with =
+        maker->token_id != 0 ? tokens_by_id(scheduler->users, maker->token_id) : NULL;
+
+    return with != NULL && with->expires_wall_us != 0 ? MIN_OF(wanted_us, with->expires_wall_us)
+                                                      : wanted_us;
+}
+
 /* The store forgets at once what expired long ago. */
 static void forget_oldest(struct join_tokens *tokens, uint64_t now_wall_us)
 {
@@ -124,7 +136,9 @@ int join_tokens_make(struct scheduler *scheduler, const char *node,
 {
     struct join_tokens *tokens = &scheduler->join_tokens;
     struct stored_token record = { .made_wall_us = now_wall_us,
-                                   .expires_wall_us = now_wall_us + ttl_us };
+                                   .expires_wall_us =
+                                       end_of(scheduler, maker, now_wall_us + ttl_us),
+                                   .made_with = maker->token_id };
     struct join_token *token;
     int r;
 
@@ -235,8 +249,13 @@ int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now
     return edl_error_remedy(error, "`edl node tokens` lists every one");
 }
 
-unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
-                                uint64_t now_wall_us)
+static bool is_orphan(const struct scheduler *scheduler, const struct stored_token *record)
+{
+    return record->made_with != 0 && tokens_by_id(scheduler->users, record->made_with) == NULL;
+}
+
+/* made_by NULL: those whose token is no more */
+static unsigned revoke_good(struct scheduler *scheduler, const char *made_by, uint64_t now_wall_us)
 {
     struct join_token *token, *next;
     unsigned n = 0;
@@ -245,14 +264,25 @@ unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by
     {
         struct stored_token *record = &token->record;
 
-        if (!streq(record->made_by, made_by) || record->used_wall_us != 0 ||
-            record->expires_wall_us <= now_wall_us)
+        if (!is_good(record, now_wall_us) ||
+            (made_by != NULL ? !streq(record->made_by, made_by) : !is_orphan(scheduler, record)))
             continue;
         record->expires_wall_us = now_wall_us;
         change(&scheduler->join_tokens, token);
         n++;
     }
     return n;
+}
+
+unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
+                                uint64_t now_wall_us)
+{
+    return revoke_good(scheduler, made_by, now_wall_us);
+}
+
+unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wall_us)
+{
+    return revoke_good(scheduler, NULL, now_wall_us);
 }
 
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata)

@@ -38,11 +38,13 @@ void join_tokens_done(struct join_tokens *tokens);
 struct join_token_maker {
     const char *name; /* borrowed during the call */
     bool is_admin;
+    uint64_t token_id; /* of users.h, with which they came; 0: none */
 };
 
 /* join_tokens_make - a new one for the next commit
- * node "": for any name that no node has. ret_token holds TOKEN_HEX + 1 bytes and is kept nowhere.
- * *ret: until the next call. -EDQUOT when there are too many that are good. Linear in all. */
+ * node "": for any name that no node has. It ends no later than maker->token_id. ret_token holds
+ * TOKEN_HEX + 1 bytes and is kept nowhere. *ret: until the next call. -EDQUOT when there are too
+ * many that are good. Linear in all. */
 int join_tokens_make(struct scheduler *scheduler, const char *node,
                      const struct join_token_maker *maker, uint64_t now_wall_us, uint64_t ttl_us,
                      char *ret_token, const struct stored_token **ret, struct edl_error *error);
@@ -72,6 +74,10 @@ int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now
 /* join_tokens_revoke_all - every one that a person made and nobody has used; how many there were */
 unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
                                 uint64_t now_wall_us);
+
+/* join_tokens_revoke_orphans - every one that was made with a token that is no more, and that
+ * nobody has used; how many there were */
+unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wall_us);
 
 /* join_tokens_each - all of them, in the order in which they were made */
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata);

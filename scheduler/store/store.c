@@ -130,13 +130,14 @@ static const char *const statement_texts[ST_N] = {
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
     [ST_JOIN_TOKEN_PUT] =
         "INSERT INTO join_token (token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
-        " used_wall_us, used_by, credential_hash) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+        " used_wall_us, used_by, credential_hash, made_with)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
         " ON CONFLICT (token_hash) DO UPDATE SET expires_wall_us=?6, used_wall_us=?7, used_by=?8,"
         " credential_hash=?9",
     [ST_JOIN_TOKEN_TRIM] = "DELETE FROM join_token WHERE expires_wall_us < ?1",
     [ST_JOIN_TOKEN_ALL] =
         "SELECT token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
-        " used_wall_us, used_by, credential_hash FROM join_token ORDER BY made_wall_us",
+        " used_wall_us, used_by, credential_hash, made_with FROM join_token ORDER BY made_wall_us",
     [ST_FORGET_JOB] = "INSERT OR REPLACE INTO forgotten (job_id, whole) VALUES (?1, 1)",
     [ST_FORGET_TASKS] = "INSERT OR IGNORE INTO forgotten (job_id, whole) VALUES (?1, 0)",
     [ST_FORGET_PROCESS] =

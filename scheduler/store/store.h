@@ -109,6 +109,7 @@ struct stored_token {
     uint64_t used_wall_us; /* 0: not yet */
     char used_by[64];
     char credential_hash[65]; /* of that node */
+    uint64_t made_with;       /* id of the token with which it was made; 0: none */
 };
 
 #define STORED_TOKEN_US (24 * 3600 * USEC_PER_SEC) /* kept for so long after its end */

@@ -21,6 +21,7 @@ int store_put_token(struct store *store, const struct stored_token *token, struc
     store_bind_u64(statement, 7, token->used_wall_us);
     store_bind_text(statement, 8, token->used_by);
     store_bind_text(statement, 9, token->credential_hash);
+    store_bind_u64(statement, 10, token->made_with);
     r = store_step_done(store, ST_JOIN_TOKEN_PUT, error);
     if (r < 0)
         return r;
@@ -48,6 +49,7 @@ static int load_one(sqlite3_stmt *statement, struct stored_token *ret, struct ed
     ret->used_wall_us = row_u64(&row, 6, INT64_MAX);
     row_text(&row, 7, ret->used_by, sizeof ret->used_by);
     row_text(&row, 8, ret->credential_hash, sizeof ret->credential_hash);
+    ret->made_with = row_u64(&row, 9, INT64_MAX);
     return row.r;
 }
 

@@ -148,7 +148,7 @@ static void test_wishes_that_are_refused(void **state)
 
 static int make_as(struct live *live, const char *name, uint64_t now_us, struct edl_error *error)
 {
-    const struct join_token_maker maker = { name, streq(name, "admin") };
+    const struct join_token_maker maker = { name, streq(name, "admin"), 0 };
     const struct stored_token *made;
     char token[TOKEN_HEX + 1];
 

@@ -361,6 +361,57 @@ static void test_who_goes_is_on_record(void **state)
     reply_clear(&reply);
 }
 
+#define OFFER                                                                                      \
+    "\"address\":\"127.0.0.1\",\"cpu_millicores\":1000,\"memory_bytes\":1073741824,\"gpus\":0,"    \
+    "\"port_first\":30000,\"port_last\":30100"
+
+/* A join token, its text in ret; its end. */
+static uint64_t make_join_token(struct live *live, const char *with, char *ret)
+{
+    struct reply reply = { 0 };
+    uint64_t expires_us;
+
+    live->token = with;
+    assert_int_equal(live_ask(live, "POST", "/tokens/join", NULL, "{}", &reply), 201);
+    (void)snprintf(ret, 65, "%s", json_string_value(json_object_get(reply.json, "token")));
+    expires_us = (uint64_t)json_integer_value(json_object_get(reply.json, "expires_us"));
+    reply_clear(&reply);
+    return expires_us;
+}
+
+static unsigned join_with(struct live *live, const char *join_token, const char *node)
+{
+    char body[300];
+
+    live->token = join_token;
+    (void)snprintf(body, sizeof body, "{\"node\":\"%s\"," OFFER "}", node);
+    return ask(live, "POST", "/nodes/join", body);
+}
+
+/* Whoever stole a token could else go on for a week after it was taken back. */
+static void test_a_join_token_ends_with_the_token_it_was_made_with(void **state)
+{
+    struct live *live = *state;
+    char otto[65], brief[65], child[65], used[65], stolen[65], stays[65];
+    json_int_t end_us;
+
+    make_user(live, "otto", "operator", otto);                /* token 1 */
+    end_us = make_token(live, otto, "{\"ttl_s\":60}", brief); /* token 2 */
+    (void)make_token(live, brief, "{}", child);               /* token 3 */
+    assert_true(make_join_token(live, otto, stays) > (uint64_t)end_us);
+    assert_int_equal(make_join_token(live, brief, used), end_us);
+    assert_int_equal(make_join_token(live, child, stolen), end_us);
+    assert_int_equal(join_with(live, used, "n1"), 201);
+    live_restart(live);
+    live->token = otto;
+    assert_int_equal(ask(live, "DELETE", "/tokens/2", NULL), 200); /* and with it the child */
+    assert_int_equal(join_with(live, stolen, "n2"), 401);
+    live_restart(live);
+    assert_int_equal(join_with(live, stolen, "n2"), 401);
+    assert_int_equal(join_with(live, stays, "n2"), 201);
+    assert_non_null(cluster_node(live->scheduler->cluster, "n1")); /* what joined is in */
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
@@ -371,6 +422,7 @@ int main(void)
         T(test_every_refusal_is_noted_once),
         T(test_who_is_removed_reads_no_more),
         T(test_a_token_ends_with_the_one_it_was_made_with),
+        T(test_a_join_token_ends_with_the_token_it_was_made_with),
         T(test_join_tokens_end_with_the_right_to_make_them),
         T(test_who_goes_first_is_for_operators_to_say),
     };
