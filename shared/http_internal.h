@@ -72,6 +72,7 @@ struct http_request {
     struct http_stream *stream;    /* owned; when the answer is one */
     bool begun;
     bool parked;  /* whether it may is not known yet */
+    bool rested;  /* http_request_go_on was called */
     bool sinking; /* the route's sink began and has not ended */
     bool handled;
     bool deferred;
@@ -101,6 +102,10 @@ int http_request_append(struct http_request *request, const char *data, size_t s
 
 /* http_request_wants_early - the client waits for "100 Continue", or announced more than we drop */
 bool http_request_wants_early(const struct http_request *request);
+
+/* http_request_is_cut_off - the peer sends no more, nothing of it is unread, and the body is
+ * shorter than it said */
+bool http_request_is_cut_off(const struct http_request *request);
 
 /* http_request_suspend - the connection rests until http_request_detach */
 void http_request_suspend(struct http_request *request);

@@ -3,13 +3,16 @@
 #include "shared/http_internal.h"
 
 #include "shared/http_guard.h"
+#include "shared/http_tls.h"
 #include "shared/macro.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static const struct sockaddr *address_of(const struct http_request *request)
@@ -26,6 +29,19 @@ int http_request_peer_fd(const struct http_request *request)
         MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
     return info != NULL ? info->connect_fd : -EBADF;
+}
+
+bool http_request_is_cut_off(const struct http_request *request)
+{
+    const union MHD_ConnectionInfo *tls =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    struct pollfd peer = { .fd = http_request_peer_fd(request), .events = POLLRDHUP };
+    int unread = 0;
+
+    return request->body_size < http_request_announced_bytes(request) && poll(&peer, 1, 0) == 1 &&
+           (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 &&
+           ioctl(peer.fd, FIONREAD, &unread) == 0 && unread == 0 &&
+           (tls == NULL || !http_tls_pending(tls->tls_session));
 }
 
 const char *http_request_peer(const struct http_request *request, char ret[HTTP_PEER_MAX])

@@ -179,7 +179,11 @@ int http_request_append(struct http_request *request, const char *data, size_t s
     if (r < 0)
         http_reply_error(request, &error);
     request->body_size += size;
-    return r > 0 ? 1 : 0;
+    if (r > 0)
+        return 1;
+    /* While the body rested the end may have come behind the last of it: one edge for both, which
+     * libmicrohttpd takes for data only. It would find out when the connection has been idle. */
+    return request->rested && http_request_is_cut_off(request) ? -EPIPE : 0;
 }
 
 const char *http_request_method(const struct http_request *request)
@@ -290,6 +294,7 @@ void http_request_defer(struct http_request *request,
 void http_request_go_on(struct http_request *request)
 {
     request->deferred = false;
+    request->rested = true;
     http_request_detach(request);
 }
 

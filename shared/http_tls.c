@@ -139,3 +139,8 @@ int http_tls_pick(gnutls_session_t session, const gnutls_datum_t *authorities, i
     *ret_key = entered->now->key;
     return 0;
 }
+
+bool http_tls_pending(gnutls_session_t session)
+{
+    return gnutls_record_check_pending(session) > 0;
+}

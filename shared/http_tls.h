@@ -9,6 +9,7 @@
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
+#include <stdbool.h>
 
 struct edl_error;
 struct http_tls;
@@ -33,3 +34,6 @@ struct http_tls *http_tls_enter(struct http_tls *tls);
 int http_tls_pick(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,
                   const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
                   gnutls_pcert_st **ret_certificates, unsigned *ret_n, gnutls_privkey_t *ret_key);
+
+/* http_tls_pending - whether something that came was taken from the socket and not yet read */
+bool http_tls_pending(gnutls_session_t session);

@@ -3,6 +3,8 @@
  * wanted, and until it is known who calls */
 #include "tests/unit/http_fixture.h"
 
+#include <sys/socket.h>
+
 #include "shared/cleanup.h"
 
 static void test_the_rest_of_a_body_waits(void **state)
@@ -34,10 +36,27 @@ static void test_the_rest_of_a_body_waits(void **state)
     raw.fd = safe_close(raw.fd);
     http_request_go_on(f->resting);
     run_until(f, &f->n_sinks_ended, 2);
+    /* and also when it sent more before */
     raw_send(f, &raw, "PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n?");
     run_until(f, &f->n_resting, 4);
+    raw_more(&raw, "more");
+    raw.fd = safe_close(raw.fd);
+    http_request_go_on(f->resting);
+    run_until(f, &f->n_sinks_ended, 3);
+    /* but the whole body of who then only listens is taken */
+    raw_send(f, &raw,
+             "PUT /sink HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n?");
+    run_until(f, &f->n_resting, 5);
+    raw_more(&raw, "more");
+    assert_int_equal(shutdown(raw.fd, SHUT_WR), 0);
+    http_request_go_on(f->resting);
+    raw_collect(f, &raw);
+    assert_non_null(strstr(raw.text, "\"bytes\":5"));
+    run_until(f, &f->n_sinks_ended, 4);
+    raw_send(f, &raw, "PUT /sink HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n?");
+    run_until(f, &f->n_resting, 6);
     f->server = http_server_free(f->server);
-    assert_int_equal(f->n_sinks_ended, 3);
+    assert_int_equal(f->n_sinks_ended, 5);
     raw.fd = safe_close(raw.fd);
     result_clear(&other);
 }

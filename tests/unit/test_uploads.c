@@ -210,7 +210,8 @@ static void who_leaves_half_way_leaves_nothing(void **state)
                    archive.path, live->scheduler->admin_token, SIZE);
     assert_int_equal(write(fd, head, strlen(head)), (ssize_t)strlen(head));
     while (disk.held == 0) {
-        ssize_t n = write(fd, archive.data, MIN_OF(MEBIBYTE - sent, (size_t)65536));
+        ssize_t n =
+            write(fd, archive.data, MIN_OF(MEBIBYTE + (MEBIBYTE / 2) - sent, (size_t)65536));
 
         sent += n > 0 ? (size_t)n : 0;
         assert_true(sd_event_run(live->scheduler->event, USEC_PER_MSEC) >= 0);
