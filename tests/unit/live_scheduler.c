@@ -84,15 +84,18 @@ static void remove_folder(const char *path)
     assert_non_null(folder);
     while ((entry = readdir(folder)) != NULL)
         (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    (void)rmdir(path);
+    assert_int_equal(rmdir(path), 0);
 }
 
 int live_teardown(void **state)
 {
     struct live *live = *state;
+    char workspaces[128];
 
     live_disk_full(false);
     live_stop(live);
+    (void)snprintf(workspaces, sizeof workspaces, "%s/workspaces", live->folder);
+    remove_folder(workspaces);
     remove_folder(live->folder);
     free(live);
     return 0;
