@@ -21,10 +21,13 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/account.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -37,7 +40,7 @@ struct failure_message {
     int32_t error_number;
 };
 
-static void report_and_exit(int status_fd, enum step step, int error_number)
+_Noreturn static void report_and_exit(int status_fd, enum step step, int error_number)
 {
     struct failure_message message = { .step = step, .error_number = error_number };
 
@@ -75,8 +78,24 @@ void child_be_killable(void)
         (void)!write(fd, "0", 1);
 }
 
-/* run_child - signals have their defaults (main sees to that), but are blocked */
-static void run_child(const struct child_spec *spec, pid_t supervisor, int status_fd)
+/* end_by - a workspace or a program on a server that does not answer holds up its supervisor, which
+ * has a lease to keep: SIGKILL ends such a wait. A timer goes with the exec (timer_create(2)). */
+static void end_by(uint64_t at_us, int status_fd)
+{
+    struct sigevent by_signal = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+    const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(at_us / USEC_PER_SEC),
+                                                   .tv_nsec =
+                                                       (long)(at_us % USEC_PER_SEC) * 1000 } };
+    timer_t timer;
+
+    if (timer_create(CLOCK_BOOTTIME, &by_signal, &timer) == -1 ||
+        timer_settime(timer, TIMER_ABSTIME, &when, NULL) == -1)
+        report_and_exit(status_fd, STEP_PREPARE, errno);
+}
+
+/* run_child - signals have their defaults (main sees to that), but are blocked
+ * In our memory: what it changes there stays changed. */
+_Noreturn static void run_child(const struct child_spec *spec, pid_t supervisor, int status_fd)
 {
     const struct rlimit no_core = { 0, 0 };
     struct edl_error error = { 0 };
@@ -84,6 +103,8 @@ static void run_child(const struct child_spec *spec, pid_t supervisor, int statu
     int null_fd, r;
 
     die_with(supervisor, status_fd);
+    if (spec->start_by_us != 0)
+        end_by(spec->start_by_us, status_fd);
     r = spec->announce(spec->userdata, &error);
     if (r < 0)
         report_and_exit(status_fd, STEP_ANNOUNCE, -r);
@@ -103,6 +124,29 @@ static void run_child(const struct child_spec *spec, pid_t supervisor, int statu
     report_and_exit(status_fd, STEP_EXECUTE, errno);
 }
 
+/* start_child - vfork(2): our memory is not copied just to be dropped by the program
+ * We hear nothing until that runs; end_by sees to it that this is soon. */
+static pid_t start_child(const struct child_spec *spec, pid_t supervisor, int status_fd)
+{
+    char **const ours = environ;
+    pid_t pid = vfork();
+
+    if (pid == 0)
+        run_child(spec, supervisor, status_fd);
+    environ = ours;
+    return pid;
+}
+
+/* was_late - ended by end_by, and nobody else; it stays to be waited for */
+static bool was_late(const struct child_spec *spec, pid_t pid)
+{
+    siginfo_t info = { 0 };
+
+    return spec->start_by_us != 0 && clock_read_us(CLOCK_BOOTTIME) >= spec->start_by_us &&
+           waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_code == CLD_KILLED;
+}
+
 int child_fork(const struct child_spec *spec, struct child *ret, struct edl_error *error)
 {
     int status[2] = { -1, -1 };
@@ -111,9 +155,7 @@ int child_fork(const struct child_spec *spec, struct child *ret, struct edl_erro
     int pidfd = -1;
 
     if (pipe2(status, O_CLOEXEC) == 0)
-        pid = fork();
-    if (pid == 0)
-        run_child(spec, supervisor, status[1]);
+        pid = start_child(spec, supervisor, status[1]);
     if (pid > 0)
         pidfd = pidfd_open(pid, 0);
     if (pidfd == -1) {
@@ -124,7 +166,9 @@ int child_fork(const struct child_spec *spec, struct child *ret, struct edl_erro
         return edl_error_errno(error, -saved, "cannot start a process"); /* the caller kills it */
     }
     (void)safe_close(status[1]);
-    *ret = (struct child){ .pid = pid, .pidfd = pidfd, .status_fd = status[0] };
+    *ret = (struct child){
+        .pid = pid, .pidfd = pidfd, .status_fd = status[0], .late = was_late(spec, pid)
+    };
     return 0;
 }
 
@@ -133,6 +177,11 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     struct failure_message message;
     int code;
 
+    if (child->late)
+        return edl_error_set(error, -ETIMEDOUT,
+                             "%s did not start in time: the file system of the program or of the "
+                             "workspace %s does not answer",
+                             spec->argv[0], spec->workspace);
     if (child->status_fd < 0 || read(child->status_fd, &message, sizeof message) != sizeof message)
         return 0;
     code = -message.error_number;

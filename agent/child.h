@@ -5,7 +5,9 @@
  * wait for anybody. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct account;
@@ -17,6 +19,7 @@ struct child_spec {
     const char *workspace; /* borrowed; absolute */
     int log_fd;            /* borrowed; standard output and error */
     const struct account *account; /* borrowed; whose process it is; NULL: ours */
+    uint64_t start_by_us; /* boot time; killed when its program does not run by then; 0: no limit */
     /* runs in the child before the program does; a negative result ends it */
     int (*announce)(void *userdata, struct edl_error *error);
     void *userdata; /* of announce; borrowed */
@@ -26,9 +29,10 @@ struct child {
     pid_t pid;
     int pidfd;     /* owned */
     int status_fd; /* owned; a struct child_failure comes when it could not execute */
+    bool late;     /* start_by_us was over before its program ran: it was killed */
 };
 
-/* child_fork - on failure nothing is left */
+/* child_fork - returns when the program runs, or never will; on failure nothing is left */
 int child_fork(const struct child_spec *spec, struct child *ret, struct edl_error *error);
 
 /* child_failure - after the child's end: why it never ran the program; 0 when it did

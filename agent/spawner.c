@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
@@ -250,6 +251,8 @@ static int start_server(struct spawner *s, struct edl_error *error)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
         return edl_error_errno(error, -errno, "cannot make a socket for %s", s->program);
+    /* ld.so(8): or each supervisor looks up the functions of libraries again, for itself */
+    (void)setenv("LD_BIND_NOW", "1", true);
     r = execute(s->program, ends[1], &pid);
     (void)safe_close(ends[1]);
     s->fd = ends[0];

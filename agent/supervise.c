@@ -40,6 +40,8 @@
 
 /* pidfd_send_signal(2): to the whole process group; Linux 6.9 */
 #define SEND_TO_PROCESS_GROUP (1U << 2)
+/* from its order on: no file system that works takes as long */
+#define START_MAX_US (30 * USEC_PER_SEC)
 /* below the unit's control group: the program and all it starts, without its supervisor */
 #define PROGRAM_GROUP "program"
 
@@ -255,6 +257,16 @@ static bool is_own_unit(const char *cgroup)
     return end != NULL && strncmp(name, "/edl-", 5) == 0 && streq(end, ".service");
 }
 
+/* limit_start - a program that the node's lease has no time left for is not started */
+static int limit_start(struct supervisor *s, struct edl_error *error)
+{
+    uint64_t kill_at_us = fence_kill_at(lease_map_read(&s->lease), s->fence.lease_us);
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    s->spec.start_by_us = MIN_OF(now_us + START_MAX_US, kill_at_us);
+    return now_us < kill_at_us ? 0 : edl_error_set(error, -ECANCELED, "%s", causes[FENCE_LEASE]);
+}
+
 static int start(struct supervisor *s, struct edl_error *error)
 {
     struct procfs_stat self;
@@ -273,6 +285,9 @@ static int start(struct supervisor *s, struct edl_error *error)
     s->record.start_ticks = self.start_ticks;
     s->spec.announce = announce;
     s->spec.userdata = s;
+    r = limit_start(s, error);
+    if (r < 0)
+        return r;
     r = child_fork(&s->spec, &s->child, error);
     s->main_child.pid = s->child.pid;
     return r;

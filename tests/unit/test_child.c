@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_child.c - how a program is started, and what is left of a start that failed */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/child.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define DEADLINE_US (10 * USEC_PER_SEC)
+
+struct fixture {
+    char *argv[4];
+    char *environment[2];
+    int never[2]; /* a pipe that nobody writes to */
+    struct child_spec spec;
+    struct child child;
+};
+
+static int announce_nothing(void *userdata, struct edl_error *error)
+{
+    (void)userdata;
+    (void)error;
+    return 0;
+}
+
+/* As a file system that does not answer: nothing but a signal ends it. */
+static int announce_never(void *userdata, struct edl_error *error)
+{
+    const struct fixture *f = userdata;
+    char byte;
+
+    (void)error;
+    return (int)read(f->never[0], &byte, 1);
+}
+
+static int announce_not(void *userdata, struct edl_error *error)
+{
+    (void)userdata;
+    return edl_error_set(error, -ENOSPC, "no room");
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+
+    f->argv[0] = (char *)"sh";
+    f->argv[1] = (char *)"-c";
+    f->argv[2] = (char *)"exit $CODE";
+    f->environment[0] = (char *)"CODE=7";
+    assert_int_equal(pipe2(f->never, O_CLOEXEC), 0);
+    f->spec = (struct child_spec){
+        .argv = f->argv,
+        .environment = f->environment,
+        .workspace = "/",
+        .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        .announce = announce_nothing,
+        .userdata = f,
+        .start_by_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US,
+    };
+    assert_true(f->spec.log_fd >= 0);
+    f->child = (struct child){ .pidfd = -1, .status_fd = -1 };
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    child_close(&f->child);
+    for (size_t i = 0; i < 2; i++)
+        (void)safe_close(f->never[i]);
+    (void)safe_close(f->spec.log_fd);
+    free(f);
+    return 0;
+}
+
+static int run(struct fixture *f)
+{
+    struct edl_error error = { 0 };
+    int status = -1;
+
+    assert_int_equal(child_fork(&f->spec, &f->child, &error), 0);
+    assert_int_equal(waitpid(f->child.pid, &status, 0), f->child.pid);
+    return status;
+}
+
+static void it_runs_in_the_environment_it_was_given(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    const char *path = getenv("PATH");
+    int status = run(f);
+
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), 0);
+    assert_null(getenv("CODE")); /* ours is as it was */
+    assert_ptr_equal(getenv("PATH"), path);
+}
+
+static void a_start_that_hangs_is_ended_and_told(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    int status;
+
+    f->spec.announce = announce_never;
+    f->spec.start_by_us = clock_read_us(CLOCK_BOOTTIME) + 50 * USEC_PER_MSEC;
+    status = run(f);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), -ETIMEDOUT);
+    assert_non_null(strstr(error.text, "sh did not start in time"));
+}
+
+/* The program lives beyond the time that its start had. */
+static void a_program_that_runs_is_left_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    int status;
+
+    f->argv[2] = (char *)"exec sleep 1.5";
+    f->spec.start_by_us = clock_read_us(CLOCK_BOOTTIME) + USEC_PER_SEC;
+    status = run(f);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), 0);
+}
+
+static void what_failed_is_told(void **state)
+{
+    struct fixture *f = *state;
+    const struct child_spec good = f->spec;
+    struct edl_error error = { 0 };
+
+    f->spec.workspace = "/none";
+    assert_int_equal(WEXITSTATUS(run(f)), 127);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "cannot enter the workspace /none"));
+    child_close(&f->child);
+    f->spec = good;
+    f->spec.announce = announce_not;
+    assert_int_equal(WEXITSTATUS(run(f)), 127);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOSPC);
+    child_close(&f->child);
+    f->spec = good;
+    f->argv[0] = (char *)"/none";
+    assert_int_equal(WEXITSTATUS(run(f)), 127);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "cannot execute /none"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_runs_in_the_environment_it_was_given, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_start_that_hangs_is_ended_and_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_program_that_runs_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_failed_is_told, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
