@@ -78,12 +78,31 @@ static void put(const char *line)
         write_held();
 }
 
-void log_write(enum log_level level, const char *format, ...)
+/* stamp - the local time of day; broken down once a millisecond, for lines come in bursts */
+static const char *stamp(void)
 {
-    char text[1024], shown[1024], line[1200];
-    char stamp[40] = "";
+    static char text[40];
+    static time_t shown_s;
+    static long shown_ms = -1;
     struct timespec now;
     struct tm parts;
+    size_t n;
+
+    if (clock_gettime(CLOCK_REALTIME, &now) == -1)
+        return "";
+    if (now.tv_sec == shown_s && now.tv_nsec / 1000000 == shown_ms)
+        return text;
+    shown_s = now.tv_sec;
+    shown_ms = now.tv_nsec / 1000000;
+    n = localtime_r(&shown_s, &parts) != NULL ? strftime(text, sizeof text, "%H:%M:%S", &parts) : 0;
+    (void)snprintf(text + n, sizeof text - n, ".%03ld", shown_ms);
+    return text;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+    char text[1024], escaped[1024], line[1200];
+    const char *shown = text;
     va_list ap;
 
     if (level > log_most)
@@ -91,16 +110,15 @@ void log_write(enum log_level level, const char *format, ...)
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    (void)printable_escape(text, shown, sizeof shown);
-    if (log_to_journal) {
-        (void)snprintf(line, sizeof line, "<%d>%s\n", (int)level, shown);
-        put(line);
-        return;
+    if (!printable_is(text)) {
+        (void)printable_escape(text, escaped, sizeof escaped);
+        shown = escaped;
     }
-    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && localtime_r(&now.tv_sec, &parts) != NULL)
-        (void)strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
-    (void)snprintf(line, sizeof line, "%s.%03ld %s %.60s: %s\n", stamp, now.tv_nsec / 1000000,
-                   level_name(level), log_program, shown);
+    if (log_to_journal)
+        (void)snprintf(line, sizeof line, "<%d>%s\n", (int)level, shown);
+    else
+        (void)snprintf(line, sizeof line, "%s %s %.60s: %s\n", stamp(), level_name(level),
+                       log_program, shown);
     put(line);
 }
 
