@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bare_server.c - the bound for edl-scheduler: libmicrohttpd and SQLite, and nothing decided
  *
- * Takes whatever is posted, writes the rows that a submission leaves (the tables and the durability
- * settings are the scheduler's own: give it the schema), many in one transaction as they come in
- * together, and answers behind the commit. No parsing, no checks, no state.
+ * Takes whatever is posted, writes the rows that a submission leaves, many in one transaction as
+ * they come in together, and answers behind the commit. No parsing, no checks, no state. The tables
+ * and the durability settings are the scheduler's own (give it the schema), and so are the rows:
+ * those of the last job in a database that a scheduler left, with another number and name.
  *
- * Usage: bare_server DATABASE SCHEMA.sql PORT-FILE */
+ * Usage: bare_server DATABASE SCHEMA.sql SCHEDULERS-DATABASE PORT-FILE */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -34,9 +35,15 @@ struct request {
     struct request *next, *prev;
 };
 
+struct row { /* inserts one; the values that are the same each time are bound once */
+    sqlite3_stmt *insert;
+    int id, job_id, name; /* columns, from 1 on; 0: it has none */
+};
+
 struct server {
     sqlite3 *db;
-    sqlite3_stmt *begin, *commit, *job, *event, *audit;
+    sqlite3_stmt *begin, *commit;
+    struct row job, event, audit;
     struct request *pending; /* list: in the transaction that comes next */
     struct MHD_Daemon *daemon;
     long long last_id;
@@ -62,15 +69,26 @@ static void step(struct server *server, sqlite3_stmt *statement)
         die("writing", sqlite3_errmsg(server->db));
 }
 
+static void insert(struct server *server, const struct row *row, long long id)
+{
+    char name[40];
+    int n = snprintf(name, sizeof name, "bench-%lld", id);
+
+    if (row->id != 0)
+        (void)sqlite3_bind_int64(row->insert, row->id, id);
+    if (row->job_id != 0)
+        (void)sqlite3_bind_int64(row->insert, row->job_id, id);
+    if (row->name != 0)
+        (void)sqlite3_bind_text(row->insert, row->name, name, n, SQLITE_TRANSIENT);
+    step(server, row->insert);
+}
+
 static void write_job(struct server *server, struct request *request)
 {
     request->id = ++server->last_id;
-    (void)sqlite3_bind_int64(server->job, 1, request->id);
-    (void)sqlite3_bind_text(server->job, 2, request->body, (int)request->size, SQLITE_STATIC);
-    step(server, server->job);
-    (void)sqlite3_bind_int64(server->event, 1, request->id);
-    step(server, server->event);
-    step(server, server->audit);
+    insert(server, &server->job, request->id);
+    insert(server, &server->event, request->id);
+    insert(server, &server->audit, request->id);
 }
 
 static void answer(struct request *request)
@@ -155,6 +173,52 @@ static sqlite3_stmt *prepare(struct server *server, const char *sql)
     return statement;
 }
 
+/* copy_row - makes the statement that inserts the newest row of a table of theirs into ours */
+static struct row copy_row(struct server *server, sqlite3 *theirs, const char *table)
+{
+    struct row row = { 0 };
+    sqlite3_stmt *newest;
+    char sql[1000];
+    size_t used;
+    int n;
+
+    (void)snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY rowid DESC LIMIT 1", table);
+    if (sqlite3_prepare_v2(theirs, sql, -1, &newest, NULL) != SQLITE_OK ||
+        sqlite3_step(newest) != SQLITE_ROW)
+        die(sql, sqlite3_errmsg(theirs));
+    n = sqlite3_column_count(newest);
+    used = (size_t)snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (?", table);
+    for (int i = 1; i < n; i++)
+        used += (size_t)snprintf(sql + used, sizeof sql - used, ",?");
+    (void)snprintf(sql + used, sizeof sql - used, ")");
+    row.insert = prepare(server, sql);
+    row.id = 1; /* the primary key of each of them */
+    for (int i = 0; i < n; i++) {
+        const char *column = sqlite3_column_name(newest, i);
+
+        if (streq(column, "job_id"))
+            row.job_id = i + 1;
+        if (streq(column, "name"))
+            row.name = i + 1;
+        if (sqlite3_bind_value(row.insert, i + 1, sqlite3_column_value(newest, i)) != SQLITE_OK)
+            die(table, sqlite3_errmsg(server->db));
+    }
+    (void)sqlite3_finalize(newest);
+    return row;
+}
+
+static void copy_rows(struct server *server, const char *path)
+{
+    sqlite3 *theirs;
+
+    if (sqlite3_open_v2(path, &theirs, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        die(path, sqlite3_errmsg(theirs));
+    server->job = copy_row(server, theirs, "job");
+    server->event = copy_row(server, theirs, "event");
+    server->audit = copy_row(server, theirs, "audit");
+    (void)sqlite3_close_v2(theirs);
+}
+
 static void open_database(struct server *server, const char *path, const char *schema)
 {
     FILE *file = fopen(schema, "re");
@@ -172,17 +236,6 @@ static void open_database(struct server *server, const char *path, const char *s
         die(path, sqlite3_errmsg(server->db));
     server->begin = prepare(server, "BEGIN IMMEDIATE");
     server->commit = prepare(server, "COMMIT");
-    server->job =
-        prepare(server,
-                "INSERT INTO job (id, name, state, reason_code, reason, user, spec,"
-                " next_incarnation, targets, slots, resizes, finishing, submitted_wall_us,"
-                " started_wall_us, ended_wall_us, dataset_digest) VALUES (?1, 'job', 'queued',"
-                " 'no-nodes', 'there is no node', 'admin', ?2, 1, '[1]', '[]', 0, 0, 1, 0, 0, '')");
-    server->event = prepare(server, "INSERT INTO event (time_us, event, job_id, node, text) VALUES"
-                                    " (1, 'job-queued', ?1, '', 'job was submitted')");
-    server->audit =
-        prepare(server, "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
-                        " VALUES (1, 'admin', 'token', 'POST', '/jobs', 201, '0123456789abcdef')");
 }
 
 static int listen_loopback(const char *port_file)
@@ -209,14 +262,15 @@ int main(int argc, char **argv)
     const union MHD_DaemonInfo *info;
     bool resumed = false;
 
-    if (argc != 4)
-        die("usage", "bare_server DATABASE SCHEMA.sql PORT-FILE");
+    if (argc != 5)
+        die("usage", "bare_server DATABASE SCHEMA.sql SCHEDULERS-DATABASE PORT-FILE");
     (void)signal(SIGTERM, on_signal);
     (void)signal(SIGPIPE, SIG_IGN);
     open_database(&server, argv[1], argv[2]);
+    copy_rows(&server, argv[3]);
     server.daemon =
         MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
-                         &server, MHD_OPTION_LISTEN_SOCKET, listen_loopback(argv[3]),
+                         &server, MHD_OPTION_LISTEN_SOCKET, listen_loopback(argv[4]),
                          MHD_OPTION_NOTIFY_COMPLETED, on_completed, &server,
                          MHD_OPTION_CONNECTION_LIMIT, 4096U, MHD_OPTION_END);
     if (server.daemon == NULL)
