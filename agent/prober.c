@@ -16,6 +16,7 @@
 #include "agent/nvml.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/json_text.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -38,7 +39,7 @@ static int answer(const struct machine_disk *disks, size_t n, json_t *take_gpus,
     json_t *json =
         json_pack("{s:o,s:o,s:o*,s:o*}", "nics", machine_nics(""), "disks", machine_disks(disks, n),
                   "gpus", take_gpus, "gpu_versions", take_versions);
-    _cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
+    _cleanup_free_ char *text = json_to_text(json, NULL);
     struct iovec parts[] = { { .iov_base = text }, { .iov_base = (char[]){ '\n' }, .iov_len = 1 } };
 
     json_decref(json);

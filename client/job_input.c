@@ -15,6 +15,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/job_document.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 bool job_options_given(const struct job_options *options)
@@ -114,7 +115,7 @@ int job_from_command(const struct job_options *options, const struct arguments *
 
     if (r < 0)
         return r;
-    *ret = json_dumps(document, JSON_COMPACT);
+    *ret = json_to_text(document, NULL);
     return 0;
 }
 

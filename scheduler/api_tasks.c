@@ -20,6 +20,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 #define LEASE_WAIT_MAX_S 20
@@ -417,7 +418,7 @@ static json_t *call_save_model(struct scheduler *scheduler, struct process *proc
 static json_t *call_metrics(struct scheduler *scheduler, struct process *process,
                             const json_t *body, struct edl_error *error)
 {
-    _cleanup_free_ char *text = json_dumps(body, JSON_COMPACT);
+    _cleanup_free_ char *text = json_to_text(body, NULL);
 
     if (text == NULL)
         abort(); /* why: only out of memory gets here; see macro.h */

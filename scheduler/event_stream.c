@@ -16,6 +16,7 @@
 #include "scheduler/store/store.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 #define PIECE_EVENTS 100 /* read at once; some 30 KiB */
@@ -38,7 +39,7 @@ static void write_event(const struct stored_event *event, void *userdata)
 {
     struct event_stream *stream = userdata;
     json_t *json = event_to_json(event);
-    char *data = json_dumps(json, JSON_COMPACT); /* no line feed in it: one line of data */
+    char *data = json_to_text(json, NULL); /* no line feed in it: one line of data */
     char head[48];
     int n = snprintf(head, sizeof head, "id: %" PRIu64 "\ndata: ", event->revision);
 

@@ -18,6 +18,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 struct keyed {
@@ -205,7 +206,7 @@ void idempotency_end(struct http_request *request)
 static bool seal(struct scheduler *scheduler, struct keyed *keyed, uint64_t wall_us)
 {
     json_t *json = held_json(scheduler, keyed->held);
-    char *text = json != NULL ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *text = json != NULL ? json_to_text(json, NULL) : NULL;
     char tag[ETAG_MAX] = "";
 
     json_decref(json);

@@ -17,6 +17,7 @@
 
 #include "scheduler/core/cluster.h"
 #include "scheduler/store/store.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
@@ -272,7 +273,7 @@ static char *times_of(const struct stream *stream, size_t size, size_t more)
             piece = 0;
         }
     }
-    text = json_dumps(array, JSON_COMPACT);
+    text = json_to_text(array, NULL);
     json_decref(array);
     return text;
 }

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "shared/error.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 /* By its spelling: nobody is asked what a name means. */
@@ -108,7 +109,7 @@ int http_call_body(const struct http_call *call, char **ret, size_t *ret_size,
                    struct edl_error *error)
 {
     if (call->json != NULL) {
-        *ret = json_dumps(call->json, JSON_COMPACT | JSON_ENCODE_ANY);
+        *ret = json_to_text(call->json, NULL);
         if (*ret == NULL)
             return edl_error_set(error, -EINVAL, "the request's JSON cannot be written");
         *ret_size = strlen(*ret);

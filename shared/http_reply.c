@@ -4,6 +4,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 #define FILE_PIECE_BYTES ((size_t)64 * 1024)
@@ -113,15 +114,15 @@ void http_reply_text(struct http_request *request, unsigned status, const char *
 static void reply_document(struct http_request *request, unsigned status, const char *content_type,
                            json_t *take_json)
 {
-    char *text = take_json != NULL ? json_dumps(take_json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    size_t length = 0;
+    char *text = take_json != NULL ? json_to_text(take_json, &length) : NULL;
 
     json_decref(take_json);
     if (text == NULL)
         http_reply_bytes(request, status, content_type, "", 0);
     else
         http_reply_response(request, status, content_type,
-                            MHD_create_response_from_buffer(strlen(text), text,
-                                                            MHD_RESPMEM_MUST_FREE));
+                            MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE));
 }
 
 void http_reply_json(struct http_request *request, unsigned status, json_t *take_json)

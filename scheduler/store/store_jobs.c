@@ -15,11 +15,12 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/job_document.h"
+#include "shared/json_text.h"
 #include "shared/macro.h"
 
 static char *dump_and_free(json_t *take_value)
 {
-    char *text = json_dumps(take_value, JSON_COMPACT);
+    char *text = json_to_text(take_value, NULL);
 
     json_decref(take_value);
     if (text == NULL)
