@@ -643,7 +643,8 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     spec->restart_max = spec->fault_tolerant ? RESTARTS_FAULT_TOLERANT : 0;
     if (draft->restart_max >= 0)
         spec->restart_max = (uint32_t)draft->restart_max;
-    spec->dataset = xstrdup(draft->dataset != NULL ? draft->dataset : "");
+    spec->dataset =
+        draft->dataset != NULL && *draft->dataset != '\0' ? xstrdup(draft->dataset) : NULL;
     if (draft->n_roles == 0) {
         (void)refuse_at(reader, draft, "trainer", "the job has no role");
         (void)edl_error_remedy(reader->error, "add trainer with an entrypoint, or roles");

@@ -129,7 +129,7 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "array", array_to_json(&spec->array));
     if (spec->after != NULL)
         set(json, "after", texts_to_json(spec->after));
-    if (spec->dataset != NULL && spec->dataset[0] != '\0')
+    if (spec->dataset != NULL)
         set(json, "dataset", json_string(spec->dataset));
     if (spec->teacher != NULL)
         set(json, "teacher", json_string(spec->teacher));

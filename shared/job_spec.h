@@ -78,7 +78,7 @@ struct job_spec {
     char *teacher;                 /* service that its processes ask; NULL: none; owned */
     char *checkpoint_path;         /* folder on all nodes; NULL: below EDL_OUTPUT_DIR; owned */
     uint64_t checkpoint_period_us; /* 0: as the programs like */
-    char *dataset;                 /* glob of RecordIO files, "" = none */
+    char *dataset;                 /* glob of RecordIO files; NULL: none */
     struct env_pair *env;          /* n_env pairs, owned */
     size_t n_env;
     struct role_spec

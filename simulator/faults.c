@@ -191,7 +191,6 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
     spec->restart_max = (uint32_t)between(&random, 0, 8);
     spec->restart_backoff_us = between(&random, 100, 3000) * USEC_PER_MSEC;
     spec->fault_tolerant = random_below(&random, 5) != 0;
-    spec->dataset = xstrdup("");
     if (random_below(&random, 3) == 0)
         make_role(&spec->roles[spec->n_roles++], "pserver", &random);
     *ret_spec = spec;
@@ -221,7 +220,6 @@ static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t nu
     spec->restart_max = 8;
     spec->restart_backoff_us = USEC_PER_SEC;
     spec->fault_tolerant = true;
-    spec->dataset = xstrdup("");
     make_role(&spec->roles[spec->n_roles++], "trainer", &random);
     *ret_work = (struct sim_work){ .kind = SIM_WORK_FOREVER,
                                    .start = { 5 * USEC_PER_MSEC, 500 * USEC_PER_MSEC },

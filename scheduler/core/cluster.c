@@ -170,7 +170,7 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
     cluster->figures.tasks_leased += (uint64_t)now.leased - job->counted_leased;
     job->counted_todo = now.todo;
     job->counted_leased = now.leased;
-    deadline_set(&cluster->planner->deadlines, &job->plan.tasks, DEADLINE_TASKS, job,
+    deadline_set(&cluster->planner->deadlines, &job->plan.tasks, DEADLINE_TASKS,
                  counts ? task_queue_next_deadline_us(job->queue) : NEVER_US);
 }
 
@@ -189,26 +189,29 @@ static void expire_tasks(struct cluster *cluster, struct job *job, struct instan
     job_tasks_changed(cluster, job);
 }
 
+/* what a deadline is a part of */
+#define OWNER_OF(deadline, type, member) ((type *)((char *)(deadline)-offsetof(type, member)))
+
 void deadlines_fire(struct cluster *cluster, struct instant now)
 {
     struct deadlines *deadlines = &cluster->planner->deadlines;
     struct deadline *first;
 
     while ((first = deadlines_first(deadlines)) != NULL && first->at_us <= now.now_us) {
-        deadline_set(deadlines, first, first->kind, first->owner, NEVER_US);
-        switch (first->kind) {
+        deadline_set(deadlines, first, (enum deadline_kind)first->kind, NEVER_US);
+        switch ((enum deadline_kind)first->kind) {
         case DEADLINE_BACKOFF: /* the plan finds the job's next one */
-            job_touch(cluster, first->owner);
+            job_touch(cluster, OWNER_OF(first, struct job, plan.backoff));
             cluster->plan_wanted = true;
             break;
         case DEADLINE_TASKS:
-            expire_tasks(cluster, first->owner, now);
+            expire_tasks(cluster, OWNER_OF(first, struct job, plan.tasks), now);
             break;
         case DEADLINE_JOB:
-            job_overdue(cluster, first->owner, now);
+            job_overdue(cluster, OWNER_OF(first, struct job, plan.due), now);
             break;
         case DEADLINE_FOREIGN:
-            node_foreign_fell(cluster, first->owner, now);
+            node_foreign_fell(cluster, OWNER_OF(first, struct node, foreign_falls), now);
             break;
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;

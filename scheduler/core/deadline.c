@@ -18,7 +18,7 @@ void deadlines_init(struct deadlines *deadlines)
 }
 
 void deadline_set(struct deadlines *deadlines, struct deadline *deadline, enum deadline_kind kind,
-                  void *owner, uint64_t at_us)
+                  uint64_t at_us)
 {
     if (deadline_at(deadline) == at_us)
         return;
@@ -28,7 +28,6 @@ void deadline_set(struct deadlines *deadlines, struct deadline *deadline, enum d
     if (deadline->serial == 0)
         deadline->serial = ++deadlines->next_serial;
     deadline->kind = kind;
-    deadline->owner = owner;
     deadline->at_us = at_us;
     tree_insert(&deadlines->tree, &deadline->tree);
 }

@@ -17,12 +17,12 @@ enum deadline_kind {
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
 
+/* Whose it is says its kind: it is embedded in that (deadlines_fire). */
 struct deadline {
     struct tree_node tree; /* first: a tree's node is its deadline */
     uint64_t at_us;        /* valid while it is set */
-    uint64_t serial;       /* breaks ties: who was set first ever */
-    enum deadline_kind kind;
-    void *owner; /* borrowed: struct job or struct node, as the kind says */
+    uint64_t serial : 56;  /* breaks ties: who was set first ever */
+    uint64_t kind : 8;     /* enum deadline_kind */
 };
 
 struct deadlines {
@@ -33,7 +33,7 @@ struct deadlines {
 void deadlines_init(struct deadlines *deadlines);
 /* deadline_set - at_us NEVER_US: none any more */
 void deadline_set(struct deadlines *deadlines, struct deadline *deadline, enum deadline_kind kind,
-                  void *owner, uint64_t at_us);
+                  uint64_t at_us);
 /* NEVER_US when it is not set */
 static inline uint64_t deadline_at(const struct deadline *deadline)
 {

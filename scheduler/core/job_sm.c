@@ -102,9 +102,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->active_prev = NULL;
         holdings_leave(&cluster->holdings, job);
         ended_add(cluster, job);
-        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
-                     NEVER_US);
-        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, job, NEVER_US);
+        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
+        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
         job_close_queue(cluster, job);
     }
     effect_save_job(cluster, job);
@@ -426,7 +425,7 @@ void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant
     uint64_t left_us = wall_us > now.wall_us ? wall_us - now.wall_us : 0;
 
     if (wall_us != 0 && !job_state_is_final(job->state))
-        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, job,
+        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB,
                      now.now_us + left_us);
 }
 

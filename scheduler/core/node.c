@@ -271,8 +271,7 @@ static void set_state(struct cluster *cluster, struct node *node, enum node_stat
 static void plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t cpu_millicores,
                               uint64_t memory_bytes)
 {
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
-                 NEVER_US);
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
     node->foreign_planned_cpu = cpu_millicores;
     node->foreign_planned_memory = memory_bytes;
     node_refresh(cluster, node);
@@ -393,7 +392,7 @@ static void await_fall(struct cluster *cluster, struct node *node, struct instan
 
     if (!fell_by_more_than_noise(node))
         hold_us *= NOISE_HOLDS;
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
                  now.now_us + hold_us);
 }
 
@@ -420,7 +419,7 @@ static void take_foreign(struct cluster *cluster, struct node *node,
         falls = false;
     }
     if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory) {
-        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node,
+        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
                      NEVER_US);
         return;
     }

@@ -64,7 +64,7 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
     node_refresh(cluster, node);
     capacity_unlist(&planner->offered, node->empty_room);
-    deadline_set(&planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, node, NEVER_US);
+    deadline_set(&planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
 }
 
 static struct job **touched_jobs(struct planner *planner, size_t *ret_n)
@@ -170,7 +170,7 @@ static bool is_quiet(struct planner *planner, struct instant now)
         return false;
     if (planner->n_unheard > 0 && now.now_us < until_us)
         return true;
-    deadline_set(&planner->deadlines, &planner->quiet, DEADLINE_QUIET, NULL, NEVER_US);
+    deadline_set(&planner->deadlines, &planner->quiet, DEADLINE_QUIET, NEVER_US);
     return false;
 }
 

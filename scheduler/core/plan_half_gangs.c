@@ -34,7 +34,7 @@ void plan_note_stuck(struct plan *plan, struct job *job, bool stuck)
         job->plan.stuck_since_us = plan->now.now_us;
     ripe_us = job->plan.stuck_since_us + hold_us(plan->cluster);
     if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->plan.backoff))
-        deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job, ripe_us);
+        deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, ripe_us);
 }
 
 static bool is_ripe(const struct plan *plan, const struct job *job)

@@ -135,7 +135,7 @@ static void find_backoff(struct plan *plan, struct job *job)
             if (slot->due && slot->live == NULL && slot->not_before_us > plan->now.now_us)
                 first_us = MIN_OF(first_us, slot->not_before_us);
         }
-    deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job, first_us);
+    deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, first_us);
 }
 
 static bool is_leaving(const struct job *job)

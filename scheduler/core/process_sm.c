@@ -318,7 +318,7 @@ static void start_again(struct cluster *cluster, const struct process *process, 
     slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
     slot_set_due(cluster, job, process->role, process->index, true);
     if (slot->not_before_us > now.now_us)
-        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, job,
+        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
                      MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
 }
 

@@ -389,7 +389,6 @@ struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64
     spec->passes = 1;
     spec->restart_max = 10;
     spec->restart_backoff_us = USEC_PER_SEC;
-    spec->dataset = xstrdup("");
     if (pservers > 0)
         spec->roles[spec->n_roles++] = (struct role_spec){ .name = "pserver",
                                                            .min = pservers,

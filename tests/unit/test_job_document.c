@@ -145,7 +145,7 @@ static void test_flat(void **state)
     assert_false(spec->fault_tolerant);
     assert_int_equal(spec->restart_max, 0);
     assert_int_equal(spec->passes, 1);
-    assert_string_equal(spec->dataset, "");
+    assert_null(spec->dataset);
     assert_int_equal(spec->roles[0].min, 2);
     assert_int_equal(spec->roles[0].max, 2);
     assert_int_equal(spec->roles[0].n_ports, 1);

@@ -115,7 +115,6 @@ static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max)
     spec->grace_us = 2 * USEC_PER_SEC;
     spec->restart_max = 5;
     spec->restart_backoff_us = USEC_PER_SEC;
-    spec->dataset = xstrdup("");
     role->argv = xcalloc(1, sizeof(*role->argv));
     role->workspace = xstrdup("");
     role->min = min;
