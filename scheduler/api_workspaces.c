@@ -266,6 +266,20 @@ static int check_caller(struct scheduler *scheduler, const struct http_request *
                          http_request_header(request, "X-EDL-Process"));
 }
 
+/* Whoever was lowered or removed since gets no more of it, nor a node whose process is over. */
+static bool may_read_on(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+    const char *hex;
+    bool may = auth_recheck(userdata, request, &error) == 0 &&
+               check_name(request, &hex, &error) == 0 &&
+               check_caller(userdata, request, hex, &error) == 0;
+
+    if (!may)
+        log_warning("the answer with a workspace was cut off: %s", error.text);
+    return may;
+}
+
 static int send_archive(struct scheduler *scheduler, struct http_request *request,
                         struct edl_error *error)
 {
@@ -290,7 +304,7 @@ static int send_archive(struct scheduler *scheduler, struct http_request *reques
         (void)safe_close(fd);
         return edl_error_errno(error, -errno, "the archive %s", hex);
     }
-    http_reply_file(request, 200, MEDIA, fd, (uint64_t)st.st_size);
+    http_reply_file_while(request, 200, MEDIA, fd, (uint64_t)st.st_size, may_read_on, scheduler);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_backup_rights.c - who is lowered or removed gets no more of a backup: while it is made, and
- * while it is sent */
+/* test_file_rights.c - who is lowered or removed gets no more of a backup, while it is made and
+ * while it is sent, nor of an archive */
 #include "tests/unit/live_scheduler.h"
 
 #include <arpa/inet.h>
@@ -14,9 +14,10 @@
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/content_hash.h"
 #include "shared/macro.h"
 
-enum { JOBS = 160, ENV_BYTES = 60 * 1024, SMALL_BUFFER = 4096 };
+enum { JOBS = 160, ENV_BYTES = 60 * 1024, SMALL_BUFFER = 4096, ARCHIVE_BYTES = 8 << 20 };
 
 static void ask(struct live *live, unsigned wanted, const char *method, const char *path,
                 const char *body, struct reply *reply)
@@ -117,8 +118,9 @@ static size_t read_rest(struct live *live, int fd)
     }
 }
 
-static size_t read_backup(struct live *live, const char *token, const char *role,
-                          uint64_t *ret_size)
+/* read_file - how much comes of it when ann's role becomes another after the first piece */
+static size_t read_file(struct live *live, const char *path, const char *token, const char *role,
+                        uint64_t *ret_size)
 {
     struct sockaddr_in to = { .sin_family = AF_INET,
                               .sin_port = htons(live->scheduler->listeners.specs[0].port),
@@ -132,9 +134,9 @@ static size_t read_backup(struct live *live, const char *token, const char *role
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
     assert_true(connect(fd, (struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS);
     (void)snprintf(text, sizeof text,
-                   "GET /backup HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                   "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                    "Authorization: Bearer %s\r\n\r\n",
-                   token);
+                   path, token);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     n = read_some(live, fd, ret_size);
     (void)snprintf(text, sizeof text, "{\"role\":\"%s\"}", role);
@@ -153,12 +155,38 @@ static void no_more_is_sent_to_who_may_no_more(void **state)
     size_t n;
 
     begin(live, ann);
-    n = read_backup(live, ann, "admin", &size); /* as she was */
+    n = read_file(live, "/backup", ann, "admin", &size); /* as she was */
     assert_int_equal(n, size);
     assert_true(size > (uint64_t)JOBS * ENV_BYTES);
-    n = read_backup(live, ann, "operator", &size);
+    n = read_file(live, "/backup", ann, "operator", &size);
     assert_true(size > (uint64_t)JOBS * ENV_BYTES);
     assert_true(n < size);
+}
+
+static void no_more_of_an_archive_is_sent_to_who_may_no_more(void **state)
+{
+    struct live *live = *state;
+    char *data = xcalloc(ARCHIVE_BYTES + 1, 1);
+    char hex[WORKSPACE_HEX + 1], path[100], ann[65];
+    struct content_hash *hash = NULL;
+    struct reply reply = { 0 };
+    uint64_t size = 0;
+
+    begin(live, ann);
+    live->scheduler->workspaces.limits =
+        (struct workspace_limits){ .max_bytes = 2 * ARCHIVE_BYTES };
+    memset(data, 'x', ARCHIVE_BYTES);
+    assert_int_equal(content_hash_new(&hash, NULL), 0);
+    content_hash_add(hash, data, ARCHIVE_BYTES);
+    content_hash_end(hash, hex);
+    (void)content_hash_free(hash);
+    (void)snprintf(path, sizeof path, "/workspaces/%s", hex);
+    ask(live, 200, "PUT", path, data, &reply);
+    assert_int_equal(read_file(live, path, ann, "user", &size), ARCHIVE_BYTES); /* enough for it */
+    assert_true(read_file(live, path, ann, "viewer", &size) < ARCHIVE_BYTES);
+    assert_int_equal(size, ARCHIVE_BYTES);
+    reply_clear(&reply);
+    free(data);
 }
 
 int main(void)
@@ -167,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(none_is_made_for_who_may_no_more),
         T(no_more_is_sent_to_who_may_no_more),
+        T(no_more_of_an_archive_is_sent_to_who_may_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
