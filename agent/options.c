@@ -18,7 +18,6 @@
 #include "shared/conf.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "shared/nearest.h"
 #include "shared/parse.h"
 
 #define DEFAULT_CONF "/etc/edl/agent.conf"
@@ -404,15 +403,11 @@ static bool is_for_files(enum option_key key)
 static int refuse_key(const char *key, struct edl_error *error)
 {
     const char *known[ELEMENTS(long_options)] = { NULL };
-    const char *nearest;
 
     for (size_t i = 0; long_options[i].name != NULL; i++)
         if (is_for_files((enum option_key)long_options[i].val))
             known[i] = long_options[i].name;
-    nearest = nearest_word(key, known, ELEMENTS(known));
-    (void)edl_error_set(error, -EINVAL, "there is no such key in this file");
-    return edl_error_remedy(error, "%s; edl-agent(8) lists all",
-                            nearest != NULL ? nearest : "leave it out");
+    return conf_refuse_key(key, known, ELEMENTS(known), "edl-agent(8)", error);
 }
 
 static int take_setting(const char *key, const char *value, void *userdata, struct edl_error *error)
@@ -439,35 +434,14 @@ static void next_source(void *userdata)
     o->source++;
 }
 
-/* read_files - given: --conf, or NULL; a file that nobody asked for need not be there */
-static int read_files(struct agent_options *o, const char *given, struct edl_error *error)
+static int read_files(struct agent_options *o, int argc, char **argv, struct edl_error *error)
 {
     const struct conf_reader reader = { .setting = take_setting,
                                         .begin_file = next_source,
                                         .userdata = o };
-    const char *path = given != NULL ? given : geteuid() == 0 ? DEFAULT_CONF : "";
-    int r;
 
-    if (*path == '\0')
-        return 0;
-    r = conf_read(path, &reader, error);
-    if (r == -ENOENT && given == NULL)
-        r = 0;
-    return r < 0 ? r : conf_read_folder(path, &reader, error);
-}
-
-/* find_conf - it has to be read before the options that win over it */
-static const char *find_conf(int argc, char **argv)
-{
-    const char *found = NULL;
-    int key;
-
-    optind = 1;
-    opterr = 0;
-    while ((key = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-        if (key == OPTION_CONF)
-            found = optarg;
-    return found;
+    return conf_read_all(conf_argument(argc, argv, long_options, OPTION_CONF),
+                         geteuid() == 0 ? DEFAULT_CONF : NULL, &reader, error);
 }
 
 void options_done(struct agent_options *o)
@@ -580,7 +554,7 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
                                .log_max_bytes = UINT64_C(1) << 30,
                                .tasks_max = UNIT_TASKS_MAX,
                                .old_logs_max_bytes = UINT64_C(8) << 30 };
-    int r = read_files(&o, find_conf(argc, argv), error);
+    int r = read_files(&o, argc, argv, error);
 
     if (r == 0)
         r = read_command_line(&o, argc, argv, error);

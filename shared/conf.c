@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/nearest.h"
 
 struct parse {
     const char *path;
@@ -182,4 +184,41 @@ int conf_read_folder(const char *path, const struct conf_reader *reader, struct 
     }
     free(entries);
     return r;
+}
+
+int conf_read_all(const char *given, const char *fallback, const struct conf_reader *reader,
+                  struct edl_error *error)
+{
+    const char *path = given != NULL ? given : fallback;
+    int r;
+
+    if (path == NULL || *path == '\0')
+        return 0;
+    r = conf_read(path, reader, error);
+    if (r == -ENOENT && given == NULL)
+        r = 0;
+    return r < 0 ? r : conf_read_folder(path, reader, error);
+}
+
+const char *conf_argument(int argc, char **argv, const struct option *long_options, int key)
+{
+    const char *found = NULL;
+    int c;
+
+    optind = 1;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+        if (c == key)
+            found = optarg;
+    return found;
+}
+
+int conf_refuse_key(const char *key, const char *const *known, size_t n_known, const char *page,
+                    struct edl_error *error)
+{
+    const char *nearest = nearest_word(key, known, n_known);
+
+    (void)edl_error_set(error, -EINVAL, "there is no such key in this file");
+    return edl_error_remedy(error, "%s%s; %s lists all", nearest != NULL ? "write " : "",
+                            nearest != NULL ? nearest : "leave it out", page);
 }
