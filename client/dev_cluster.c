@@ -439,9 +439,9 @@ static int start_scheduler(struct cluster *cluster, struct edl_error *error)
     _cleanup_free_ char *listen = text_format("127.0.0.1:%" PRIu64, config->port);
     _cleanup_free_ char *load = text_format("%.6g", config->max_load);
     _cleanup_free_ char *lease = text_format("%" PRIu64 "ms", config->lease_us / USEC_PER_MSEC);
-    const char *argv[16] = { program, "--state-dir", state,  "--listen",
+    const char *argv[18] = { program, "--conf",      "",     "--state-dir", state, "--listen",
                              listen,  "--port-file", address };
-    size_t n = 7;
+    size_t n = 9;
     const struct {
         bool given;
         const char *option, *value;

@@ -43,7 +43,7 @@ bool listen_spec_is_wildcard(const struct listen_spec *spec)
 
 static int malformed(const char *text, struct edl_error *error)
 {
-    (void)edl_error_set(error, -EINVAL, "--listen %.100s is not ADDRESS:PORT or unix:/PATH", text);
+    (void)edl_error_set(error, -EINVAL, "%.100s is not ADDRESS:PORT or unix:/PATH", text);
     return edl_error_remedy(error, "for example --listen 127.0.0.1:7010 (this machine only), "
                                    "--listen 0.0.0.0:7010 (all machines, with TLS)");
 }
@@ -63,7 +63,7 @@ static int parse_unix(const char *text, const char *path, struct listen_spec *re
         if (strncmp(comma, ",mode=", strlen(",mode=")) != 0 || *digits == '\0' ||
             strlen(digits) > 4 || strspn(digits, "01234567") != strlen(digits) ||
             strtoul(digits, NULL, 8) > 0777) {
-            (void)edl_error_set(error, -EINVAL, "--listen %.100s: the mode is not valid", text);
+            (void)edl_error_set(error, -EINVAL, "%.100s: the mode is not valid", text);
             return edl_error_remedy(error, "for example --listen unix:/run/edl/scheduler.sock"
                                            ",mode=0666");
         }
@@ -77,7 +77,7 @@ static int parse_unix(const char *text, const char *path, struct listen_spec *re
 static int refuse_plain(const char *text, struct edl_error *error)
 {
     (void)edl_error_set(error, -EINVAL,
-                        "--listen %.100s: other machines are spoken to with TLS only: tokens and "
+                        "%.100s: other machines are spoken to with TLS only: tokens and "
                         "orders would be readable on the way",
                         text);
     return edl_error_remedy(error, "leave out http://; the certificate is made by itself");
@@ -103,8 +103,7 @@ static int parse_tcp(const char *text, const char *at, struct listen_spec *ret,
         (void)snprintf(spec.address, sizeof spec.address, "127.0.0.1");
     if (!is_numeric(spec.address)) {
         (void)edl_error_set(error, -EINVAL,
-                            "--listen %.100s: the address is not a numeric one of this machine",
-                            text);
+                            "%.100s: the address is not a numeric one of this machine", text);
         return edl_error_remedy(error, "for example --listen 0.0.0.0:7010; a name to be reached by "
                                        "is given with --name");
     }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - edl-scheduler's command line */
+/* options.c - command line and files of edl-scheduler, every value checked
+ *
+ * A key of a file is what the option is called, and its value goes the same way. */
 #include "scheduler/options.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scheduler/core/policy.h"
+#include "shared/conf.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 
+#define DEFAULT_CONF "/etc/edl/scheduler.conf"
 #define LEASE_MIN_US (2 * USEC_PER_SEC)
 #define KEEP_MAX 100000000
 #define KEEP_EVENTS 1000000
@@ -32,6 +37,8 @@ static const char usage[] =
     "Usage: edl-scheduler --state-dir DIR [OPTION]...\n"
     "The cluster's scheduler: HTTP API, state, elastic allocation.\n"
     "\n"
+    "  --conf FILE              and FILE.d/*.conf: these options, one a line as NAME: VALUE\n"
+    "                           (default: as root /etc/edl/scheduler.conf; \"\": none)\n"
     "  --state-dir DIR          database and tokens (made with mode 0700)\n"
     "  --listen ADDRESS:PORT    with TLS unless it is loopback; port 0 takes any\n"
     "  --listen unix:/PATH[,mode=0660]\n"
@@ -60,12 +67,29 @@ static const char usage[] =
     "\n"
     "See edl-scheduler(8).\n";
 
-static int add_listen(const char *text, struct scheduler_options *options, struct edl_error *error)
+/* Each takes a text to where it belongs; its errors do not name the option. */
+typedef int (*setting_fn)(const char *text, struct scheduler_options *options, void *field,
+                          struct edl_error *error);
+
+/* The first of a source begins anew: what wins, wins as a whole. */
+static void begin_list(const struct scheduler_options *options, unsigned *source, size_t *n,
+                       void *list, size_t size)
+{
+    if (*source == options->source)
+        return;
+    *source = options->source;
+    *n = 0;
+    memset(list, 0, size);
+}
+
+static int add_listen(const char *text, struct scheduler_options *options, void *field,
+                      struct edl_error *error)
 {
     int r;
 
+    begin_list(options, &options->listen_source, &options->n_listen, field, sizeof options->listen);
     if (options->n_listen == LISTEN_MAX)
-        return edl_error_set(error, -EINVAL, "--listen can be given %d times", LISTEN_MAX);
+        return edl_error_set(error, -EINVAL, "it can be given %d times", LISTEN_MAX);
     r = listen_spec_parse(text, &options->listen[options->n_listen], error);
     if (r == 0)
         options->n_listen++;
@@ -73,221 +97,274 @@ static int add_listen(const char *text, struct scheduler_options *options, struc
 }
 
 /* A name of the DNS or a numeric address: it ends up in a certificate and in URLs. */
-static int add_server_name(const char *text, struct scheduler_options *options,
+static int add_server_name(const char *text, struct scheduler_options *options, void *field,
                            struct edl_error *error)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "0123456789-.:");
 
-    if (length == 0 || length > 253 || text[length] != '\0') {
-        (void)edl_error_set(error, -EINVAL, "--name %.100s is not a host name or an address", text);
+    begin_list(options, &options->names_source, &options->n_names, field, sizeof options->names);
+    if (length == 0 || length >= SERVER_NAME_BYTES || text[length] != '\0') {
+        (void)edl_error_set(error, -EINVAL, "%.100s is not a host name or an address", text);
         return edl_error_remedy(error, "for example --name cluster.example.org");
     }
     if (options->n_names == SERVER_NAMES_MAX)
-        return edl_error_set(error, -EINVAL, "--name can be given %d times", SERVER_NAMES_MAX);
-    options->names[options->n_names++] = text;
+        return edl_error_set(error, -EINVAL, "it can be given %d times", SERVER_NAMES_MAX);
+    (void)snprintf(options->names[options->n_names++], SERVER_NAME_BYTES, "%s", text);
     return 0;
 }
 
-static int set_state_dir(const char *text, struct scheduler_options *options,
+static int set_path(const char *text, char *ret, size_t size, struct edl_error *error)
+{
+    if (text[0] == '\0' || strlen(text) >= size)
+        return edl_error_set(error, -EINVAL, "the path is empty or too long");
+    (void)snprintf(ret, size, "%s", text);
+    return 0;
+}
+
+static int set_state_dir(const char *text, struct scheduler_options *options, void *field,
                          struct edl_error *error)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof options->state_dir)
-        return edl_error_set(error, -EINVAL, "--state-dir is empty or too long");
-    (void)snprintf(options->state_dir, sizeof options->state_dir, "%s", text);
-    return 0;
+    return set_path(text, field, sizeof options->state_dir, error);
 }
 
-static int set_port_file(const char *text, struct scheduler_options *options,
-                         struct edl_error *error)
+static int set_file(const char *text, struct scheduler_options *options, void *field,
+                    struct edl_error *error)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof options->port_file)
-        return edl_error_set(error, -EINVAL, "--port-file is empty or too long");
-    (void)snprintf(options->port_file, sizeof options->port_file, "%s", text);
-    return 0;
+    return set_path(text, field, sizeof options->port_file, error);
 }
 
-static int set_restore(const char *text, struct scheduler_options *options, struct edl_error *error)
-{
-    if (text[0] == '\0' || strlen(text) >= sizeof options->restore_file)
-        return edl_error_set(error, -EINVAL, "--restore is empty or too long");
-    (void)snprintf(options->restore_file, sizeof options->restore_file, "%s", text);
-    return 0;
-}
-
-static int set_policy(const char *text, struct scheduler_options *options, struct edl_error *error)
+static int set_policy(const char *text, struct scheduler_options *options, void *field,
+                      struct edl_error *error)
 {
     char names[120];
 
+    (void)field;
     options->policy = policy_find(text);
     if (options->policy != NULL)
         return 0;
-    (void)edl_error_set(error, -EINVAL, "there is no policy \"%s\"", text);
+    (void)edl_error_set(error, -EINVAL, "there is no policy \"%.80s\"", text);
     policy_names(names, sizeof names);
     return edl_error_remedy(error, "known: %s", names);
 }
 
-static int set_max_load(const char *text, struct scheduler_options *options,
+static int set_max_load(const char *text, struct scheduler_options *options, void *field,
                         struct edl_error *error)
 {
     uint64_t permille;
 
+    (void)field;
     /* A fraction in thousandths is read as a CPU quantity is. */
     if (parse_cpu(text, &permille) < 0 || permille < 1 || permille > 1000) {
-        (void)edl_error_set(error, -EINVAL, "--max-load %s is not a fraction above 0 and up to 1",
-                            text);
+        (void)edl_error_set(error, -EINVAL, "%.80s is not a fraction above 0 and up to 1", text);
         return edl_error_remedy(error, "for example --max-load 0.97");
     }
     options->max_load_permille = (uint32_t)permille;
     return 0;
 }
 
-static int set_lease(const char *text, struct scheduler_options *options, struct edl_error *error)
+static int set_lease(const char *text, struct scheduler_options *options, void *field,
+                     struct edl_error *error)
 {
     uint64_t us;
 
+    (void)field;
     if (parse_seconds(text, &us) < 0 || us < LEASE_MIN_US || us > LEASE_MAX_US) {
-        (void)edl_error_set(error, -EINVAL, "--lease %s is not a time from 2s to 24h", text);
+        (void)edl_error_set(error, -EINVAL, "%.80s is not a time from 2s to 24h", text);
         return edl_error_remedy(error, "for example --lease 20s");
     }
     options->lease_us = us;
     return 0;
 }
 
-static int read_count(const char *option, const char *text, uint64_t *ret, struct edl_error *error)
+static int set_count(const char *text, uint64_t *ret, struct edl_error *error)
 {
     if (parse_u64(text, ret) == 0 && *ret <= KEEP_MAX)
         return 0;
-    (void)edl_error_set(error, -EINVAL, "--%s %s is not a whole number up to %d", option, text,
-                        KEEP_MAX);
+    return edl_error_set(error, -EINVAL, "%.80s is not a whole number up to %d", text, KEEP_MAX);
+}
+
+static int set_keep(const char *text, struct scheduler_options *options, void *field,
+                    struct edl_error *error)
+{
+    (void)options;
+    if (set_count(text, field, error) == 0)
+        return 0;
     return edl_error_remedy(error, "0 keeps all of it");
 }
 
-static int set_keep_events(const char *text, struct scheduler_options *options,
-                           struct edl_error *error)
-{
-    return read_count("keep-events", text, &options->keep_events, error);
-}
-
-static int set_keep_jobs(const char *text, struct scheduler_options *options,
+static int set_keep_days(const char *text, struct scheduler_options *options, void *field,
                          struct edl_error *error)
 {
-    return read_count("keep-jobs", text, &options->keep_jobs, error);
+    uint64_t days;
+    int r = set_keep(text, options, &days, error);
+
+    if (r == 0)
+        *(uint64_t *)field = days * 24 * 3600 * USEC_PER_SEC;
+    return r;
 }
 
-static int read_limit(const char *option, const char *text, uint64_t *ret, struct edl_error *error)
+static int set_limit(const char *text, struct scheduler_options *options, void *field,
+                     struct edl_error *error)
 {
-    if (read_count(option, text, ret, error) == 0)
+    (void)options;
+    if (set_count(text, field, error) == 0)
         return 0;
     return edl_error_remedy(error, "0: any number");
 }
 
-static int set_max_user_jobs(const char *text, struct scheduler_options *options,
-                             struct edl_error *error)
+static int set_bytes(const char *text, struct scheduler_options *options, void *field,
+                     struct edl_error *error)
 {
-    return read_limit("max-user-jobs", text, &options->limits.user[HOLDING_JOBS], error);
-}
-
-static int set_max_jobs(const char *text, struct scheduler_options *options,
-                        struct edl_error *error)
-{
-    return read_limit("max-jobs", text, &options->limits.all[HOLDING_JOBS], error);
-}
-
-static int set_max_user_instances(const char *text, struct scheduler_options *options,
-                                  struct edl_error *error)
-{
-    return read_limit("max-user-instances", text, &options->limits.user[HOLDING_INSTANCES], error);
-}
-
-static int set_max_instances(const char *text, struct scheduler_options *options,
-                             struct edl_error *error)
-{
-    return read_limit("max-instances", text, &options->limits.all[HOLDING_INSTANCES], error);
-}
-
-static int read_bytes(const char *option, const char *text, uint64_t *ret, struct edl_error *error)
-{
-    if (parse_bytes(text, ret) == 0)
+    (void)options;
+    if (parse_bytes(text, field) == 0)
         return 0;
-    (void)edl_error_set(error, -EINVAL, "--%s %s is not a number of bytes", option, text);
-    return edl_error_remedy(error, "for example --%s 4Gi", option);
+    (void)edl_error_set(error, -EINVAL, "%.80s is not a number of bytes", text);
+    return edl_error_remedy(error, "for example 4Gi");
 }
 
-static int set_max_workspaces(const char *text, struct scheduler_options *options,
-                              struct edl_error *error)
-{
-    return read_bytes("max-workspaces", text, &options->workspaces.max_bytes, error);
-}
-
-static int set_max_user_workspaces(const char *text, struct scheduler_options *options,
-                                   struct edl_error *error)
-{
-    return read_bytes("max-user-workspaces", text, &options->workspaces.sender_bytes, error);
-}
-
-static int set_keep_logs(const char *text, struct scheduler_options *options,
-                         struct edl_error *error)
-{
-    return read_bytes("keep-logs", text, &options->keep_logs_bytes, error);
-}
-
-static int set_keep_free(const char *text, struct scheduler_options *options,
-                         struct edl_error *error)
-{
-    return read_bytes("keep-free", text, &options->workspaces.reserve_bytes, error);
-}
-
-static int set_keep_days(const char *text, struct scheduler_options *options,
-                         struct edl_error *error)
-{
-    uint64_t days;
-    int r = read_count("keep-days", text, &days, error);
-
-    if (r == 0)
-        options->keep_us = days * 24 * 3600 * USEC_PER_SEC;
-    return r;
-}
-
-static int set_socket_role(const char *text, struct scheduler_options *options,
+static int set_socket_role(const char *text, struct scheduler_options *options, void *field,
                            struct edl_error *error)
 {
     int role = user_role_from_string(text);
 
+    (void)field;
     if (role >= 0 && role <= USER_USER) {
         options->socket_role = (enum user_role)role;
         return 0;
     }
-    (void)edl_error_set(error, -EINVAL, "--socket-role %s is not one of user, viewer, none", text);
+    (void)edl_error_set(error, -EINVAL, "%.80s is not one of user, viewer, none", text);
     return edl_error_remedy(error, "more is given to accounts by name: edl user add NAME --role"
                                    " ROLE");
 }
 
-static const struct {
-    const char *name;
-    int (*set)(const char *text, struct scheduler_options *options, struct edl_error *error);
-} settings[] = {
-    { "state-dir", set_state_dir },
-    { "listen", add_listen },
-    { "name", add_server_name },
-    { "port-file", set_port_file },
-    { "policy", set_policy },
-    { "max-load", set_max_load },
-    { "lease", set_lease },
-    { "restore", set_restore },
-    { "keep-events", set_keep_events },
-    { "keep-jobs", set_keep_jobs },
-    { "keep-days", set_keep_days },
-    { "keep-logs", set_keep_logs },
-    { "max-user-jobs", set_max_user_jobs },
-    { "max-jobs", set_max_jobs },
-    { "max-user-instances", set_max_user_instances },
-    { "max-instances", set_max_instances },
-    { "max-workspaces", set_max_workspaces },
-    { "socket-role", set_socket_role },
-    { "max-user-workspaces", set_max_user_workspaces },
-    { "keep-free", set_keep_free },
+enum setting_use {
+    USE_AT_START, /* a change needs a restart, which disturbs no process */
+    USE_LIVE,     /* a scheduler that runs can be told */
+    USE_ONCE      /* is no setting: of a command line only */
 };
+
+#define AT(member)                                                                                 \
+    offsetof(struct scheduler_options, member), sizeof(((struct scheduler_options *)NULL)->member)
+
+static const struct setting {
+    const char *name;
+    setting_fn set;
+    size_t offset, size; /* the field; two that are equal in it do not differ */
+    enum setting_use use;
+} settings[] = {
+    { "state-dir", set_state_dir, AT(state_dir), USE_AT_START },
+    { "listen", add_listen, AT(listen), USE_AT_START },
+    { "name", add_server_name, AT(names), USE_AT_START },
+    { "port-file", set_file, AT(port_file), USE_AT_START },
+    { "policy", set_policy, AT(policy), USE_AT_START },
+    { "max-load", set_max_load, AT(max_load_permille), USE_AT_START },
+    { "lease", set_lease, AT(lease_us), USE_AT_START },
+    { "restore", set_file, AT(restore_file), USE_ONCE },
+    { "keep-events", set_keep, AT(keep_events), USE_LIVE },
+    { "keep-jobs", set_keep, AT(keep_jobs), USE_LIVE },
+    { "keep-days", set_keep_days, AT(keep_us), USE_LIVE },
+    { "keep-logs", set_bytes, AT(keep_logs_bytes), USE_LIVE },
+    { "max-user-jobs", set_limit, AT(limits.user[HOLDING_JOBS]), USE_LIVE },
+    { "max-jobs", set_limit, AT(limits.all[HOLDING_JOBS]), USE_LIVE },
+    { "max-user-instances", set_limit, AT(limits.user[HOLDING_INSTANCES]), USE_LIVE },
+    { "max-instances", set_limit, AT(limits.all[HOLDING_INSTANCES]), USE_LIVE },
+    { "max-workspaces", set_bytes, AT(workspaces.max_bytes), USE_LIVE },
+    { "socket-role", set_socket_role, AT(socket_role), USE_LIVE },
+    { "max-user-workspaces", set_bytes, AT(workspaces.sender_bytes), USE_LIVE },
+    { "keep-free", set_bytes, AT(workspaces.reserve_bytes), USE_LIVE },
+};
+
+_Static_assert(ELEMENTS(settings) <= SETTINGS_MAX, "each has its text in scheduler_options");
+_Static_assert(sizeof((struct scheduler_options *)NULL)->port_file ==
+                   sizeof((struct scheduler_options *)NULL)->restore_file,
+               "set_file is for both");
+
+static void *field_of(struct scheduler_options *options, const struct setting *setting)
+{
+    return (char *)options + setting->offset;
+}
+
+static const void *const_field_of(const struct scheduler_options *options,
+                                  const struct setting *setting)
+{
+    return (const char *)options + setting->offset;
+}
+
+static int set(struct scheduler_options *options, size_t i, const char *text,
+               struct edl_error *error)
+{
+    int r = settings[i].set(text, options, field_of(options, &settings[i]), error);
+
+    if (r == 0)
+        (void)snprintf(options->given[i], sizeof options->given[i], "%s", text);
+    return r;
+}
+
+/* --- files --- */
+
+static int refuse_key(const char *key, struct edl_error *error)
+{
+    const char *known[ELEMENTS(settings)] = { NULL };
+
+    for (size_t i = 0; i < ELEMENTS(settings); i++)
+        if (settings[i].use != USE_ONCE)
+            known[i] = settings[i].name;
+    return conf_refuse_key(key, known, ELEMENTS(known), "edl-scheduler(8)", error);
+}
+
+static int take_setting(const char *key, const char *value, void *userdata, struct edl_error *error)
+{
+    size_t i = 0;
+
+    while (i < ELEMENTS(settings) && !streq(settings[i].name, key))
+        i++;
+    if (i == ELEMENTS(settings) || settings[i].use == USE_ONCE)
+        return refuse_key(key, error);
+    return set(userdata, i, value, error);
+}
+
+static void next_source(void *userdata)
+{
+    struct scheduler_options *options = userdata;
+
+    options->source++;
+}
+
+/* --- the command line --- */
+
+static int read_command_line(struct scheduler_options *options, const struct option *longs,
+                             bool *ret_done, struct edl_error *error)
+{
+    int c;
+
+    next_source(options);
+    optind = 1;
+    opterr = 0;
+    while ((c = getopt_long(options->argc, options->argv, ":", longs, NULL)) != -1) {
+        if (c == 'h' || c == 'V') {
+            (void)fputs(c == 'h' ? usage : "edl-scheduler " EDL_VERSION "\n", stdout);
+            *ret_done = true;
+            return 0;
+        }
+        if (c == ':' || c == '?') {
+            (void)edl_error_set(error, -EINVAL, c == ':' ? "%s wants a value" : "unknown option %s",
+                                options->argv[optind - 1]);
+            return edl_error_remedy(error, "see edl-scheduler --help");
+        }
+        if (c == 'c')
+            continue; /* read before all others */
+        if (set(options, (size_t)c, optarg, error) < 0) {
+            edl_error_prefix(error, "--%s: ", settings[c].name);
+            return -EINVAL;
+        }
+    }
+    if (optind < options->argc) {
+        (void)edl_error_set(error, -EINVAL, "unexpected argument \"%s\"", options->argv[optind]);
+        return edl_error_remedy(error, "see edl-scheduler --help");
+    }
+    return 0;
+}
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
 {
@@ -307,7 +384,7 @@ static int finish(struct scheduler_options *options, struct edl_error *error)
 int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
                   struct edl_error *error)
 {
-    struct option longs[ELEMENTS(settings) + 3] = { 0 };
+    struct option longs[ELEMENTS(settings) + 4] = { 0 };
     struct scheduler_options options = {
         .policy = &policy_fulfilment,
         .max_load_permille = 970,
@@ -322,39 +399,50 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
                         .reserve_bytes = WORKSPACE_RESERVE_AUTO,
                         .sender_bytes = MAX_USER_WORKSPACES_BYTES },
         .keep_us = (uint64_t)KEEP_DAYS * 24 * 3600 * USEC_PER_SEC,
+        .argc = argc,
+        .argv = argv,
     };
-    int c;
+    const struct conf_reader reader = { .setting = take_setting,
+                                        .begin_file = next_source,
+                                        .userdata = &options };
+    int r;
 
     for (size_t i = 0; i < ELEMENTS(settings); i++)
         longs[i] = (struct option){ settings[i].name, required_argument, NULL, (int)i };
     longs[ELEMENTS(settings)] = (struct option){ "help", no_argument, NULL, 'h' };
     longs[ELEMENTS(settings) + 1] = (struct option){ "version", no_argument, NULL, 'V' };
-    optind = 1;
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-        int r;
-
-        if (c == 'h' || c == 'V') {
-            (void)fputs(c == 'h' ? usage : "edl-scheduler " EDL_VERSION "\n", stdout);
-            *ret_done = true;
-            return 0;
-        }
-        if (c == ':' || c == '?') {
-            (void)edl_error_set(error, -EINVAL, c == ':' ? "%s wants a value" : "unknown option %s",
-                                argv[optind - 1]);
-            return edl_error_remedy(error, "see edl-scheduler --help");
-        }
-        r = settings[c].set(optarg, &options, error);
-        if (r < 0)
-            return r;
-    }
-    if (optind < argc) {
-        (void)edl_error_set(error, -EINVAL, "unexpected argument \"%s\"", argv[optind]);
-        return edl_error_remedy(error, "see edl-scheduler --help");
-    }
-    if (finish(&options, error) < 0)
-        return -EINVAL;
-    *ret = options;
+    longs[ELEMENTS(settings) + 2] = (struct option){ "conf", required_argument, NULL, 'c' };
     *ret_done = false;
-    return 0;
+    r = conf_read_all(conf_argument(argc, argv, longs, 'c'), geteuid() == 0 ? DEFAULT_CONF : NULL,
+                      &reader, error);
+    if (r == 0)
+        r = read_command_line(&options, longs, ret_done, error);
+    if (r == 0 && !*ret_done)
+        r = finish(&options, error);
+    if (r == 0 && !*ret_done)
+        *ret = options;
+    return r;
+}
+
+size_t options_take(struct scheduler_options *options, const struct scheduler_options *newer,
+                    struct setting_change ret[SETTINGS_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS(settings); i++) {
+        const struct setting *setting = &settings[i];
+        void *field = field_of(options, setting);
+        const void *new_field = const_field_of(newer, setting);
+
+        if (setting->use == USE_ONCE || memcmp(field, new_field, setting->size) == 0)
+            continue;
+        ret[n++] = (struct setting_change){ .name = setting->name,
+                                            .text = newer->given[i],
+                                            .taken = setting->use == USE_LIVE };
+        if (setting->use != USE_LIVE)
+            continue;
+        memcpy(field, new_field, setting->size);
+        memcpy(options->given[i], newer->given[i], sizeof options->given[i]);
+    }
+    return n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - edl-scheduler's command line */
+/* options.h - command line and files of edl-scheduler */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,9 @@ struct edl_error;
 struct policy;
 
 #define SERVER_NAMES_MAX 16
+#define SERVER_NAME_BYTES 254 /* with the NUL */
+#define SETTINGS_MAX 24
+#define SETTING_TEXT_BYTES 64
 
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
@@ -22,19 +25,37 @@ struct scheduler_options {
     char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;
-    const char *names[SERVER_NAMES_MAX]; /* borrowed from argv; what nodes reach this machine by */
+    char names[SERVER_NAMES_MAX][SERVER_NAME_BYTES]; /* what nodes reach this machine by */
     size_t n_names;
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
     struct holding_limits limits; /* of jobs that are not over */
     struct workspace_limits workspaces;
-    uint64_t keep_logs_bytes;                 /* of ends of processes' output; 0: all */
-    uint64_t keep_events, keep_jobs, keep_us; /* of history; 0: all */
-    enum user_role socket_role;               /* of accounts of this machine that have no row */
+    uint64_t keep_logs_bytes;                     /* of ends of processes' output; 0: all */
+    uint64_t keep_events, keep_jobs, keep_us;     /* of history; 0: all */
+    enum user_role socket_role;                   /* of accounts of this machine that have no row */
+    char given[SETTINGS_MAX][SETTING_TEXT_BYTES]; /* of each setting, cut; "": its default */
+    unsigned source;                      /* being read: files from 1 on, then the command line */
+    unsigned listen_source, names_source; /* each has the whole of the list */
+    int argc;                             /* to be read again */
+    char **argv;
 };
 
-/* options_parse - fills *ret from argv
- * *ret_done: --help or --version was asked for and printed. Errors: -EINVAL with remedy. */
+/* options_parse - scheduler.conf and scheduler.conf.d, and the command line, which wins
+ * *ret_done: --help or --version was asked for and printed. ret->argv is borrowed. -EINVAL with
+ * remedy; for files also what conf_read gives. */
 int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
                   struct edl_error *error);
+
+/* A setting that differs between two readings. */
+struct setting_change {
+    const char *name; /* static */
+    const char *text; /* of the newer, cut; borrowed from it; "": it has its default again */
+    bool taken;       /* else it needs a restart */
+};
+
+/* options_take - takes over from newer what a scheduler that runs can be told; what differs is in
+ * ret, as many as are returned */
+size_t options_take(struct scheduler_options *options, const struct scheduler_options *newer,
+                    struct setting_change ret[SETTINGS_MAX]);

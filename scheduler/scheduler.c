@@ -18,6 +18,7 @@
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/peer.h"
+#include "scheduler/reload.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
 #include "scheduler/users.h"
@@ -61,13 +62,17 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     struct scheduler *scheduler = userdata;
 
     (void)source;
+    if (info->ssi_signo == SIGHUP) {
+        scheduler_reload(scheduler);
+        return 0;
+    }
     log_info("stopping (%s)", info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
     return sd_event_exit(scheduler->event, 0);
 }
 
 static int add_signals(struct scheduler *scheduler, struct edl_error *error)
 {
-    static const int signals[] = { SIGTERM, SIGINT };
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     sigset_t mask;
     int r = 0;
 

@@ -122,6 +122,31 @@ static uint64_t least_but_0(uint64_t most, uint64_t bound)
     return bound != 0 ? MIN_OF(most, bound) : most;
 }
 
+static uint64_t ended_in_core(const struct scheduler_options *options)
+{
+    return least_but_0(ENDED_IN_CORE_MAX, options->keep_jobs);
+}
+
+static uint64_t ended_in_core_us(const struct scheduler_options *options)
+{
+    return least_but_0(ENDED_IN_CORE_US, options->keep_us);
+}
+
+static void tell_store(struct store *store, const struct scheduler_options *options)
+{
+    store_keep(store, &(struct store_history){ .events = options->keep_events,
+                                               .jobs = options->keep_jobs,
+                                               .us = options->keep_us,
+                                               .log_bytes = options->keep_logs_bytes });
+}
+
+void state_tell_kept(struct scheduler *scheduler)
+{
+    tell_store(scheduler->store, &scheduler->options);
+    cluster_keep_ended(scheduler->cluster, ended_in_core(&scheduler->options),
+                       ended_in_core_us(&scheduler->options));
+}
+
 static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, struct instant now,
                         struct edl_error *error)
 {
@@ -165,8 +190,8 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .lease_us = scheduler->options.lease_us,
         .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
         .foreign_hold_us = FOREIGN_HOLD_US,
-        .keep_ended_jobs = least_but_0(ENDED_IN_CORE_MAX, scheduler->options.keep_jobs),
-        .keep_ended_us = least_but_0(ENDED_IN_CORE_US, scheduler->options.keep_us),
+        .keep_ended_jobs = ended_in_core(&scheduler->options),
+        .keep_ended_us = ended_in_core_us(&scheduler->options),
     };
     int r = users_load(scheduler->store, &ret->users, error);
 
@@ -181,17 +206,13 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
 
 int state_load(struct scheduler *scheduler, struct edl_error *error)
 {
-    const struct store_history history = { .events = scheduler->options.keep_events,
-                                           .jobs = scheduler->options.keep_jobs,
-                                           .us = scheduler->options.keep_us,
-                                           .log_bytes = scheduler->options.keep_logs_bytes };
     struct join_tokens before = scheduler->join_tokens;
     struct loaded old = { scheduler->users, scheduler->groups, scheduler->cluster,
                           scheduler->logs };
     struct loaded loaded = { 0 };
     int r;
 
-    store_keep(scheduler->store, &history);
+    tell_store(scheduler->store, &scheduler->options);
     r = load_all(scheduler, clock_instant(), &loaded, error);
     scheduler->join_tokens = (struct join_tokens){ 0 };
     if (r == 0)

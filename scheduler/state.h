@@ -24,6 +24,9 @@ int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct ed
  * Nodes get a full lease, as at a start. After a failure memory is as it was. */
 int state_load(struct scheduler *scheduler, struct edl_error *error);
 
+/* state_tell_kept - store and core hear how much of what is over the options keep */
+void state_tell_kept(struct scheduler *scheduler);
+
 /* state_reopen - a database that was opened read-only is opened for writing; state_load follows
  * Errors: as store_open, and it is read-only still; EDL_ECORRUPT: it can not even be read. */
 int state_reopen(struct scheduler *scheduler, struct edl_error *error);

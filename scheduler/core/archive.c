@@ -109,6 +109,13 @@ static void let_go(struct cluster *cluster, struct job *job)
     job_free(job);
 }
 
+/* cluster_keep_ended - see cluster.h */
+void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us)
+{
+    cluster->config.keep_ended_jobs = jobs;
+    cluster->config.keep_ended_us = us;
+}
+
 /* cluster_archive_ended - see cluster.h; O(1) when nobody is to go */
 size_t cluster_archive_ended(struct cluster *cluster, struct instant now)
 {

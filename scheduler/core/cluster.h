@@ -577,6 +577,9 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US wh
  * in a larger cluster, at most a quarter of the lease */
 uint64_t cluster_next_report_us(const struct cluster *cluster);
 
+/* cluster_keep_ended - another bound of cluster_archive_ended; 0: none, as in cluster_config */
+void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us);
+
 /* cluster_archive_ended - lets jobs go that ended, by the bounds of the configuration, a few a
  * turn; how many. Pointers to them die with it. Whoever keeps the records still has them, and tells
  * of them (struct archived_jobs) to whom they matter. */
