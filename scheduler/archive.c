@@ -68,10 +68,47 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
     return job;
 }
 
+/* An array that is only in the core, and not older than what is here, needs nothing of here. */
+static int look_for_array(struct scheduler *scheduler, const char *name, struct archived_array *ret,
+                          struct edl_error *error)
+{
+    struct array_place here, past;
+    bool found = cluster_find_array(scheduler->cluster, name, &here);
+    int r = store_find_archived_array(scheduler->store, name, &past, error);
+
+    if (r <= 0)
+        return r;
+    *ret =
+        (struct archived_array){ .named = name, .place = found && here.id > past.id ? here : past };
+    r = store_archived_of_array(scheduler->store, ret, error);
+    return r < 0 ? r : 1;
+}
+
+/* 1: it is the next of jobs or of arrays, which ret counts. */
+static int look_for_one(struct scheduler *scheduler, const char *name, struct archived_jobs *ret,
+                        struct archived_job *jobs, struct archived_array *arrays,
+                        struct edl_error *error)
+{
+    int r;
+
+    if (cluster_find_job(scheduler->cluster, name) != NULL)
+        return 0;
+    r = store_find_archived(scheduler->store, name, &jobs[ret->n], error);
+    if (r == 1)
+        ret->n++;
+    if (r != 0)
+        return r;
+    r = look_for_array(scheduler, name, &arrays[ret->n_arrays], error);
+    if (r == 1)
+        ret->n_arrays++;
+    return r;
+}
+
 int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
                   struct archived_jobs *ret, struct edl_error *error)
 {
     struct archived_job *jobs;
+    struct archived_array *arrays;
     size_t n = 0;
     int r = 0;
 
@@ -81,13 +118,9 @@ int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
     if (n == 0)
         return 0;
     ret->jobs = jobs = xcalloc(n, sizeof *jobs);
-    for (size_t i = 0; r >= 0 && i < n; i++) {
-        if (cluster_find_job(scheduler->cluster, spec->after[i]) != NULL)
-            continue;
-        r = store_find_archived(scheduler->store, spec->after[i], &jobs[ret->n], error);
-        if (r == 1)
-            ret->n++;
-    }
+    ret->arrays = arrays = xcalloc(n, sizeof *arrays);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = look_for_one(scheduler, spec->after[i], ret, jobs, arrays, error);
     if (r < 0)
         archive_after_done(ret);
     return r < 0 ? r : 0;
@@ -95,7 +128,9 @@ int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
 
 void archive_after_done(struct archived_jobs *jobs)
 {
-    free((struct archived_job *)jobs->jobs); /* why: const to the core, made by archive_after */
+    /* why: const to the core, made by archive_after */
+    free((struct archived_job *)jobs->jobs);
+    free((struct archived_array *)jobs->arrays);
     *jobs = (struct archived_jobs){ 0 };
 }
 

@@ -27,8 +27,8 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id);
 int archive_page(struct scheduler *scheduler, const struct archive_query *query,
                  struct cluster **ret, struct edl_error *error);
 
-/* archive_after - what is known of those jobs that spec is to run after and that are not in the
- * core; archive_after_done frees it */
+/* archive_after - what is known of those jobs and arrays that spec is to run after and that are not
+ * in the core; names are borrowed from spec, archive_after_done frees the rest */
 int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
                   struct archived_jobs *ret, struct edl_error *error);
 void archive_after_done(struct archived_jobs *jobs);

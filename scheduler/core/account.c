@@ -293,17 +293,11 @@ static void say_change(const struct cluster *cluster, const struct job *job,
     }
 }
 
-static void say_after(const struct job *job, struct job_account *ret)
+static void say_after(const struct cluster *cluster, const struct job *job, struct job_account *ret)
 {
-    char others[40] = "";
-
     ret->change = CHANGE_AFTER;
-    ret->before = after_first(job);
-    if (job->n_waits > 1)
-        (void)snprintf(others, sizeof others, ", and that of %u other jobs", job->n_waits - 1);
-    (void)snprintf(ret->text, sizeof ret->text, "the success of job %s (%llu), which is %s%s",
-                   ret->before->spec->name, (unsigned long long)ret->before->id,
-                   job_state_to_string(ret->before->state), others);
+    ret->before = after_first(cluster, job);
+    after_describe_success(job, ret->text, sizeof ret->text);
 }
 
 /* What of a started job has no place: repairs of its minimum. */
@@ -331,7 +325,7 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
 
     *ret = (struct job_account){ .change = CHANGE_NONE };
     if (job->n_waits > 0) {
-        say_after(job, ret);
+        say_after(cluster, job, ret);
         return;
     }
     if (job->state == JOB_QUEUED)

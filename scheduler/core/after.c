@@ -4,7 +4,10 @@
  * Such a job is queued and not in the queue: nothing is placed or promised for it. It enters when
  * the last job that it names has succeeded, in the order of its own submission, and fails when one
  * of them ends otherwise. A cycle cannot be: only jobs that are there can be named. What is waited
- * for is derived from the document and the states of the jobs it names, so no row holds it. */
+ * for is derived from the document and the states of the jobs it names, so no row holds it.
+ *
+ * An array is one thing to wait for, that counts its jobs (struct awaited_array): a thousand jobs
+ * behind a thousand others are a thousand links, not a million. */
 #include "scheduler/core/core_internal.h"
 #include "scheduler/core/plan_internal.h"
 
@@ -13,141 +16,126 @@
 
 #define ULL(value) ((unsigned long long)(value))
 
+#define DEPENDENCY_TEXT 128
+
 static bool has_failed(enum job_state state)
 {
     return job_state_is_final(state) && state != JOB_SUCCEEDED;
 }
 
-/* The core first: what it let go of is older than what it has of the same name. */
-static bool find_named(const struct cluster *cluster, const struct archived_jobs *archived,
-                       const char *name, struct archived_job *ret)
+static bool waits(const struct dependency *dependency)
 {
-    const struct job *job = cluster_find_job(cluster, name);
-
-    if (job != NULL) {
-        *ret = (struct archived_job){ .named = name, .id = job->id, .state = job->state };
-        memcpy(ret->name, job->spec->name, sizeof ret->name);
-        return true;
-    }
-    for (size_t i = 0; archived != NULL && i < archived->n; i++)
-        if (streq(archived->jobs[i].named, name)) {
-            *ret = archived->jobs[i];
-            return true;
-        }
-    return false;
+    return dependency->on != NULL || dependency->array != NULL;
 }
 
-/* The first job of an array, or NULL. Linear in all jobs: for the remedy of an error. */
-static const struct job *first_of_array(const struct cluster *cluster, const char *name)
-{
-    const struct job *job = cluster->jobs;
+/* --- arrays that are waited for --- */
 
-    while (job != NULL && !streq(job_spec_array(job->spec), name))
-        job = job->hh.next;
-    return *name != '\0' ? job : NULL;
+static struct awaited_array *find_array(const struct cluster *cluster, uint64_t first)
+{
+    struct awaited_array *array;
+
+    HASH_FIND(hh, cluster->awaited, &first, sizeof first, array);
+    return array;
 }
 
-static int resolve_one(const struct cluster *cluster, const struct archived_jobs *archived,
-                       const char *name, const char *pointer, uint64_t *ret_id,
-                       struct edl_error *error)
+/* A job that is not in the core has succeeded: had it failed, so would who names it have then. */
+static void count_job(struct awaited_array *array, struct job *job)
 {
-    struct archived_job on;
-
-    if (!find_named(cluster, archived, name, &on)) {
-        const struct job *first = first_of_array(cluster, name);
-
-        (void)edl_error_at(error, EDL_EBADSPEC, pointer, "there is no job \"%.80s\"", name);
-        if (first != NULL)
-            return edl_error_remedy(error, "it is an array: name its jobs, %s and so on",
-                                    first->spec->name);
-        return edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
-    }
-    if (has_failed(on.state)) {
-        (void)edl_error_at(error, EDL_EBADSPEC, pointer,
-                           "job %s (%llu) is %s: what is to run after it never would", on.name,
-                           ULL(on.id), job_state_to_string(on.state));
-        (void)edl_error_remedy(error, "submit %s again and wait for that one, or leave it out",
-                               on.name);
-        return EDL_EBADSPEC;
-    }
-    *ret_id = on.id;
-    return 0;
-}
-
-/* Each once, in the order of the document: 1 and the name of 1 are the same job. */
-static void keep_ids(struct job_spec *spec, const uint64_t *ids, size_t n)
-{
-    size_t n_kept = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        char text[24];
-        size_t same = 0;
-
-        while (same < i && ids[same] != ids[i])
-            same++;
-        free(spec->after[i]);
-        spec->after[i] = NULL;
-        if (same < i)
-            continue;
-        (void)snprintf(text, sizeof text, "%llu", ULL(ids[i]));
-        spec->after[n_kept++] = xstrdup(text);
-    }
-}
-
-int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
-                  struct job_spec *spec, struct edl_error *error)
-{
-    uint64_t ids[JOB_AFTER_MAX];
-    size_t n = 0;
-
-    for (; spec->after != NULL && spec->after[n] != NULL; n++) {
-        char pointer[32];
-        int r;
-
-        (void)snprintf(pointer, sizeof pointer, "/spec/after/%zu", n);
-        if (n == JOB_AFTER_MAX)
-            return edl_error_at(error, EDL_EBADSPEC, pointer, "more than %d jobs", JOB_AFTER_MAX);
-        r = resolve_one(cluster, archived, spec->after[n], pointer, &ids[n], error);
-        if (r < 0)
-            return r;
-    }
-    keep_ids(spec, ids, n);
-    return 0;
-}
-
-void after_drop_done(const struct cluster *cluster, struct job_spec *spec)
-{
-    char **kept = spec->after;
-
-    if (kept == NULL)
+    job->awaited = array;
+    array->n_jobs++;
+    (void)snprintf(array->name, sizeof array->name, "%s", job_spec_array(job->spec));
+    if (!job_state_is_final(job->state)) {
+        array->n_left++;
         return;
-    for (char **name = spec->after; *name != NULL; name++) {
-        const struct job *on = cluster_find_job(cluster, *name);
-
-        if (on == NULL || on->state == JOB_SUCCEEDED) /* not in the core: that is over, too */
-            free(*name);
-        else
-            *kept++ = *name;
     }
-    *kept = NULL;
+    array->ended_wall_us = MAX_OF(array->ended_wall_us, job->ended_wall_us);
+    if (has_failed(job->state) && array->failed == NULL)
+        array->failed = job;
+}
+
+static struct awaited_array *add_array(struct cluster *cluster, const struct after_name *name)
+{
+    struct awaited_array *array = xcalloc(1, sizeof *array);
+
+    array->first = name->first;
+    array->n = name->n;
+    HASH_ADD(hh, cluster->awaited, first, sizeof array->first, array);
+    for (uint64_t id = name->first; id < name->first + name->n; id++) {
+        struct job *job = cluster_job(cluster, id);
+
+        if (job != NULL)
+            count_job(array, job);
+    }
+    return array;
+}
+
+static void drop_array(struct cluster *cluster, struct awaited_array *array)
+{
+    for (uint64_t id = array->first; array->n_jobs > 0 && id < array->first + array->n; id++) {
+        struct job *job = cluster_job(cluster, id);
+
+        if (job == NULL)
+            continue;
+        job->awaited = NULL;
+        array->n_jobs--;
+    }
+    HASH_DEL(cluster->awaited, array);
+    free(array);
+}
+
+void after_free(struct cluster *cluster)
+{
+    struct awaited_array *array;
+    struct awaited_array *next;
+
+    HASH_ITER(hh, cluster->awaited, array, next)
+    {
+        HASH_DEL(cluster->awaited, array);
+        free(array);
+    }
+}
+
+static const struct job *first_left(const struct cluster *cluster,
+                                    const struct awaited_array *array)
+{
+    for (uint64_t id = array->first; id < array->first + array->n; id++) {
+        const struct job *job = cluster_job(cluster, id);
+
+        if (job != NULL && !job_state_is_final(job->state))
+            return job;
+    }
+    return NULL;
 }
 
 /* --- who waits for whom --- */
 
-const struct job *after_first(const struct job *job)
+static const struct dependency *first_dependency(const struct job *job)
 {
     for (uint32_t i = 0; i < job->n_after; i++)
-        if (job->after[i].on != NULL)
-            return job->after[i].on;
+        if (waits(&job->after[i]))
+            return &job->after[i];
     return NULL;
+}
+
+const struct job *after_first(const struct cluster *cluster, const struct job *job)
+{
+    const struct dependency *dependency = first_dependency(job);
+
+    if (dependency == NULL)
+        return NULL;
+    return dependency->on != NULL ? dependency->on : first_left(cluster, dependency->array);
 }
 
 static void unlink_one(struct dependency *dependency)
 {
-    if (dependency->on == NULL)
+    if (!waits(dependency))
         return;
-    DL_DELETE(dependency->on->dependents, dependency);
+    if (dependency->on != NULL)
+        DL_DELETE(dependency->on->dependents, dependency);
+    else
+        DL_DELETE(dependency->array->dependents, dependency);
     dependency->on = NULL;
+    dependency->array = NULL;
     dependency->waiter->n_waits--;
 }
 
@@ -171,54 +159,109 @@ static void fail(struct cluster *cluster, struct job *job, const struct job *on,
  * of their moves. */
 static void tell(struct cluster *cluster, struct job *job)
 {
-    const struct job *on = after_first(job);
+    const struct dependency *dependency = first_dependency(job);
+    char what[DEPENDENCY_TEXT], others[40] = "";
 
-    if (job->n_waits > 1)
-        job_set_reason(cluster, job, "waits-for-job",
-                       "waits until %s (%llu) and %u other jobs have succeeded", on->spec->name,
-                       ULL(on->id), job->n_waits - 1);
+    if (dependency->on != NULL)
+        (void)snprintf(what, sizeof what, "%s (%llu)", dependency->on->spec->name,
+                       ULL(dependency->on->id));
     else
-        job_set_reason(cluster, job, "waits-for-job", "waits until %s (%llu) has succeeded",
-                       on->spec->name, ULL(on->id));
+        (void)snprintf(what, sizeof what, "all jobs of %s (%llu-%llu)", dependency->array->name,
+                       ULL(dependency->array->first),
+                       ULL(dependency->array->first + dependency->array->n - 1));
+    if (job->n_waits > 1)
+        (void)snprintf(others, sizeof others, " and %u others", job->n_waits - 1);
+    job_set_reason(cluster, job, "waits-for-job", "waits until %s%s %s succeeded", what, others,
+                   dependency->on != NULL && job->n_waits == 1 ? "has" : "have");
+}
+
+/* "first (1), which is running", "grid (5-104), of which 3 of 100 jobs have not succeeded" */
+static void describe(const struct dependency *dependency, char ret[DEPENDENCY_TEXT + 64])
+{
+    const struct job *on = dependency->on;
+    const struct awaited_array *array = dependency->array;
+
+    if (on != NULL)
+        (void)snprintf(ret, DEPENDENCY_TEXT + 64, "%s (%llu), which is %s", on->spec->name,
+                       ULL(on->id), job_state_to_string(on->state));
+    else
+        (void)snprintf(ret, DEPENDENCY_TEXT + 64,
+                       "%s (%llu-%llu), of which %u of %u jobs have not succeeded", array->name,
+                       ULL(array->first), ULL(array->first + array->n - 1), array->n_left,
+                       array->n);
 }
 
 char *after_describe(const struct job *job, char *buffer, size_t size)
 {
-    const struct job *on = after_first(job);
-    char others[48] = "";
+    const struct dependency *dependency = first_dependency(job);
+    char what[DEPENDENCY_TEXT + 64], others[40] = "";
+    bool many = job->n_waits > 1 || (dependency != NULL && dependency->array != NULL);
 
     buffer[0] = '\0';
-    if (on == NULL)
+    if (dependency == NULL)
         return buffer;
+    describe(dependency, what);
     if (job->n_waits > 1)
-        (void)snprintf(others, sizeof others, ", and for %u other jobs", job->n_waits - 1);
-    (void)snprintf(buffer, size,
-                   "waits for %s (%llu), which is %s%s; it is placed when %s, and fails when %s",
-                   on->spec->name, ULL(on->id), job_state_to_string(on->state), others,
-                   job->n_waits > 1 ? "all have succeeded" : "that one has succeeded",
-                   job->n_waits > 1 ? "one does not" : "it does not");
+        (void)snprintf(others, sizeof others, ", and for %u others", job->n_waits - 1);
+    (void)snprintf(buffer, size, "waits for %s%s; it is placed when %s, and fails when %s", what,
+                   others, many ? "all have succeeded" : "that one has succeeded",
+                   many ? "one does not" : "it does not");
     return buffer;
+}
+
+void after_describe_success(const struct job *job, char *buffer, size_t size)
+{
+    const struct dependency *dependency = first_dependency(job);
+    char what[DEPENDENCY_TEXT + 64], others[40] = "";
+
+    describe(dependency, what);
+    if (job->n_waits > 1)
+        (void)snprintf(others, sizeof others, ", and that of %u others", job->n_waits - 1);
+    (void)snprintf(buffer, size, "the success of %s %s%s",
+                   dependency->on != NULL ? "job" : "the array", what, others);
 }
 
 uint64_t after_ready_wall_us(const struct cluster *cluster, const struct job *job)
 {
     uint64_t ready_us = job->submitted_wall_us;
 
-    for (char **name = job->spec->after; name != NULL && *name != NULL; name++) {
-        const struct job *on = cluster_find_job(cluster, *name);
+    for (char **text = job->spec->after; text != NULL && *text != NULL; text++) {
+        struct after_name name = after_read(*text);
+        const struct awaited_array *array = name.n > 0 ? find_array(cluster, name.first) : NULL;
+        const struct job *on = name.n == 0 ? cluster_job(cluster, name.first) : NULL;
 
         if (on != NULL)
             ready_us = MAX_OF(ready_us, on->ended_wall_us);
+        if (array != NULL)
+            ready_us = MAX_OF(ready_us, array->ended_wall_us);
     }
     return ready_us;
 }
 
-void after_name(struct cluster *cluster, const struct job *job, int sign)
+static void name_array(struct cluster *cluster, const struct after_name *name, int sign)
 {
-    for (char **name = job->spec->after; name != NULL && *name != NULL; name++) {
-        struct job *on = cluster_find_job(cluster, *name);
+    struct awaited_array *array = find_array(cluster, name->first);
 
-        if (on != NULL)
+    if (array == NULL && sign > 0)
+        array = add_array(cluster, name);
+    if (array == NULL)
+        return;
+    array->n_named += (uint32_t)sign;
+    if (array->n_named == 0)
+        drop_array(cluster, array);
+}
+
+void after_name(struct cluster *cluster, struct job *job, int sign)
+{
+    if (sign < 0)
+        unlink_all(job);
+    for (char **text = job->spec->after; text != NULL && *text != NULL; text++) {
+        struct after_name name = after_read(*text);
+        struct job *on = name.n == 0 ? cluster_job(cluster, name.first) : NULL;
+
+        if (name.n > 0)
+            name_array(cluster, &name, sign);
+        else if (on != NULL)
             on->n_named += (uint32_t)sign;
     }
 }
@@ -229,6 +272,29 @@ static void enter(struct cluster *cluster, struct job *job)
     job_set_reason(cluster, job, "queued", "waits for its turn to be placed");
     queue_enter(cluster, job, true);
     cluster->plan_wanted = true;
+}
+
+/* The one that has failed already, or NULL. */
+static const struct job *link_one(struct cluster *cluster, struct job *job, uint32_t i)
+{
+    struct after_name name = after_read(job->spec->after[i]);
+    struct awaited_array *array = name.n > 0 ? find_array(cluster, name.first) : NULL;
+    struct job *on = name.n == 0 ? cluster_job(cluster, name.first) : NULL;
+
+    if (array != NULL && array->failed != NULL)
+        return array->failed;
+    if (on != NULL && has_failed(on->state))
+        return on;
+    /* one that is not in the core has succeeded: had it failed, so would this one have then */
+    if ((array == NULL || array->n_left == 0) && (on == NULL || on->state == JOB_SUCCEEDED))
+        return NULL;
+    job->after[i] = (struct dependency){ .waiter = job, .on = on, .array = array };
+    if (on != NULL)
+        DL_APPEND(on->dependents, &job->after[i]);
+    else
+        DL_APPEND(array->dependents, &job->after[i]);
+    job->n_waits++;
+    return NULL;
 }
 
 void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct instant now)
@@ -242,18 +308,9 @@ void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct
     job->n_after = n;
     after_name(cluster, job, 1);
     for (uint32_t i = 0; i < n; i++) {
-        struct job *on = cluster_find_job(cluster, job->spec->after[i]);
+        const struct job *on = link_one(cluster, job, i);
 
-        /* one that is not in the core has succeeded: had it failed, so would this one have then */
-        if (on == NULL || on->state == JOB_SUCCEEDED)
-            continue;
-        if (has_failed(on->state)) {
-            failed = on;
-            continue;
-        }
-        job->after[i] = (struct dependency){ .waiter = job, .on = on };
-        DL_APPEND(on->dependents, &job->after[i]);
-        job->n_waits++;
+        failed = on != NULL ? on : failed;
     }
     if (failed != NULL)
         fail(cluster, job, failed, now);
@@ -265,10 +322,11 @@ void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct
         queue_enter(cluster, job, false);
 }
 
-static void settle_one(struct cluster *cluster, struct dependency *dependency, struct instant now)
+/* on: what it waited for, or one of it */
+static void settle_one(struct cluster *cluster, struct dependency *dependency, const struct job *on,
+                       struct instant now)
 {
     struct job *waiter = dependency->waiter;
-    const struct job *on = dependency->on;
 
     unlink_one(dependency);
     if (on->state != JOB_SUCCEEDED)
@@ -277,6 +335,23 @@ static void settle_one(struct cluster *cluster, struct dependency *dependency, s
         tell(cluster, waiter);
     else
         enter(cluster, waiter);
+}
+
+/* The array goes with the last who names it. */
+static void settle_array(struct cluster *cluster, const struct job *on, struct instant now)
+{
+    struct awaited_array *array = on->awaited;
+
+    if (array == NULL)
+        return;
+    array->n_left--;
+    array->ended_wall_us = MAX_OF(array->ended_wall_us, on->ended_wall_us);
+    if (has_failed(on->state) && array->failed == NULL)
+        array->failed = on;
+    if (array->failed == NULL && array->n_left > 0)
+        return;
+    while (on->awaited != NULL && on->awaited->dependents != NULL)
+        settle_one(cluster, on->awaited->dependents, on, now);
 }
 
 /* A list instead of recursion: a chain may have thousands. */
@@ -291,10 +366,11 @@ void after_ended(struct cluster *cluster, struct job *job, struct instant now)
     job->ends_next = NULL;
     cluster->ends = job;
     while (cluster->ends != NULL) {
-        struct job *on = cluster->ends;
+        const struct job *on = cluster->ends;
 
         while (on->dependents != NULL)
-            settle_one(cluster, on->dependents, now);
+            settle_one(cluster, on->dependents, on, now);
+        settle_array(cluster, on, now);
         cluster->ends = on->ends_next;
     }
 }

@@ -94,8 +94,8 @@ static bool is_too_much(const struct cluster *cluster, const struct job *job, st
 
 static bool is_needed(const struct cluster *cluster, const struct job *job)
 {
-    return job->id + 1 == cluster->next_job_id || job->n_named > 0 || job->name_older != NULL ||
-           is_spoken_of(job);
+    return job->id + 1 == cluster->next_job_id || job->n_named > 0 || job->awaited != NULL ||
+           job->name_older != NULL || is_spoken_of(job);
 }
 
 static void let_go(struct cluster *cluster, struct job *job)

@@ -162,19 +162,46 @@ static int check_job(const struct cluster *cluster, const struct job *job, struc
     return 0;
 }
 
-/* Every queued job counts once at each job that it names. */
+static int check_awaited(const struct cluster *cluster, const struct awaited_array *array,
+                         struct edl_error *error)
+{
+    uint32_t n_jobs = 0, n_left = 0;
+
+    for (uint64_t id = array->first; id < array->first + array->n; id++) {
+        const struct job *job = cluster_job(cluster, id);
+
+        n_jobs += job != NULL && job->awaited == array;
+        n_left += job != NULL && !job_state_is_final(job->state);
+    }
+    if (n_jobs != array->n_jobs || n_left != array->n_left || array->n_named == 0)
+        return BROKEN("array %s (%llu): %u jobs and %u left are counted, %u and %u kept, for %u",
+                      array->name, ULL(array->first), n_jobs, n_left, array->n_jobs, array->n_left,
+                      array->n_named);
+    return 0;
+}
+
+/* Every queued job counts once at each job and each array that it names. */
 static int check_named(const struct cluster *cluster, struct edl_error *error)
 {
     uint64_t kept = 0, counted = 0;
 
+    for (const struct awaited_array *array = cluster->awaited; array != NULL;
+         array = array->hh.next) {
+        int r = check_awaited(cluster, array, error);
+
+        if (r < 0)
+            return r;
+        kept += array->n_named;
+    }
     for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
         char **name = job->state == JOB_QUEUED ? job->spec->after : NULL;
 
         kept += job->n_named;
         for (; name != NULL && *name != NULL; name++) {
-            const struct job *on = cluster_find_job(cluster, *name);
+            struct after_name after = after_read(*name);
+            const struct job *on = after.n == 0 ? cluster_job(cluster, after.first) : NULL;
 
-            counted += on != NULL;
+            counted += on != NULL || after.n > 0;
             if (on != NULL && on->n_named == 0)
                 return BROKEN("job %s is to run after %s, which does not know", job->spec->name,
                               on->spec->name);

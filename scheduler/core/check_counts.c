@@ -42,8 +42,12 @@ static int check_after(const struct job *job, struct edl_error *error)
 
     for (uint32_t i = 0; i < job->n_after; i++) {
         const struct job *on = job->after[i].on;
+        const struct awaited_array *array = job->after[i].array;
 
-        n += on != NULL;
+        n += on != NULL || array != NULL;
+        if (array != NULL && (array->n_left == 0 || array->failed != NULL))
+            return BROKEN("job %s waits for the array %s, which is over", job->spec->name,
+                          array->name);
         if (on != NULL && job_state_is_final(on->state))
             return BROKEN("job %s waits for %s, which is %s", job->spec->name, on->spec->name,
                           job_state_to_string(on->state));

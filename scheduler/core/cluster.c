@@ -70,6 +70,7 @@ struct cluster *cluster_free(struct cluster *cluster)
         HASH_DEL(cluster->nodes, node);
         (void)node_free(NULL, node);
     }
+    after_free(cluster);
     holdings_done(&cluster->holdings);
     (void)planner_free(cluster->planner, cluster->config.policy);
     free(cluster->effects);

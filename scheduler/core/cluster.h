@@ -268,10 +268,25 @@ struct job_plan {
     struct job *class_next, *class_prev; /* queue_class->jobs, first come first */
 };
 
-/* One that waits for another's success. */
+/* One that waits for the success of another, or of all jobs of an array. */
 struct dependency {
-    struct job *waiter, *on; /* borrowed; on NULL: it waits no longer */
+    struct job *waiter, *on; /* borrowed; on and array NULL: it waits no longer */
+    struct awaited_array *array;
     struct dependency *prev, *next;
+};
+
+/* An array that queued jobs were to run after, over or not: those of its jobs that the core has
+ * point here. */
+struct awaited_array {
+    uint64_t first;           /* number of its first job */
+    uint32_t n, n_jobs;       /* jobs; of them, that are in the core */
+    uint32_t n_left;          /* of them, that are not over */
+    uint32_t n_named;         /* queued jobs that name it */
+    const struct job *failed; /* the first that ended without success; NULL: none */
+    uint64_t ended_wall_us;   /* the last end */
+    char name[JOB_NAME_MAX + 1];
+    struct dependency *dependents; /* list: who waits for it */
+    UT_hash_handle hh;             /* k: first */
 };
 
 #define JOB_REASON_SIZE 240
@@ -309,6 +324,7 @@ struct job {
     uint32_t n_after, n_waits;     /* n_waits: of them, that have not succeeded yet */
     struct dependency *dependents; /* list: who waits for this one */
     uint32_t n_named;              /* queued jobs that were to run after it, over or not */
+    struct awaited_array *awaited; /* borrowed; the array that it is of, when one waits for that */
     struct job *ends_next;         /* cluster->ends */
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
@@ -380,6 +396,7 @@ struct cluster {
     struct machine_nodes *machines; /* uthash by id */
     struct job *jobs;               /* uthash by id; without those that are archived */
     struct job *jobs_by_name;       /* uthash: the newest job of each name */
+    struct awaited_array *awaited;  /* uthash by first; owned */
     struct job *active;             /* list of the jobs that are not final, in submit order */
     struct job *first_queued;       /* of those in active, that wait for no other job */
     struct job *ended;              /* list of the jobs that are over, the first to end first */
@@ -418,9 +435,9 @@ uint32_t job_count_running(const struct job *job, uint32_t role);
 /* --- events
  * ------------------------------------------------------------------------------------------ */
 
-/* cluster_submit - names in take_spec->after become ids and its deadline an instant. take_spec is
- * consumed on success only. -EEXIST when a job of that name is not final; EDL_EBADSPEC also when a
- * job in `after` is not there or has ended without success, or the deadline has passed; when the
+/* cluster_submit - names in take_spec->after become numbers and its deadline an instant. take_spec
+ * is consumed on success only. -EEXIST when a job of that name is not final; EDL_EBADSPEC also when
+ * a job in `after` is not there or has ended without success, or the deadline has passed; when the
  * gang can never fit a cluster of these nodes is NOT an error: it queues with a reason. */
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error);
@@ -433,10 +450,30 @@ struct archived_job {
     char name[JOB_NAME_MAX + 1];
     enum job_state state;
 };
+
+/* Where an array is, by one of its jobs: the others lie around it, in the order of their indexes.
+ */
+struct array_place {
+    uint64_t id;
+    uint32_t index, n;
+};
+struct archived_array {
+    const char *named;
+    struct array_place place; /* of the newest array of that name, in the core or not */
+    uint32_t n;               /* jobs of it that are not in the core, and the first of them */
+    uint64_t first;
+    struct archived_job failed; /* one that ended without success; id 0: none */
+};
 struct archived_jobs {
     const struct archived_job *jobs;
     size_t n;
+    const struct archived_array *arrays;
+    size_t n_arrays;
 };
+
+/* cluster_find_array - the newest array of that name of which the core has a job; linear in all of
+ * its jobs */
+bool cluster_find_array(const struct cluster *cluster, const char *name, struct array_place *ret);
 
 /* cluster_submit_array - the jobs of take_spec->array, all or none, with consecutive ids; without
  * an array the one job. archived: of those in take_spec->after that are not in the core; NULL:

@@ -89,33 +89,47 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now);
 
 /* --- submit.c
  * ------------------------------------------------------------------------------------------- */
+/* submit_resolved - cluster_submit_array of what after_resolve has been through: of a copy, which
+ * does not have those that are over */
+int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                    struct instant now, struct job **ret_first, struct edl_error *error);
 /* spec_check_size - what one submission may ask for, whoever makes it; EDL_EBADSPEC, pointer set */
 int spec_check_size(const struct job_spec *spec, struct edl_error *error);
 
-/* --- after.c: jobs that wait for others
+/* --- after_resolve.c, after.c: jobs that wait for others
  * ------------------------------------------------------------------------------------------- */
-/* after_resolve - names in spec->after become ids; EDL_EBADSPEC (pointer set) when one is not there
- * or has ended without success: all or nothing */
+/* What a resolved text of spec->after says: a job, or all jobs of an array. */
+struct after_name {
+    uint64_t first;
+    uint32_t n; /* 0: the one job */
+};
+struct after_name after_read(const char *text);
+/* after_resolve - names in spec->after become numbers; EDL_EBADSPEC (pointer set) when one is not
+ * there or has ended without success: all or nothing. Linear in all jobs of the core for each array
+ * that is named */
 int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
                   struct job_spec *spec, struct edl_error *error);
-/* after_drop_done - of those that were resolved, what has succeeded already */
-void after_drop_done(const struct cluster *cluster, struct job_spec *spec);
 /* after_link - a queued job, new or restored: it enters the queue, waits for others first, or fails
  * because one of them has. tell: as queue_enter has it. O(n) in those it names */
 void after_link(struct cluster *cluster, struct job *job, bool tell, struct instant now);
 /* after_name - it is queued (1), or no longer (-1): those that it was to run after stay meanwhile
  */
-void after_name(struct cluster *cluster, const struct job *job, int sign);
+void after_name(struct cluster *cluster, struct job *job, int sign);
 /* after_ended - the job is over: who waits for it enters the queue or fails, and so on. It waits
  * for nobody any more */
 void after_ended(struct cluster *cluster, struct job *job, struct instant now);
 /* after_ready_wall_us - since when it waits for nothing but room: its submission, or the end of the
  * last job that it names. O(n) in those */
 uint64_t after_ready_wall_us(const struct cluster *cluster, const struct job *job);
-/* after_first - the first that a job still waits for; NULL none */
-const struct job *after_first(const struct job *job);
+/* after_first - the first that a job still waits for, of an array the first that is not over; NULL
+ * none */
+const struct job *after_first(const struct cluster *cluster, const struct job *job);
 /* after_describe - for whom a job waits; "" nobody */
 char *after_describe(const struct job *job, char *buffer, size_t size);
+/* after_describe_success - what a job that waits (n_waits > 0) waits for */
+void after_describe_success(const struct job *job, char *buffer, size_t size);
+/* after_free - what is known of arrays, with the cluster */
+void after_free(struct cluster *cluster);
 
 /* --- tasks.c
  * -------------------------------------------------------------------------------------------- */

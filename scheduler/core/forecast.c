@@ -171,7 +171,7 @@ static int apply_submit(const struct change *change, struct cluster *copy, struc
                         struct job **ret_subject, struct edl_error *error)
 {
     struct job_spec *spec = job_spec_copy(change->spec);
-    int r = cluster_submit(copy, spec, change->user, now, ret_subject, error);
+    int r = submit_resolved(copy, spec, change->user, now, ret_subject, error);
 
     if (r < 0)
         (void)job_spec_free(spec);
@@ -198,10 +198,8 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
                                    .user = user };
     int r = after_resolve(cluster, archived, own, error);
 
-    if (r == 0) {
-        after_drop_done(cluster, own); /* the copy knows none of them */
+    if (r == 0)
         r = forecast_change(cluster, &change, now, options, ret, error);
-    }
     (void)job_spec_free(own);
     return r;
 }

@@ -220,24 +220,31 @@ static int check_array_owner(const struct cluster *cluster, const char *name, co
     return 0;
 }
 
+/* What a submission is of besides its document. */
+struct submission {
+    const char *user;
+    const struct archived_jobs *archived;
+    bool resolved; /* what it is to run after has its numbers already */
+    struct instant now;
+};
+
 /* What all jobs of a document have to fulfil; then its times and names are made absolute. */
 static int prepare(const struct cluster *cluster, struct job_spec *spec,
-                   const struct archived_jobs *archived, struct instant now,
-                   struct edl_error *error)
+                   const struct submission *submission, struct edl_error *error)
 {
     int r = check_spec(spec, error);
 
     if (r == 0)
         r = spec_check_size(spec, error);
     if (r == 0)
-        r = check_deadline(spec, now, error);
+        r = check_deadline(spec, submission->now, error);
     if (r == 0)
         r = is_to_be_made(spec) ? check_array_names(cluster, spec, error)
                                 : check_name(cluster, spec->name, error);
+    if (r == 0 && !submission->resolved)
+        r = after_resolve(cluster, submission->archived, spec, error);
     if (r == 0)
-        r = after_resolve(cluster, archived, spec, error);
-    if (r == 0)
-        fix_deadline(spec, now);
+        fix_deadline(spec, submission->now);
     return r;
 }
 
@@ -263,18 +270,30 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     return job;
 }
 
-static int submit_one(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                      const struct archived_jobs *archived, struct instant now,
-                      struct job **ret_job, struct edl_error *error)
+static int submit(struct cluster *cluster, struct job_spec *take_spec,
+                  const struct submission *submission, struct job **ret_first,
+                  struct edl_error *error)
 {
-    struct job *job;
-    int r = prepare(cluster, take_spec, archived, now, error);
+    const char *user = submission->user != NULL ? submission->user : "";
+    bool is_array = is_to_be_made(take_spec);
+    struct job *first = NULL;
+    int r = is_array ? check_array_owner(cluster, take_spec->name, user, error) : 0;
 
+    if (r == 0)
+        r = prepare(cluster, take_spec, submission, error);
     if (r < 0)
         return r;
-    job = add(cluster, take_spec, user, now);
-    if (ret_job != NULL)
-        *ret_job = job;
+    for (uint32_t i = 0; is_array && i < take_spec->array.n; i++) {
+        struct job *job = add(cluster, job_spec_array_element(take_spec, i), user, submission->now);
+
+        first = first != NULL ? first : job;
+    }
+    if (is_array)
+        (void)job_spec_free(take_spec);
+    else
+        first = add(cluster, take_spec, user, submission->now);
+    if (ret_first != NULL)
+        *ret_first = first;
     return 0;
 }
 
@@ -282,11 +301,11 @@ static int submit_one(struct cluster *cluster, struct job_spec *take_spec, const
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error)
 {
-    if (is_to_be_made(take_spec)) {
-        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
-        return edl_error_remedy(error, "leave array out to ask about one of them");
-    }
-    return submit_one(cluster, take_spec, user, NULL, now, ret_job, error);
+    const struct submission submission = { .user = user, .now = now };
+
+    if (is_to_be_made(take_spec))
+        return edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
+    return submit(cluster, take_spec, &submission, ret_job, error);
 }
 
 /* cluster_submit_array - see cluster.h */
@@ -294,24 +313,17 @@ int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, co
                          const struct archived_jobs *archived, struct instant now,
                          struct job **ret_first, struct edl_error *error)
 {
-    struct job *first = NULL;
-    int r;
+    const struct submission submission = { .user = user, .archived = archived, .now = now };
 
-    if (!is_to_be_made(take_spec))
-        return submit_one(cluster, take_spec, user, archived, now, ret_first, error);
-    r = check_array_owner(cluster, take_spec->name, user != NULL ? user : "", error);
-    if (r == 0)
-        r = prepare(cluster, take_spec, archived, now, error);
-    if (r < 0)
-        return r;
-    for (uint32_t i = 0; i < take_spec->array.n; i++) {
-        struct job *job = add(cluster, job_spec_array_element(take_spec, i), user, now);
+    return submit(cluster, take_spec, &submission, ret_first, error);
+}
 
-        first = first != NULL ? first : job;
-    }
-    (void)job_spec_free(take_spec);
-    *ret_first = first;
-    return 0;
+int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                    struct instant now, struct job **ret_first, struct edl_error *error)
+{
+    const struct submission submission = { .user = user, .resolved = true, .now = now };
+
+    return submit(cluster, take_spec, &submission, ret_first, error);
 }
 
 /* cluster_kill_array - see cluster.h */

@@ -191,6 +191,13 @@ static const char *const statement_texts[ST_N] = {
                             " WHERE name = ?1 AND archived = 1 ORDER BY id DESC LIMIT 1",
     [ST_ARCHIVED_ARRAY] = "SELECT id FROM job INDEXED BY archived_array"
                           " WHERE array_name = ?1 AND archived = 1 LIMIT 1",
+    [ST_ARCHIVED_ARRAY_NEWEST] =
+        "SELECT id, json_extract(spec, '$.array.index'), json_extract(spec, '$.array.jobs')"
+        " FROM job INDEXED BY archived_array"
+        " WHERE array_name = ?1 AND archived = 1 ORDER BY id DESC LIMIT 1",
+    [ST_ARCHIVED_OF_ARRAY] = "SELECT id, name, state FROM job INDEXED BY archived_array"
+                             " WHERE array_name = ?1 AND archived = 1 AND id > ?2 AND id < ?3"
+                             " AND id - json_extract(spec, '$.array.index') = ?4 ORDER BY id",
     [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job INDEXED BY archived_end"
                            " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
     [ST_ARCHIVED_DROP] = "UPDATE job SET archived = 2 WHERE id = ?1",

@@ -13,7 +13,9 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
+struct archived_array;
 struct archived_job;
+struct array_place;
 struct cluster;
 struct edl_error;
 struct effect;
@@ -167,6 +169,15 @@ int store_find_archived(struct store *store, const char *name_or_id, struct arch
 
 /* store_has_archived_array - 1 or 0: is a job of an array of that name there? O(log n) */
 int store_has_archived_array(struct store *store, const char *name, struct edl_error *error);
+
+/* store_find_archived_array - where the newest array of that name is, of which there is a job here.
+ * 1 with *ret; 0 when there is none. O(log n) */
+int store_find_archived_array(struct store *store, const char *name, struct array_place *ret,
+                              struct edl_error *error);
+/* store_archived_of_array - n, first and failed of the array at ret->place that is called
+ * ret->named. Linear in twice its jobs */
+int store_archived_of_array(struct store *store, struct archived_array *ret,
+                            struct edl_error *error);
 
 /* store_archived_counts - how many there are, by enum job_state: ret has room for every state */
 int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error);

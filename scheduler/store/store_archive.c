@@ -76,6 +76,68 @@ int store_has_archived_array(struct store *store, const char *name, struct edl_e
     return r;
 }
 
+int store_find_archived_array(struct store *store, const char *name, struct array_place *ret,
+                              struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_ARRAY_NEWEST];
+    struct row row;
+    int r;
+
+    store_bind_text(statement, 1, name);
+    r = next_row(store, ST_ARCHIVED_ARRAY_NEWEST, error);
+    if (r == 1) {
+        row_begin(&row, statement, error, "job %lld",
+                  (long long)sqlite3_column_int64(statement, 0));
+        *ret = (struct array_place){ .id = row_u64(&row, 0, INT64_MAX),
+                                     .index = (uint32_t)row_u64(&row, 1, JOB_ARRAY_INDEX_MAX),
+                                     .n = (uint32_t)row_u64(&row, 2, JOB_ARRAY_MAX) };
+        r = row.r < 0 ? row.r : 1;
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+/* The job that the statement stands on. */
+static int count_of_array(sqlite3_stmt *statement, struct archived_array *array,
+                          struct edl_error *error)
+{
+    struct archived_job job = { .named = array->named };
+    struct row row;
+
+    row_begin(&row, statement, error, "job %lld", (long long)sqlite3_column_int64(statement, 0));
+    job.id = row_u64(&row, 0, INT64_MAX);
+    row_text(&row, 1, job.name, sizeof job.name);
+    job.state = (enum job_state)row_state(&row, 2, job_state_from_string);
+    if (array->n++ == 0)
+        array->first = job.id;
+    if (job.state != JOB_SUCCEEDED && array->failed.id == 0)
+        array->failed = job;
+    return row.r;
+}
+
+int store_archived_of_array(struct store *store, struct archived_array *ret,
+                            struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_OF_ARRAY];
+    const struct array_place *place = &ret->place;
+    int r;
+
+    ret->n = 0;
+    ret->first = UINT64_MAX;
+    ret->failed = (struct archived_job){ .id = 0 };
+    store_bind_text(statement, 1, ret->named);
+    store_bind_u64(statement, 2, place->id - MIN_OF(place->id, (uint64_t)place->n));
+    store_bind_u64(statement, 3, place->id + place->n);
+    (void)sqlite3_bind_int64(statement, 4, (int64_t)(place->id - place->index));
+    while ((r = next_row(store, ST_ARCHIVED_OF_ARRAY, error)) == 1) {
+        r = count_of_array(statement, ret, error);
+        if (r < 0)
+            break;
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
 int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_ARCHIVED_COUNTS];

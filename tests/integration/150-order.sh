@@ -7,12 +7,25 @@ cluster_start --nodes 2
 # shellcheck disable=SC2016
 edl submit --name many --array 3-5 --cpu 100m -- sh -c 'echo "I am $EDL_ARRAY $EDL_ARRAY_INDEX of $EDL_ARRAY_JOBS"' >"$work/out"
 grep -q '^array many: 3 jobs' "$work/out" || fail "submit: $(cat "$work/out")"
-edl submit --name last --after many-3 --after many-4 --after many-5 --follow -- echo the last one >"$work/out"
+edl submit --name last --after many --follow -- echo the last one >"$work/out"
 for i in 3 4 5; do
     job_is "many-$i" succeeded || fail "last ran before many-$i had succeeded"
     edl logs "many-$i" | grep -q "I am many $i of 3" || fail "many-$i: $(edl logs "many-$i")"
 done
 [ "$(edl ps --all --array many | grep -c many-)" = 3 ] || fail "ps: $(edl ps --all --array many)"
+
+# one of an array that comes to nothing takes what waits for all of it along, and is named
+edl submit --name grid --array 0-2 --cpu 100m -- sh -c '[ $EDL_ARRAY_INDEX != 1 ] && sleep 1000' >/dev/null
+status=0; edl submit --name behind --after grid -- true >"$work/out" 2>&1 || status=$?
+if [ $status = 0 ]; then # unless grid-1 was faster
+    edl wait behind --timeout 30 >/dev/null || true
+    job_is behind failed || fail "behind: $(edl show behind)"
+    edl show behind | grep -q 'it was to run after grid-1 (' || fail "behind: $(edl show behind)"
+fi
+status=0; edl submit --name behind-2 --after grid -- true >"$work/out" 2>&1 || status=$?
+[ $status != 0 ] && grep -q 'job grid-1 (.*) is failed: what is to run after it never would' "$work/out" ||
+    fail "after an array of which one failed: $status $(cat "$work/out")"
+edl kill --array grid >/dev/null
 
 # one of which nothing comes takes what waits for it along
 edl submit --name base -- sleep 1000 >/dev/null

@@ -166,6 +166,8 @@ static const struct {
     { "POST", "/jobs", JOB("next", "1", ",\"after\":[\"killed\"]") },
     { "POST", "/jobs?dry_run=1", JOB("next", "1", ",\"after\":[\"6\"]") },
     { "POST", "/jobs?dry_run=1", JOB("next", "1", ",\"after\":[\"one\",\"many-2\",\"runs\"]") },
+    { "POST", "/jobs?dry_run=1", JOB("next", "1", ",\"after\":[\"many\"]") },
+    { "POST", "/jobs?dry_run=1", JOB("next", "1", ",\"after\":[\"runs\",\"many\"]") },
     { "POST", "/jobs", JOB("next", "1", ",\"after\":[\"nobody\"]") },
 };
 

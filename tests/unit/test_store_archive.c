@@ -143,6 +143,49 @@ static void test_it_is_found(void **state)
     assert_int_equal(store_has_archived_array(f->store, "many-1", &error), 0);
 }
 
+static struct archived_array of_array(struct fixture *f, const char *name)
+{
+    struct archived_array array = { .named = name };
+    struct edl_error error = { 0 };
+
+    assert_int_equal(store_find_archived_array(f->store, name, &array.place, &error), 1);
+    if (store_archived_of_array(f->store, &array, &error) < 0)
+        fail_msg("%s", error.text);
+    return array;
+}
+
+/* Of the newest array of that name, whatever is around it. */
+static void test_an_array_is_found(void **state)
+{
+    static const struct {
+        const char *name, *array;
+    } jobs[] = { { "many-4", "many" }, { "many-7", "many" }, { "other", "" },
+                 { "many-9", "many" }, { "many-3", "many" }, { "few-1", "few" } };
+    struct fixture *f = *state;
+    struct archived_array array;
+    struct edl_error error = { 0 };
+
+    assert_int_equal(store_find_archived_array(f->store, "many", &array.place, &error), 0);
+    for (size_t i = 0; i < ELEMENTS(jobs); i++)
+        (void)add_ended(f, jobs[i].name, jobs[i].array, "me", 0);
+    for (uint64_t id = 1; id <= 4; id++)
+        archive(f, id);
+    array = of_array(f, "many");
+    assert_int_equal(array.place.id, 4);
+    assert_int_equal(array.place.index, 9);
+    assert_int_equal(array.place.n, 100);
+    assert_int_equal(array.n, 2); /* 2 and 4; 1 was submitted with others, 5 too and is not here */
+    assert_int_equal(array.first, 2);
+    assert_int_equal(array.failed.id, 2);
+    assert_string_equal(array.failed.name, "many-7");
+    assert_int_equal(array.failed.state, JOB_KILLED);
+    archive(f, 5);
+    array = of_array(f, "many");
+    assert_int_equal(array.place.id, 5);
+    assert_int_equal(array.n, 1); /* its index shows that it was submitted with others */
+    assert_int_equal(store_find_archived_array(f->store, "few", &array.place, &error), 0);
+}
+
 static void assert_page(const struct fixture *f, const struct archive_query *query,
                         const char *wanted)
 {
@@ -279,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_an_archived_job_is_whole),
         T(test_it_is_found),
+        T(test_an_array_is_found),
         T(test_pages),
         T(test_what_they_were_granted_is_summed_up),
         T(test_they_are_bounded_by_number),

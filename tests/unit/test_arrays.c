@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_arrays.c - many jobs of one document, and jobs that wait for all of them */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/account.h"
+#include "scheduler/core/forecast.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/after_world.h"
+
+static struct job *submit_array(struct world *w, struct job_spec *spec)
+{
+    struct job *first = NULL;
+    struct edl_error error = { 0 };
+
+    if (cluster_submit_array(w->cluster, spec, "", NULL, w->now, &first, &error) < 0)
+        fail_msg("%s", error.text);
+    return first;
+}
+
+/* All jobs of an array, in whatever order they end, also over a restart. */
+static void test_waits_for_an_array(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_account account;
+    struct job *job;
+    char text[240];
+
+    (void)state;
+    (void)submit_array(w, array_spec("grid", 5, 3));
+    job = world_submit(w, spec_after("job", "grid", NULL));
+    assert_string_equal(job->spec->after[0], "1-3");
+    world_run(w, 4);
+    assert_code(job, JOB_QUEUED, "waits-for-job");
+    assert_string_equal(job->reason, "waits until all jobs of grid (1-3) have succeeded");
+    finish(w, cluster_job(w->cluster, 1));
+    finish(w, cluster_job(w->cluster, 3));
+    assert_string_equal(cluster_explain(w->cluster, job, text, sizeof text),
+                        "waits for grid (1-3), of which 1 of 3 jobs have not succeeded; it is "
+                        "placed when all have succeeded, and fails when one does not");
+    cluster_account(w->cluster, job, &account);
+    assert_int_equal(account.before->id, 2);
+    assert_string_equal(account.text,
+                        "the success of the array grid (1-3), of which 1 of 3 jobs have not "
+                        "succeeded");
+    world_restart(w);
+    world_run(w, 4);
+    job = cluster_find_job(w->cluster, "job");
+    assert_code(job, JOB_QUEUED, "waits-for-job");
+    finish(w, cluster_job(w->cluster, 2));
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_null(w->cluster->awaited);
+    world_free(w);
+}
+
+/* A thousand behind a thousand: each of them is told at once, and nothing is counted a million
+ * times. */
+static void test_arrays_behind_arrays(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *second = array_spec("second", 0, 300);
+    struct job_spec *third = array_spec("third", 0, 300);
+    struct job *first, *last;
+
+    (void)state;
+    (void)submit_array(w, array_spec("first", 0, 300));
+    second->after = xcalloc(2, sizeof *second->after);
+    second->after[0] = xstrdup("first");
+    third->after = xcalloc(3, sizeof *third->after);
+    third->after[0] = xstrdup("second");
+    third->after[1] = xstrdup("first-7");
+    first = submit_array(w, second);
+    last = submit_array(w, third);
+    assert_int_equal(HASH_COUNT(w->cluster->awaited), 2);
+    assert_string_equal(last->reason, "waits until all jobs of second (301-600) and 1 others have "
+                                      "succeeded");
+    world_run(w, 3);
+    assert_int_equal(cluster_kill_job(w->cluster, cluster_find_job(w->cluster, "first-299"), "no",
+                                      w->now, NULL),
+                     0);
+    world_run(w, 3);
+    assert_code(first, JOB_FAILED, "dependency-failed");
+    assert_string_equal(first->reason, "it was to run after first-299 (300), which was killed: no");
+    assert_code(cluster_find_job(w->cluster, "second-299"), JOB_FAILED, "dependency-failed");
+    assert_code(last, JOB_FAILED, "dependency-failed");
+    assert_int_not_equal(cluster_find_job(w->cluster, "first-0")->state, JOB_FAILED);
+    assert_null(w->cluster->awaited);
+    world_free(w);
+}
+
+/* Who waits for it is killed, and the last of them takes what is known of it along. */
+static void test_a_waiter_of_an_array_leaves(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *one, *two;
+
+    (void)state;
+    (void)submit_array(w, array_spec("grid", 0, 3));
+    one = world_submit(w, spec_after("one", "grid", NULL));
+    two = world_submit(w, spec_after("two", "grid", "grid-0"));
+    assert_int_equal(cluster_kill_job(w->cluster, one, "", w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(HASH_COUNT(w->cluster->awaited), 1);
+    assert_int_equal(cluster_kill_job(w->cluster, two, "", w->now, NULL), 0);
+    world_run(w, 3);
+    assert_null(w->cluster->awaited);
+    assert_null(cluster_job(w->cluster, 1)->awaited);
+    world_free(w);
+}
+
+/* The newest of that name; a job of that name goes before; one that has failed is refused. */
+static void test_which_array(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = spec_after("job", "grid", NULL);
+    struct edl_error error = { 0 };
+
+    (void)state;
+    (void)submit_array(w, array_spec("grid", 0, 2));
+    (void)submit_array(w, array_spec("grid", 7, 3)); /* the same owner may */
+    assert_string_equal(world_submit(w, spec_after("late", "grid", "grid-0"))->spec->after[0],
+                        "3-5");
+    assert_int_equal(cluster_kill_job(w->cluster, cluster_find_job(w->cluster, "grid-8"), "",
+                                      w->now, NULL),
+                     0);
+    world_run(w, 3);
+    assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.text,
+                        "job grid-8 (4) is killed: what is to run after it never would");
+    assert_string_equal(error.remedy, "submit grid again and wait for that one, or leave it out");
+    assert_string_equal(spec->after[0], "grid");
+    (void)world_submit(w, world_spec("grid", 1, 1, 200, 0, 0));
+    assert_string_equal(world_submit(w, spec)->spec->after[0], "7");
+    world_free(w);
+}
+
+/* What the core has let go of is told by who keeps it; what nobody keeps is not guessed. */
+static void test_an_array_partly_archived(void **state)
+{
+    struct archived_array array = { .named = "grid", .n = 2, .first = 1 };
+    struct archived_jobs archived = { .arrays = &array, .n_arrays = 1 };
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = spec_after("job", "grid", NULL);
+    struct job_spec *member = world_spec("grid-9", 1, 1, 200, 0, 0);
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    (void)state;
+    w->cluster->next_job_id = 3; /* grid-7 and grid-8 were 1 and 2 */
+    member->array.name = xstrdup("grid");
+    member->array.first = 9;
+    member->array.n = 3;
+    (void)world_submit(w, member);
+    array.place = (struct array_place){ .id = 2, .index = 8, .n = 3 };
+    assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
+    assert_string_equal(error.text, "of the 3 jobs of the array grid 2 are not kept any more: "
+                                    "whether they have succeeded is not known");
+    array.failed = (struct archived_job){ .id = 1, .name = "grid-7", .state = JOB_FAILED };
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
+                     EDL_EBADSPEC);
+    assert_string_equal(error.text,
+                        "job grid-7 (1) is failed: what is to run after it never would");
+    array.failed.id = 0;
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
+                     0);
+    assert_string_equal(job->spec->after[0], "1-3");
+    world_run(w, 4);
+    assert_code(job, JOB_QUEUED, "waits-for-job");
+    finish(w, cluster_find_job(w->cluster, "grid-9"));
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* All of them are over and only kept elsewhere: nobody is waited for. */
+static void test_an_array_is_over(void **state)
+{
+    struct archived_array array = { .named = "grid", .n = 3, .first = 1 };
+    struct archived_jobs archived = { .arrays = &array, .n_arrays = 1 };
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = spec_after("job", "grid", NULL);
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    (void)state;
+    array.place = (struct array_place){ .id = 3, .index = 9, .n = 3 };
+    world_run(w, 3);
+    w->cluster->next_job_id = 4;
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", &archived, w->now, NULL, &forecast,
+                                      &error),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    forecast_done(&forecast);
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
+                     0);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* It stays in the core as long as somebody waits for another of its array. */
+static void test_jobs_of_awaited_arrays_stay(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *job;
+
+    (void)state;
+    (void)submit_array(w, array_spec("grid", 0, 3));
+    job = world_submit(w, spec_after("job", "grid", NULL));
+    (void)world_submit(w, world_spec("last", 1, 1, 200, 0, 0));
+    cluster_keep_ended(w->cluster, 1, 0);
+    world_run(w, 3);
+    finish(w, cluster_job(w->cluster, 1));
+    finish(w, cluster_job(w->cluster, 2));
+    (void)cluster_archive_ended(w->cluster, w->now);
+    assert_non_null(cluster_job(w->cluster, 1));
+    finish(w, cluster_job(w->cluster, 3));
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    (void)cluster_archive_ended(w->cluster, w->now);
+    assert_null(cluster_job(w->cluster, 1));
+    world_free(w);
+}
+
+static void test_array(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = NULL;
+    struct job_spec *spec = array_spec("many", 5, 3);
+    struct edl_error error = { 0 };
+    uint32_t n = 0;
+
+    (void)state;
+    (void)world_submit(w, world_spec("before", 1, 1, 200, 0, 0));
+    spec->after = xcalloc(2, sizeof *spec->after);
+    spec->after[0] = xstrdup("before");
+    spec->deadline_us = 3600 * USEC_PER_SEC;
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", NULL, w->now, &first, &error),
+                     0);
+    assert_int_equal(first->id, 2);
+    world_run(w, 3);
+    world_restart(w);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct job *job = cluster_job(w->cluster, 2 + i);
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "many-%u", 5 + i);
+        assert_string_equal(job->spec->name, name);
+        assert_string_equal(job->spec->array.name, "many");
+        assert_int_equal(job->spec->array.first, 5 + i);
+        assert_int_equal(job->spec->array.n, 3);
+        assert_string_equal(job->spec->after[0], "1");
+        assert_int_equal(job->spec->deadline_wall_us, job->submitted_wall_us + 3600 * USEC_PER_SEC);
+        assert_code(job, JOB_QUEUED, "waits-for-job");
+    }
+    finish(w, cluster_job(w->cluster, 1));
+    world_run(w, 3);
+    assert_int_equal(cluster_job(w->cluster, 4)->state, JOB_RUNNING);
+    finish(w, cluster_job(w->cluster, 3));
+    assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, false, "enough", w->now, &n,
+                                        &error),
+                     0);
+    assert_int_equal(n, 2);
+    world_run(w, 3);
+    assert_code(cluster_job(w->cluster, 2), JOB_KILLED, "killed");
+    assert_code(cluster_job(w->cluster, 3), JOB_SUCCEEDED, "done");
+    assert_code(cluster_job(w->cluster, 4), JOB_KILLED, "killed");
+    assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, false, "enough", w->now, &n,
+                                        &error),
+                     EDL_EBADTRANSITION);
+    assert_int_equal(cluster_kill_array(w->cluster, "before", NULL, false, "", w->now, &n, &error),
+                     -ENOENT);
+    assert_int_equal(cluster_kill_array(w->cluster, "", NULL, false, "", w->now, &n, &error),
+                     -ENOENT);
+    world_free(w);
+}
+
+/* All of an array or none of it. */
+static void test_array_is_whole(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = array_spec("many", 0, 3);
+    struct job *first = NULL;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    (void)world_submit(w, world_spec("many-2", 1, 1, 200, 0, 0));
+    assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", NULL, w->now, &first, &error),
+                     -EEXIST);
+    assert_non_null(strstr(error.text, "many-2"));
+    assert_null(cluster_find_job(w->cluster, "many-0"));
+    assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &first, &error), EDL_EBADSPEC);
+    assert_string_equal(error.pointer, "/spec/array");
+    job_spec_free(spec);
+    world_free(w);
+}
+
+/* As a database of before may have it: one of another owner among them. */
+static void test_array_is_of_one_owner(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *more = array_spec("many", 4, 2);
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+    uint32_t n = 0;
+
+    (void)state;
+    assert_int_equal(cluster_submit_array(w->cluster, array_spec("many", 0, 3), "ann", NULL, w->now,
+                                          &job, &error),
+                     0);
+    assert_int_equal(cluster_submit_array(w->cluster, more, "bob", NULL, w->now, &job, &error),
+                     -EEXIST);
+    assert_string_equal(error.text, "there is an array many of ann's");
+    assert_string_equal(error.pointer, "/metadata/name");
+    assert_int_equal(cluster_submit_array(w->cluster, more, "ann", NULL, w->now, &job, &error), 0);
+    holdings_leave(&w->cluster->holdings, job);
+    (void)snprintf(job->user, sizeof job->user, "bob");
+    holdings_enter(&w->cluster->holdings, job);
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "bob", false, "enough", w->now, &n,
+                                        &error),
+                     0);
+    assert_int_equal(n, 1);
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "ann", false, "enough", w->now, &n,
+                                        &error),
+                     0);
+    assert_int_equal(n, 4);
+    world_free(w);
+}
+
+static char *text_of(size_t length, char c)
+{
+    char *text = xcalloc(length + 1, 1);
+
+    memset(text, c, length);
+    return text;
+}
+
+static void set_env(struct job_spec *spec, size_t length, char c)
+{
+    spec->env = xcalloc(1, sizeof *spec->env);
+    spec->env[0] = (struct env_pair){ .name = xstrdup("LONG"), .value = text_of(length, c) };
+    spec->n_env = 1;
+}
+
+static void assert_refused(struct world *w, struct job_spec *take_spec, const char *pointer,
+                           const char *remedy)
+{
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    assert_int_equal(cluster_submit_array(w->cluster, take_spec, "ann", NULL, w->now, &job, &error),
+                     EDL_EBADSPEC);
+    assert_string_equal(error.pointer, pointer);
+    assert_non_null(strstr(error.remedy, remedy));
+    assert_null(w->cluster->jobs);
+    job_spec_free(take_spec);
+}
+
+static void assert_accepted(struct world *w, struct job_spec *take_spec)
+{
+    struct edl_error error = { 0 };
+    struct job *job = NULL;
+
+    if (cluster_submit_array(w->cluster, take_spec, "ann", NULL, w->now, &job, &error) < 0)
+        fail_msg("%s: %s", error.pointer, error.text);
+    assert_non_null(job);
+}
+
+/* What a short call asks for is bounded: whoever makes it all answers nobody meanwhile. */
+static void test_array_is_bounded(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = array_spec("long", 0, 700);
+
+    (void)state;
+    set_env(spec, 60000, 'x');
+    assert_refused(w, spec, "/spec/array", "submit at most 1");
+    spec = array_spec("escaped", 0, 1000); /* six bytes each in the database */
+    set_env(spec, 2000, '\001');
+    assert_refused(w, spec, "/spec/array", "into a file");
+    spec = array_spec("wide", 0, 98);
+    spec->roles[0].min = spec->roles[0].max = 1024;
+    assert_refused(w, spec, "/spec/array", "submit at most 97 jobs");
+    spec = array_spec("one", 0, 0);
+    set_env(spec, JOB_ENV_BYTES_MAX, 'x');
+    assert_refused(w, spec, "/spec/env", "into a file");
+
+    spec = array_spec("wide", 0, 97);
+    spec->roles[0].min = spec->roles[0].max = 1024;
+    assert_accepted(w, spec);
+    spec = array_spec("one", 0, 0);
+    set_env(spec, JOB_ENV_BYTES_MAX - strlen("LONG"), 'x');
+    assert_accepted(w, spec);
+    spec = array_spec("most", 0, 1000);
+    set_env(spec, 4000, 'x');
+    assert_accepted(w, spec);
+    world_free(w);
+}
+
+static void test_array_is_archived(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct edl_error error = { 0 };
+    uint32_t n = 0;
+
+    (void)state;
+    assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, true, "", w->now, &n, &error),
+                     EDL_EBADTRANSITION);
+    assert_string_equal(error.text, "every job of the array many is over");
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits_for_an_array),
+        cmocka_unit_test(test_arrays_behind_arrays),
+        cmocka_unit_test(test_a_waiter_of_an_array_leaves),
+        cmocka_unit_test(test_which_array),
+        cmocka_unit_test(test_an_array_partly_archived),
+        cmocka_unit_test(test_an_array_is_over),
+        cmocka_unit_test(test_jobs_of_awaited_arrays_stay),
+        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_array_is_whole),
+        cmocka_unit_test(test_array_is_of_one_owner),
+        cmocka_unit_test(test_array_is_bounded),
+        cmocka_unit_test(test_array_is_archived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
