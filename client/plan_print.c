@@ -81,6 +81,25 @@ static void print_sentence(FILE *out, const struct plan_question *question, cons
     (void)fprintf(out, ": %s\n", json_text(reason, "text"));
 }
 
+/* "array: 37 of 100 jobs start before any job ends, the first in about 5s" */
+static void print_array(FILE *out, const json_t *array)
+{
+    const json_t *first = json_object_get(json_object_get(array, "first_us"), "least");
+    uint64_t first_us = (uint64_t)json_integer_value(first);
+    uint64_t n = json_u64(array, "played"), start = json_u64(array, "start");
+    char text[32];
+
+    if (array == NULL)
+        return;
+    (void)fprintf(out, "array: %" PRIu64 " of %" PRIu64 " jobs start%s", start, n,
+                  start < n ? " before any job ends" : "");
+    if (json_is_integer(first) && first_us == 0)
+        (void)fprintf(out, ", the first now");
+    else if (json_is_integer(first))
+        (void)fprintf(out, ", the first in about %s", text_duration(first_us, text, sizeof(text)));
+    (void)fputc('\n', out);
+}
+
 static void print_growth(FILE *out, const json_t *roles)
 {
     size_t i;
@@ -174,7 +193,8 @@ static void print_cost(FILE *out, const json_t *plan)
 void plan_print(FILE *out, const struct plan_question *question, const json_t *plan)
 {
     print_sentence(out, question, plan);
-    if (!is_waiting(json_text(plan, "verdict")))
+    print_array(out, json_object_get(plan, "array"));
+    if (!is_waiting(json_text(plan, "verdict")) && json_object_get(plan, "array") == NULL)
         print_growth(out, json_object_get(plan, "roles"));
     print_jobs(out, json_object_get(plan, "jobs"));
     if (!streq(json_text(plan, "verdict"), "never"))

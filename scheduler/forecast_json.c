@@ -69,22 +69,34 @@ static json_t *roles_to_json(const struct forecast *forecast, bool subject)
     return array;
 }
 
+static json_t *array_to_json(const struct forecast_array *array)
+{
+    return json_pack("{s:I,s:I,s:I,s:{s:o,s:o}}", "jobs", (json_int_t)array->n_jobs, "played",
+                     (json_int_t)array->n_played, "start", (json_int_t)array->n_started, "first_us",
+                     "least", time_or_null(array->first_least_us), "most",
+                     time_or_null(array->first_most_us));
+}
+
 json_t *forecast_to_json(const struct forecast *forecast)
 {
     json_t *reason = json_string(forecast->reason);
+    json_t *json;
 
     /* A text that was cut within a character is not UTF-8 any more. */
     if (reason == NULL)
         reason = json_string("(not UTF-8)");
-    return json_pack("{s:b,s:s,s:{s:s,s:o},s:{s:o,s:o},s:o,s:o,s:o,s:{s:I,s:I,s:I},s:{s:I,s:I}}",
-                     "dry_run", 1, "verdict", forecast_verdict_to_string(forecast->verdict),
-                     "reason", "code", forecast->code, "text", reason, "wait_us", "least",
-                     time_or_null(forecast->wait_least_us), "most",
-                     time_or_null(forecast->wait_most_us), "placements",
-                     placements_to_json(forecast), "roles", roles_to_json(forecast, true), "jobs",
-                     roles_to_json(forecast, false), "cost", "lost_task_us",
-                     (json_int_t)forecast->lost_us, "stopped", (json_int_t)forecast->n_victims,
-                     "resizes", (json_int_t)forecast->n_resizes, "utilisation_ppm", "before",
-                     (json_int_t)forecast->utilisation_before_ppm, "after",
-                     (json_int_t)forecast->utilisation_after_ppm);
+    json =
+        json_pack("{s:b,s:s,s:{s:s,s:o},s:{s:o,s:o},s:o,s:o,s:o,s:{s:I,s:I,s:I},s:{s:I,s:I}}",
+                  "dry_run", 1, "verdict", forecast_verdict_to_string(forecast->verdict), "reason",
+                  "code", forecast->code, "text", reason, "wait_us", "least",
+                  time_or_null(forecast->wait_least_us), "most",
+                  time_or_null(forecast->wait_most_us), "placements", placements_to_json(forecast),
+                  "roles", roles_to_json(forecast, true), "jobs", roles_to_json(forecast, false),
+                  "cost", "lost_task_us", (json_int_t)forecast->lost_us, "stopped",
+                  (json_int_t)forecast->n_victims, "resizes", (json_int_t)forecast->n_resizes,
+                  "utilisation_ppm", "before", (json_int_t)forecast->utilisation_before_ppm,
+                  "after", (json_int_t)forecast->utilisation_after_ppm);
+    if (forecast->array.n_jobs > 0)
+        (void)json_object_set_new(json, "array", array_to_json(&forecast->array));
+    return json;
 }

@@ -89,8 +89,13 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now);
 
 /* --- submit.c
  * ------------------------------------------------------------------------------------------- */
-/* submit_resolved - cluster_submit_array of what after_resolve has been through: of a copy, which
- * does not have those that are over */
+/* submit_prepare - what cluster_submit_array does before anything is made: its checks, then names
+ * and times become absolute. Nothing is changed after an error */
+int submit_prepare(const struct cluster *cluster, struct job_spec *spec, const char *user,
+                   const struct archived_jobs *archived, struct instant now,
+                   struct edl_error *error);
+/* submit_resolved - cluster_submit_array of what was prepared so: of a copy, which does not have
+ * those that are over */
 int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                     struct instant now, struct job **ret_first, struct edl_error *error);
 /* spec_check_size - what one submission may ask for, whoever makes it; EDL_EBADSPEC, pointer set */

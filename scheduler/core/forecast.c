@@ -5,6 +5,8 @@
  * played forward (forecast_play.c) until it is, and then until what it set off has settled. */
 #include "scheduler/core/forecast.h"
 
+#include <stdio.h>
+
 #include "scheduler/core/forecast_run.h"
 
 #define SETTLE_MAX_US (600 * USEC_PER_SEC)
@@ -46,9 +48,31 @@ static bool never_fits(const struct run *run)
     return !spec_fits_ever(run->play.cluster, job->spec);
 }
 
+/* Not one whose deadline came while it waited. */
+static bool has_started(const struct job *job)
+{
+    return job->state != JOB_QUEUED && !job_state_is_final(job->state);
+}
+
+/* They ask for the same and start in their order. */
+static void look_at_array(struct run *run)
+{
+    struct forecast_array *array = &run->forecast->array;
+    uint32_t before = run->n_started;
+
+    while (run->n_started < run->n_array &&
+           has_started(cluster_job(run->play.cluster, run->subject->id + run->n_started)))
+        run->n_started++;
+    if (before == 0 && run->n_started > 0)
+        array->first_least_us = run->play.now.now_us - run->begin.now_us;
+}
+
 static void wait_until_done(struct run *run, bool with_ends)
 {
-    while (!run->change->is_done(run) && !run->never) {
+    for (;;) {
+        look_at_array(run);
+        if (run->change->is_done(run) || run->never)
+            break;
         if (with_ends && !run->noted && play_end_is_next(&run->play))
             note_waiting(run);
         if (!play_step(&run->play, with_ends))
@@ -107,7 +131,12 @@ static int play_change(const struct cluster *cluster, const struct change *chang
         play_done(&run.play);
         return r;
     }
-    *ret = (struct forecast){ .wait_least_us = NEVER_US, .wait_most_us = NEVER_US };
+    run.n_array = run.subject != NULL && change->spec != NULL ? change->spec->array.n : 0;
+    *ret = (struct forecast){
+        .wait_least_us = NEVER_US,
+        .wait_most_us = NEVER_US,
+        .array = { .n_jobs = run.n_array, .first_least_us = NEVER_US, .first_most_us = NEVER_US }
+    };
     outlook->knows_ends = run.play.n_ends > 0;
     if (outlook->knows_ends &&
         !outlook->with_ends) /* what takes longer may as well wait for an end */
@@ -154,12 +183,15 @@ static int forecast_change(const struct cluster *cluster, const struct change *c
     if (r < 0)
         return r;
     outlook.longest = true;
+    if (ret->array.first_least_us == 0)
+        ret->array.first_most_us = 0;
     if (ret->verdict == FORECAST_NOW) {
         ret->wait_most_us = 0;
-    } else if (ret->wait_least_us != NEVER_US &&
+    } else if ((ret->wait_least_us != NEVER_US || ret->array.first_least_us != NEVER_US) &&
                play_change(cluster, change, now, options, &outlook, &longest, NULL) == 0) {
         /* another order of stops may by chance be the faster one */
         ret->wait_most_us = MAX_OF(longest.wait_least_us, ret->wait_least_us);
+        ret->array.first_most_us = MAX_OF(longest.array.first_least_us, ret->array.first_least_us);
     }
     forecast_done(&longest);
     return 0;
@@ -180,7 +212,26 @@ static int apply_submit(const struct change *change, struct cluster *copy, struc
 
 static bool is_started(const struct run *run)
 {
-    return run->subject->state != JOB_QUEUED;
+    return run->n_array > 0 ? run->n_started == run->n_array : has_started(run->subject);
+}
+
+static uint32_t jobs_to_play(const struct job_spec *spec)
+{
+    uint64_t most = FORECAST_INSTANCES_MAX / MAX_OF(job_spec_instances(spec), (uint64_t)1);
+
+    return (uint32_t)MIN_OF(spec->array.n, MAX_OF(most, (uint64_t)1));
+}
+
+static void tell_of_array(struct forecast *forecast, uint32_t n_jobs)
+{
+    size_t used = strlen(forecast->reason);
+
+    forecast->array.n_played = forecast->array.n_jobs;
+    forecast->array.n_jobs = n_jobs;
+    if (forecast->array.n_played < n_jobs)
+        (void)snprintf(forecast->reason + used, sizeof forecast->reason - used,
+                       "; looked at were the first %u of %u jobs", forecast->array.n_played,
+                       n_jobs);
 }
 
 /* cluster_forecast - see forecast.h */
@@ -190,16 +241,26 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
                      struct edl_error *error)
 {
     struct job_spec *own = job_spec_copy(spec);
+    bool is_array = spec->array.n > 0;
+    uint32_t n_jobs = spec->array.n;
     const struct change change = { .apply = apply_submit,
                                    .is_done = is_started,
-                                   .now_text = "there is room for its minimum",
-                                   .later_text = "what is being stopped already makes room for it",
+                                   .now_text = is_array ? "there is room for the minimum of each"
+                                                        : "there is room for its minimum",
+                                   .later_text =
+                                       is_array
+                                           ? "what is being stopped already makes room for them"
+                                           : "what is being stopped already makes room for it",
                                    .spec = own,
                                    .user = user };
-    int r = after_resolve(cluster, archived, own, error);
+    int r = submit_prepare(cluster, own, user, archived, now, error);
 
-    if (r == 0)
+    if (r == 0) {
+        own->array.n = jobs_to_play(own);
         r = forecast_change(cluster, &change, now, options, ret, error);
+    }
+    if (r == 0 && is_array)
+        tell_of_array(ret, n_jobs);
     (void)job_spec_free(own);
     return r;
 }

@@ -33,6 +33,11 @@ enum forecast_verdict {
  */
 const char *forecast_verdict_to_string(enum forecast_verdict verdict);
 
+/* Of an array so many jobs have their roles and placements in the forecast, the first ones. */
+#define FORECAST_ARRAY_LISTED 100
+/* No more jobs of an array are played than have so many instances together, but one is. */
+#define FORECAST_INSTANCES_MAX 10000
+
 /* Zero stands for the default. */
 struct forecast_options {
     uint64_t stop_us;    /* shortest time from being asked to stop to being seen gone: 1 s; the
@@ -63,7 +68,7 @@ struct forecast_victim {
 struct forecast_role {
     uint64_t job_id;
     char job[JOB_NAME_MAX + 1], role[ROLE_NAME_MAX + 1];
-    bool subject;      /* the submitted or scaled job itself */
+    bool subject;      /* the submitted or scaled job itself, or one of the array */
     bool ends;         /* its job ends by itself before the change is done */
     uint32_t from, to; /* instances before and when the change is done; stopping ones excluded */
     uint32_t later;    /* when all has settled that the change sets off */
@@ -71,12 +76,22 @@ struct forecast_role {
     size_t n_victims, cap_victims;
 };
 
+/* What more there is to say of an array, which is done when all of its jobs have started. */
+struct forecast_array {
+    uint32_t n_jobs;   /* 0: it is none */
+    uint32_t n_played; /* of them, that the forecast is about: the first */
+    uint32_t
+        n_started; /* of those, all when it is done; else those that start before any job ends */
+    uint64_t first_least_us, first_most_us; /* until the first starts; NEVER_US: not known */
+};
+
 struct forecast {
     enum forecast_verdict verdict;
     char code[32];    /* "at-once", "gives-way", ..., or the core's own: "gang-does-not-fit" */
     char reason[480]; /* the same as a sentence, with the basis of an estimate */
-    uint64_t wait_least_us, wait_most_us;  /* until it is done (a job: its minimum is assigned);
-                                              NEVER_US: not known */
+    uint64_t wait_least_us, wait_most_us; /* until it is done (a job: its minimum is assigned);
+                                             NEVER_US: not known */
+    struct forecast_array array;
     struct forecast_placement *placements; /* owned; when it is done */
     size_t n_placements;
     struct forecast_role
@@ -88,8 +103,8 @@ struct forecast {
     uint32_t utilisation_before_ppm, utilisation_after_ppm;
 };
 
-/* cluster_forecast - of submitting a job; spec is only read. archived: as for
- * cluster_submit_array. Errors: those of cluster_submit.
+/* cluster_forecast - of submitting a job, or the jobs of an array; spec is only read. archived: as
+ * for cluster_submit_array. Errors: those of cluster_submit_array.
  * options may be NULL. *ret is the caller's, forecast_done frees what it owns. Costs two copies of
  * the cluster and a plan for each instant at which something happens. */
 int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec, const char *user,

@@ -22,6 +22,13 @@ bool tracked_lacks(const struct tracked *tracked)
     return tracked->was_complete && job_is_started(tracked->job) && !is_complete(tracked->job);
 }
 
+bool run_is_about(const struct run *run, const struct job *job)
+{
+    if (run->n_array == 0)
+        return job == run->subject;
+    return job->id >= run->subject->id && job->id - run->subject->id < run->n_array;
+}
+
 static void track(struct run *run, const struct job *job)
 {
     struct forecast *forecast = run->forecast;
@@ -40,7 +47,7 @@ static void track(struct run *run, const struct job *job)
         role->job_id = job->id;
         memcpy(role->job, job->spec->name, sizeof role->job);
         memcpy(role->role, job->spec->roles[r].name, sizeof role->role);
-        role->subject = job == run->subject;
+        role->subject = run_is_about(run, job);
         role->from = job_count(job, r, false);
     }
 }
@@ -111,7 +118,7 @@ static void note_sizes(struct run *run, bool later)
     for (tracked = run->tracked; tracked != NULL; tracked = tracked->hh.next) {
         const struct job *job = tracked->job;
 
-        if (job != run->subject)
+        if (!run_is_about(run, job))
             forecast->n_resizes += job->resizes - tracked->resizes;
         for (uint32_t r = 0; r < job->spec->n_roles; r++) {
             struct forecast_role *role = &forecast->roles[tracked->first_role + r];
@@ -162,19 +169,8 @@ static const struct job *find_waiting(const struct run *run)
          tracked = tracked->hh.next)
         if (tracked_lacks(tracked))
             return tracked->job;
-    return run->subject;
-}
-
-void note_waiting(struct run *run)
-{
-    const struct job *waiting = find_waiting(run);
-
-    run->noted = true;
-    note_sizes(run, false);
-    if (waiting != NULL)
-        note_reason(run, waiting);
-    else
-        note_cut_short(run);
+    return run->n_array > 0 ? cluster_job(run->play.cluster, run->subject->id + run->n_started)
+                            : run->subject;
 }
 
 static void note_placements_of(struct run *run, const struct tracked *tracked)
@@ -201,14 +197,43 @@ static void note_placements_of(struct run *run, const struct tracked *tracked)
     }
 }
 
-void note_done(struct run *run)
+/* Of what it is about; without a subject of all that is new. */
+static void note_placements(struct run *run)
 {
+    uint64_t end =
+        run->subject != NULL ? run->subject->id + MAX_OF(run->n_array, (uint32_t)1) : UINT64_MAX;
     const struct tracked *tracked;
 
-    note_sizes(run, false);
+    if (run->n_array > FORECAST_ARRAY_LISTED)
+        end = run->subject->id + FORECAST_ARRAY_LISTED;
     for (tracked = run->tracked; tracked != NULL; tracked = tracked->hh.next)
-        if (run->subject == NULL || tracked->job == run->subject)
+        if (run->subject == NULL || (run_is_about(run, tracked->job) && tracked->job->id < end))
             note_placements_of(run, tracked);
+}
+
+void note_waiting(struct run *run)
+{
+    const struct job *waiting = find_waiting(run);
+
+    run->noted = true;
+    note_sizes(run, false);
+    run->forecast->array.n_started = run->n_started;
+    if (run->n_array > 0)
+        note_placements(run);
+    if (waiting != NULL)
+        note_reason(run, waiting);
+    else
+        note_cut_short(run);
+}
+
+void note_done(struct run *run)
+{
+    struct forecast *forecast = run->forecast;
+
+    note_sizes(run, false);
+    forecast->array.n_started = run->n_started;
+    forecast->n_placements = 0; /* those of before a job's end */
+    note_placements(run);
 }
 
 void note_settled(struct run *run)
@@ -224,8 +249,10 @@ static void drop_later_victims(struct forecast_role *role)
         role->n_victims--;
 }
 
-static bool is_telling(const struct forecast_role *role)
+static bool is_telling(const struct run *run, const struct forecast_role *role)
 {
+    if (run->n_array > 0 && role->subject)
+        return role->job_id - run->subject->id < FORECAST_ARRAY_LISTED;
     return role->subject || role->ends || role->n_victims > 0 || role->from != role->to ||
            role->from != role->later;
 }
@@ -245,7 +272,7 @@ void note_end(struct run *run)
         for (size_t v = 0; v < role->n_victims; v++)
             forecast->lost_us += role->victims[v].lost_us;
         forecast->n_victims += (uint32_t)role->n_victims;
-        if (is_telling(role))
+        if (is_telling(run, role))
             forecast->roles[kept++] = *role;
         else
             free(role->victims);

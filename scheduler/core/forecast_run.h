@@ -41,7 +41,9 @@ struct run {
     const struct change *change;
     const struct cluster *cluster; /* the original */
     struct instant begin;
-    struct job *subject;     /* of the copy; NULL: none */
+    struct job *subject;     /* of the copy; the first of an array; NULL: none */
+    uint32_t n_array;        /* jobs of the array, with consecutive numbers; 0: it is none */
+    uint32_t n_started;      /* of them, without a gap from the first on */
     struct tracked *tracked; /* uthash by job; owned */
     struct forecast *forecast;
     bool never; /* it does not fit these nodes even when they are empty */
@@ -57,6 +59,8 @@ void note_waiting(struct run *run);
 /* note_done - it is done now; note_settled - and all that it set off as well */
 void note_done(struct run *run);
 void note_settled(struct run *run);
+/* run_is_about - the subject, or one of the array */
+bool run_is_about(const struct run *run, const struct job *job);
 /* tracked_lacks - it had all of its minimum before the change, goes on and has not now */
 bool tracked_lacks(const struct tracked *tracked);
 const struct tracked *run_tracked(const struct run *run, const struct job *job);

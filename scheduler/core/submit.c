@@ -232,8 +232,11 @@ struct submission {
 static int prepare(const struct cluster *cluster, struct job_spec *spec,
                    const struct submission *submission, struct edl_error *error)
 {
-    int r = check_spec(spec, error);
+    const char *user = submission->user != NULL ? submission->user : "";
+    int r = is_to_be_made(spec) ? check_array_owner(cluster, spec->name, user, error) : 0;
 
+    if (r == 0)
+        r = check_spec(spec, error);
     if (r == 0)
         r = spec_check_size(spec, error);
     if (r == 0)
@@ -274,13 +277,11 @@ static int submit(struct cluster *cluster, struct job_spec *take_spec,
                   const struct submission *submission, struct job **ret_first,
                   struct edl_error *error)
 {
-    const char *user = submission->user != NULL ? submission->user : "";
+    const char *user = submission->user;
     bool is_array = is_to_be_made(take_spec);
     struct job *first = NULL;
-    int r = is_array ? check_array_owner(cluster, take_spec->name, user, error) : 0;
+    int r = prepare(cluster, take_spec, submission, error);
 
-    if (r == 0)
-        r = prepare(cluster, take_spec, submission, error);
     if (r < 0)
         return r;
     for (uint32_t i = 0; is_array && i < take_spec->array.n; i++) {
@@ -316,6 +317,15 @@ int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, co
     const struct submission submission = { .user = user, .archived = archived, .now = now };
 
     return submit(cluster, take_spec, &submission, ret_first, error);
+}
+
+int submit_prepare(const struct cluster *cluster, struct job_spec *spec, const char *user,
+                   const struct archived_jobs *archived, struct instant now,
+                   struct edl_error *error)
+{
+    const struct submission submission = { .user = user, .archived = archived, .now = now };
+
+    return prepare(cluster, spec, &submission, error);
 }
 
 int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,

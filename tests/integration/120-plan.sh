@@ -68,6 +68,13 @@ plan 4 --min 9 --cpu 100m --name three -- sleep 1
 grep -q '^would wait to start: its minimum of 9 processes' "$work/plan" || fail "plan: $(cat "$work/plan")"
 plan 5 --cpu 64 --name three -- sleep 1
 grep -q '^would never start: one trainer needs' "$work/plan" || fail "plan: $(cat "$work/plan")"
+# an array: all of it, or as much as there is room for
+plan 0 --array 0-2 --cpu 100m --name grid -- sleep 1
+grep -q '^would start in about 1s .*: job one gives up 3 of 10 trainers' "$work/plan" || fail "plan: $(cat "$work/plan")"
+grep -q '^array: 3 of 3 jobs start, the first in about 1s' "$work/plan" || fail "plan: $(cat "$work/plan")"
+plan 4 --array 0-19 --cpu 100m --name grid -- sleep 1
+grep -q '^would wait to start: job grid-8: ' "$work/plan" || fail "plan: $(cat "$work/plan")"
+grep -q '^array: 8 of 20 jobs start before any job ends, the first in about 1s' "$work/plan" || fail "plan: $(cat "$work/plan")"
 plan 1 "$work/one.yaml"
 grep -q 'a job named one' "$work/plan.err" || fail "plan: $(cat "$work/plan.err")"
 plan 2 --min 2 --max 1 -- sleep 1

@@ -418,6 +418,201 @@ static void test_array_is_archived(void **state)
     world_free(w);
 }
 
+/* --- what would become of an array --- */
+
+static const struct forecast_options options = { .stop_us = USEC_PER_SEC,
+                                                 .start_us = USEC_PER_SEC };
+
+static struct forecast forecast_of(const struct world *w, struct job_spec *take_spec)
+{
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+
+    if (cluster_forecast(w->cluster, take_spec, "ann", NULL, w->now, &options, &forecast, &error) <
+        0)
+        fail_msg("%s", error.text);
+    (void)job_spec_free(take_spec);
+    return forecast;
+}
+
+static struct job_spec *cores_spec(const char *name, uint32_t n, uint64_t millicores)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, millicores, 0, 0);
+
+    spec->array.n = n;
+    return spec;
+}
+
+static void test_all_of_an_array_start_now(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    struct forecast forecast = forecast_of(w, cores_spec("grid", 8, 1000));
+
+    (void)state;
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    assert_string_equal(forecast.reason, "there is room for the minimum of each");
+    assert_int_equal(forecast.wait_most_us, 0);
+    assert_int_equal(forecast.array.n_jobs, 8);
+    assert_int_equal(forecast.array.n_started, 8);
+    assert_int_equal(forecast.array.first_least_us, 0);
+    assert_int_equal(forecast.array.first_most_us, 0);
+    assert_int_equal(forecast.n_placements, 8);
+    assert_string_equal(forecast.placements[7].job, "grid-7");
+    assert_int_equal(forecast.n_roles, 8);
+    assert_true(forecast.roles[7].subject);
+    assert_int_equal(forecast.n_resizes, 0);
+    assert_int_equal(forecast.utilisation_after_ppm, 1000000);
+    assert_null(w->cluster->jobs); /* nothing is done by asking */
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+/* As many as there is room for start, and that comes true. */
+static void test_some_of_an_array_start(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 1000);
+    struct job *first;
+    struct forecast forecast;
+
+    (void)state;
+    forecast = forecast_of(w, cores_spec("grid", 11, 1500));
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_int_equal(forecast.wait_least_us, NEVER_US);
+    assert_int_equal(forecast.array.n_jobs, 11);
+    assert_int_equal(forecast.array.n_started, 4);
+    assert_int_equal(forecast.array.first_least_us, 0);
+    assert_int_equal(forecast.n_placements, 4);
+    if (strstr(forecast.reason, "job grid-4: ") != forecast.reason)
+        fail_msg("%s", forecast.reason);
+    first = submit_array(w, cores_spec("grid", 11, 1500));
+    for (int i = 0; i < 30; i++)
+        world_second(w);
+    for (uint32_t i = 0; i < 11; i++) {
+        const struct job *job = cluster_job(w->cluster, first->id + i);
+
+        assert_int_equal(job->state, i < 4 ? JOB_RUNNING : JOB_QUEUED);
+        if (i < 4)
+            assert_string_equal(forecast.placements[i].node, job->slots[0][0].live->node_name);
+    }
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+/* Others give way for all of it: what that costs is of the whole. */
+static void test_others_give_way_for_an_array(void **state)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job_spec *spec = world_spec("a", 2, 10, 1000, 0, 0);
+    struct forecast forecast;
+    uint32_t n_victims = 0;
+
+    (void)state;
+    spec->grace_us = 30 * USEC_PER_SEC;
+    (void)world_submit(w, spec);
+    for (int i = 0; i < 30; i++)
+        world_second(w);
+    forecast = forecast_of(w, cores_spec("grid", 3, 2000));
+    assert_int_equal(forecast.verdict, FORECAST_AFTER_SHRINKING);
+    assert_int_equal(forecast.array.n_started, 3);
+    assert_true(forecast.array.first_least_us >= USEC_PER_SEC);
+    assert_true(forecast.array.first_least_us <= forecast.wait_least_us);
+    assert_true(forecast.array.first_most_us >= 30 * USEC_PER_SEC);
+    assert_true(forecast.array.first_most_us <= forecast.wait_most_us);
+    for (size_t i = 0; i < forecast.n_roles; i++) {
+        assert_int_equal(forecast.roles[i].subject, !streq(forecast.roles[i].job, "a"));
+        n_victims += streq(forecast.roles[i].job, "a") ? (uint32_t)forecast.roles[i].n_victims : 0;
+    }
+    assert_int_equal(n_victims, 6);
+    assert_int_equal(forecast.n_victims, 6);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+/* However many there are, the answer has a bound; what it counts are all. */
+static void test_a_large_array_is_listed_in_part(void **state)
+{
+    struct world *w = world_new(4, 100000, GIB, 1000);
+    struct forecast forecast = forecast_of(w, cores_spec("grid", 300, 1000));
+
+    (void)state;
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    assert_int_equal(forecast.array.n_started, 300);
+    assert_int_equal(forecast.n_roles, FORECAST_ARRAY_LISTED);
+    assert_int_equal(forecast.n_placements, FORECAST_ARRAY_LISTED);
+    assert_int_equal(forecast.utilisation_after_ppm, 750000);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+/* Who asks for very much hears of a part of it: nobody is answered meanwhile. */
+static void test_a_wide_array_is_played_in_part(void **state)
+{
+    struct world *w = world_new(4, 100000, GIB, 1000);
+    struct job_spec *spec = cores_spec("grid", 50, 1);
+    struct forecast forecast;
+
+    (void)state;
+    spec->roles[0].min = spec->roles[0].max = 1000;
+    forecast = forecast_of(w, spec);
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    assert_int_equal(forecast.array.n_jobs, 50);
+    assert_int_equal(forecast.array.n_played, 10);
+    assert_int_equal(forecast.array.n_started, 10);
+    assert_string_equal(forecast.reason, "there is room for the minimum of each; looked at were "
+                                         "the first 10 of 50 jobs");
+    forecast_done(&forecast);
+    spec = cores_spec("grid", 50, 1);
+    spec->roles[0].min = spec->roles[0].max = 1000;
+    (void)world_submit(w, world_spec("grid-49", 1, 1, 1, 0, 0)); /* also what is not played */
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, NULL),
+                     -EEXIST);
+    job_spec_free(spec);
+    world_free(w);
+}
+
+/* What is refused is refused the same way, and what never fits is said to. */
+static void test_an_array_that_cannot_be(void **state)
+{
+    struct world *w = world_new(1, 4000, GIB, 1000);
+    struct job_spec *spec = array_spec("grid", 0, 3);
+    struct forecast forecast = { 0 };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    (void)world_submit(w, world_spec("grid-2", 1, 1, 200, 0, 0));
+    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
+                     -EEXIST);
+    job_spec_free(spec);
+    forecast = forecast_of(w, cores_spec("large", 3, 9000));
+    assert_int_equal(forecast.verdict, FORECAST_NEVER);
+    assert_int_equal(forecast.array.n_started, 0);
+    assert_int_equal(forecast.array.first_least_us, NEVER_US);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
+/* A deadline that comes while it waits is no start, of one job and of an array. */
+static void test_a_deadline_is_no_start(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+
+    (void)state;
+    (void)world_submit(w, world_spec("a", 1, 1, 1000, 0, 0));
+    world_run(w, 3);
+    for (uint32_t n = 0; n <= 2; n += 2) {
+        struct job_spec *spec = cores_spec("late", n, 1000);
+        struct forecast forecast;
+
+        spec->deadline_us = 5 * USEC_PER_SEC;
+        forecast = forecast_of(w, spec);
+        assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+        assert_string_equal(forecast.code, "deadline");
+        assert_int_equal(forecast.array.n_started, 0);
+        forecast_done(&forecast);
+    }
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +628,13 @@ int main(void)
         cmocka_unit_test(test_array_is_of_one_owner),
         cmocka_unit_test(test_array_is_bounded),
         cmocka_unit_test(test_array_is_archived),
+        cmocka_unit_test(test_all_of_an_array_start_now),
+        cmocka_unit_test(test_some_of_an_array_start),
+        cmocka_unit_test(test_others_give_way_for_an_array),
+        cmocka_unit_test(test_a_large_array_is_listed_in_part),
+        cmocka_unit_test(test_a_wide_array_is_played_in_part),
+        cmocka_unit_test(test_an_array_that_cannot_be),
+        cmocka_unit_test(test_a_deadline_is_no_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
