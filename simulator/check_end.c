@@ -198,3 +198,83 @@ void check_failed(struct sim *sim, const struct truth_job *truth)
                 truth->name, spec->fault_tolerant ? spec->restart_max : 0,
                 spec->fault_tolerant ? "" : "not ");
 }
+
+/* --- who goes on without those that failed --- */
+
+/* On record as running before this commit, and neither gone nor asked to end by an earlier one: it
+ * was at work when the job was failed, for plans come behind what is reported. */
+static bool was_at_work(const struct sim *sim, const struct truth_process *known)
+{
+    uint64_t commit = sim->server.commits;
+
+    if (!known->exists || known->running_commit == 0 || known->running_commit == commit)
+        return false;
+    return known->state == PROCESS_RUNNING ||
+           (known->state == PROCESS_STOPPING && known->stop_commit == commit);
+}
+
+static bool others_work(const struct sim *sim, const struct truth_job *truth, uint32_t role)
+{
+    for (uint64_t i = 0; i < truth->n_processes; i++)
+        if (truth->processes[i].role == role && was_at_work(sim, &truth->processes[i]))
+            return true;
+    return false;
+}
+
+static uint32_t count_given_up(const struct truth_role *role, uint32_t restart_max)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < role->n_slots; i++)
+        n += role->slots[i].failures > restart_max;
+    return n;
+}
+
+/* Other bounds that just came leave open by which it was decided. */
+static bool has_new_bounds(const struct sim *sim, const struct truth_job *truth)
+{
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (sim->now_us < truth->roles[r].max_before_until_us)
+            return true;
+    return false;
+}
+
+static bool has_finished(const struct truth_job *truth)
+{
+    for (uint64_t i = 0; i < truth->n_processes; i++)
+        if (truth->processes[i].finished)
+            return true;
+    return false;
+}
+
+/* The number of those that are given up is at most the truth's: failures that the scheduler never
+ * heard of, or has forgotten since, count here. Once somebody has finished, only a task queue gives
+ * others what was to be done. */
+static bool goes_on(const struct sim *sim, const struct truth_job *truth, uint32_t r)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+    const struct truth_role *role = &truth->roles[r];
+    uint32_t n = count_given_up(role, spec->restart_max);
+
+    if (n == 0)
+        return true;
+    if (truth->n_roles > 1 && streq(role->name, "pserver"))
+        return false;
+    return n <= role->max - role->min && others_work(sim, truth, r) &&
+           (truth->has_data || !has_finished(truth));
+}
+
+void check_given_up(struct sim *sim, const struct truth_job *truth)
+{
+    bool all = sim->submissions[truth->submission].spec->fault_tolerant;
+
+    if (!all || has_new_bounds(sim, truth))
+        return;
+    sim->seen[SIM_SEEN_FAILED]++;
+    for (uint32_t r = 0; all && r < truth->n_roles; r++)
+        all = goes_on(sim, truth, r);
+    if (all)
+        violate(sim, "failed",
+                "job %s is failed, though others are at work and the places left are enough",
+                truth->name);
+}

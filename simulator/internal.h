@@ -465,10 +465,11 @@ struct truth_process {
     bool began; /* it really ran */
     uint32_t boot;
     enum real_end end;
-    bool finished;         /* by itself, with 0 */
-    uint64_t first_commit; /* that assigned it */
-    uint64_t stop_commit;  /* that asked it to end, 0 none */
-    bool unheard_of;       /* when it was asked to end, its agent had not told of it */
+    bool finished;           /* by itself, with 0 */
+    uint64_t first_commit;   /* that assigned it */
+    uint64_t running_commit; /* the first that has it as running, 0 none */
+    uint64_t stop_commit;    /* that asked it to end, 0 none */
+    bool unheard_of;         /* when it was asked to end, its agent had not told of it */
 };
 
 /* One task of one pass. */
@@ -587,6 +588,8 @@ void check_durable(struct sim *sim);
 bool check_may_wait(const struct sim *sim, const struct truth_job *truth);
 /* check_failed - a job that failed had processes that did, more often than it bears */
 void check_failed(struct sim *sim, const struct truth_job *truth);
+/* check_given_up - this commit fails it: could others of the role have gone on without those? */
+void check_given_up(struct sim *sim, const struct truth_job *truth);
 /* check_settled.c: every second of the calm; nodes are emptied and relieved, jobs grow */
 void check_settled(struct sim *sim);
 /* of the calm: what the checks of it share */

@@ -252,6 +252,7 @@ static void commit_event(struct sim *sim, const struct effect *effect)
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
     sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
+    sim->seen[SIM_SEEN_GIVEN_UP] += streq(effect->event, "process-given-up");
     if (streq(effect->event, "job-queued")) { /* it may have left the queue since, in one turn */
         struct truth_job *truth = ledger_job(sim, effect->job->id);
 
@@ -307,6 +308,8 @@ static void commit_process(struct sim *sim, const struct process *process)
         known->stop_commit = truth->stop_commit = sim->server.commits;
         known->unheard_of = known->state == PROCESS_ASSIGNED;
     }
+    if (process->state == PROCESS_RUNNING && known->running_commit == 0)
+        known->running_commit = sim->server.commits;
     known->state = process->state;
 }
 
@@ -340,6 +343,9 @@ static void commit_job(struct sim *sim, const struct job *job)
     if (truth->killed && job->state != JOB_KILLED && job->state != JOB_STOPPING)
         violate(sim, "killed", "job %s was killed and is %s (%s)", truth->name,
                 job_state_to_string(job->state), job->reason_code);
+    if (truth->state < JOB_STOPPING && job->state >= JOB_STOPPING &&
+        streq(job->reason_code, "process-failed") && !truth->killed)
+        check_given_up(sim, truth);
     truth->state = job->state;
     truth->resizes = job->resizes;
     if (job_state_is_final(job->state) && truth->ended_us == NEVER_US)

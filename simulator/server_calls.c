@@ -128,6 +128,24 @@ static void blame(const struct sim *sim, struct report_data *data)
             data->items[i].exit_code = 1;
 }
 
+/* SIM_MUTANT_NOBODY_SPARED */
+static void fail_with_one(const struct sim *sim)
+{
+    struct job *job, *next;
+
+    DL_FOREACH_SAFE2(sim->server.cluster->active, job, next, active_next)
+    {
+        uint32_t n = 0;
+
+        for (uint32_t r = 0; r < job->spec->n_roles; r++)
+            n += job->counts[r].given_up;
+        if (n == 0 || job->state == JOB_STOPPING)
+            continue;
+        (void)cluster_kill_job(sim->server.cluster, job, NULL, server_instant(sim), NULL);
+        (void)snprintf(job->reason_code, sizeof job->reason_code, "process-failed");
+    }
+}
+
 static void on_report(struct sim *sim, struct message *request)
 {
     struct node *node = caller(sim, request);
@@ -150,6 +168,8 @@ static void on_report(struct sim *sim, struct message *request)
     if (sim->config.mutant == SIM_MUTANT_FOREIGN_HIDDEN)
         report.foreign_cpu_millicores = report.foreign_memory_bytes = 0;
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
+    if (sim->config.mutant == SIM_MUTANT_NOBODY_SPARED)
+        fail_with_one(sim);
     answer = answer_new(sim, request, status_of(r));
     answer->lease_us = sim->config.lease_us;
     answer->next_report_us = cluster_next_report_us(sim->server.cluster);

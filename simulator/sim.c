@@ -61,6 +61,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_GROUPS_KEPT] = "groups-kept",
     [SIM_MUTANT_SHARE_LOWERED] = "share-lowered",
     [SIM_MUTANT_USER_MISTAKEN] = "user-mistaken",
+    [SIM_MUTANT_NOBODY_SPARED] = "nobody-spared",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -116,6 +117,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_GROUPS_CHANGED] = "groups-changed",
     [SIM_SEEN_SHARES_TAKEN] = "shares-taken",
     [SIM_SEEN_DATA_LATE] = "data-late",
+    [SIM_SEEN_GIVEN_UP] = "given-up",
+    [SIM_SEEN_FAILED] = "failed-for-good",
 };
 
 const char *sim_seen_to_string(enum sim_seen seen)

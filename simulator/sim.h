@@ -76,6 +76,7 @@ enum sim_mutant {
     SIM_MUTANT_GROUPS_KEPT,      /* other groups are acknowledged and not told to the core */
     SIM_MUTANT_SHARE_LOWERED,    /* the core is told half of each guarantee */
     SIM_MUTANT_USER_MISTAKEN,    /* the core is told that each job is the first user's */
+    SIM_MUTANT_NOBODY_SPARED,    /* a job of which one process is given up is failed */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -134,6 +135,8 @@ enum sim_seen {
     SIM_SEEN_GROUPS_CHANGED,
     SIM_SEEN_SHARES_TAKEN, /* committed: others' processes stop for a group below its share */
     SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
+    SIM_SEEN_GIVEN_UP,     /* processes that failed too often, and their jobs go on */
+    SIM_SEEN_FAILED,       /* fault tolerant jobs that were failed */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
