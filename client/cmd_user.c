@@ -13,6 +13,7 @@
 
 struct user_options {
     struct common_options common;
+    bool forget;
     const char *role;
     const char *group;
 };
@@ -23,6 +24,9 @@ static const struct option_spec user_options[] = {
     { "group", 0, OPTION_TEXT, "GROUP",
       "whose share of the cluster the user's jobs have; \"\": none",
       offsetof(struct user_options, group) },
+    { "forget", 0, OPTION_FLAG, NULL,
+      "remove: nor is it known that the name is to be kept out of the socket",
+      offsetof(struct user_options, forget) },
     { .name = NULL },
 };
 
@@ -75,7 +79,9 @@ static int set(const struct invocation *invocation, struct server *server)
 
 static int take_away(const struct invocation *invocation, struct server *server)
 {
-    _cleanup_free_ char *path = user_path(invocation);
+    const struct user_options *options = invocation->options;
+    _cleanup_free_ char *user = user_path(invocation);
+    _cleanup_free_ char *path = text_format("%s%s", user, options->forget ? "?forget=1" : "");
 
     return ask(invocation, server, "DELETE", path, NULL);
 }
@@ -123,7 +129,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_user = {
     .name = "user",
     .usage = "add NAME [--role ROLE] [--group GROUP] | set NAME [--role ROLE] [--group GROUP] |"
-             " remove NAME | list",
+             " remove [--forget] NAME | list",
     .summary = "People who may come in, and their roles",
     .details =
         "A viewer looks; a user also submits jobs and changes or stops their own; an operator"

@@ -261,22 +261,40 @@ void api_user_set(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
+/* ?forget=1: also that the name is to be kept out */
+static int read_forget(const struct http_request *request, bool *ret, struct edl_error *error)
+{
+    const char *given = http_request_query(request, "forget");
+
+    *ret = given != NULL && streq(given, "1");
+    if (given == NULL || *ret || streq(given, "0"))
+        return 0;
+    return edl_error_set(error, -EINVAL, "forget=%.20s is neither 1 nor 0", given);
+}
+
 void api_user_remove(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct user *user = path_user(scheduler, request);
+    struct edl_error error = { 0 };
     struct held *held;
     json_t *answer;
-    bool member;
+    bool member, forget;
 
     if (user == NULL)
         return;
+    if (read_forget(request, &forget, &error) < 0) {
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
     held = held_new(request);
     audit_take(scheduler, held, 200); /* while it is known who asks: it may be the user */
-    answer = json_pack("{s:s,s:s}", "name", user->name, "state", "removed");
+    answer = json_pack("{s:s,s:s}", "name", user->name, "state", forget ? "forgotten" : "removed");
     member = user->group != NULL;
     users_bar(scheduler->users, user);
     end_join_tokens(scheduler, user);
+    if (forget)
+        users_forget(scheduler->users, user);
     if (member)
         scheduler_tell_groups(scheduler);
     held_after_commit(scheduler, held, 200, answer);

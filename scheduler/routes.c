@@ -186,9 +186,9 @@ static const struct http_route table[] = {
       .takes = "ChangeUser", .status = 200, .gives = "User", .summary = "another role or group" },
     { .method = "DELETE", .path = "/users/{user}", .handler = api_user_remove,
       .operation = "removeUser", .flags = ROUTE_ADMIN | ROUTE_KEYED | ROUTE_MATCHED, .max_body_bytes = NO_BODY,
-      .status = 200, .gives = "UserRemoved",
+      .query = "forget", .status = 200, .gives = "UserRemoved",
       .summary = "a person comes in no longer, by token or socket, until added again; jobs"
-                 " stay" },
+                 " stay; ?forget=1: nor is it known that the name is to be kept out" },
     { .method = "GET", .path = "/groups", .handler = api_groups_list, .operation = "listGroups",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .query = "limit cursor", .status = 200,
       .gives = "GroupList",

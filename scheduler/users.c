@@ -158,6 +158,21 @@ static struct user *add_user(struct users *users, const char *name, enum user_ro
     return user;
 }
 
+/* Those who were removed stay in the list, and count. */
+static int refuse_full(const struct users *users, struct edl_error *error)
+{
+    const struct user *barred = users->users;
+
+    while (barred != NULL && barred->role != USER_NOBODY)
+        barred = barred->hh.next;
+    (void)edl_error_set(error, -EDQUOT, "there are %d users, with those who were removed",
+                        USERS_MAX);
+    if (barred == NULL)
+        return edl_error_remedy(error, "remove some: edl user remove NAME --forget");
+    return edl_error_remedy(error, "forget some who were removed: edl user remove %s --forget",
+                            barred->name);
+}
+
 int users_put(struct users *users, const char *name, enum user_role role, uint64_t now_wall_us,
               struct user **ret, struct edl_error *error)
 {
@@ -167,7 +182,7 @@ int users_put(struct users *users, const char *name, enum user_role role, uint64
     if (r < 0)
         return r;
     if (user == NULL && HASH_COUNT(users->users) >= USERS_MAX)
-        return edl_error_set(error, -EDQUOT, "there are %d users", USERS_MAX);
+        return refuse_full(users, error);
     if (user == NULL)
         user = add_user(users, name, role, now_wall_us);
     user->role = role;
@@ -202,6 +217,13 @@ void users_bar(struct users *users, struct user *user)
         drop_token(users, token);
     user->role = USER_NOBODY;
     users_join(users, user, NULL);
+}
+
+void users_forget(struct users *users, struct user *take_user)
+{
+    queue_user(users, ACCOUNT_DROP_USER, take_user);
+    HASH_DEL(users->users, take_user);
+    free(take_user);
 }
 
 /* --- groups --- */

@@ -78,6 +78,10 @@ int users_put(struct users *users, const char *name, enum user_role role, uint64
  * one an account of this machine would come in again by the socket */
 void users_bar(struct users *users, struct user *user);
 
+/* users_forget - the row of somebody who was barred goes: of an account of this machine nobody
+ * knows any more that it is to be kept out */
+void users_forget(struct users *users, struct user *take_user);
+
 /* users_join - the user is of that group from now on; NULL: of none */
 void users_join(struct users *users, struct user *user, struct user_group *group);
 

@@ -45,6 +45,7 @@ static const struct {
     { "cursor", NULL, "string", NULL, "\"next\" of the page before" },
     { "dry_run", NULL, "string", "1 true 0 false", "1: do nothing, tell what it would do" },
     { "follow", NULL, "integer", "0 1", "1: wait until there is something new" },
+    { "forget", NULL, "integer", "0 1", "1: nor is it known that the name is to be kept out" },
     { "gone", NULL, "integer", "0 1", "1: what a lost node kept is given up, its machine is off" },
     { "index", NULL, "integer", NULL, "only the process of this index" },
     { "limit", NULL, "integer", NULL, "at most so many" },

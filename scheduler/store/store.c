@@ -106,6 +106,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_USER_PUT] = "INSERT INTO user (name, role, created_wall_us, user_group)"
                     " VALUES (?1,?2,?3,NULLIF(?4,''))"
                     " ON CONFLICT (name) DO UPDATE SET role=?2, user_group=NULLIF(?4,'')",
+    [ST_USER_DELETE] = "DELETE FROM user WHERE name = ?1",
     [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0, COALESCE(user_group, ''), 0"
                     " FROM user ORDER BY name",
     [ST_GROUP_PUT] =

@@ -80,6 +80,7 @@ struct stored_answer {
 /* A change of who may do what, or a line of the audit log; owned by whoever made it. */
 enum account_change_kind {
     ACCOUNT_PUT_USER,
+    ACCOUNT_DROP_USER, /* of no group, and without tokens */
     ACCOUNT_PUT_TOKEN,
     ACCOUNT_DROP_TOKEN,
     ACCOUNT_AUDIT,

@@ -88,6 +88,7 @@ enum statement {
     ST_TAIL_TRIM,
     ST_TAIL_JOB,
     ST_USER_PUT,
+    ST_USER_DELETE,
     ST_USER_ALL,
     ST_GROUP_PUT,
     ST_GROUP_DELETE,

@@ -23,6 +23,13 @@ static int put_user(struct store *store, const struct account_change *change,
     return store_step_done(store, ST_USER_PUT, error);
 }
 
+static int drop_user(struct store *store, const struct account_change *change,
+                     struct edl_error *error)
+{
+    store_bind_text(store->statements[ST_USER_DELETE], 1, change->name);
+    return store_step_done(store, ST_USER_DELETE, error);
+}
+
 static int put_token(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
@@ -98,9 +105,10 @@ int store_put_account(struct store *store, const struct account_change *change,
 {
     static int (*const puts[])(struct store *, const struct account_change *,
                                struct edl_error *) = {
-        [ACCOUNT_PUT_USER] = put_user,     [ACCOUNT_PUT_TOKEN] = put_token,
-        [ACCOUNT_DROP_TOKEN] = drop_token, [ACCOUNT_AUDIT] = add_audit,
-        [ACCOUNT_PUT_GROUP] = put_group,   [ACCOUNT_DROP_GROUP] = drop_group,
+        [ACCOUNT_PUT_USER] = put_user,     [ACCOUNT_DROP_USER] = drop_user,
+        [ACCOUNT_PUT_TOKEN] = put_token,   [ACCOUNT_DROP_TOKEN] = drop_token,
+        [ACCOUNT_AUDIT] = add_audit,       [ACCOUNT_PUT_GROUP] = put_group,
+        [ACCOUNT_DROP_GROUP] = drop_group,
     };
 
     return puts[change->kind](store, change, error);

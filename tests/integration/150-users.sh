@@ -41,6 +41,9 @@ edl token list | grep -q 'eve *test' || fail 'tokens are not listed'
 edl user remove eve
 if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi
 grep -q 'edl token create' "$work/err" || fail "no word of how to come in: $(cat "$work/err")"
+edl user list | grep -q '^eve  *none' || fail "who was removed is not kept out: $(edl user list)"
+edl user remove --forget eve | grep -qx 'eve: forgotten' || fail 'eve is not forgotten'
+if edl user list | grep -q '^eve'; then fail "who was forgotten is listed: $(edl user list)"; fi
 edl group add vision --permille 600 | grep -q '^vision: 60.0% guaranteed, weight 1' || fail 'the group is not made'
 edl group add speech --permille 100
 if edl group set speech --permille 401 2>"$work/err"; then fail 'more than all is guaranteed'; fi

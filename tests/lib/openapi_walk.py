@@ -340,7 +340,7 @@ GOOD = {
     "addToken": lambda w: [{"body": {"user": "walker", "note": "of the walk", "ttl_s": 3600}, "after": keep_token}],
     "listTokens": lambda w: [{}],
     "removeToken": lambda w: [{"names": {"token": str(w.made_token)}}],
-    "removeUser": lambda w: [{}],
+    "removeUser": lambda w: [{}, {"query": "?forget=1"}],
     "listUsage": lambda w: [{}, {"query": "?user=admin"}],
     "listAudit": lambda w: [{"query": "?after=0&limit=10"}],
     "listNodes": lambda w: [{}, {"query": "?limit=1&cursor=a"}],

@@ -188,6 +188,41 @@ static void test_tokens_are_kept_and_go_with_their_user(void **state)
     assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
 }
 
+/* The list of those who were removed does not grow for ever; what they hold goes before. */
+static void test_a_user_is_forgotten(void **state)
+{
+    struct live *live = *state;
+    struct edl_error error = { 0 };
+    char ann[65], name[16];
+    struct user *user;
+
+    make_user(live, "ann", "user", ann);
+    assert_int_equal(ask(live, "POST", "/groups", "{\"name\":\"g\"}"), 201);
+    assert_int_equal(ask(live, "PATCH", "/users/ann", "{\"group\":\"g\"}"), 200);
+    assert_int_equal(ask(live, "DELETE", "/users/ann?forget=yes", NULL), 400);
+    assert_int_equal(ask(live, "DELETE", "/users/ann?forget=1", NULL), 200);
+    assert_int_equal(ask(live, "GET", "/users/ann", NULL), 404);
+    live->scheduler->options.socket_role = USER_VIEWER;
+    assert_int_equal(auth_socket_role(live->scheduler, "ann"), USER_VIEWER);
+    assert_int_equal(groups_find(live->scheduler->users, "g")->n_members, 0);
+    live_restart(live);
+    assert_int_equal(ask(live, "GET", "/users/ann", NULL), 404);
+    live->token = ann;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    live->token = NULL;
+    assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"eve\"}"), 201);
+    assert_int_equal(ask(live, "DELETE", "/users/eve", NULL), 200);
+    for (unsigned i = 0; i < USERS_MAX - 1; i++) { /* in memory: eve is there already */
+        (void)snprintf(name, sizeof name, "u%u", i);
+        assert_int_equal(users_put(live->scheduler->users, name, USER_USER, 1, &user, &error), 0);
+    }
+    assert_int_equal(users_put(live->scheduler->users, "bob", USER_USER, 1, &user, &error),
+                     -EDQUOT);
+    assert_string_equal(error.remedy, "forget some who were removed: edl user remove eve --forget");
+    assert_int_equal(users_put(live->scheduler->users, "eve", USER_USER, 1, &user, &error), 0);
+    users_pending_clear(live->scheduler->users);
+}
+
 static void test_bad_users_are_refused(void **state)
 {
     static const struct {
@@ -376,6 +411,7 @@ int main(void)
         T(test_jobs_of_a_user_are_bounded),
         T(test_uploads_are_bounded),
         T(test_tokens_are_kept_and_go_with_their_user),
+        T(test_a_user_is_forgotten),
         T(test_bad_users_are_refused),
         T(test_keys_are_of_one_person),
         T(test_changes_are_on_record_and_nothing_else),
