@@ -228,6 +228,8 @@ static bool carries(const struct room *room, const struct want *want)
 
     if (want->selector != NULL && !labels_cover(room->labels, want->selector))
         return false;
+    if (want->avoids != NULL && want->avoids(room, want->userdata))
+        return false;
     if (want->rack == NULL)
         return true;
     rack = labels_get(room->labels, LABEL_RACK);

@@ -64,6 +64,9 @@ struct want {
     struct resources need;
     const struct labels *selector; /* the node carries all of these; NULL: any node */
     const char *rack;              /* and this rack label; NULL: any */
+    /* rooms that are passed by; NULL: none */
+    bool (*avoids)(const struct room *room, const void *userdata);
+    const void *userdata;
 };
 
 void capacity_init(struct capacity *capacity);

@@ -249,6 +249,8 @@ struct process *node_first_fenced(const struct node *node);
 void node_note_kept(struct cluster *cluster, const struct node *node, struct instant now);
 /* node_note_reachable - what runs there can be reached again, or at another address */
 void node_note_reachable(struct cluster *cluster, const struct node *node);
+/* node_failed_to_start - a process of that job, in the last ten minutes */
+bool node_failed_to_start(const struct node *node, const struct job *job, struct instant now);
 /* node_start_failed, node_started - what a node's processes tell about it */
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now);

@@ -321,6 +321,21 @@ static bool fails_elsewhere(struct cluster *cluster, const struct node *here, ui
     return elsewhere;
 }
 
+static uint64_t digest_job(const struct job *job)
+{
+    return digest_text(digest_text(0, job->user), job->spec->name);
+}
+
+bool node_failed_to_start(const struct node *node, const struct job *job, struct instant now)
+{
+    uint64_t who = node->n_start_failures > 0 ? digest_job(job) : 0;
+
+    for (uint32_t i = 0; i < node->n_start_failures; i++)
+        if (node->start_failures[i].who == who && is_recent(&node->start_failures[i], now))
+            return true;
+    return false;
+}
+
 /* Keeps the last different ones; one that fails again is the newest again. */
 static void note_start_failure(struct node *node, const struct start_failure *failure,
                                struct instant now)
@@ -352,8 +367,7 @@ static void note_start_failure(struct node *node, const struct start_failure *fa
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now)
 {
-    struct start_failure failure = { .who = digest_text(digest_text(0, job->user), job->spec->name),
-                                     .at_us = now.now_us };
+    struct start_failure failure = { .who = digest_job(job), .at_us = now.now_us };
     uint32_t blaming = 0;
 
     if (node->state != NODE_READY)

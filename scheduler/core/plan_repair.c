@@ -31,6 +31,37 @@ int next_slot(struct job *job, uint32_t role, struct instant now)
     return job->finishing && job_role_works(job, role) ? -1 : job_lowest_free(job, role);
 }
 
+struct failed_starts {
+    const struct job *job;
+    struct instant now;
+};
+
+static bool could_not_start(const struct room *room, const void *userdata)
+{
+    const struct failed_starts *failed = userdata;
+
+    return node_failed_to_start(room->node, failed->job, failed->now);
+}
+
+/* What failed may have failed for its node, that lacks a program or a folder: another one is tried
+ * first. */
+static struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
+                               const struct want *want)
+{
+    const struct failed_starts failed = { job, plan->now };
+    struct want elsewhere = *want;
+    struct near near = { 0 };
+    struct room *room;
+
+    near_job(&near, job);
+    if (slot->failures == 0)
+        return place_one(&plan->planner->rooms, want, &near, true);
+    elsewhere.avoids = could_not_start;
+    elsewhere.userdata = &failed;
+    room = place_one(&plan->planner->rooms, &elsewhere, &near, true);
+    return room != NULL ? room : place_one(&plan->planner->rooms, want, &near, true);
+}
+
 /* Slots in back-off keep their places: nobody takes a fresh slot to get around a back-off. */
 uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
@@ -39,13 +70,11 @@ uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t w
 
     for (; held < wanted; held++) {
         int index = next_slot(job, role, plan->now);
-        struct near near = { 0 };
         struct room *room;
 
         if (index < 0)
             break;
-        near_job(&near, job);
-        room = place_one(&plan->planner->rooms, &want, &near, true);
+        room = place_slot(plan, job, &job->slots[role][index], &want);
         if (room == NULL ||
             !process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now))
             break;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 
@@ -187,6 +188,82 @@ static void test_what_fails_again_waits(void **state)
     world_free(w);
 }
 
+/* The agent says that it cannot be started; then its back-off is over. */
+static void fail_start(struct world *w, const struct job *job)
+{
+    const struct process *process = world_live(job, "trainer", 0);
+    struct node_report report = { .boot_id = process->node->boot_id,
+                                  .offer = process->node->offer,
+                                  .n_processes = 1 };
+    const struct process_report item = { .job_id = job->id,
+                                         .role = "trainer",
+                                         .incarnation = process->incarnation,
+                                         .state = PROCESS_EXITED,
+                                         .exit_code = 127,
+                                         .reason = "cannot start: no such file" };
+
+    report.processes = &item;
+    assert_int_equal(cluster_report(w->cluster, process->node, &report, w->now, NULL), 0);
+    world_plan(w);
+    world_advance(w, USEC_PER_SEC);
+    cluster_tick(w->cluster, w->now);
+    world_plan(w);
+}
+
+static struct job *submit_failing(struct world *w, const char *name, uint64_t cpu)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, cpu, 0, 0);
+
+    spec->restart_max = 4;
+    spec->restart_backoff_us = 0;
+    return world_submit(w, spec);
+}
+
+/* What a node lacks another one may have: each is tried once before one is tried again. */
+static void test_what_cannot_start_is_tried_elsewhere(void **state)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job *job, *other;
+    bool seen[3] = { false };
+
+    (void)state;
+    job = submit_failing(w, "a", 300);
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned at = (unsigned)(node_of(job, "trainer", 0)[5] - '0');
+
+        assert_in_range(at, 0, 2);
+        assert_false(seen[at]);
+        seen[at] = true;
+        fail_start(w, job);
+    }
+    assert_string_not_equal(node_of(job, "trainer", 0), "nowhere"); /* it failed on all of them */
+    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_READY);
+    /* another job is placed where it fits best, whatever could not start there */
+    other = world_submit(w, world_spec("b", 1, 1, 300, 0, 0));
+    assert_string_equal(node_of(other, "trainer", 0), node_of(job, "trainer", 0));
+    world_free(w);
+}
+
+/* Where there is no other place it is tried again in the same one, and after ten minutes the
+ * tightest is again the best. */
+static void test_what_cannot_start_waits_for_no_other_node(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *job;
+    const struct node *first;
+
+    (void)state;
+    (void)world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
+    job = submit_failing(w, "a", 300);
+    first = world_live(job, "trainer", 0)->node;
+    fail_start(w, job);
+    assert_string_equal(node_of(job, "trainer", 0), first->name);
+    assert_true(node_failed_to_start(first, job, w->now));
+    world_advance(w, 601 * USEC_PER_SEC);
+    assert_false(node_failed_to_start(first, job, w->now));
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +273,8 @@ int main(void)
         cmocka_unit_test(test_larger_one_moves_from_the_only_node_with_the_labels),
         cmocka_unit_test(test_smaller_one_moves_from_where_the_larger_one_fits),
         cmocka_unit_test(test_what_backs_off_keeps_its_place_when_others_give_way),
+        cmocka_unit_test(test_what_cannot_start_is_tried_elsewhere),
+        cmocka_unit_test(test_what_cannot_start_waits_for_no_other_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
