@@ -288,6 +288,7 @@ struct sim_node {
     /* truth */
     uint64_t lost_commit;                    /* the last one that called it lost */
     uint64_t drains_since_us, owes_since_us; /* check_settled.c: without an excuse; 0: with one */
+    uint64_t n_start_failures, told_us;      /* told_us: the last event about the node itself */
     enum node_state wanted;                  /* by people, as committed */
     uint64_t last_call;                      /* of it that arrived */
     struct unit *units;                      /* owned */
@@ -465,11 +466,13 @@ struct truth_process {
     bool began; /* it really ran */
     uint32_t boot;
     enum real_end end;
-    bool finished;           /* by itself, with 0 */
-    uint64_t first_commit;   /* that assigned it */
-    uint64_t running_commit; /* the first that has it as running, 0 none */
-    uint64_t stop_commit;    /* that asked it to end, 0 none */
-    bool unheard_of;         /* when it was asked to end, its agent had not told of it */
+    bool finished;               /* by itself, with 0 */
+    uint64_t first_commit;       /* that assigned it */
+    uint64_t running_commit;     /* the first that has it as running, 0 none */
+    uint64_t stop_commit;        /* that asked it to end, 0 none */
+    uint64_t start_failure;      /* which one of its node's; 0: it could be started */
+    uint64_t heard_us, heard_by; /* when its end was committed, and by which run of the scheduler */
+    bool unheard_of;             /* when it was asked to end, its agent had not told of it */
 };
 
 /* One task of one pass. */

@@ -259,6 +259,11 @@ static void commit_event(struct sim *sim, const struct effect *effect)
         if (truth != NULL)
             truth->gang_complete = false; /* it held nothing, and starts as a whole */
     }
+    node = effect->job == NULL && *effect->name != '\0'
+               ? cluster_node(sim->server.cluster, effect->name)
+               : NULL;
+    if (node != NULL)
+        sim->nodes[sim_node_number(node)]->told_us = sim->now_us;
     if (!streq(effect->event, "node-lost"))
         return;
     sim->seen[SIM_SEEN_NODES_LOST]++;
@@ -307,6 +312,10 @@ static void commit_process(struct sim *sim, const struct process *process)
     if (process->state == PROCESS_STOPPING && known->state != PROCESS_STOPPING) {
         known->stop_commit = truth->stop_commit = sim->server.commits;
         known->unheard_of = known->state == PROCESS_ASSIGNED;
+    }
+    if (process->state == PROCESS_EXITED && known->state != PROCESS_EXITED) {
+        known->heard_us = sim->now_us;
+        known->heard_by = sim->server.generation;
     }
     if (process->state == PROCESS_RUNNING && known->running_commit == 0)
         known->running_commit = sim->server.commits;

@@ -4,6 +4,7 @@
  * A supervisor lives and dies with its program and needs no agent: it looks at the lease file
  * (agent/core/fence) and writes the end into the folder. A frozen machine does nothing at all while
  * its boot clock goes on; when it thaws, everything that is late happens at once, in its order. */
+#include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
 #include <utlist.h>
@@ -134,6 +135,7 @@ void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial)
         return;
     if (unit->starts_badly || sim->now_us < node->starts_fail_until_us) {
         sim->seen[SIM_SEEN_STARTS_FAILED]++;
+        check_starts_failed(sim, unit);
         unit_exit(sim, unit, -1, 0, START_FAILED_REASON);
         return;
     }

@@ -4,6 +4,7 @@
  * As scheduler/turn.c: what came in while nothing was being written is one turn; its effects are
  * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
  * crash before the end of a commit leaves nothing of it. */
+#include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
 #include <utlist.h>
@@ -243,6 +244,16 @@ static void forget_gangs(struct sim *sim)
                                     server_instant(sim), NULL);
 }
 
+/* SIM_MUTANT_STARTS_FORGOTTEN: right before a plan that looks for other nodes */
+static void forget_starts(struct sim *sim)
+{
+    struct node *node =
+        sim->config.mutant == SIM_MUTANT_STARTS_FORGOTTEN ? sim->server.cluster->nodes : NULL;
+
+    for (; node != NULL; node = node->hh.next)
+        node->n_start_failures = 0;
+}
+
 static void turn(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -254,11 +265,13 @@ static void turn(struct sim *sim)
         server->planned = true;
         forget_incarnations(sim);
         forget_gangs(sim);
+        forget_starts(sim);
         cluster_plan(server->cluster, server_instant(sim));
         spoil(sim);
     }
     (void)cluster_archive_ended(server->cluster, server_instant(sim));
     effects = cluster_effects(server->cluster, &n);
+    check_starts(sim, effects, n);
     for (size_t i = 0; i < n; i++) {
         if (effects[i].kind == EFFECT_SAVE_TASKS || effects[i].kind == EFFECT_SAVE_DATASET)
             server_serve_tasks(sim, ledger_job(sim, effects[i].job->id));

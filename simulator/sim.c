@@ -61,6 +61,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_GROUPS_KEPT] = "groups-kept",
     [SIM_MUTANT_SHARE_LOWERED] = "share-lowered",
     [SIM_MUTANT_USER_MISTAKEN] = "user-mistaken",
+    [SIM_MUTANT_STARTS_FORGOTTEN] = "starts-forgotten",
     [SIM_MUTANT_NOBODY_SPARED] = "nobody-spared",
 };
 

@@ -76,6 +76,7 @@ enum sim_mutant {
     SIM_MUTANT_GROUPS_KEPT,      /* other groups are acknowledged and not told to the core */
     SIM_MUTANT_SHARE_LOWERED,    /* the core is told half of each guarantee */
     SIM_MUTANT_USER_MISTAKEN,    /* the core is told that each job is the first user's */
+    SIM_MUTANT_STARTS_FORGOTTEN, /* the core forgets what could not be started on which node */
     SIM_MUTANT_NOBODY_SPARED,    /* a job of which one process is given up is failed */
     _SIM_MUTANT_MAX,
 };

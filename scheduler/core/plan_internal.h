@@ -219,6 +219,11 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);
 
 /* --- plan_repair.c
  * ------------------------------------------------------------------------------------------- */
+/* place_slot - by the side of its job, as place_one; NULL: nowhere. What failed before may have
+ * failed for its node, that lacks a program or a folder: nodes on which none of its job failed to
+ * start come first */
+struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
+                        const struct want *want);
 /* fill_role - brings a role up to wanted as far as there is room now; returns how many could not
  * be placed */
 uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted);

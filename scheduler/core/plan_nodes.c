@@ -53,11 +53,9 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
 
     while (standing->staying < spec->min && job_count(job, role, true) < spec->max) {
         int index = next_slot(job, role, plan->now);
-        struct near near = { 0 };
-        struct room *room;
+        struct room *room =
+            index < 0 ? NULL : place_slot(plan, job, &job->slots[role][index], &want);
 
-        near_job(&near, job);
-        room = index < 0 ? NULL : place_one(&plan->planner->rooms, &want, &near, true);
         if (room == NULL ||
             !process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now))
             return;

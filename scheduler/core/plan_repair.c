@@ -43,10 +43,8 @@ static bool could_not_start(const struct room *room, const void *userdata)
     return node_failed_to_start(room->node, failed->job, failed->now);
 }
 
-/* What failed may have failed for its node, that lacks a program or a folder: another one is tried
- * first. */
-static struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
-                               const struct want *want)
+struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
+                        const struct want *want)
 {
     const struct failed_starts failed = { job, plan->now };
     struct want elsewhere = *want;

@@ -72,6 +72,7 @@ static const struct mutant_case {
     { SIM_MUTANT_GROUPS_KEPT, "groups", "sum", NULL, 20 },
     { SIM_MUTANT_SHARE_LOWERED, "groups", "lent", NULL, 60 },
     { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 20 },
+    { SIM_MUTANT_STARTS_FORGOTTEN, "none", "failed", "is put there again", 60 },
     { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 60 },
 };
 
