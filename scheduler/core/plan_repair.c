@@ -19,9 +19,12 @@ uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant 
     return n;
 }
 
-/* One that is due and ready, else the lowest that is free. */
+/* One that is due and ready, else the lowest that is free. What is being stopped counts: of a
+ * larger maximum before, free slots are left over beside it. */
 int next_slot(struct job *job, uint32_t role, struct instant now)
 {
+    if (job_count(job, role, true) >= job->spec->roles[role].max)
+        return -1;
     for (uint32_t i = 0; job->counts[role].due > 0 && i < job->n_slots[role]; i++) {
         const struct slot *slot = &job->slots[role][i];
 

@@ -264,6 +264,40 @@ static void test_what_cannot_start_waits_for_no_other_node(void **state)
     world_free(w);
 }
 
+/* Free slots that an earlier maximum left over are no room beside what is still being stopped. */
+static void test_moves_stay_within_a_lower_maximum(void **state)
+{
+    struct world *w = world_new(3, 1300, GIB, 1000);
+    struct job_spec *spec = world_spec("a", 1, 6, 600, 0, 0);
+    struct job *job;
+    const struct node *drained;
+
+    (void)state;
+    spec->restart_backoff_us = 60 * USEC_PER_SEC;
+    job = world_submit(w, spec);
+    seconds(w, 30);
+    assert_int_equal(job_count_running(job, 0), 6);
+    world_exit(w, world_live(job, "trainer", 2), 1, 0); /* in back-off they are the first to go */
+    world_exit(w, world_live(job, "trainer", 3), 1, 0);
+    seconds(w, 3);
+    assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 4, 4, w->now, NULL), 0);
+    seconds(w, 60);
+    assert_int_equal(job_count(job, 0, true), 4);
+    assert_non_null(world_live(job, "trainer", 5)); /* and 2 and 3 are free */
+    drained = world_live(job, "trainer", 0)->node;
+    assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, drained->name),
+                                            NODE_DRAINING, w->now, NULL),
+                     0);
+    for (unsigned i = 0; i < 60; i++) {
+        world_plan(w);
+        assert_in_range(job_count(job, 0, true), 0, 4);
+        seconds(w, 1);
+    }
+    assert_null(drained->processes);
+    assert_int_equal(job_count_running(job, 0), 4);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_larger_one_moves_from_the_only_node_with_the_labels),
         cmocka_unit_test(test_smaller_one_moves_from_where_the_larger_one_fits),
         cmocka_unit_test(test_what_backs_off_keeps_its_place_when_others_give_way),
+        cmocka_unit_test(test_moves_stay_within_a_lower_maximum),
         cmocka_unit_test(test_what_cannot_start_is_tried_elsewhere),
         cmocka_unit_test(test_what_cannot_start_waits_for_no_other_node),
     };
