@@ -289,9 +289,10 @@ struct sim_node {
     uint64_t lost_commit;                    /* the last one that called it lost */
     uint64_t drains_since_us, owes_since_us; /* check_settled.c: without an excuse; 0: with one */
     uint64_t n_start_failures, told_us;      /* told_us: the last event about the node itself */
-    enum node_state wanted;                  /* by people, as committed */
-    uint64_t last_call;                      /* of it that arrived */
-    struct unit *units;                      /* owned */
+    uint64_t thawed_us;     /* what was late has not happened yet in that instant */
+    enum node_state wanted; /* by people, as committed */
+    uint64_t last_call;     /* of it that arrived */
+    struct unit *units;     /* owned */
     uint64_t cpu_used, memory_used;
     struct agent_shell *agent; /* owned; NULL: not running */
     uint64_t credential;       /* on disk, 0: none */

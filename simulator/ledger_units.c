@@ -12,7 +12,9 @@
 
 static bool acts(const struct sim *sim, const struct unit *unit)
 {
-    return !unit->node->frozen || unit->keep_cut_off ||
+    bool frozen = unit->node->frozen || unit->node->thawed_us == sim->now_us;
+
+    return !frozen || unit->keep_cut_off ||
            node_boot_us(sim, unit->node) < unit->node->lease_deadline_us;
 }
 

@@ -276,8 +276,10 @@ static void thaw_late(struct sim *sim, struct sim_node *node)
             sim_at(sim, sim->now_us, late->kind, late->a, late->b, late->p);
     }
     node->n_late = 0;
-    if (!node->frozen)
-        sim_after(sim, 1, EVENT_THAWED, node->number, 0); /* others may thaw now, too */
+    if (node->frozen)
+        return;
+    node->thawed_us = sim->now_us;
+    sim_after(sim, 1, EVENT_THAWED, node->number, 0); /* others may thaw now, too */
 }
 
 void machine_thaw(struct sim *sim, struct sim_node *node)
