@@ -307,6 +307,8 @@ static inline uint64_t node_boot_us(const struct sim *sim, const struct sim_node
 void machine_tell_offer(const struct sim *sim, struct sim_node *node);
 /* machine_offers_less - than at some time before */
 bool machine_offers_less(const struct sim_node *node);
+/* machine_told_less - a report that comes late may still say so */
+bool machine_told_less(const struct sim_node *node);
 void machine_boot(struct sim *sim, struct sim_node *node);
 void machine_lose_power(struct sim *sim, struct sim_node *node);
 void machine_freeze(struct sim *sim, struct sim_node *node, bool agent_only);

@@ -84,7 +84,7 @@ struct standing {
 static bool had_to_leave(const struct sim *sim, const struct truth_process *known)
 {
     return known->node >= sim->n_nodes || sim->nodes[known->node]->wanted == NODE_DRAINING ||
-           (known->unheard_of && machine_offers_less(sim->nodes[known->node]));
+           (known->unheard_of && machine_told_less(sim->nodes[known->node]));
 }
 
 /* false: somebody finished, so that the job needs fewer from now on */

@@ -235,10 +235,25 @@ void machine_tell_offer(const struct sim *sim, struct sim_node *node)
     most->gpus = MAX_OF(most->gpus, node->offer.gpus);
 }
 
+static bool is_less(const struct node_offer *offer, const struct node_offer *most)
+{
+    return offer->cpu_millicores < most->cpu_millicores ||
+           offer->memory_bytes < most->memory_bytes || offer->gpus < most->gpus;
+}
+
 bool machine_offers_less(const struct sim_node *node)
 {
-    return node->offer.cpu_millicores < node->most.cpu_millicores ||
-           node->offer.memory_bytes < node->most.memory_bytes || node->offer.gpus < node->most.gpus;
+    return is_less(&node->offer, &node->most);
+}
+
+bool machine_told_less(const struct sim_node *node)
+{
+    const struct offer_told *told;
+
+    LL_FOREACH(node->told, told)
+    if (is_less(&told->offer, &node->most))
+        return true;
+    return false;
 }
 
 void machine_boot(struct sim *sim, struct sim_node *node)
