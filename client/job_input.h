@@ -34,7 +34,8 @@ struct job_options {
     XX("dataset", 0, OPTION_TEXT, "GLOB", "RecordIO files given out as tasks", dataset)            \
     XX("array", 0, OPTION_TEXT, "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", \
        array)                                                                                      \
-    XX("after", 0, OPTION_LIST, "JOB", "start when it has succeeded; may be repeated", after)      \
+    XX("after", 0, OPTION_LIST, "JOB",                                                             \
+       "start when it has succeeded, all of an array; may be repeated", after)                     \
     XX("deadline", 0, OPTION_TEXT, "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z",       \
        deadline)                                                                                   \
     XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
