@@ -240,24 +240,24 @@ enum queue_verdict {
 };
 
 /* A job's place in planning. Volatile: a restart derives it. */
-struct job_plan {
-    bool touched;        /* something of it changed since it was last looked at */
-    bool lacking;        /* it is started and has less than it must have */
+struct job_plan { /* the small ones first: there are as many of these as jobs wait */
+    bool touched; /* something of it changed since it was last looked at */
+    bool lacking; /* it is started and has less than it must have */
+    bool known_to_policy;
+    bool promised;       /* room is being made for its gang */
+    bool held_back;      /* it is there but for the load of what is being stopped */
+    bool drain_stays;    /* what drain_pass found: nobody stands in for what leaves */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
-    bool known_to_policy;
     enum queue_verdict verdict;
     uint32_t marked;       /* victims of a search */
-    struct resources lack; /* its part of what is requested and not granted */
     uint32_t group;        /* its user's, in the table of groups */
+    struct resources lack; /* its part of what is requested and not granted */
     struct resources used; /* its part of what the group holds; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
-    bool promised;                   /* room is being made for its gang */
     uint64_t stuck_since_us;         /* it lacks its minimum and no room can be made; 0: not so */
     uint64_t drain_pass;             /* the last one that looked at it */
-    bool drain_stays;                /* what that found: nobody stands in for what leaves */
-    bool held_back;                  /* it is there but for the load of what is being stopped */
     struct placed *places;           /* where: what it is promised again if it can be; owned */
     size_t n_places;
     struct placed *reserved; /* of a started job: where what it lacks goes; owned */
@@ -299,19 +299,16 @@ struct job {
     struct job_spec *spec; /* owned */
     enum job_state state;
     char reason_code[32]; /* why it is in this state: "gang-does-not-fit" */
+    uint32_t resizes;     /* grown or shrunk after the start */
     char *reason;         /* the same as a sentence; owned, never NULL */
     char user[64];
     uint64_t next_incarnation;
     /* one for each role, all in one piece that slots owns */
     struct slot **slots; /* n_slots[r] of each, at least spec->roles[r].max; owned */
     uint32_t *n_slots;
-    uint32_t *target;        /* instances wanted now */
-    uint32_t held_instances; /* counted in the holdings while it is not over, and: */
-    uint64_t held_bytes;
+    uint32_t *target; /* instances wanted now */
     struct role_counts *counts;
-    uint32_t resizes;    /* grown or shrunk after the start */
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
-    bool finishing;      /* some process finished: no more growth */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t submitted_us;
     struct task_queue *queue;      /* NULL without a dataset; owned */
@@ -324,10 +321,13 @@ struct job {
     uint32_t n_after, n_waits;     /* n_waits: of them, that have not succeeded yet */
     struct dependency *dependents; /* list: who waits for this one */
     uint32_t n_named;              /* queued jobs that were to run after it, over or not */
+    uint32_t held_instances;       /* counted in the holdings while it is not over, and: */
+    uint64_t held_bytes;
     struct awaited_array *awaited; /* borrowed; the array that it is of, when one waits for that */
     struct job *ends_next;         /* cluster->ends */
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
+    bool finishing;       /* some process finished: no more growth */
     bool waits_for_room;  /* a replacement of its minimum does not fit now */
     uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
     struct job_plan plan;
