@@ -59,6 +59,7 @@ static void start_now(struct agent *a, const struct process_id *id, json_t *orde
         .cpus = agent_pin(a, order, cpus),
         .tasks_max = a->options->tasks_max,
         .cpu_quota = a->options->cpu_quota,
+        .cgroup = a->cgroup_home,
         .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->gpus.n,
                     a->options->port_first, a->options->port_last }
     };
@@ -481,9 +482,10 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
         return edl_error_set(error, -ENOTSUP,
                              "--runtime systemd: systemd does not run this machine, or edl-agent is"
                              " not root; use --runtime direct");
-    *ret = possible && a->options->runtime != AGENT_RUNTIME_DIRECT
-               ? unit_launcher_new(a->event, supervisor, a->layout.state_dir)
-               : spawner_new(a->event, supervisor);
+    possible = possible && a->options->runtime != AGENT_RUNTIME_DIRECT;
+    agent_open_limits(a, possible);
+    *ret = possible ? unit_launcher_new(a->event, supervisor, a->layout.state_dir)
+                    : spawner_new(a->event, supervisor);
     return 0;
 }
 
@@ -596,6 +598,7 @@ struct agent *agent_free(struct agent *a)
     agent_close_gpus(a);
     process_table_done(&a->table);
     (void)runtime_free(a->runtime);
+    agent_close_limits(a);
     orders_clear(&a->orders);
     sd_event_source_disable_unref(a->carry_out_source);
     sd_event_source_disable_unref(a->core_timer);

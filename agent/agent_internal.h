@@ -37,6 +37,9 @@ struct agent {
     struct gpu_wait *gpu_waits; /* owned list: starts that wait until their devices are proven */
     sd_event_source *gpu_timer;
     struct cpu_topology *topology; /* owned; NULL: processes float on all CPUs */
+    json_t
+        *cgroup_home; /* where control groups of processes are made; NULL: nowhere, or by systemd */
+    json_t *limits;   /* those that are held, in words */
     struct runtime *runtime;
     struct process_table table;
     struct agent_core *core;
@@ -60,6 +63,11 @@ void agent_open_pins(struct agent *agent);
 /* agent_pin - the CPUs that the process of an order gets for itself, "0-3", in list or static; "":
  * none of its own */
 const char *agent_pin(const struct agent *agent, const json_t *order, char list[CPU_LIST_SIZE]);
+
+/* held_limits.c */
+/* agent_open_limits - by_systemd: it makes the control groups of processes */
+void agent_open_limits(struct agent *agent, bool by_systemd);
+void agent_close_limits(struct agent *agent);
 
 /* gpu_start.c */
 

@@ -24,54 +24,159 @@ const char *cgroup_unified_root(void)
                : "/sys/fs/cgroup";
 }
 
-int cgroup_of_self(char ret[CGROUP_PATH_SIZE])
+const char *cgroup_legacy_root(void)
 {
-    _cleanup_fclose_ FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[CGROUP_PATH_SIZE + 3];
-
-    if (file == NULL)
-        return -errno;
-    while (fgets(line, sizeof line, file) != NULL) {
-        char *end = strchr(line, '\n');
-
-        if (strncmp(line, "0::/", 4) != 0)
-            continue;
-        if (end == NULL)
-            return -ENAMETOOLONG;
-        *end = '\0';
-        (void)snprintf(ret, CGROUP_PATH_SIZE, "%s", line + 3);
-        return 0;
-    }
-    return -ENOENT;
+    return "/sys/fs/cgroup";
 }
 
-int cgroup_make(const char *path, const char *name)
+const char *cgroup_controller_name(enum cgroup_controller controller)
+{
+    static const char *const names[] = { [CGROUP_MEMORY] = "memory",
+                                         [CGROUP_CPU] = "cpu",
+                                         [CGROUP_PIDS] = "pids",
+                                         [CGROUP_CPUSET] = "cpuset" };
+
+    return names[controller];
+}
+
+const char *cgroup_limit_name(enum cgroup_controller controller)
+{
+    static const char *const names[] = { [CGROUP_MEMORY] = "memory",
+                                         [CGROUP_CPU] = "cpu",
+                                         [CGROUP_PIDS] = "tasks",
+                                         [CGROUP_CPUSET] = "cpus" };
+
+    return names[controller];
+}
+
+bool cgroup_has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ' ') &&
+            (at[length] == '\0' || at[length] == ' ' || at[length] == '\n'))
+            return true;
+    return false;
+}
+
+/* ---- where a process is ---- */
+
+static void take_path(char ret[CGROUP_PATH_SIZE], const char *path, size_t length)
+{
+    if (path[0] == '/' && length < CGROUP_PATH_SIZE)
+        (void)snprintf(ret, CGROUP_PATH_SIZE, "%.*s", (int)length, path);
+}
+
+/* has_controller - in "cpu,cpuacct", which ends at a colon */
+static bool has_controller(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (;;) {
+        size_t n = strcspn(list, ",:");
+
+        if (n == length && strncmp(list, name, n) == 0)
+            return true;
+        if (list[n] != ',')
+            return false;
+        list += n + 1;
+    }
+}
+
+void cgroup_paths_take(struct cgroup_paths *paths, const char *line)
+{
+    const char *list = strchr(line, ':');
+    const char *path = list != NULL ? strchr(list + 1, ':') : NULL;
+
+    if (path == NULL)
+        return;
+    path++;
+    if (list[1] == ':')
+        take_path(paths->unified, path, strcspn(path, "\n"));
+    for (enum cgroup_controller i = 0; i < CGROUP_CONTROLLERS; i++)
+        if (has_controller(list + 1, cgroup_controller_name(i)))
+            take_path(paths->legacy[i], path, strcspn(path, "\n"));
+}
+
+int cgroup_paths_of_self(struct cgroup_paths *ret)
+{
+    _cleanup_fclose_ FILE *file = fopen("/proc/self/cgroup", "re");
+    _cleanup_free_ char *line = NULL;
+    size_t size = 0;
+
+    *ret = (struct cgroup_paths){ 0 };
+    if (file == NULL)
+        return -errno;
+    while (getline(&line, &size, file) != -1)
+        cgroup_paths_take(ret, line);
+    return 0;
+}
+
+int cgroup_of_self(char ret[CGROUP_PATH_SIZE])
+{
+    struct cgroup_paths paths;
+    int r = cgroup_paths_of_self(&paths);
+
+    if (r < 0)
+        return r;
+    (void)memcpy(ret, paths.unified, CGROUP_PATH_SIZE);
+    return ret[0] != '\0' ? 0 : -ENOENT;
+}
+
+void cgroup_paths_everywhere(struct cgroup_paths *paths, const char *path)
+{
+    (void)snprintf(paths->unified, CGROUP_PATH_SIZE, "%s", path);
+    for (enum cgroup_controller i = 0; i < CGROUP_CONTROLLERS; i++)
+        (void)snprintf(paths->legacy[i], CGROUP_PATH_SIZE, "%s", path);
+}
+
+bool cgroup_is_unit(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return end != NULL && streq(end, ".service");
+}
+
+/* ---- groups of the unified hierarchy ---- */
+
+int cgroup_make(const char *path)
 {
     char folder[CGROUP_PATH_SIZE + 64];
 
-    (void)snprintf(folder, sizeof folder, "%s%s/%s", cgroup_unified_root(), path, name);
+    (void)snprintf(folder, sizeof folder, "%s%s", cgroup_unified_root(), path);
     return mkdir(folder, 0755) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-static int write_to(const char *path, const char *name, const char *file, const char *text)
+int cgroup_open(const char *path)
+{
+    char folder[CGROUP_PATH_SIZE + 64];
+    int fd;
+
+    (void)snprintf(folder, sizeof folder, "%s%s", cgroup_unified_root(), path);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd == -1 ? -errno : fd;
+}
+
+static int write_to(const char *path, const char *file, const char *text)
 {
     char full[CGROUP_PATH_SIZE + 96];
     _cleanup_close_ int fd = -1;
     size_t size = strlen(text);
 
-    (void)snprintf(full, sizeof full, "%s%s/%s/%s", cgroup_unified_root(), path, name, file);
+    (void)snprintf(full, sizeof full, "%s%s/%s", cgroup_unified_root(), path, file);
     fd = open(full, O_WRONLY | O_CLOEXEC);
     return fd != -1 && write(fd, text, size) == (ssize_t)size ? 0 : -errno;
 }
 
-int cgroup_enter(const char *path, const char *name)
+int cgroup_enter(const char *path)
 {
-    return write_to(path, name, "cgroup.procs", "0");
+    return write_to(path, "cgroup.procs", "0");
 }
 
-int cgroup_kill(const char *path, const char *name)
+int cgroup_kill(const char *path)
 {
-    return write_to(path, name, "cgroup.kill", "1");
+    return write_to(path, "cgroup.kill", "1");
 }
 
 bool cgroup_exists(const char *path)
@@ -95,12 +200,14 @@ static bool read_oom_kills(const char *root, const char *path, const char *name,
     return false;
 }
 
-uint64_t cgroup_oom_kills(const char *path)
+uint64_t cgroup_oom_kills(const struct cgroup_paths *paths)
 {
     uint64_t n = 0;
 
-    if (!read_oom_kills(cgroup_unified_root(), path, "memory.events", &n))
-        (void)read_oom_kills("/sys/fs/cgroup/memory", path, "memory.oom_control", &n);
+    if (!read_oom_kills(cgroup_unified_root(), paths->unified, "memory.events", &n) &&
+        paths->legacy[CGROUP_MEMORY][0] != '\0')
+        (void)read_oom_kills("/sys/fs/cgroup/memory", paths->legacy[CGROUP_MEMORY],
+                             "memory.oom_control", &n);
     return n;
 }
 

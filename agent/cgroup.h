@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.h - the control group of a unit, in the unified hierarchy (cgroups(7))
+/* cgroup.h - control groups of processes (cgroups(7))
  *
- * That hierarchy is there in both layouts of systemd: alone, or beside those of version 1. */
+ * Life and death are told by the unified hierarchy, version 2, which is there in both layouts of
+ * systemd: alone, or beside those of version 1, of which each has one controller. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,26 +12,66 @@
 
 struct edl_error;
 
-/* cgroup_unified_root - where the unified hierarchy is mounted */
-const char *cgroup_unified_root(void);
+/* What limits are held by. */
+enum cgroup_controller {
+    CGROUP_MEMORY,
+    CGROUP_CPU,
+    CGROUP_PIDS,
+    CGROUP_CPUSET,
+    CGROUP_CONTROLLERS
+};
 
-/* cgroup_of_self - the path below the hierarchy's root, "/edl.slice/.."; -ENOENT, -ENAMETOOLONG */
+/* One group, in all hierarchies that it is in; each path is below the root of its hierarchy. */
+struct cgroup_paths {
+    char unified[CGROUP_PATH_SIZE];                    /* "/edl.slice/.."; "": there is no group */
+    char legacy[CGROUP_CONTROLLERS][CGROUP_PATH_SIZE]; /* of version 1; "": none */
+};
+
+/* cgroup_controller_name - "memory", "cpu", "pids", "cpuset", as the kernel says */
+const char *cgroup_controller_name(enum cgroup_controller controller);
+
+/* cgroup_limit_name - what it limits, as reports and people have it: "memory", "cpu", "tasks",
+ * "cpus" */
+const char *cgroup_limit_name(enum cgroup_controller controller);
+
+/* cgroup_has_word - in a list as the kernel writes it: "cpu memory pids" */
+bool cgroup_has_word(const char *list, const char *word);
+
+/* cgroup_unified_root, cgroup_legacy_root - where hierarchies are mounted: the unified one, and
+ * those of version 1 below it by their controllers' names */
+const char *cgroup_unified_root(void);
+const char *cgroup_legacy_root(void);
+
+/* cgroup_of_self - the path in the unified hierarchy; -ENOENT: there is none, or it is too long */
 int cgroup_of_self(char ret[CGROUP_PATH_SIZE]);
+
+/* cgroup_paths_of_self - those of the calling process in all hierarchies; 0, or -errno */
+int cgroup_paths_of_self(struct cgroup_paths *ret);
+
+/* cgroup_paths_take - a line of /proc/PID/cgroup ("4:memory:/a/b"), to paths; what is too long is
+ * left out, like hierarchies that are not asked for. Pure. */
+void cgroup_paths_take(struct cgroup_paths *paths, const char *line);
+
+/* cgroup_paths_everywhere - the same path in all, as systemd has it */
+void cgroup_paths_everywhere(struct cgroup_paths *paths, const char *path);
 
 /* cgroup_exists - whether there is a group at path */
 bool cgroup_exists(const char *path);
 
-/* cgroup_oom_kills - how many processes of the group at path the kernel killed because the group
- * had used up its memory; 0 also when that is not known. Of version 1 as well: systemd gives the
- * groups of all hierarchies the same path. */
-uint64_t cgroup_oom_kills(const char *path);
+/* cgroup_is_unit - whether the service manager made it, and is to be asked to end it */
+bool cgroup_is_unit(const char *path);
 
-/* cgroup_make, cgroup_enter, cgroup_kill - a group below the one at path, which is delegated to us
+/* cgroup_oom_kills - how many processes of the group the kernel killed because the group had used
+ * up its memory; 0 also when that is not known */
+uint64_t cgroup_oom_kills(const struct cgroup_paths *paths);
+
+/* cgroup_make, cgroup_enter, cgroup_kill - a group at path, below one that is delegated to us
  * (systemd.resource-control(5), Delegate=); the calling process goes into it; all that is in it is
  * killed at once, whatever it forks meanwhile (Linux 5.14). 0, or -errno. */
-int cgroup_make(const char *path, const char *name);
-int cgroup_enter(const char *path, const char *name);
-int cgroup_kill(const char *path, const char *name);
+int cgroup_make(const char *path);
+int cgroup_open(const char *path); /* its folder, for clone3(2) */
+int cgroup_enter(const char *path);
+int cgroup_kill(const char *path);
 
 /* cgroup_open_events - cgroup.events of the group at path, which becomes readable by priority
  * (EPOLLPRI) when the last process has left it; -ENOENT: the group is gone, -EINVAL: no path */

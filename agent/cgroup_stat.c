@@ -15,20 +15,21 @@ enum value { CPU, CPU_NS, MEMORY, CACHE, PEAK, TASKS, VALUES };
 /* The first row of a value that can be read counts. */
 static const struct {
     enum value value;
-    const char *controller; /* NULL: of version 2 */
+    const char *hierarchy;             /* NULL: of version 2 */
+    enum cgroup_controller controller; /* of version 1: whose path it is */
     const char *file;
     const char *key; /* NULL: the file is the number */
 } sources[] = {
-    { CPU, NULL, "cpu.stat", "usage_usec" },
-    { MEMORY, NULL, "memory.current", NULL },
-    { CACHE, NULL, "memory.stat", "inactive_file" },
-    { PEAK, NULL, "memory.peak", NULL },
-    { TASKS, NULL, "pids.current", NULL },
-    { CPU_NS, "cpuacct", "cpuacct.usage", NULL },
-    { MEMORY, "memory", "memory.usage_in_bytes", NULL },
-    { CACHE, "memory", "memory.stat", "total_inactive_file" },
-    { PEAK, "memory", "memory.max_usage_in_bytes", NULL },
-    { TASKS, "pids", "pids.current", NULL },
+    { CPU, NULL, 0, "cpu.stat", "usage_usec" },
+    { MEMORY, NULL, 0, "memory.current", NULL },
+    { CACHE, NULL, 0, "memory.stat", "inactive_file" },
+    { PEAK, NULL, 0, "memory.peak", NULL },
+    { TASKS, NULL, 0, "pids.current", NULL },
+    { CPU_NS, "cpuacct", CGROUP_CPU, "cpuacct.usage", NULL },
+    { MEMORY, "memory", CGROUP_MEMORY, "memory.usage_in_bytes", NULL },
+    { CACHE, "memory", CGROUP_MEMORY, "memory.stat", "total_inactive_file" },
+    { PEAK, "memory", CGROUP_MEMORY, "memory.max_usage_in_bytes", NULL },
+    { TASKS, "pids", CGROUP_PIDS, "pids.current", NULL },
 };
 
 static uint64_t read_value(const char *file, const char *key)
@@ -46,7 +47,7 @@ static uint64_t read_value(const char *file, const char *key)
     return NEVER_US;
 }
 
-void cgroup_stat_read(const char *unified, const char *legacy, const char *path,
+void cgroup_stat_read(const char *unified, const char *legacy, const struct cgroup_paths *paths,
                       struct cgroup_stat *ret)
 {
     uint64_t values[VALUES];
@@ -54,15 +55,17 @@ void cgroup_stat_read(const char *unified, const char *legacy, const char *path,
     for (size_t i = 0; i < VALUES; i++)
         values[i] = NEVER_US;
     for (size_t i = 0; i < ELEMENTS(sources); i++) {
-        const char *controller = sources[i].controller;
+        const char *hierarchy = sources[i].hierarchy;
+        const char *path =
+            hierarchy != NULL ? paths->legacy[sources[i].controller] : paths->unified;
         char file[CGROUP_PATH_SIZE + 128];
 
-        if (values[sources[i].value] != NEVER_US ||
+        if (path[0] == '\0' || values[sources[i].value] != NEVER_US ||
             (sources[i].value == CPU_NS && values[CPU] != NEVER_US))
             continue;
-        (void)snprintf(file, sizeof file, "%.60s%s%.20s%s/%s",
-                       controller != NULL ? legacy : unified, controller != NULL ? "/" : "",
-                       controller != NULL ? controller : "", path, sources[i].file);
+        (void)snprintf(file, sizeof file, "%.60s%s%.20s%s/%s", hierarchy != NULL ? legacy : unified,
+                       hierarchy != NULL ? "/" : "", hierarchy != NULL ? hierarchy : "", path,
+                       sources[i].file);
         values[sources[i].value] = read_value(file, sources[i].key);
     }
     if (values[CPU] == NEVER_US && values[CPU_NS] != NEVER_US)

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+struct cgroup_paths;
+
 /* NEVER_US: not known. What a controller of version 1 tells counts where version 2 does not have
  * it (the hybrid layout of systemd). */
 struct cgroup_stat {
@@ -15,7 +17,7 @@ struct cgroup_stat {
     uint64_t tasks;             /* threads included */
 };
 
-/* cgroup_stat_read - of the group at path ("/edl.slice/..")
+/* cgroup_stat_read - of the group at paths
  * unified, legacy: where the hierarchies are mounted; "/sys/fs/cgroup/memory" is below legacy. */
-void cgroup_stat_read(const char *unified, const char *legacy, const char *path,
+void cgroup_stat_read(const char *unified, const char *legacy, const struct cgroup_paths *paths,
                       struct cgroup_stat *ret);

@@ -19,9 +19,13 @@ struct child_spec {
     const char *workspace; /* borrowed; absolute */
     int log_fd;            /* borrowed; standard output and error */
     const struct account *account; /* borrowed; whose process it is; NULL: ours */
-    uint64_t start_by_us; /* boot time; killed when its program does not run by then; 0: no limit */
-    /* runs in the child before the program does; a negative result ends it */
-    int (*announce)(void *userdata, struct edl_error *error);
+    /* boot time; killed when its program does not run by then; 0: no limit. Only where child_fork
+     * waits for that, which it need not with a group. */
+    uint64_t start_by_us;
+    int group_fd; /* borrowed; folder of the control group that it is made in; -1: ours */
+    /* runs in the child before the program does; a negative result ends it
+     * in_group: it is in that group; else it has to enter it, which takes the kernel much longer */
+    int (*announce)(bool in_group, void *userdata, struct edl_error *error);
     void *userdata; /* of announce; borrowed */
 };
 
@@ -32,7 +36,8 @@ struct child {
     bool late;     /* start_by_us was over before its program ran: it was killed */
 };
 
-/* child_fork - returns when the program runs, or never will; on failure nothing is left */
+/* child_fork - without a group it returns when the program runs, or never will; on failure nothing
+ * is left */
 int child_fork(const struct child_spec *spec, struct child *ret, struct edl_error *error);
 
 /* child_failure - after the child's end: why it never ran the program; 0 when it did

@@ -231,6 +231,10 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(out, "cpus", facts->cpus != NULL ? facts->cpus : "");
     (void)json_object_set_new(out, "tasks_max", json_integer((json_int_t)facts->tasks_max));
     (void)json_object_set_new(out, "cpu_quota", json_boolean(facts->cpu_quota));
+    if (facts->cgroup != NULL)
+        (void)json_object_set(out, "cgroup", facts->cgroup);
+    else
+        (void)json_object_del(out, "cgroup"); /* never what an order says */
     if (workspace_hash(text_of(order, "workspace")) != NULL)
         add_archive(layout, id, order, folders[0], out);
     return out;

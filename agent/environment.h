@@ -19,8 +19,10 @@ struct environment_facts {
      * allow_root}; borrowed */
     json_t *accounts;
     const char *cpus;   /* of its own, "0-3"; "" or NULL: it runs on all */
-    uint64_t tasks_max; /* of a unit; 0: as unit_plan.h has it */
-    bool cpu_quota;     /* of a unit: no more than what was granted, also when there is */
+    uint64_t tasks_max; /* 0: as process_limits.h has it */
+    bool cpu_quota;     /* no more than what was granted, also when there is */
+    json_t *cgroup;     /* where its control group is to be made (cgroup_home.h); NULL: nowhere,
+                         * or by a service manager; borrowed */
     struct node_limits limits;
 };
 

@@ -104,9 +104,9 @@ static bool take_group(struct inventory_tree *tree)
 {
     struct cgroup_stat stat;
 
-    if (tree->cgroup[0] == '\0')
+    if (tree->cgroup == NULL)
         return false;
-    cgroup_stat_read(cgroup_unified_root(), "/sys/fs/cgroup", tree->cgroup, &stat);
+    cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), tree->cgroup, &stat);
     if (stat.cpu_used_us == NEVER_US || stat.memory_used_bytes == NEVER_US ||
         stat.tasks == NEVER_US)
         return false;

@@ -28,8 +28,8 @@ struct inventory {
 /* One of our process trees: its root and control group are given, the rest inventory_sample fills
  * in: as the kernel reckons for the group, and where that does not say, as /proc has the tree. */
 struct inventory_tree {
-    pid_t root;         /* supervisor */
-    const char *cgroup; /* borrowed; "": it has none of its own */
+    pid_t root;                        /* supervisor */
+    const struct cgroup_paths *cgroup; /* borrowed; NULL: it has none of its own */
     uint64_t cpu_used_us;
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* 0: nobody but the caller can tell */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/log_trim.h"
-#include "agent/unit_plan.h"
+#include "agent/process_limits.h"
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/conf.h"
@@ -94,12 +94,10 @@ static const char help[] =
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
     "  --runtime WHICH           systemd: a unit for each process, with limits; direct: without;\n"
     "                            auto (default): systemd where it runs the machine\n"
-    "  --tasks-max N             threads and processes of one process, with systemd (default "
-    "4096)\n"
+    "  --tasks-max N             threads and processes of one process (default 4096)\n"
     "  --pin-cores               who is granted whole cores gets some for itself, near each other\n"
-    "  --cpu-quota               no process uses more than it was granted, also of idle cores, "
-    "with\n"
-    "                            systemd (default: it has its share when cores are short)\n"
+    "  --cpu-quota               no process uses more than it was granted, also of idle cores\n"
+    "                            (default: it has its share when cores are short)\n"
     "  --allow-user NAME         an account that processes may run as; may be repeated. Without\n"
     "                            it and --allow-group: all but root and those of the system\n"
     "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
@@ -552,7 +550,7 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
                                .heartbeat_us = 2 * USEC_PER_SEC,
                                .workspace_cache_bytes = UINT64_C(8) << 30,
                                .log_max_bytes = UINT64_C(1) << 30,
-                               .tasks_max = UNIT_TASKS_MAX,
+                               .tasks_max = PROCESS_TASKS_MAX,
                                .old_logs_max_bytes = UINT64_C(8) << 30 };
     int r = read_files(&o, argc, argv, error);
 

@@ -65,8 +65,10 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
     p->supervisor_pid = state->supervisor_pid;
     if (state->pid != 0)
         p->pid = state->pid;
-    if (p->cgroup == NULL && state->cgroup[0] != '\0')
-        p->cgroup = xstrdup(state->cgroup);
+    if (p->cgroup == NULL && state->cgroup.unified[0] != '\0') {
+        p->cgroup = xcalloc(1, sizeof *p->cgroup);
+        *p->cgroup = state->cgroup;
+    }
     if (state->phase == RUNTIME_EXITED) {
         p->cpu_used_us = MAX_OF(p->cpu_used_us, state->cpu_used_us);
         p->memory_used_bytes = 0;

@@ -35,12 +35,12 @@ struct process {
         log_from;         /* bytes, and the first one that is kept; last look (log_bound.c) */
     struct cpu_mask cpus; /* of its own */
     uint64_t gpus;        /* mask of the devices that it was granted */
-    char *cgroup;         /* owned; NULL: it has none of its own, or is not known yet */
-    json_t *progress;     /* owned; what it told of how far it is; NULL: nothing */
-    bool silent;          /* it ended and wrote nothing */
-    uint64_t gone_by_us;  /* boot time: it was to have ended; 0: nobody stopped it */
-    bool has_copy;        /* of a workspace, which goes with it */
-    char *dir;            /* owned; NULL when nothing was ever made for it */
+    struct cgroup_paths *cgroup;    /* owned; NULL: it has none of its own, or is not known yet */
+    json_t *progress;               /* owned; what it told of how far it is; NULL: nothing */
+    bool silent;                    /* it ended and wrote nothing */
+    uint64_t gone_by_us;            /* boot time: it was to have ended; 0: nobody stopped it */
+    bool has_copy;                  /* of a workspace, which goes with it */
+    char *dir;                      /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */
     struct process_table *table;    /* borrowed */
     struct process *prev, *next;    /* utlist */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/cgroup_home.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -128,6 +129,16 @@ int process_dir_read_order(int dir_fd, json_t **ret, struct edl_error *error)
     return read_json(dir_fd, "order.json", ret, error);
 }
 
+/* read_legacy - absent: a unit, whose group has the same path in all hierarchies */
+static int read_legacy(const json_t *record, struct cgroup_paths *paths)
+{
+    const json_t *legacy = json_object_get(record, "cgroup_legacy");
+
+    if (legacy == NULL && paths->unified[0] != '\0')
+        cgroup_paths_everywhere(paths, paths->unified);
+    return cgroup_legacy_from_json(legacy, paths->legacy);
+}
+
 int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struct edl_error *error)
 {
     json_t *value = NULL;
@@ -148,7 +159,9 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
                                            .child_pid = (pid_t)child,
                                            .uid = (uid_t)uid };
         (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", boot);
-        (void)snprintf(ret->cgroup, sizeof ret->cgroup, "%s", cgroup);
+        (void)snprintf(ret->cgroup.unified, CGROUP_PATH_SIZE, "%s", cgroup);
+        if (read_legacy(value, &ret->cgroup) < 0)
+            r = edl_error_set(error, EDL_ECORRUPT, "supervisor.json is damaged");
     }
     json_decref(value);
     return r;
@@ -186,9 +199,13 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
     json_t *value = json_pack("{s:I, s:I, s:s, s:I, s:s, s:I}", "pid", (json_int_t)record->pid,
                               "start_time_ticks", (json_int_t)record->start_ticks, "boot_id",
                               record->boot_id, "child_pid", (json_int_t)record->child_pid, "cgroup",
-                              record->cgroup, "uid", (json_int_t)record->uid);
-    int r = write_json(dir_fd, "supervisor.json", value, error);
+                              record->cgroup.unified, "uid", (json_int_t)record->uid);
+    int r;
 
+    if (record->cgroup.unified[0] != '\0' && !cgroup_is_unit(record->cgroup.unified))
+        (void)json_object_set_new(value, "cgroup_legacy",
+                                  cgroup_legacy_to_json(record->cgroup.legacy));
+    r = write_json(dir_fd, "supervisor.json", value, error);
     json_decref(value);
     return r;
 }

@@ -24,8 +24,9 @@ struct supervisor_record {
     uint64_t start_ticks;
     char boot_id[BOOT_ID_SIZE];
     pid_t child_pid;
-    uid_t uid;                     /* of its processes */
-    char cgroup[CGROUP_PATH_SIZE]; /* of the unit that it runs in; "": in none of its own */
+    uid_t uid; /* of its processes */
+    /* of the unit that it runs in, or that its supervisor made for it; unified is "": none */
+    struct cgroup_paths cgroup;
 };
 
 struct exit_record {

@@ -68,8 +68,7 @@ static bool sample(struct agent *a)
     a->sampled_us = now_us;
     DL_FOREACH(a->table.list, p)
     if (p->supervisor_pid > 0)
-        trees[n++] = (struct inventory_tree){ .root = p->supervisor_pid,
-                                              .cgroup = p->cgroup != NULL ? p->cgroup : "" };
+        trees[n++] = (struct inventory_tree){ .root = p->supervisor_pid, .cgroup = p->cgroup };
     inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us, now_us);
     n = 0;
     DL_FOREACH(a->table.list, p)
@@ -91,6 +90,7 @@ static json_t *machine(struct agent *a)
     json_t *json = machine_load("");
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
+    (void)json_object_set(json, "limits", a->limits);
     if (a->probed != NULL && probe_is_well(a->probe, now_us))
         (void)json_object_update(json, a->probed);
     if (gpus_are_watched(&a->gpus))

@@ -21,6 +21,7 @@
 
 #include "agent/launcher.h"
 #include "agent/process_dir.h"
+#include "agent/process_group.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -92,15 +93,36 @@ static int on_rest(sd_event_source *source, int fd, uint32_t revents, void *user
     return 0;
 }
 
-/* is_rest_there - its supervisor is gone, but not all that ran in its control group. The service
- * manager kills that; until it has, the slot is not free. */
-static bool is_rest_there(struct runtime_process *p)
+/* find_rest - the control group that it may have left; of a unit the service manager kills what is
+ * left there, of its own we do */
+static void find_rest(struct runtime_process *p)
 {
     struct supervisor_record record;
 
-    if (p->rest_fd < 0 && process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0 &&
-        record.cgroup[0] != '\0' && streq(record.boot_id, p->runtime->boot_id))
-        p->rest_fd = cgroup_open_events(record.cgroup);
+    if (process_dir_read_supervisor(p->dir_fd, &record, NULL) < 0 ||
+        record.cgroup.unified[0] == '\0' || !streq(record.boot_id, p->runtime->boot_id))
+        return;
+    p->rest_fd = cgroup_open_events(record.cgroup.unified);
+    if (p->rest_fd >= 0 && !cgroup_is_unit(record.cgroup.unified))
+        (void)cgroup_kill(record.cgroup.unified);
+}
+
+/* remove_group - its own one, which is empty and was its supervisor's to remove */
+static void remove_group(const struct runtime_process *p)
+{
+    struct supervisor_record record;
+
+    if (process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0 &&
+        !cgroup_is_unit(record.cgroup.unified))
+        process_group_remove(&record.cgroup);
+}
+
+/* is_rest_there - its supervisor is gone, but not all that ran in its control group: until that is
+ * dead, the slot is not free */
+static bool is_rest_there(struct runtime_process *p)
+{
+    if (p->rest_fd < 0)
+        find_rest(p);
     if (p->rest_fd < 0)
         return false;
     if (p->rest_source == NULL)
@@ -109,6 +131,7 @@ static bool is_rest_there(struct runtime_process *p)
         return true;
     p->rest_source = sd_event_source_disable_unref(p->rest_source);
     p->rest_fd = safe_close(p->rest_fd);
+    remove_group(p);
     return false;
 }
 
@@ -231,7 +254,7 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
     if (process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0) {
         ret->phase = RUNTIME_RUNNING;
         ret->pid = record.child_pid;
-        (void)memcpy(ret->cgroup, record.cgroup, sizeof ret->cgroup);
+        ret->cgroup = record.cgroup;
         if (p->pidfd < 0)
             (void)verify(p, &record);
     }

@@ -23,10 +23,10 @@ enum runtime_phase { RUNTIME_STARTING, RUNTIME_RUNNING, RUNTIME_EXITED };
 
 struct runtime_state {
     enum runtime_phase phase;
-    pid_t pid;                     /* of the program; 0 while unknown */
-    pid_t supervisor_pid;          /* root of its process tree; 0 while unknown or when gone */
-    char cgroup[CGROUP_PATH_SIZE]; /* its own; "": it has none, or is not known yet */
-    int exit_code;                 /* the rest: when exited */
+    pid_t pid;                  /* of the program; 0 while unknown */
+    pid_t supervisor_pid;       /* root of its process tree; 0 while unknown or when gone */
+    struct cgroup_paths cgroup; /* its own; unified is "": it has none, or is not known yet */
+    int exit_code;              /* the rest: when exited */
     int exit_signal;
     char reason[RUNTIME_REASON_SIZE];
     uint64_t cpu_used_us, orphans_reaped;

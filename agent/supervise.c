@@ -26,6 +26,7 @@
 #include "agent/child.h"
 #include "agent/core/fence.h"
 #include "agent/cpu_topology.h"
+#include "agent/grouping.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
 #include "agent/notify.h"
@@ -42,10 +43,9 @@
 #define SEND_TO_PROCESS_GROUP (1U << 2)
 /* from its order on: no file system that works takes as long */
 #define START_MAX_US (30 * USEC_PER_SEC)
-/* below the unit's control group: the program and all it starts, without its supervisor */
-#define PROGRAM_GROUP "program"
 
 struct supervisor {
+    const char *key; /* borrowed: the name of its folder */
     int dir_fd;
     json_t *order; /* owned; argv and environment point into it */
     struct child_spec spec;
@@ -59,8 +59,8 @@ struct supervisor {
     timer_t timer; /* valid when has_timer */
     bool has_timer;
     uint64_t armed_us; /* what it is set to; 0: nothing */
-    bool grouped;      /* its program has a control group of its own, below the unit's */
     bool rest_told;    /* what the program left behind got its SIGTERM */
+    struct grouping grouping;
 };
 
 static const char *const causes[] = {
@@ -235,26 +235,15 @@ static int prepare(struct supervisor *s, struct edl_error *error)
 }
 
 /* announce - in the child, before its program runs */
-static int announce(void *userdata, struct edl_error *error)
+static int announce(bool in_group, void *userdata, struct edl_error *error)
 {
     struct supervisor *s = userdata;
+    int r = grouping_enter(&s->grouping, in_group);
 
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot enter the control group %s", s->grouping.program);
     s->record.child_pid = getpid();
-    if (s->record.cgroup[0] != '\0')
-        child_be_killable();
-    if (s->grouped && cgroup_enter(s->record.cgroup, PROGRAM_GROUP) < 0)
-        return edl_error_set(error, -EPERM, "cannot enter the control group %s/%s",
-                             s->record.cgroup, PROGRAM_GROUP);
     return process_dir_write_supervisor(s->dir_fd, &s->record, error);
-}
-
-/* Of a unit that was made for it (unit_plan.c), and no other: there it is alone. */
-static bool is_own_unit(const char *cgroup)
-{
-    const char *name = strrchr(cgroup, '/');
-    const char *end = name != NULL ? strrchr(name, '.') : NULL;
-
-    return end != NULL && strncmp(name, "/edl-", 5) == 0 && streq(end, ".service");
 }
 
 /* limit_start - a program that the node's lease has no time left for is not started */
@@ -276,19 +265,20 @@ static int start(struct supervisor *s, struct edl_error *error)
         r = procfs_boot_id(s->record.boot_id);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc");
-    if (notify_wanted() && (cgroup_of_self(s->record.cgroup) < 0 || !is_own_unit(s->record.cgroup)))
-        s->record.cgroup[0] = '\0';
-    s->grouped = s->record.cgroup[0] != '\0' && cgroup_make(s->record.cgroup, PROGRAM_GROUP) == 0;
+    grouping_choose(&s->grouping, s->order, s->key);
+    s->record.cgroup = s->grouping.paths;
     if (s->spec.account == NULL)
         s->record.uid = geteuid();
     s->record.pid = getpid();
     s->record.start_ticks = self.start_ticks;
-    s->spec.announce = announce;
-    s->spec.userdata = s;
     r = limit_start(s, error);
     if (r < 0)
         return r;
+    s->spec.group_fd = grouping_open(&s->grouping);
+    s->spec.announce = announce;
+    s->spec.userdata = s;
     r = child_fork(&s->spec, &s->child, error);
+    s->spec.group_fd = safe_close(s->spec.group_fd);
     s->main_child.pid = s->child.pid;
     return r;
 }
@@ -374,8 +364,8 @@ static void run(struct supervisor *s)
         }
         await(s);
     }
-    if (s->grouped) /* one by one, those who fork faster than they are found would win */
-        (void)cgroup_kill(s->record.cgroup, PROGRAM_GROUP);
+    grouping_kill(
+        &s->grouping); /* one by one, those who fork faster than they are found would win */
     killtree_kill_all(&s->main_child);
 }
 
@@ -438,8 +428,8 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
                            ret->exit_code);
     }
-    if (ret->exit_code != 0 && s->record.cgroup[0] != '\0' &&
-        cgroup_oom_kills(s->record.cgroup) > 0)
+    if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
+        cgroup_oom_kills(&s->grouping.paths) > 0)
         (void)snprintf(ret->reason, sizeof ret->reason,
                        "out of memory: beyond the %" PRIu64 " MiB that it asked for",
                        number_of(s->order, "memory_bytes") >> 20);
@@ -482,6 +472,7 @@ static int supervise(struct supervisor *s, struct edl_error *error)
         killtree_kill_all(&s->main_child);
         refuse(s, error, &record);
     }
+    grouping_end(&s->grouping);
     record.ended_wall_us = clock_read_us(CLOCK_REALTIME);
     return process_dir_write_exit(s->dir_fd, &record, error);
 }
@@ -502,7 +493,9 @@ static void supervisor_done(struct supervisor *s)
 
 int supervise_folder(const char *path)
 {
-    struct supervisor s = { .dir_fd = -1,
+    const char *name = strrchr(path, '/');
+    struct supervisor s = { .key = name != NULL ? name + 1 : path,
+                            .dir_fd = -1,
                             .spec.log_fd = -1,
                             .child = { .pidfd = -1, .status_fd = -1 } };
     struct edl_error error = { 0 };

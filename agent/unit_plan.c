@@ -14,12 +14,10 @@
 
 #include "agent/core/cpu_mask.h"
 #include "agent/core/process_id.h"
+#include "agent/process_limits.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define WEIGHT_OF_CORE 100 /* CPUWeight=, by default 100 */
-#define WEIGHT_MAX 10000
-#define MILLICORES_MOST (INT64_C(1) << 40) /* no sum of it overflows */
 /* A supervisor answers its SIGTERM within the grace, and kills by itself. */
 #define STOP_MARGIN_US (30 * (int64_t)USEC_PER_SEC)
 
@@ -55,17 +53,15 @@ static void add_life(struct unit_plan *plan, const json_t *order)
 
 static void add_limits(struct unit_plan *plan, const json_t *order)
 {
-    int64_t memory = number_of(order, "memory_bytes");
-    int64_t millicores = MIN_OF(number_of(order, "cpu_millicores"), (int64_t)MILLICORES_MOST);
-    int64_t weight = millicores * WEIGHT_OF_CORE / 1000;
-    int64_t tasks = number_of(order, "tasks_max");
+    const struct process_limits limits = process_limits_of(order);
 
-    if (memory > 0)
-        add(plan, "MemoryMax", UNIT_NUMBER, memory, NULL);
-    add(plan, "CPUWeight", UNIT_NUMBER, MIN_OF(MAX_OF(weight, 1), WEIGHT_MAX), NULL);
-    if (json_is_true(json_object_get(order, "cpu_quota")) && millicores > 0)
-        add(plan, "CPUQuotaPerSecUSec", UNIT_NUMBER, millicores * 1000, NULL);
-    add(plan, "TasksMax", UNIT_NUMBER, tasks > 0 ? tasks : UNIT_TASKS_MAX, NULL);
+    if (limits.memory_bytes > 0)
+        add(plan, "MemoryMax", UNIT_NUMBER, (int64_t)limits.memory_bytes, NULL);
+    add(plan, "CPUWeight", UNIT_NUMBER, (int64_t)limits.cpu_weight, NULL);
+    if (limits.cpu_quota_millicores > 0)
+        add(plan, "CPUQuotaPerSecUSec", UNIT_NUMBER, (int64_t)limits.cpu_quota_millicores * 1000,
+            NULL);
+    add(plan, "TasksMax", UNIT_NUMBER, (int64_t)limits.tasks, NULL);
 }
 
 /* Those that it was given (cpu_pins.h). Its supervisor keeps to them as well, which is all there is

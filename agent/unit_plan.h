@@ -19,9 +19,6 @@ struct edl_error;
 #define UNIT_DEVICES_MAX 80
 #define UNIT_DEVICE_SIZE 32
 #define UNIT_CPU_BYTES 128 /* of cpu_mask.h */
-/* Threads and processes of one process of a job: far above what training starts, far below what
- * stops a machine. */
-#define UNIT_TASKS_MAX 4096
 
 /* As the bus writes them (sd_bus_message_append(3)). */
 enum unit_type { UNIT_TEXT = 's', UNIT_BOOL = 'b', UNIT_NUMBER = 't', UNIT_INT = 'i' };

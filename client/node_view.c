@@ -48,6 +48,17 @@ static void print_pressure(const json_t *pressure)
         (void)fputc('\n', stdout);
 }
 
+/* What its processes cannot use more of than they were granted; absent: an older agent, or lost. */
+static void print_limits(const json_t *limits)
+{
+    if (limits == NULL)
+        return;
+    (void)printf("limits     %s", json_array_size(limits) > 0 ? "" : "none are held");
+    for (size_t i = 0; i < json_array_size(limits); i++)
+        (void)printf("%s%s", i > 0 ? ", " : "", json_string_value(json_array_get(limits, i)));
+    (void)fputc('\n', stdout);
+}
+
 static void add_bytes(struct table *table, const json_t *object, const char *name)
 {
     char text[32];
@@ -138,6 +149,7 @@ void node_view_print(const json_t *node)
 
     print_load(machine);
     print_pressure(json_object_get(machine, "pressure"));
+    print_limits(json_object_get(machine, "limits"));
     print_disks(json_object_get(machine, "disks"));
     print_nics(json_object_get(machine, "nics"));
     print_gpus(json_object_get(node, "devices"));

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/body.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define LOADS 3
+#define LIMITS_MAX 16
 
 static const char *const pressures[] = {
     [PRESSURE_CPU] = "cpu", [PRESSURE_MEMORY] = "memory", [PRESSURE_IO] = "io"
@@ -147,6 +149,25 @@ static int read_nics(const struct body_field *may, struct machine *ret, struct e
     return r;
 }
 
+static int read_limits(const struct body_field *may, struct machine *ret, struct edl_error *error)
+{
+    const json_t *array = NULL;
+    int r = sub_array(may, "limits", LIMITS_MAX, &array, error);
+
+    if (r < 0 || array == NULL)
+        return r;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *word = json_string_value(json_array_get(array, i));
+
+        if (word == NULL || strlen(word) > MACHINE_WORD_MAX ||
+            word[strspn(word, "abcdefghijklmnopqrstuvwxyz_")] != '\0')
+            return edl_error_at(error, -EINVAL, "/machine/limits",
+                                "/machine/limits is not a list of words");
+    }
+    ret->limits = json_deep_copy(array);
+    return 0;
+}
+
 static struct machine *machine_new(void)
 {
     struct machine *machine = xcalloc(1, sizeof *machine);
@@ -182,6 +203,8 @@ int machine_from_json(const json_t *body, struct machine **ret, struct edl_error
     if (r == 0)
         r = read_nics(&may, machine, error);
     if (r == 0)
+        r = read_limits(&may, machine, error);
+    if (r == 0)
         r = body_array(&may, "gpus", &gpus, error);
     if (r == 0 && gpus != NULL)
         r = machine_read_gpus(gpus, &machine->gpus, error);
@@ -197,6 +220,7 @@ struct machine *machine_free(struct machine *machine)
     if (machine != NULL) {
         free(machine->nics);
         json_decref(machine->gpus);
+        json_decref(machine->limits);
     }
     free(machine);
     return NULL;
@@ -261,6 +285,8 @@ json_t *machine_to_json(const struct machine *machine)
     (void)json_object_set_new(json, "pressure", pressure_to_json(machine));
     (void)json_object_set_new(json, "disks", disks);
     (void)json_object_set_new(json, "nics", nics_to_json(machine));
+    if (machine->limits != NULL)
+        (void)json_object_set(json, "limits", machine->limits);
     return json;
 }
 

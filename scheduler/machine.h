@@ -46,6 +46,7 @@ struct machine {
     struct nic *nics; /* owned */
     size_t n_nics;
     json_t *gpus;      /* owned; array, checked; NULL: nothing was told of them */
+    json_t *limits;    /* owned; array of words: those that are held; NULL: not told */
     UT_hash_handle hh; /* k: node */
 };
 

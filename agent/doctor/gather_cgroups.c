@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "agent/cgroup.h"
+#include "agent/cgroup_home.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
+#include "shared/error.h"
 
 static bool is_of_type(const char *path, long magic)
 {
@@ -60,6 +62,23 @@ static bool can_kill(const char *root)
     return false;
 }
 
+/* As an agent would that is started as doctor was: in the same control group, by the same user. */
+static void look_at_own(struct cgroup_facts *ret)
+{
+    struct edl_error error = { 0 };
+    struct cgroup_home home;
+    size_t used = 0;
+
+    if (cgroup_home_find(&home, &error) < 0) {
+        (void)snprintf(ret->own_fault, FACT_SIZE, "%.255s", error.text);
+        (void)snprintf(ret->own_remedy, FACT_SIZE, "%.255s", error.remedy);
+    }
+    for (enum cgroup_controller i = 0; i < CGROUP_CONTROLLERS; i++)
+        if (cgroup_home_holds(&home, i) && used < FACT_SIZE)
+            used += (size_t)snprintf(ret->own_holds + used, FACT_SIZE - used, "%s%s",
+                                     used > 0 ? ", " : "", cgroup_limit_name(i));
+}
+
 void gather_cgroups(const struct doctor_context *context, struct doctor_facts *all)
 {
     struct cgroup_facts *ret = &all->cgroups;
@@ -68,6 +87,7 @@ void gather_cgroups(const struct doctor_context *context, struct doctor_facts *a
     char own[CGROUP_PATH_SIZE];
 
     (void)context;
+    look_at_own(ret);
     list_v1(ret->v1_has, sizeof ret->v1_has);
     ret->unified = is_of_type(root, CGROUP2_SUPER_MAGIC);
     if (!ret->unified)

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* judge_cgroups.c - control groups: which layout, whether limits can be held, whether a whole group
  * can be killed at once */
+#include "agent/cgroup.h"
 #include "agent/doctor/facts.h"
 #include "shared/macro.h"
-
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
-        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
-            return true;
-    return false;
-}
 
 static void judge_layout(const struct cgroup_facts *facts, struct findings *ret)
 {
@@ -48,9 +39,9 @@ static void judge_controllers(const struct cgroup_facts *facts, struct findings 
 
     for (size_t i = 0; i < ELEMENTS(wanted); i++) {
         const char *name = wanted[i].name;
-        bool is_v1 = has_word(facts->v1_has, name);
+        bool is_v1 = cgroup_has_word(facts->v1_has, name);
         bool by_version_2 = wanted[i].v1_only ? facts->unified && facts->v1_has[0] == '\0'
-                                              : has_word(facts->unified_has, name);
+                                              : cgroup_has_word(facts->unified_has, name);
 
         if (is_v1 || by_version_2)
             continue;

@@ -26,21 +26,37 @@ static void judge_presence(const struct systemd_facts *facts, struct findings *r
     }
 }
 
-static void judge_limits(const struct systemd_facts *facts, struct findings *ret)
+/* Without units: control groups that supervisors make, as far as those can be had. */
+static void judge_own_limits(const struct systemd_facts *facts, const struct cgroup_facts *cgroups,
+                             struct findings *ret)
 {
-    if (is_by_units(facts)) {
-        found_ok(
-            ret, "limits",
-            "each process gets a unit: memory, share of the cores, 4096 tasks, its GPUs alone");
+    const char *why = facts->wanted == WANTED_DIRECT ? "as agent.conf says, without units"
+                      : !facts->booted               ? "without units, as systemd does not run here"
+                                                     : "without units, as you are not root";
+
+    if (cgroups->own_holds[0] != '\0') {
+        found_ok(ret, "limits", "processes start %s; each in a control group, which holds: %s", why,
+                 cgroups->own_holds);
         return;
     }
-    found_warning(ret, "limits", "processes start %s: nothing holds them to what they asked for",
-                  facts->wanted == WANTED_DIRECT ? "as agent.conf says, without units"
-                  : !facts->booted               ? "without units, as systemd does not run here"
-                                                 : "without units, as you are not root");
+    found_warning(ret, "limits",
+                  "processes start %s: nothing holds them to what they asked for%s%s", why,
+                  cgroups->own_fault[0] != '\0' ? "; " : "", cgroups->own_fault);
     if (facts->booted)
         found_remedy(ret, facts->root ? "set runtime: auto in /etc/edl/agent.conf"
                                       : "run edl-agent as root; and this as well: sudo edl doctor");
+    else if (cgroups->own_remedy[0] != '\0')
+        found_remedy(ret, "%s", cgroups->own_remedy);
+}
+
+static void judge_limits(const struct doctor_facts *all, struct findings *ret)
+{
+    if (is_by_units(&all->systemd))
+        found_ok(
+            ret, "limits",
+            "each process gets a unit: memory, share of the cores, 4096 tasks, its GPUs alone");
+    else
+        judge_own_limits(&all->systemd, &all->cgroups, ret);
 }
 
 /* A restart of the agent must disturb nobody: with units each process is in a group of its own. */
@@ -69,6 +85,6 @@ void judge_systemd(const struct doctor_facts *all, struct findings *ret)
     } else if (is_by_units(facts)) {
         found_ok(ret, "system bus", "is reached");
     }
-    judge_limits(facts, ret);
+    judge_limits(all, ret);
     judge_unit(facts, ret);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "agent/cgroup.h"
 #include "agent/cgroup_stat.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
@@ -58,9 +59,11 @@ static void put(const char *hierarchy, const char *name, const char *text)
 static struct cgroup_stat look(void)
 {
     _cleanup_free_ char *unified = text_format("%s/unified", root);
+    struct cgroup_paths paths;
     struct cgroup_stat stat;
 
-    cgroup_stat_read(unified, root, GROUP, &stat);
+    cgroup_paths_everywhere(&paths, GROUP);
+    cgroup_stat_read(unified, root, &paths, &stat);
     return stat;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,16 +30,18 @@ struct fixture {
     struct child child;
 };
 
-static int announce_nothing(void *userdata, struct edl_error *error)
+static int announce_nothing(bool in_group, void *userdata, struct edl_error *error)
 {
+    (void)in_group;
     (void)userdata;
     (void)error;
     return 0;
 }
 
 /* As a file system that does not answer: nothing but a signal ends it. */
-static int announce_never(void *userdata, struct edl_error *error)
+static int announce_never(bool in_group, void *userdata, struct edl_error *error)
 {
+    (void)in_group;
     const struct fixture *f = userdata;
     char byte;
 
@@ -46,8 +49,9 @@ static int announce_never(void *userdata, struct edl_error *error)
     return (int)read(f->never[0], &byte, 1);
 }
 
-static int announce_not(void *userdata, struct edl_error *error)
+static int announce_not(bool in_group, void *userdata, struct edl_error *error)
 {
+    (void)in_group;
     (void)userdata;
     return edl_error_set(error, -ENOSPC, "no room");
 }
@@ -66,6 +70,7 @@ static int setup(void **state)
         .environment = f->environment,
         .workspace = "/",
         .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        .group_fd = -1,
         .announce = announce_nothing,
         .userdata = f,
         .start_by_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US,

@@ -168,6 +168,11 @@ static void test_systemd(void **state)
     CASE(VERDICT_PROBLEM, "system bus", "No such file", "systemctl start dbus",
          set(f.systemd.bus_fault, "No such file or directory"));
     CASE(VERDICT_WARNING, "limits", "not root", "sudo edl doctor", f.systemd.root = false);
+    CASE(VERDICT_OK, "limits", "which holds: memory, tasks", "", f.systemd.booted = false;
+         set(f.cgroups.own_holds, "memory, tasks"));
+    CASE(VERDICT_WARNING, "limits", "asked for; it is read-only", "give it",
+         f.systemd.booted = false;
+         set(f.cgroups.own_fault, "it is read-only"); set(f.cgroups.own_remedy, "give it"));
     CASE(VERDICT_WARNING, "limits", "as agent.conf says", "runtime: auto",
          f.systemd.wanted = WANTED_DIRECT);
     CASE(VERDICT_OK, "agent's unit", "control-group", "",

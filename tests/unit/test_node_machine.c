@@ -42,6 +42,8 @@ static void test_told_as_it_was(void **state)
 {
     static const char *const rows[][2] = {
         { WHOLE, WHOLE },
+        { "{\"limits\":[\"memory\",\"tasks\"]}",
+          "{\"pressure\":{},\"disks\":[],\"nics\":[],\"limits\":[\"memory\",\"tasks\"]}" },
         { "{}", "{\"pressure\":{},\"disks\":[],\"nics\":[]}" },
         { "{\"of a later version\":1}", "{\"pressure\":{},\"disks\":[],\"nics\":[]}" },
     };
@@ -72,6 +74,9 @@ static void test_refused(void **state)
         { "{\"load_milli\":[1,2,2147483648]}", "/machine/load_milli" },
         { "{\"memory_available_bytes\":-1}", "/machine/memory_available_bytes" },
         { "{\"pressure\":[]}", "/machine/pressure" },
+        { "{\"limits\":{}}", "/machine/limits" },
+        { "{\"limits\":[1]}", "/machine/limits" },
+        { "{\"limits\":[\"\\u001b\"]}", "/machine/limits" },
         { "{\"pressure\":{\"io\":1}}", "/machine/pressure/io" },
         { "{\"pressure\":{\"io\":{\"full_ppm\":1000001}}}", "/machine/pressure/io/full_ppm" },
         { "{\"disks\":{}}", "/machine/disks" },

@@ -428,7 +428,7 @@ static void test_unit_says_that_it_is_ready(void **state)
     assert_int_equal(process_dir_lock(dir_fd), -EWOULDBLOCK);
     wait_for_text(f, "up\n"); /* its program does not know the socket */
     assert_int_equal(process_dir_read_supervisor(dir_fd, &record, NULL), 0);
-    assert_string_equal(record.cgroup, ""); /* this test's, not of a unit of its own */
+    assert_string_equal(record.cgroup.unified, ""); /* this test's, not of a unit of its own */
     (void)dprintf(f->gate_fd, "go on\n");
     assert_int_equal(wait_end(f, &end), 0);
     (void)unlink(address.sun_path);

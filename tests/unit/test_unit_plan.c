@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "agent/process_limits.h"
 #include "agent/unit_plan.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -79,7 +80,7 @@ static void test_limits_are_what_was_asked_for(void **state)
          &plan);
     assert_int_equal(number_of(&plan, "MemoryMax"), 1048576);
     assert_int_equal(number_of(&plan, "CPUWeight"), 250);
-    assert_int_equal(number_of(&plan, "TasksMax"), UNIT_TASKS_MAX);
+    assert_int_equal(number_of(&plan, "TasksMax"), PROCESS_TASKS_MAX);
     assert_int_equal(number_of(&plan, "TimeoutStopUSec"), 35 * USEC_PER_SEC);
     make("{\"cpu_millicores\":1}", no_paths, &plan);
     assert_null(find(&plan, "MemoryMax")); /* 0 would be none at all */
