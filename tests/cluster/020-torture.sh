@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # The agent is killed again and again while processes of every bad habit come and go: nothing of them is left, nobody else is
-# harmed, and of no slot two incarnations live at a time. EDL_KILLS (40) kills; EDL_RUNTIME systemd and direct, both else.
+# harmed, and of no slot two incarnations live at a time. EDL_KILLS (40) kills in each runtime; EDL_RUNTIME is some of systemd,
+# direct, and grouped (direct in a unit that may divide its control group); all else.
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 kills=${EDL_KILLS:-40}
+array=96        # jobs with one process, of all habits, besides one job with four that begin again
+kills_an_array=40 # the next one is submitted then, so that as many come and go to the end
 fail() {
     echo "FAIL: $runtime: $1"
     machine_in n1 sh -c 'tail -n 25 /run/edl/agent.log; tail -n 12 /run/edl/scheduler.log; ls /run/edl/slots | wc -l; ps -eo pid,ppid,stat,args --sort=pid | tail -n 30'
@@ -19,7 +22,7 @@ machine_in n1 sh -c 'mkdir -p /run/edl && cat >/run/edl/habit' <<'END'
 exec 9>>"/run/edl/slots/$EDL_JOB.$EDL_ROLE.$EDL_INDEX"
 flock -n 9 || echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/edl/two-at-a-time
 echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/edl/started
-case $((${EDL_ARRAY_INDEX:-$EDL_INCARNATION} % 8)) in
+case $((${EDL_ARRAY_INDEX:-$EDL_INCARNATION} % 9)) in
 0) exit 0 ;;
 1) setsid sleep 600 & exit 0 ;;
 2) (setsid sh -c 'sleep 601 & sleep 602' &) & exit 0 ;;
@@ -28,15 +31,17 @@ case $((${EDL_ARRAY_INDEX:-$EDL_INCARNATION} % 8)) in
 5) [ "$1" = limited ] && exec perl -e 'my $all = "x" x 100000000; sleep 603'; exit 137 ;;
 6) for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; while :; do sleep 0.02 & wait; done) & done; exit 0 ;;
 7) exec sleep 0.7 ;;
+8) [ "$1" = limited ] && { perl -e 'for (;;) { defined fork or select undef, undef, undef, 0.05 }' & sleep 0.3; }; exit 0 ;;
 esac
 END
 
 measure() { # one runtime
     runtime=$1
-    local limited='' i pid status deadline left
+    local limited='' i deadline left ended jobs=1 by=direct scope=''
     [ "$runtime" = direct ] || limited=limited
+    [ "$runtime" = systemd ] && by=systemd
     machine_in n1 sh -c 'rm -rf /run/edl/slots /run/edl/started /run/edl/two-at-a-time /run/edl/scheduler /var/lib/edl
-        mkdir -p /run/edl/slots; setsid sleep 9999 </dev/null >/dev/null 2>&1 & echo $! >/run/edl/bystander
+        mkdir -p /run/edl/slots; : >/run/edl/agent.log; setsid sleep 9999 </dev/null >/dev/null 2>&1 & echo $! >/run/edl/bystander
         edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 & echo $! >/run/edl/scheduler.pid'
     deadline=$((SECONDS + 20))
     until machine_in n1 test -s /run/edl/scheduler/address; do
@@ -48,24 +53,35 @@ measure() { # one runtime
         \"trainer\":{\"min-instance\":4,\"max-instance\":4,\"command\":[\"sh\",\"/run/edl/habit\"],
         \"resources\":{\"requests\":{\"cpu\":\"10m\"}}}}}' >/run/edl/again"
     edl submit /run/edl/again >/dev/null
-    edl submit --name habits --array 0-95 --cpu 20m --memory 16Mi -- sh /run/edl/habit $limited >/dev/null
 
     for ((i = 0; i < kills; i++)); do
-        machine_in n1 sh -c 'edl-agent --node n1 --scheduler "http://$(cat /run/edl/scheduler/address)" --heartbeat 300ms --runtime '"$runtime"' \
-            --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --no-foreign \
+        if [ $((i % kills_an_array)) = 0 ]; then
+            edl submit --name "habits-$i" --array "0-$((array - 1))" --cpu 20m --memory 16Mi -- sh /run/edl/habit $limited >/dev/null
+            jobs=$((jobs + array))
+        fi
+        # a scope cannot be had twice while something of the last agent is in it
+        [ "$runtime" != grouped ] || scope="systemd-run --quiet --scope -p Delegate=yes --unit agent-$i"
+        machine_in n1 sh -c "$scope"' edl-agent --node n1 --scheduler "http://$(cat /run/edl/scheduler/address)" --heartbeat 300ms --runtime '"$by"' \
+            --join-token-file /run/edl/scheduler/join-token --state-dir /var/lib/edl/agent --allow-root --no-foreign --tasks-max 64 \
             >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid'
         read -r -t "0.$((RANDOM % 5))$((RANDOM % 10))" <> <(:) || true
         [ $i = $((kills - 1)) ] && break
         machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)' 2>/dev/null || true
         until_gone agent # it holds the lock of its folder as long as it dies
     done
-    deadline=$((SECONDS + 60))
+    # all that were submitted end, however many are left; nothing of it stands still
+    ended=-1
     edl kill again >/dev/null 2>&1 || true
-    until [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded" or .state == "failed" or .state == "killed")] | length')" = 97 ]; do
-        [ $SECONDS -lt $deadline ] || fail "not all jobs ended: $(edl ps --all --json | jq -c '[.jobs[].state] | group_by(.) | map({(.[0]): length}) | add')"
+    until [ "$ended" = $jobs ]; do
+        left=$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded" or .state == "failed" or .state == "killed")] | length')
+        [ "$left" = "$ended" ] || deadline=$((SECONDS + 60))
+        ended=$left
+        [ $SECONDS -lt $deadline ] || fail "$ended of $jobs jobs ended: $(edl ps --all --json | jq -c '[.jobs[].state] | group_by(.) | map({(.[0]): length}) | add')"
         read -r -t 0.3 <> <(:) || true
     done
 
+    [ "$runtime" != grouped ] || ! machine_in n1 grep -m1 'limits of processes are not held\|cannot make a control group\|cannot set' /run/edl/agent.log ||
+        fail 'control groups could not be used'
     machine_in n1 test ! -e /run/edl/two-at-a-time || fail "two incarnations at a time: $(machine_in n1 cat /run/edl/two-at-a-time)"
     [ -z "$(machine_in n1 sort /run/edl/started | uniq -d)" ] || fail "started twice: $(machine_in n1 sort /run/edl/started | uniq -d)"
     machine_in n1 sh -c 'kill -0 $(cat /run/edl/bystander)' || fail 'a bystander was killed'
@@ -75,10 +91,12 @@ measure() { # one runtime
     left=$(edl ps --all --json | jq -r '.jobs[] | select(.state == "failed") | .name + ": " + .reason' |
         grep -v 'ended with exit code 1$\|ended with exit code 137$\|out of memory' || true)
     [ -z "$left" ] || fail "jobs failed that should not: $left"
-    [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded")] | length')" -ge 60 ] || fail 'jobs failed that should not'
-    echo "$runtime: $kills kills, $(machine_in n1 sh -c 'wc -l </run/edl/started') processes started"
+    [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded")] | length')" -ge $((jobs / 2)) ] || fail 'jobs failed that should not'
+    left=$(machine_in n1 find /sys/fs/cgroup -type d -name 'edl-*-*' 2>/dev/null || true)
+    [ -z "$left" ] || fail "control groups are left: $left"
+    echo "$runtime: $kills kills, $(machine_in n1 sh -c 'wc -l </run/edl/started') processes started, $SECONDS s"
     machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid) $(cat /run/edl/bystander) $(cat /run/edl/scheduler.pid)'
     until_gone agent
     until_gone scheduler
 }
-for each in ${EDL_RUNTIME:-systemd direct}; do measure "$each"; done
+for each in ${EDL_RUNTIME:-systemd direct grouped}; do measure "$each"; done
