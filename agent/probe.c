@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/helper.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/log.h"
@@ -72,50 +72,21 @@ static int watch(struct probe *p)
     return r < 0 ? r : sd_event_add_io(p->event, &p->gone, p->pidfd, POLLIN, on_gone, p);
 }
 
-/* execute - in a session of its own: what a terminal sends to the agent is not for it */
-static int execute(struct probe *p, int fd, pid_t *ret)
-{
-    char *argv[] = { p->program, p->state_dir, p->output_dir, NULL };
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t none, reset;
-    int r;
-
-    (void)sigemptyset(&none);
-    (void)sigemptyset(&reset);
-    (void)sigaddset(&reset, SIGPIPE);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &reset);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
-    r = posix_spawn(ret, p->program, &actions, &attributes, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return -r;
-}
-
 static int start(struct probe *p, struct edl_error *error)
 {
-    int ends[2];
-    pid_t pid;
-    int r;
+    static const int numbers[] = { STDIN_FILENO, STDOUT_FILENO };
+    const char *const argv[] = { p->program, p->state_dir, p->output_dir, NULL };
+    struct helper prober;
+    int r = helper_start(argv, numbers, ELEMENTS(numbers), &prober, error);
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
-        return edl_error_errno(error, -errno, "cannot make a socket for %s", p->program);
-    r = execute(p, ends[1], &pid);
-    (void)safe_close(ends[1]);
-    p->fd = ends[0];
-    if (r == 0) {
-        p->pidfd = pidfd_open(pid, 0); /* our unreaped child: the number is still its own */
-        r = p->pidfd >= 0 ? watch(p) : -errno;
-    }
-    if (r < 0) { /* one that runs ends when our end of the socket is closed */
+    if (r < 0)
+        return r;
+    p->fd = prober.fd;
+    p->pidfd = prober.pidfd;
+    r = watch(p);
+    if (r < 0) {
         drop(p);
-        return edl_error_errno(error, r, "cannot start %s", p->program);
+        return edl_error_errno(error, r, "cannot watch %s", p->program);
     }
     return 0;
 }

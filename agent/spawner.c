@@ -6,20 +6,17 @@
 #include "agent/spawner.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
 
+#include "agent/helper.h"
 #include "agent/spawn_server.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -217,52 +214,24 @@ static int watch(struct spawner *s)
     return r;
 }
 
-/* execute - in a session of its own: what a terminal sends to the agent is not for it */
-static int execute(const char *program, int fd, pid_t *ret)
-{
-    char *argv[] = { (char *)program, (char *)"--serve", NULL };
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t none, reset;
-    int r;
-
-    (void)sigemptyset(&none);
-    (void)sigemptyset(&reset);
-    (void)sigaddset(&reset, SIGPIPE);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &reset);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&actions, fd, SPAWN_SERVER_FD);
-    r = posix_spawn(ret, program, &actions, &attributes, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return -r;
-}
-
 static int start_server(struct spawner *s, struct edl_error *error)
 {
-    int ends[2];
-    pid_t pid;
+    static const int numbers[] = { SPAWN_SERVER_FD };
+    const char *const argv[] = { s->program, "--serve", NULL };
+    struct helper server;
     int r;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
-        return edl_error_errno(error, -errno, "cannot make a socket for %s", s->program);
     /* ld.so(8): or each supervisor looks up the functions of libraries again, for itself */
     (void)setenv("LD_BIND_NOW", "1", true);
-    r = execute(s->program, ends[1], &pid);
-    (void)safe_close(ends[1]);
-    s->fd = ends[0];
-    if (r == 0) {
-        s->pidfd = pidfd_open(pid, 0); /* our unreaped child: the number is still its own */
-        r = s->pidfd >= 0 ? watch(s) : -errno;
-    }
-    if (r < 0) { /* one that runs ends when our end of the socket is closed */
+    r = helper_start(argv, numbers, ELEMENTS(numbers), &server, error);
+    if (r < 0)
+        return r;
+    s->fd = server.fd;
+    s->pidfd = server.pidfd;
+    r = watch(s);
+    if (r < 0) {
         drop_server(s);
-        return edl_error_errno(error, r, "cannot start %s", s->program);
+        return edl_error_errno(error, r, "cannot watch %s", s->program);
     }
     return 0;
 }
