@@ -15,6 +15,7 @@
 
 #include "agent/core/link_sm.h"
 #include "agent/layout.h"
+#include "shared/agent_wire.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -133,6 +134,19 @@ static enum link_result result_of(const struct http_answer *answer, struct edl_e
                : LINK_FAILED;
 }
 
+/* understood_result_of - of an answer that says which versions the scheduler speaks */
+static enum link_result understood_result_of(const struct http_answer *answer,
+                                             struct edl_error *error)
+{
+    const struct agent_wire own = agent_wire_own();
+    enum link_result result = result_of(answer, error);
+
+    if (result == LINK_TAKEN &&
+        agent_wire_check(answer->json, &own, WIRE_PEER_SCHEDULER, error) < 0)
+        result = LINK_FAILED;
+    return result;
+}
+
 /* ---- join ---- */
 
 static void joined(struct link *l, enum link_result result, const struct edl_error *error)
@@ -156,7 +170,7 @@ static void on_joined(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
     struct edl_error error = { 0 };
-    enum link_result result = result_of(answer, &error);
+    enum link_result result = understood_result_of(answer, &error);
 
     l->main_call = NULL;
     if (result == LINK_TAKEN) {
@@ -262,7 +276,7 @@ static void on_reported(const struct http_answer *answer, void *userdata)
     l->main_call = NULL;
     reported(l,
              &(struct link_report_answer){
-                 .result = result_of(answer, &error),
+                 .result = understood_result_of(answer, &error),
                  .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
                  .next_us = next_us > 0 ? (uint64_t)next_us : 0,
                  .session = session > 0 ? (uint64_t)session : 0,

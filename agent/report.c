@@ -9,6 +9,7 @@
 #include "agent/probe.h"
 #include "agent/stuck.h"
 #include "agent/process_id_json.h"
+#include "shared/agent_wire.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -37,9 +38,10 @@ static json_t *offer(struct agent *a)
                      (int)numa_nodes, "gpu_numa", gpu_numa, "labels", labels);
 }
 
-/* set_identity - which machine, and which boot of it */
+/* set_identity - which machine, which boot of it, and which calls it speaks */
 static void set_identity(const struct agent *a, json_t *body)
 {
+    (void)agent_wire_add(body);
     (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
     if (a->machine_id[0] != '\0')
         (void)json_object_set_new(body, "machine_id", json_string(a->machine_id));

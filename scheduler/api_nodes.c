@@ -16,6 +16,7 @@
 #include "scheduler/page.h"
 #include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"
+#include "shared/agent_wire.h"
 #include "shared/clock.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -142,6 +143,14 @@ static int take_node(struct scheduler *scheduler, struct join *join, struct edl_
     return 0;
 }
 
+/* check_wire - before anything else of a body, which another version may have meant otherwise */
+static int check_wire(const json_t *body, struct edl_error *error)
+{
+    const struct agent_wire own = agent_wire_own();
+
+    return agent_wire_check(body, &own, WIRE_PEER_AGENT, error);
+}
+
 void api_node_join(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -150,6 +159,8 @@ void api_node_join(struct http_request *request, void *userdata)
     json_t *body = NULL, *answer;
     int r = body_object(request, &body, &error);
 
+    if (r == 0)
+        r = check_wire(body, &error);
     if (r == 0)
         r = read_join(body, &join, &error);
     if (r == 0 && join.token != NULL)
@@ -161,8 +172,8 @@ void api_node_join(struct http_request *request, void *userdata)
     if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
     } else {
-        answer = json_pack("{s:s,s:I}", "node", join.node->name, "lease_us",
-                           (json_int_t)scheduler->options.lease_us);
+        answer = agent_wire_add(json_pack("{s:s,s:I}", "node", join.node->name, "lease_us",
+                                          (json_int_t)scheduler->options.lease_us));
         if (join.made_here)
             (void)json_object_set_new(answer, "credential", json_string(join.credential));
         if (join.again)
@@ -288,9 +299,10 @@ static json_t *build_report(struct scheduler *scheduler, const char *key, uint64
     (void)id;
     if (node == NULL)
         return NULL;
-    return json_pack("{s:I,s:I,s:I}", "lease_us", (json_int_t)scheduler->options.lease_us,
-                     "next_report_us", (json_int_t)cluster_next_report_us(scheduler->cluster),
-                     "orders_version", (json_int_t)node->orders_version);
+    return agent_wire_add(json_pack("{s:I,s:I,s:I}", "lease_us",
+                                    (json_int_t)scheduler->options.lease_us, "next_report_us",
+                                    (json_int_t)cluster_next_report_us(scheduler->cluster),
+                                    "orders_version", (json_int_t)node->orders_version));
 }
 
 /* A report of another boot is to come once more, with what only the node that runs now can hear. */
@@ -344,6 +356,8 @@ void api_node_report(struct http_request *request, void *userdata)
         return;
     heard = node->heard;
     r = body_object(request, &body, &error);
+    if (r == 0)
+        r = check_wire(body, &error);
     if (r == 0)
         r = read_report(body, &report, &list, &error);
     if (r == 0)

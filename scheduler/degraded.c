@@ -24,6 +24,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
+#include "shared/agent_wire.h"
 #include "shared/http_server.h"
 #include "shared/log.h"
 #include "shared/macro.h"
@@ -110,8 +111,9 @@ void degraded_report(struct scheduler *scheduler, struct http_request *request,
     }
     /* No version of its orders: those that it has are good, and it is not to ask for others. */
     http_reply_json(request, 200,
-                    json_pack("{s:I,s:b}", "lease_us", (json_int_t)scheduler->options.lease_us,
-                              "stored", 0));
+                    agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
+                                             (json_int_t)scheduler->options.lease_us, "stored",
+                                             0)));
 }
 
 /* --- in and out --- */

@@ -21,7 +21,8 @@
     XX(EDL_EKEYREUSED, -1008, 422, "the Idempotency-Key was used for another request")             \
     XX(EDL_ECHANGED, -1009, 412, "it was changed since")                                           \
     XX(EDL_ECOMPACTED, -1010, 410, "that part of the history is gone")                             \
-    XX(EDL_ETOOMANY, -1011, 429, "too many at once")
+    XX(EDL_ETOOMANY, -1011, 429, "too many at once")                                               \
+    XX(EDL_EWIRE, -1012, 426, "agent and scheduler have no version in common")
 
 enum {
 #define XX(name, value, status, text) name = (value),
