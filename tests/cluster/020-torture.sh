@@ -31,7 +31,7 @@ case $((${EDL_ARRAY_INDEX:-$EDL_INCARNATION} % 9)) in
 5) [ "$1" = limited ] && exec perl -e 'my $all = "x" x 100000000; sleep 603'; exit 137 ;;
 6) for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; while :; do sleep 0.02 & wait; done) & done; exit 0 ;;
 7) exec sleep 0.7 ;;
-8) [ "$1" = limited ] && { perl -e 'for (;;) { defined fork or select undef, undef, undef, 0.05 }' & sleep 0.3; }; exit 0 ;;
+8) [ "$1" = limited ] && exec perl -e 'if (fork) { select undef, undef, undef, 0.3; exit } for (;;) { defined fork or select undef, undef, undef, 0.05 }'; exit 0 ;;
 esac
 END
 
