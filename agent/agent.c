@@ -59,6 +59,7 @@ static void start_now(struct agent *a, const struct process_id *id, json_t *orde
         .cpus = agent_pin(a, order, cpus),
         .tasks_max = a->options->tasks_max,
         .cpu_quota = a->options->cpu_quota,
+        .log_max_bytes = a->options->log_max_bytes,
         .cgroup = a->cgroup_home,
         .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->gpus.n,
                     a->options->port_first, a->options->port_last }

@@ -231,6 +231,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(out, "cpus", facts->cpus != NULL ? facts->cpus : "");
     (void)json_object_set_new(out, "tasks_max", json_integer((json_int_t)facts->tasks_max));
     (void)json_object_set_new(out, "cpu_quota", json_boolean(facts->cpu_quota));
+    (void)json_object_set_new(out, "log_max", json_integer((json_int_t)facts->log_max_bytes));
     if (facts->cgroup != NULL)
         (void)json_object_set(out, "cgroup", facts->cgroup);
     else

@@ -18,11 +18,12 @@ struct environment_facts {
     /* which accounts the node's owner allows: {allow_users, allow_groups, default_user,
      * allow_root}; borrowed */
     json_t *accounts;
-    const char *cpus;   /* of its own, "0-3"; "" or NULL: it runs on all */
-    uint64_t tasks_max; /* 0: as process_limits.h has it */
-    bool cpu_quota;     /* no more than what was granted, also when there is */
-    json_t *cgroup;     /* where its control group is to be made (cgroup_home.h); NULL: nowhere,
-                         * or by a service manager; borrowed */
+    const char *cpus;       /* of its own, "0-3"; "" or NULL: it runs on all */
+    uint64_t tasks_max;     /* 0: as process_limits.h has it */
+    bool cpu_quota;         /* no more than what was granted, also when there is */
+    uint64_t log_max_bytes; /* what its log is kept within */
+    json_t *cgroup;         /* where its control group is to be made (cgroup_home.h); NULL: nowhere,
+                             * or by a service manager; borrowed */
     struct node_limits limits;
 };
 

@@ -60,6 +60,16 @@ uint64_t log_drop_before(uint64_t each_bytes, uint64_t size, uint64_t held_from)
     return (size - keep + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
 }
 
+int log_shorten(int fd, uint64_t each_bytes, uint64_t size)
+{
+    uint64_t drop = log_drop_before(each_bytes, size, log_held_from(fd, size));
+
+    if (drop == 0)
+        return 0;
+    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)drop) == 0 ? 1
+                                                                                          : -errno;
+}
+
 static int open_folder(int parent_fd, const char *name)
 {
     return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -75,8 +85,9 @@ static uint64_t shorten(struct trim *t, int folder_fd, const char *job, const ch
 {
     _cleanup_close_ int fd =
         openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    uint64_t size, from, drop;
+    uint64_t size;
     struct stat st;
+    int r;
 
     if (fd == -1 || fstat(fd, &st) == -1) {
         if (errno != ENOENT)
@@ -86,19 +97,15 @@ static uint64_t shorten(struct trim *t, int folder_fd, const char *job, const ch
     if (!S_ISREG(st.st_mode))
         return 0;
     size = (uint64_t)st.st_size;
-    from = log_held_from(fd, size);
-    drop = log_drop_before(t->bounds->each_bytes, size, from);
-    if (drop == 0)
-        return size - from;
-    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)drop) == 0) {
+    r = log_shorten(fd, t->bounds->each_bytes, size);
+    errno = -r;
+    if (r == 1)
         t->trimmed.shortened++;
-        return size - drop;
-    }
-    if (errno == EOPNOTSUPP)
+    else if (r == -EOPNOTSUPP)
         t->trimmed.refused++;
-    else
+    else if (r < 0)
         failed(t, "shorten", job, name);
-    return size - from;
+    return size - log_held_from(fd, size);
 }
 
 /* is_alive - role-index.incarnation.log in the folder of its job: whether there is a process folder

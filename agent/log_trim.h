@@ -35,6 +35,10 @@ uint64_t log_held_from(int fd, uint64_t size);
  */
 uint64_t log_drop_before(uint64_t each_bytes, uint64_t size, uint64_t held_from);
 
+/* log_shorten - drops the oldest part of a log of this size, open for writing, if it is beyond the
+ * bound: 1 if it did, 0 if it need not; -EOPNOTSUPP: its file system gives nothing back; -errno */
+int log_shorten(int fd, uint64_t each_bytes, uint64_t size);
+
 /* log_trim - shortens what is too long in logs_dir, then removes the oldest logs of processes that
  * have no folder in processes_dir (layout.h). Goes on after a failure, which is reported. */
 int log_trim(const char *logs_dir, const char *processes_dir, const struct log_bounds *bounds,

@@ -29,6 +29,7 @@
 #include "agent/grouping.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
+#include "agent/log_watch.h"
 #include "agent/notify.h"
 #include "agent/process_dir.h"
 #include "agent/supervise.h"
@@ -53,6 +54,7 @@ struct supervisor {
     char **environment;     /* owned, with its strings */
     struct lease_map lease;
     struct fence fence;
+    struct log_watch log_watch;
     struct child child;
     struct killtree_main main_child;
     struct supervisor_record record;
@@ -226,6 +228,8 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     keep_to_cpus(s);
     s->spec.workspace = text_of(s->order, "workspace");
     fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
+    log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : number_of(s->order, "log_max"),
+                    clock_read_us(CLOCK_BOOTTIME));
     if (s->fence.lease_us > 0) {
         r = lease_map_open(text_of(s->order, "lease_path"), false, false, &s->lease, error);
         if (r < 0)
@@ -317,12 +321,13 @@ static void terminate(const struct supervisor *s)
 /* look - true when everything is to be killed now */
 static bool look(struct supervisor *s)
 {
-    struct fence_verdict verdict =
-        fence_look(&s->fence, lease_map_read(&s->lease), clock_read_us(CLOCK_BOOTTIME));
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    struct fence_verdict verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
 
     if (verdict.term)
         terminate(s);
-    arm(s, verdict.look_at_us);
+    log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
+    arm(s, MIN_OF(verdict.look_at_us, s->log_watch.look_at_us));
     return verdict.kill;
 }
 

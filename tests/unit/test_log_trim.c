@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "agent/log_trim.h"
+#include "agent/log_watch.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -213,10 +214,30 @@ static void test_what_is_no_log_of_ours_stays(void **state)
     assert_true(exists(f->job, "notes.txt"));
 }
 
+static void test_a_supervisor_looks_more_often_while_it_grows(void **state)
+{
+    struct log_watch watch;
+    uint64_t now_us = 1000 * USEC_PER_SEC;
+
+    (void)state;
+    log_watch_begin(&watch, 0, now_us);
+    assert_int_equal(watch.look_at_us, NEVER_US);
+    log_watch_begin(&watch, 800 * KIB, now_us);
+    assert_int_equal(watch.most_bytes, 1000 * KIB); /* an agent shortens it before */
+    assert_int_equal(watch.look_at_us, now_us + USEC_PER_SEC);
+    for (unsigned i = 1; i < 10; i++) {
+        log_watch_note(&watch, 10 * KIB * i, now_us);
+        assert_int_equal(watch.look_at_us, now_us + MIN_OF(1U << i, 64U) * USEC_PER_SEC);
+    }
+    log_watch_note(&watch, 500 * KIB, now_us);
+    assert_int_equal(watch.look_at_us, now_us + USEC_PER_SEC);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_goes_is_whole_pieces_from_the_front),
+        cmocka_unit_test(test_a_supervisor_looks_more_often_while_it_grows),
         cmocka_unit_test_setup_teardown(test_the_oldest_is_given_back_and_offsets_stay, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_old_logs_go_oldest_first, setup, teardown),

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,6 +47,7 @@ struct fixture {
     int fifo_fd;
     int gate_fd;
     const char *boot_id; /* of the order; borrowed */
+    json_int_t log_max;  /* the same; 0: none */
     char supervisor[4096];
     pid_t pid;
     int pidfd;
@@ -101,6 +103,8 @@ static void make_order(struct fixture *f, json_t *take_argv, uint64_t grace_us, 
                   "workspace", f->root, "log_path", f->log, "lease_path", f->lease, "lease_us",
                   (json_int_t)lease_us, "grace_us", (json_int_t)grace_us, "boot_id", f->boot_id);
 
+    if (f->log_max > 0)
+        (void)json_object_set_new(order, "log_max", json_integer(f->log_max));
     assert_int_equal(process_dir_create(f->dir, order, &error), 0);
     json_decref(order);
 }
@@ -436,6 +440,38 @@ static void test_unit_says_that_it_is_ready(void **state)
     (void)safe_close(dir_fd);
 }
 
+/* await_blocks - until the log is told to hold no more of the disk than this */
+static bool await_blocks(const struct fixture *f, off_t most_bytes)
+{
+    _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+    uint64_t by_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_MS * USEC_PER_MSEC;
+    char events[4096];
+    struct stat st;
+
+    assert_true(inotify_add_watch(fd, f->log, IN_MODIFY) >= 0); /* a hole is a change as well */
+    while (stat(f->log, &st) == 0 && st.st_blocks * 512 > most_bytes) {
+        if (clock_read_us(CLOCK_BOOTTIME) > by_us || !wait_readable(fd, DEADLINE_MS))
+            return false;
+        (void)!read(fd, events, sizeof events);
+    }
+    return st.st_size == 4 << 20;
+}
+
+/* What is kept without a lease may have no agent for long. */
+static void test_a_log_is_bounded_without_an_agent(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record end;
+
+    f->log_max = 512 << 10;
+    start_script(f, "head -c 4194304 /dev/zero | tr '\\0' x; echo wrote > $FIFO; read line < $GATE",
+                 0);
+    wait_for_text(f, "wrote\n");
+    assert_true(await_blocks(f, 640 << 10));
+    (void)dprintf(f->gate_fd, "go on\n");
+    assert_int_equal(wait_end(f, &end), 0);
+}
+
 /* ---- the runtime ---- */
 
 static void on_changed(void *userdata)
@@ -541,6 +577,7 @@ static void test_open_verified_refuses_a_recycled_pid(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_a_log_is_bounded_without_an_agent),
         TEST(test_program_exit_code_and_log_are_recorded),
         TEST(test_program_signal_is_recorded),
         TEST(test_program_missing_says_so),
