@@ -28,7 +28,8 @@ export EDL_SERVER EDL_TOKEN_FILE
 agent_begin() { # NODE COMMAND...: with COMMAND in front
     local node=$1
     shift
-    begin "$node" "adopted" "$@" edl-agent --node "$node" --scheduler "$EDL_SERVER" --join-token-file "$work/join-token" --state-dir "$work/$node.state" \
+    # shellcheck disable=SC2086
+    begin "$node" "adopted" ${EDL_AGENT_THROUGH:-} "$@" edl-agent --node "$node" --scheduler "$EDL_SERVER" --join-token-file "$work/join-token" --state-dir "$work/$node.state" \
         --conf '' --runtime direct --no-foreign --heartbeat 300ms --tasks-max 64 --cpu 2 --cpu-quota $root
     agent=$pid
 }
@@ -57,6 +58,7 @@ value() { # CONTROLLER PID FILE-OF-VERSION-2 FILE-OF-VERSION-1
 # who else runs tests on this machine has groups and processes of the same names, but for the supervisor's number
 no_group() { [ -z "$(find /sys/fs/cgroup -type d -name "${1##*/}" 2>/dev/null)" ] || fail "groups are left of ${1##*/}"; }
 left() { pgrep -a -f "^sleep $1\.$$\$" || true; }
+is_there() { [ -n "$(left "$1")" ]; }
 limited() { edl nodes "$1" --json | jq -e "(.node // .) | $2" >/dev/null; }
 
 root=--allow-root
@@ -69,6 +71,7 @@ for limit in memory tasks cpu; do held $limit || { echo "the $limit controller i
 # a group of its own, with the figures of the order, and the process in it but not its supervisor
 edl submit --name first --cpu 500m --memory 64Mi -- sh -c "setsid sleep 1001.$$ & exec sleep 1000.$$" >/dev/null
 await 20 'it runs' job_is first running
+await 20 'its child runs' is_there 1001
 first=$(pid_of first)
 group=$(path_in unified "$first")
 case $group in */edl-1.trainer.0.1-*) ;; *) fail "its group is $group" ;; esac
@@ -91,12 +94,13 @@ no_group "$group"
 # the same while no agent runs: the next one finds it
 edl submit --name second -- sh -c "setsid sleep 1002.$$ & exec sleep 1000" >/dev/null
 await 20 'it runs' job_is second running
+await 20 'its child runs' is_there 1002
 second=$(pid_of second)
 group=$(path_in unified "$second")
 kill -9 "$agent"
 wait "$agent" 2>/dev/null || true
 kill -9 "$(ps -o ppid= -p "$second" | tr -d ' ')"
-[ -n "$(left 1002)" ] || fail "what it left is gone already: nothing is shown"
+is_there 1002 || fail "what it left is gone already: nothing is shown"
 agent_begin here
 await 20 'its end is told' job_is second failed
 [ -z "$(left 1002)" ] || fail "left: $(left 1002)"

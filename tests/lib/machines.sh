@@ -7,6 +7,7 @@
 #   machine_freeze n1, machine_thaw n1             # hangs, as seen from outside
 #   machine_cut n1                                 # power off without a word; machine_boot n1 is the next boot
 #   machine_link n1 down                           # or up: its cable
+#   machine_wants_kernel=yes                       # before that: a test that boots $base under $base.vmlinuz by itself
 # The test itself is at 10.77.0.1, in a network namespace of its own. What a machine writes lives until the test ends. The
 # root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
 machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd12,libjansson4,libsqlite3-0,libsystemd0
@@ -40,6 +41,19 @@ machines_root() {
     ) 9>"$dir/lock" || machines_skip "mmdebstrap cannot make a root, see above"
 }
 
+# the kernel that Debian has for virtual machines: everything that a test needs is built into it
+machines_kernel() {
+    (
+        flock 9
+        [ -s "$base.vmlinuz" ] && exit 0
+        rm -rf "$base.kernel"
+        mkdir "$base.kernel"
+        cd "$base.kernel" || exit 1
+        apt-get download -qq "$(apt-cache depends linux-image-cloud-amd64 | sed -n '0,/Depends: linux-image/s/.*Depends: \(linux-image.*\)/\1/p')" 2>/dev/null || exit 1
+        dpkg-deb -x ./*.deb . && mv boot/vmlinuz* "$base.vmlinuz" && rm -rf "$base.kernel"
+    ) 9>"${base%/*}/lock" || machines_skip "the kernel of linux-image-cloud-amd64 cannot be had"
+}
+
 if [ -z "${EDL_TEST_MACHINES:-}" ]; then
     [ "$(id -u)" = 0 ] || machines_skip "only root can"
     for machine_tool in systemd-nspawn mmdebstrap unshare ip nsenter; do
@@ -47,6 +61,7 @@ if [ -z "${EDL_TEST_MACHINES:-}" ]; then
     done
     unshare -n true 2>/dev/null || machines_skip "no network namespace (unshare -n)"
     machines_root # while there is a network
+    [ -z "${machine_wants_kernel:-}" ] || machines_kernel
     EDL_TEST_MACHINES=$base exec unshare -n "$BASH" "$0" "$@"
 fi
 
