@@ -57,6 +57,6 @@ cluster_stop() {
 
 # job FILE COUNT COMMAND [GRACE]: a document of so many processes, each an eighth of the machine
 job() {
-    printf '{"metadata":{"name":"bench-%%d"},"spec":{"grace":"%s","trainer":{"command":["%s"],"min-instance":%d,"max-instance":%d,"resources":{"requests":{"cpu":"%dm","memory":"1Mi"}}}}}' \
+    printf '{"metadata":{"name":"bench-%%d"},"spec":{"grace":"%s","trainer":{"command":["%s"],"min-instance":%d,"max-instance":%d,"resources":{"requests":{"cpu":"%dm","memory":"64Mi"}}}}}' \
         "${4:-30s}" "${3// /\",\"}" "$2" "$2" $(($(nproc) * 125)) >"$1"
 }

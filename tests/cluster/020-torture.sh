@@ -76,6 +76,10 @@ measure() { # one runtime
         left=$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded" or .state == "failed" or .state == "killed")] | length')
         [ "$left" = "$ended" ] || deadline=$((SECONDS + 60))
         ended=$left
+        if [ $SECONDS -ge $deadline ]; then
+            edl nodes n1 | head -n 6
+            edl why "$(edl ps --all --json | jq -r '[.jobs[] | select(.state == "queued")][0].id // 1')" || true
+        fi
         [ $SECONDS -lt $deadline ] || fail "$ended of $jobs jobs ended: $(edl ps --all --json | jq -c '[.jobs[].state] | group_by(.) | map({(.[0]): length}) | add')"
         read -r -t 0.3 <> <(:) || true
     done
