@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "agent/account.h"
+#include "agent/process_guard.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -74,10 +75,14 @@ static void change_account(const struct account *account, pid_t supervisor, int 
 
 void child_be_killable(void)
 {
-    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    char inherited[8] = "";
+    const char *own;
 
-    if (fd != -1)
-        (void)!write(fd, "0", 1);
+    if (fd == -1 || read(fd, inherited, sizeof inherited - 1) <= 0)
+        return;
+    own = inherited[0] == '-' ? "0" : OOM_SCORE_ADJ_FIRST;
+    (void)!pwrite(fd, own, strlen(own), 0);
 }
 
 /* end_by - a workspace or a program on a server that does not answer holds up its supervisor, which

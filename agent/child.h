@@ -45,7 +45,8 @@ int child_fork(const struct child_spec *spec, struct child *ret, struct edl_erro
 int child_failure(struct child *child, const struct child_spec *spec, struct edl_error *error);
 
 /* child_be_killable - in the child: a unit's supervisor is not killed when memory runs out
- * (unit_plan.c); what it starts is */
+ * (unit_plan.c); what it starts is. Where nothing can be exempt (in a container without
+ * CAP_SYS_RESOURCE, where systemd goes on without) it goes first at least. */
 void child_be_killable(void);
 
 void child_close(struct child *child);

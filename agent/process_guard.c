@@ -59,5 +59,5 @@ void process_guard_self(bool memory_held, bool tasks_held)
         return;
     fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd != -1)
-        (void)!write(fd, OOM_SCORE_ADJ, strlen(OOM_SCORE_ADJ));
+        (void)!write(fd, OOM_SCORE_ADJ_FIRST, strlen(OOM_SCORE_ADJ_FIRST));
 }

@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* oom_score_adj of a process that the kernel is to take first; -1000 to 1000, as if it used half of
+ * the memory more than it does */
+#define OOM_SCORE_ADJ_FIRST "500"
+
 /* process_guard_tasks - how many tasks an account may have, of what the kernel can have; pure */
 uint64_t process_guard_tasks(uint64_t pid_max, uint64_t threads_max);
 
