@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -109,6 +110,7 @@ int cgroup_home_find(struct cgroup_home *ret, struct edl_error *error)
 {
     struct cgroup_home home = { 0 };
     char folder[FOLDER_SIZE];
+    struct utsname machine = { 0 };
     bool was_aside;
 
     (void)cgroup_paths_of_self(&home.paths);
@@ -119,6 +121,11 @@ int cgroup_home_find(struct cgroup_home *ret, struct edl_error *error)
     }
     was_aside = strip(home.paths.unified);
     folder_of(folder, cgroup_unified_root(), home.paths.unified);
+    if (uname(&machine) == -1 || strverscmp(machine.release, "5.14") < 0) {
+        (void)edl_error_set(error, -ENOTSUP, "Linux %.60s cannot kill a whole control group",
+                            machine.release);
+        return edl_error_remedy(error, "run Linux 5.14 or later");
+    }
     if (systemd_runs() && !is_delegated(folder)) {
         (void)edl_error_set(error, -EPERM, "the control group %s is systemd's", home.paths.unified);
         return edl_error_remedy(error, "start edl-agent in a unit with Delegate=yes, or with "

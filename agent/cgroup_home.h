@@ -19,7 +19,7 @@ struct cgroup_home {
 };
 
 /* cgroup_home_find - looks, and changes nothing: what version 2 could hold counts as held
- * -EPERM, -ENOENT with the reason and what to do: groups cannot be made. */
+ * -EPERM, -ENOENT, -ENOTSUP with the reason and what to do: groups cannot be made. */
 int cgroup_home_find(struct cgroup_home *ret, struct edl_error *error);
 
 /* cgroup_home_open - the same, and makes it ready: of version 2 the calling process moves to a

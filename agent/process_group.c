@@ -196,7 +196,7 @@ void process_group_end(const struct cgroup_paths *paths)
 
     while (fd >= 0 && cgroup_is_populated(fd)) {
         if (cgroup_kill(paths->unified) < 0)
-            return; /* Linux before 5.14: its supervisor killed all that it could find */
+            return;
         (void)poll(&events, 1, -1);
     }
     process_group_remove(paths);
