@@ -126,7 +126,8 @@ int cgroup_of_self(char ret[CGROUP_PATH_SIZE])
 
 void cgroup_paths_everywhere(struct cgroup_paths *paths, const char *path)
 {
-    (void)snprintf(paths->unified, CGROUP_PATH_SIZE, "%s", path);
+    if (path != paths->unified)
+        (void)snprintf(paths->unified, CGROUP_PATH_SIZE, "%s", path);
     for (enum cgroup_controller i = 0; i < CGROUP_CONTROLLERS; i++)
         (void)snprintf(paths->legacy[i], CGROUP_PATH_SIZE, "%s", path);
 }

@@ -52,7 +52,7 @@ int cgroup_paths_of_self(struct cgroup_paths *ret);
  * left out, like hierarchies that are not asked for. Pure. */
 void cgroup_paths_take(struct cgroup_paths *paths, const char *line);
 
-/* cgroup_paths_everywhere - the same path in all, as systemd has it */
+/* cgroup_paths_everywhere - the same path in all, as systemd has it; path may be paths->unified */
 void cgroup_paths_everywhere(struct cgroup_paths *paths, const char *path);
 
 /* cgroup_exists - whether there is a group at path */

@@ -96,6 +96,16 @@ static void test_where_a_process_is(void **state)
     assert_string_equal(paths.legacy[CGROUP_PIDS], "");
 }
 
+static void test_the_same_path_everywhere(void **state)
+{
+    struct cgroup_paths paths = { .unified = "/edl.slice" };
+
+    (void)state;
+    cgroup_paths_everywhere(&paths, paths.unified);
+    assert_string_equal(paths.unified, "/edl.slice");
+    assert_string_equal(paths.legacy[CGROUP_MEMORY], "/edl.slice");
+}
+
 static void test_home_in_an_order(void **state)
 {
     struct cgroup_home home = { .paths = { .unified = "/a", .legacy[CGROUP_MEMORY] = "/c/d" },
@@ -132,9 +142,13 @@ static void test_guard(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),           cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_tasks_and_cpus),   cmocka_unit_test(test_where_a_process_is),
-        cmocka_unit_test(test_home_in_an_order), cmocka_unit_test(test_guard),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_tasks_and_cpus),
+        cmocka_unit_test(test_where_a_process_is),
+        cmocka_unit_test(test_the_same_path_everywhere),
+        cmocka_unit_test(test_home_in_an_order),
+        cmocka_unit_test(test_guard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
