@@ -33,13 +33,18 @@
 #define UNIT_EXISTS "org.freedesktop.systemd1.UnitExists"
 #define NAMES_MAX 3 /* of the unit of one process */
 #define TRIES 2     /* connections that a launch may outlive */
+/* Launches that are asked for at a time, the others wait. The bus lets a connection wait for 128
+ * answers and refuses what goes beyond; each launch has one, and its read-back six. */
+#define ASKED_MAX 12
 
 struct unit_launcher {
     struct launcher base; /* first */
     sd_event *event;      /* ref */
     char *program, *state_dir;
-    sd_bus *bus; /* NULL: not connected */
-    struct launch *launches;
+    sd_bus *bus;           /* NULL: not connected */
+    sd_event_source *next; /* owned; asks for those that wait */
+    size_t n_asked;
+    struct launch *launches; /* in the order they came */
 };
 
 struct launch {
@@ -49,6 +54,7 @@ struct launch {
     struct unit_plan plan; /* what was asked for last */
     char *job;             /* of the manager; NULL: it did not answer yet */
     sd_bus_slot *call;     /* what it has to answer next */
+    bool asked;            /* counted in n_asked; else it waits */
     bool with_slice;       /* the slice of its job is made along with it */
     unsigned names;        /* that were taken already, by what an earlier agent asked for */
     unsigned tries;
@@ -62,6 +68,10 @@ static int ask(struct launch *launch, struct edl_error *error);
 static void launch_free(struct launch *launch)
 {
     DL_DELETE(launch->launcher->launches, launch);
+    if (launch->asked) {
+        launch->launcher->n_asked--;
+        (void)sd_event_source_set_enabled(launch->launcher->next, SD_EVENT_ONESHOT);
+    }
     sd_bus_slot_unref(launch->call);
     free(launch->job);
     free(launch->path);
@@ -301,7 +311,10 @@ static void drop_bus(struct unit_launcher *launcher)
         launch->call = sd_bus_slot_unref(launch->call);
         free(launch->job);
         launch->job = NULL;
+        launch->tries += launch->asked;
+        launch->asked = false;
     }
+    launcher->n_asked = 0;
     launcher->bus = sd_bus_flush_close_unref(launcher->bus);
 }
 
@@ -319,9 +332,10 @@ static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error
         struct edl_error why = { 0 };
 
         (void)edl_error_set(&why, -EPIPE, "the connection to systemd was lost %d times", TRIES);
-        if (++launch->tries >= TRIES || ask(launch, &why) < 0)
+        if (launch->tries >= TRIES)
             finish(launch, 0, -1, &why);
     }
+    (void)sd_event_source_set_enabled(launcher->next, SD_EVENT_ONESHOT);
     return 0;
 }
 
@@ -382,21 +396,61 @@ static int ask(struct launch *launch, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "cannot ask systemd for %s", plan->name) : 0;
 }
 
+/* ---- one after the other ---- */
+
+static int ask_first(struct launch *launch, struct edl_error *error)
+{
+    int r = ask(launch, error);
+
+    if (r == 0) {
+        launch->asked = true;
+        launch->launcher->n_asked++;
+    }
+    return r;
+}
+
+static struct launch *first_waiting(const struct unit_launcher *launcher)
+{
+    struct launch *launch;
+
+    DL_FOREACH(launcher->launches, launch)
+    if (!launch->asked)
+        return launch;
+    return NULL;
+}
+
+static int on_next(sd_event_source *source, void *userdata)
+{
+    struct unit_launcher *launcher = userdata;
+    struct launch *launch;
+
+    (void)source;
+    while (launcher->n_asked < ASKED_MAX && (launch = first_waiting(launcher)) != NULL) {
+        struct edl_error why = { 0 };
+
+        if (ask_first(launch, &why) < 0)
+            finish(launch, 0, -1, &why);
+    }
+    return 0;
+}
+
 /* ---- what the runtime calls ---- */
 
 static int unit_start(struct launcher *base, const char *path, launched_fn launched, void *userdata,
                       struct launch **ret, struct edl_error *error)
 {
     struct launch *launch = xcalloc(1, sizeof *launch);
-    int r;
+    struct unit_launcher *launcher = (struct unit_launcher *)base;
+    int r = 0;
 
-    launch->launcher = (struct unit_launcher *)base;
+    launch->launcher = launcher;
     launch->path = xstrdup(path);
     launch->launched = launched;
     launch->userdata = userdata;
     launch->with_slice = true;
-    DL_APPEND(launch->launcher->launches, launch);
-    r = ask(launch, error);
+    DL_APPEND(launcher->launches, launch);
+    if (launcher->n_asked < ASKED_MAX)
+        r = ask_first(launch, error);
     if (r < 0)
         launch_free(launch);
     else
@@ -416,6 +470,7 @@ static void unit_launcher_free(struct launcher *base)
     while (launcher->launches != NULL)
         launch_free(launcher->launches);
     drop_bus(launcher);
+    sd_event_source_disable_unref(launcher->next);
     sd_event_unref(launcher->event);
     free(launcher->program);
     free(launcher->state_dir);
@@ -438,5 +493,7 @@ struct launcher *unit_launcher_new(sd_event *event, const char *program, const c
     launcher->event = sd_event_ref(event);
     launcher->program = xstrdup(program);
     launcher->state_dir = xstrdup(state_dir);
+    if (sd_event_add_defer(event, &launcher->next, on_next, launcher) >= 0)
+        (void)sd_event_source_set_enabled(launcher->next, SD_EVENT_OFF);
     return &launcher->base;
 }

@@ -173,6 +173,13 @@ if [ "$(property "$unit" TasksMax)" = 111 ]; then
 else
     echo "this systemd does not apply a drop-in to a transient unit: TasksMax is $(property "$unit" TasksMax)"
 fi
-edl kill strict owned
+edl kill strict owned >/dev/null
 await 60 'they are killed' job_is owned killed
 await 10 'units and slices are gone' no_units
+
+# more at once than the bus lets one connection wait for (128 answers)
+edl submit --name many --array 0-239 --cpu 5m --memory 16Mi -- true >/dev/null
+many_ended() { [ "$(edl ps --all --json | jq '[.jobs[] | select(.name | startswith("many")) | select(.state == "succeeded" or .state == "failed")] | length')" = 240 ]; }
+await 90 'they end' many_ended
+left=$(edl ps --all --json | jq -r '.jobs[] | select(.name | startswith("many")) | select(.state == "failed") | .reason' | sort | uniq -c | head -n 3)
+[ -z "$left" ] || fail "some of many at once failed: $left"
