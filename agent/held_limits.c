@@ -11,6 +11,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/cgroup_home.h"
+#include "agent/options.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/macro.h"
@@ -58,13 +59,15 @@ static json_t *limits_of_home(const struct cgroup_home *home)
 void agent_open_limits(struct agent *a, bool by_systemd)
 {
     struct edl_error error = { 0 };
-    struct cgroup_home home;
+    struct cgroup_home home = { 0 };
 
     if (by_systemd) {
         a->limits = limits_of_systemd();
         return;
     }
-    if (cgroup_home_open(&home, &error) < 0)
+    if (a->options->no_control_groups)
+        log_info("limits of processes are not held: --no-control-groups");
+    else if (cgroup_home_open(&home, &error) < 0)
         log_warning("limits of processes are not held: %s; %s", error.text, error.remedy);
     else
         a->cgroup_home = cgroup_home_to_json(&home);

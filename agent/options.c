@@ -53,6 +53,7 @@ enum option_key {
     OPTION_DEFAULT_USER,
     OPTION_ALLOW_ROOT,
     OPTION_STOP_PROCESSES_ON_EXIT,
+    OPTION_NO_CONTROL_GROUPS,
     OPTION_NO_FOREIGN,
     OPTION_RUNTIME,
     OPTION_WORKSPACE_CACHE,
@@ -108,6 +109,7 @@ static const char help[] =
     "  --old-logs-max BYTES      of all processes that have ended together (default 8Gi)\n"
     "  --allow-root              run processes of jobs that name no user as root\n"
     "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
+    "  --no-control-groups       with the direct runtime: hold nobody to limits; starts take less\n"
     "  --no-foreign              do not report other load (nodes that share a machine)\n"
     "  --help, --version\n";
 
@@ -140,6 +142,7 @@ static const struct option long_options[] = {
     { "default-user", required_argument, NULL, OPTION_DEFAULT_USER },
     { "allow-root", no_argument, NULL, OPTION_ALLOW_ROOT },
     { "stop-processes-on-exit", no_argument, NULL, OPTION_STOP_PROCESSES_ON_EXIT },
+    { "no-control-groups", no_argument, NULL, OPTION_NO_CONTROL_GROUPS },
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
     { "runtime", required_argument, NULL, OPTION_RUNTIME },
     { "workspace-cache", required_argument, NULL, OPTION_WORKSPACE_CACHE },
@@ -335,6 +338,8 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return parse_flag(value, &o->allow_root);
     case OPTION_STOP_PROCESSES_ON_EXIT:
         return parse_flag(value, &o->stop_processes_on_exit);
+    case OPTION_NO_CONTROL_GROUPS:
+        return parse_flag(value, &o->no_control_groups);
     case OPTION_NO_FOREIGN:
         return parse_flag(value, &o->no_foreign);
     case OPTION_RUNTIME:

@@ -59,10 +59,11 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     const char *default_user;                     /* NULL: none */
     bool allow_root;                              /* what names no account runs as root */
     bool stop_processes_on_exit;
-    uint64_t tasks_max; /* threads and processes of one process */
-    bool pin_cores;     /* who was granted whole cores gets some for itself */
-    bool cpu_quota;     /* no more than was granted, also when there is */
-    bool no_foreign;    /* other load of the machine is not reported */
+    uint64_t tasks_max;     /* threads and processes of one process */
+    bool pin_cores;         /* who was granted whole cores gets some for itself */
+    bool cpu_quota;         /* no more than was granted, also when there is */
+    bool no_control_groups; /* of the direct runtime; processes are held to no limits then */
+    bool no_foreign;        /* other load of the machine is not reported */
     char default_state_dir[512];
     unsigned source;          /* being read: files from 1 on, then the command line */
     struct agent_text *texts; /* owned */

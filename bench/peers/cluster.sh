@@ -24,10 +24,12 @@ api() { curl -sS --max-time 40 -H "Authorization: Bearer $(cat "$token")" "http:
 nodes_are() { [ "$(api /nodes | jq '[.nodes[] | select(.state == "ready" and .last_report_us > 0)] | length')" = "$1" ]; }
 
 cluster_agent() { # DIR I [OPTIONS]
-    local dir=$1 i=$2
+    local dir=$1 i=$2 limits=''
     shift 2
+    [ "$agent_runtime" != direct ] || limits=--no-control-groups # Slurm makes none here either
+    # shellcheck disable=SC2086
     "$build/edl-agent" --conf '' --node "n$i" --scheduler "http://$address" --join-token-file "$dir/scheduler/join-token" --state-dir "$dir/n$i" \
-        --runtime-dir "$cluster_runtime/n$i" --runtime "$agent_runtime" --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
+        --runtime-dir "$cluster_runtime/n$i" --runtime "$agent_runtime" $limits --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
     agent_pid[n$i]=$!
     cluster_pids="$cluster_pids $!"
 }

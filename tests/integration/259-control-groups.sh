@@ -140,3 +140,15 @@ most=$(awk '{ n = $1 < n || !n ? $1 : n } END { print int(n / 2) }' /proc/sys/ke
 [ "$(awk '/^Max core file size/ { print $6 }' "/proc/$free/limits")" = 0 ] || fail 'it leaves cores'
 edl kill free >/dev/null
 await 20 'it is killed' job_is free killed
+
+# one that is told to make none: the same, of its own will
+edl node cordon there
+root='--allow-root --no-control-groups'
+agent_begin plain
+await 20 'its limits are told' limited plain '.machine.limits == []'
+grep -q 'limits of processes are not held: --no-control-groups' "$work/plain.log" || fail 'it does not say why nothing holds limits'
+edl submit --name plain -- sleep 1005 >/dev/null
+await 20 'it runs' job_is plain running
+case $(path_in unified "$(pid_of plain)") in *edl-*.trainer.0*) fail 'it has a group' ;; esac
+edl kill plain >/dev/null
+await 20 'it is killed' job_is plain killed
