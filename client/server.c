@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "client/dev_file.h"
 #include "client/json_mask.h"
@@ -26,6 +27,8 @@
 
 #define TOKEN_MAX 4096
 #define EVENT_WAIT_MAX_S 20 /* well below the 30 s at which the scheduler ends a long poll */
+#define LOCAL_SOCKET                                                                               \
+    "/run/edl/scheduler.sock" /* of the scheduler that is a service of this machine */
 #define RETRY_MS 500
 #define RETRY_FOR_US (30 * USEC_PER_SEC) /* a scheduler is back within seconds */
 
@@ -99,11 +102,13 @@ static int locate(const char *given, const char *ca, const json_t *dev, struct s
     const char *dev_base = json_string_value(json_object_get(dev, "server"));
     const char *dev_token = json_string_value(json_object_get(dev, "token_file"));
 
+    if (given == NULL && dev_base == NULL && access(LOCAL_SOCKET, F_OK) == 0)
+        given = "unix:" LOCAL_SOCKET;
     if (given == NULL && dev_base == NULL) {
         (void)edl_error_set(error, -ENOENT, "no server is known");
         return edl_error_remedy(error,
-                                "`edl dev` starts a cluster on this machine; or --server URL, "
-                                "or export EDL_SERVER=URL");
+                                "`systemctl start edl-scheduler` or `edl dev` starts a cluster on "
+                                "this machine; or --server URL, or export EDL_SERVER=URL");
     }
     server->base = base_from(given != NULL ? given : dev_base);
     if (ca != NULL)
