@@ -201,9 +201,12 @@ static int open_one(struct scheduler *scheduler, const struct listen_spec *wante
         config.tls_certificates = listeners->tls.server.certificate;
         config.tls_key = listeners->tls.server.key;
     }
-    config.listen_fd = spec->is_unix
-                           ? http_listen_unix(spec->address, spec->mode, error)
-                           : http_listen_tcp(spec->address, spec->port, &spec->port, error);
+    config.listen_fd = inherited_take(&listeners->inherited, spec);
+    listeners->kept[listeners->n] = config.listen_fd >= 0;
+    if (config.listen_fd < 0)
+        config.listen_fd = spec->is_unix
+                               ? http_listen_unix(spec->address, spec->mode, error)
+                               : http_listen_tcp(spec->address, spec->port, &spec->port, error);
     if (config.listen_fd < 0)
         return config.listen_fd;
     config.routes = routes(&config.n_routes);
@@ -259,10 +262,14 @@ int listeners_open(struct scheduler *scheduler, struct edl_error *error)
 {
     const struct scheduler_options *options = &scheduler->options;
     unsigned each = connections_each(options->n_listen);
-    int r = open_tls(scheduler, error);
+    int r = inherited_find(&scheduler->listeners.inherited, error);
 
+    if (r == 0)
+        r = open_tls(scheduler, error);
     for (size_t i = 0; r == 0 && i < options->n_listen; i++)
         r = open_one(scheduler, &options->listen[i], each, error);
+    if (r == 0)
+        r = inherited_check(&scheduler->listeners.inherited, error);
     if (r < 0)
         return r;
     choose_url(scheduler);
@@ -273,7 +280,7 @@ void listeners_close(struct listeners *listeners)
 {
     for (size_t i = 0; i < listeners->n; i++) {
         (void)http_server_free(listeners->servers[i]);
-        if (listeners->specs[i].is_unix)
+        if (listeners->specs[i].is_unix && !listeners->kept[i])
             (void)unlink(listeners->specs[i].address);
     }
     listeners->renewal = sd_event_source_disable_unref(listeners->renewal);

@@ -2,10 +2,12 @@
 /* listeners.h - the servers of a scheduler: one for each --listen, all with the same routes */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "scheduler/inherited.h"
 #include "scheduler/listen_spec.h"
 #include "scheduler/tls_files.h"
 
@@ -18,13 +20,16 @@ struct scheduler;
 struct listeners {
     struct http_server *servers[LISTEN_MAX]; /* owned */
     struct listen_spec specs[LISTEN_MAX];    /* with the ports that were taken */
+    bool kept[LISTEN_MAX];                   /* its socket outlives us */
     size_t n;
+    struct inherited inherited;
     struct tls_files tls;     /* owned; empty when none of them speaks TLS */
     sd_event_source *renewal; /* owned; NULL when none of them speaks TLS */
     char url[LISTEN_URL_MAX]; /* how nodes reach this scheduler; "" when only by a Unix socket */
 };
 
-/* listeners_open - listens at every place of the options, or at none
+/* listeners_open - listens at every place of the options, or at none; with the service manager's
+ * socket where it passed one
  * The certificate is on disk before anybody sees it. The files that this process may have open are
  * raised to what the system allows, and the servers take no more connections than fit. */
 int listeners_open(struct scheduler *scheduler, struct edl_error *error);

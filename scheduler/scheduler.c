@@ -100,6 +100,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r < 0)
         return edl_error_errno(error, r, "the event loop");
     r = add_signals(scheduler, error);
+    if (r == 0 && sd_event_set_watchdog(scheduler->event, 1) < 0) /* if one was asked for */
+        r = edl_error_set(error, -EINVAL, "the watchdog of the service manager cannot be fed");
     if (r == 0)
         r = turn_init(scheduler, error);
     if (r == 0)
