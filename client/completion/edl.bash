@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# edl.bash - completion of edl(1) for bash: verbs and options as the command itself tells them, jobs and nodes that there are
+_edl_words() { # VERB: its options; without: the verbs
+    if [ $# = 0 ]; then
+        edl --help 2>/dev/null | sed -n '/^Every verb/q; s/^  \([a-z][a-z]*\)  .*/\1/p'
+    else
+        edl "$1" --help 2>/dev/null | sed -n 's/^  *\(-[a-z], \)\?\(--[a-z-]*\).*/\2/p'
+    fi
+}
+
+_edl() {
+    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-} words=''
+    COMPREPLY=()
+    if [ "$COMP_CWORD" = 1 ]; then
+        words=$(_edl_words)
+    elif [[ $word == -* ]]; then
+        words=$(_edl_words "$verb")
+    else
+        case $verb in
+        help) words=$(_edl_words) ;;
+        show | why | logs | wait | kill | scale) words=$(timeout 1 edl ps --json 2>/dev/null | sed -n 's/^ *"name": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
+        node) words='add tokens revoke cordon uncordon drain remove' ;;
+        submit | plan | simulate)
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+            compopt -o filenames 2>/dev/null
+            return
+            ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -F _edl edl
