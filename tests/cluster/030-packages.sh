@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The packages on a real machine: three commands from nothing to the result of a job, no file edited; a restart and an upgrade
+# disturb nobody; a purge leaves nothing.
+. "$EDL_SOURCE_DIR/tests/lib/packages.sh"
+# as what built it: the machine's root is looked for only where there is something to install
+[ -n "${EDL_TEST_MACHINES:-}" ] || packages_build
+. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+in_machine() { machine_in n1 env PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; } # what is installed, not what was built
+fail() {
+    echo "FAIL: $1"
+    in_machine sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o cat -n 60; edl ps --all'
+    exit 1
+}
+await() { # SECONDS WHAT COMMAND...
+    local deadline=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@"; do
+        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
+        read -r -t 0.05 <> <(:) || true
+    done
+}
+# whatever has our name; the repository is not the packages'
+ours() { in_machine sh -c 'find / -xdev -name "*edl*" ! -path "/opt/edl*" ! -path "/edl-init" ! -path "/var/lib/apt/*" ! -path "/proc/*" ! -path "/sys/*"; find /run -name "*edl*"; getent passwd edl; systemctl list-units --all --no-legend --plain "edl*"'; }
+
+machine_boot n1
+source=$(sed "s|[^=]*edl\\.gpg|/opt/edl/bin/packages/edl.gpg|; s|file:[^ ]*|file:/opt/edl/bin/packages|" "$packages.source")
+case $source in *signed-by=*) source=${source/\[*\]/[signed-by=/opt/edl/bin/packages/edl.gpg]} ;; esac
+# shellcheck disable=SC2016
+in_machine sh -c 'rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*; echo "$1" >/etc/apt/sources.list.d/local.list' sh "$source"
+ours >"$machines/before"
+apt() { in_machine env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >"$machines/apt" 2>&1 || fail "apt-get $*: $(cat "$machines/apt")"; }
+
+began=$EPOCHREALTIME
+apt update
+apt install -y --no-install-recommends edl-scheduler edl-agent
+in_machine systemctl start edl-scheduler edl-agent || fail 'they do not start'
+said=$(in_machine timeout 60 edl submit --follow -- hostname) || fail "the job fails: $said"
+echo "$said" | grep -q n1 || fail "the job says: $said"
+echo "from nothing to the result of a job: $(awk "BEGIN { print $EPOCHREALTIME - $began }") s"
+[ "$(in_machine systemctl show edl-scheduler -p User --value)" = edl ] || fail 'the scheduler does not run as edl'
+for unit in edl-scheduler.service edl-agent.service; do
+    in_machine systemctl is-enabled -q $unit || fail "$unit is not enabled"
+    [ "$(in_machine systemctl show $unit -p NRestarts --value)" = 0 ] || fail "$unit had to be started again"
+done
+
+# what belongs to another account is written, read and removed by the agent in its sandbox
+in_machine sh -c 'mkdir /tmp/folder && echo content >/tmp/folder/file'
+# shellcheck disable=SC2016
+said=$(in_machine timeout 60 edl submit --follow --upload /tmp/folder -- sh -c 'id -un; cat file; mkdir -m 700 own; touch own/file; echo result >"$EDL_OUTPUT_DIR/file"') ||
+    fail "the job with a folder fails: $said"
+[ "$(echo "$said" | grep -cE 'nobody|content')" = 2 ] || fail "the job with a folder says: $said"
+[ "$(in_machine sh -c 'cat /var/lib/edl/agent/output/*/file')" = result ] || fail 'there is no result'
+no_copies() { [ -z "$(in_machine find /var/lib/edl/agent/workspaces/copies -mindepth 1)" ]; }
+await 20 'its copy is removed' no_copies
+[ -z "$(in_machine journalctl -u edl-agent -u edl-scheduler -p warning -q -o cat --no-pager)" ] || fail 'a daemon complains'
+
+# a process that goes on through all that follows
+in_machine edl submit --name steady -- sleep 1000 >/dev/null
+is_running() { in_machine edl show steady --json | jq -e '.job.state == "running"' >/dev/null; }
+await 20 'it runs' is_running
+steady() { in_machine pgrep -x -d ' ' sleep; }
+before=$(steady)
+
+in_machine sh -c 'mkdir -p /etc/edl/scheduler.conf.d && echo "max-jobs: 7" >/etc/edl/scheduler.conf.d/few.conf'
+in_machine systemctl reload edl-scheduler || fail 'no reload'
+in_machine journalctl -u edl-scheduler -o cat --no-pager | grep -q 'reload: max-jobs is now 7' || fail 'nothing is read again'
+
+# who calls while it restarts is answered
+in_machine systemctl restart --no-block edl-scheduler
+for _ in 1 2 3 4 5 6 7 8; do in_machine edl ps >/dev/null || fail 'somebody is turned away by a restart'; done
+
+apt install -y --reinstall edl-scheduler edl-agent edl-client
+await 20 'the agent is back' in_machine systemctl is-active -q edl-agent
+is_adopted() { in_machine edl nodes --json | jq -e '[.nodes[] | select(.connected != false)] | length == 1' >/dev/null; }
+await 20 'the node is there' is_adopted
+[ "$(steady)" = "$before" ] && is_running || fail "its process was $before and is $(steady)"
+
+apt purge -y edl-scheduler edl-agent edl-client
+[ -z "$(steady)" ] || fail 'a process is left'
+ours >"$machines/after"
+diff "$machines/before" "$machines/after" || fail 'the purge leaves something'

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The Debian packages: built out of a tarball of make dist, found without fault by lintian, the same bytes each time, each file in
+# one of them and configuration only in /etc; the units have the sandbox that is promised.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+. "$EDL_SOURCE_DIR/tests/lib/packages.sh"
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+packages_build
+mkdir -p "$work/root" "$work/control"
+lintian --pedantic --allow-root --fail-on error,warning,pedantic "$packages"/*.changes >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
+
+for name in edl-scheduler edl-agent edl-client edl-trainer edl-doc; do
+    dpkg-deb -x "$packages/$name"_*.deb "$work/root"
+    dpkg-deb -e "$packages/$name"_*.deb "$work/control/$name"
+done
+[ "$(sort "$work"/control/*/conffiles | tr '\n' ' ')" = '/etc/edl/agent.conf /etc/edl/agent.conf.d/10-this-machine.conf /etc/edl/scheduler.conf ' ] ||
+    fail "conffiles: $(cat "$work"/control/*/conffiles)"
+while read -r program; do # every program of the build that is installed
+    [ -x "$work/root/usr/bin/$program" ] || fail "no package has $program"
+    find "$work/root/usr/share/man" -name "$program.[18].gz" | grep -q . || fail "no package has the manual of $program"
+done <<END
+$(make -s -C "$EDL_BUILD_DIR" list-programs)
+END
+
+# what a package says of shell completion is what the command knows
+# shellcheck disable=SC1091
+verbs=$(. "$work/root/usr/share/bash-completion/completions/edl" && PATH=$EDL_BUILD_DIR:$PATH && COMP_WORDS=(edl s) COMP_CWORD=1 && _edl && echo "${COMPREPLY[*]}")
+[ "$verbs" = 'submit show scale services simulate' ] || fail "completion of s: $verbs"
+
+exposure() { # UNIT
+    systemd-analyze security --offline=true --no-pager "$work/root/lib/systemd/system/$1" 2>/dev/null | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
+}
+if command -v systemd-analyze >/dev/null; then
+    awk "BEGIN { exit !($(exposure edl-scheduler.service) <= 2.0) }" || fail "edl-scheduler.service: $(exposure edl-scheduler.service)"
+    awk "BEGIN { exit !($(exposure edl-agent.service) <= 3.3) }" || fail "edl-agent.service: $(exposure edl-agent.service)"
+fi
+
+packages_build_again "$work/again"
+for package in "$work"/again/*.deb; do
+    cmp "$package" "$packages/${package##*/}" || fail "${package##*/} is another one the second time"
+done

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# packages.sh - the Debian packages of this tree, built once for all tests of a build folder
+#
+#   . "$EDL_SOURCE_DIR/tests/lib/packages.sh"     # skips with the reason where they cannot be built
+#   packages_build                                # $packages: an apt repository with them; $packages_tarball: what they are made of
+#   packages_build_again DIR                      # the same once more
+packages=${EDL_BUILD_DIR:?the folder of the built programs}/packages
+packages_needed='dpkg-buildpackage dh apt-ftparchive lintian'
+
+for packages_tool in $packages_needed; do
+    command -v $packages_tool >/dev/null || {
+        echo "no packages can be built here: $packages_tool is missing"
+        exit 77
+    }
+done
+
+packages_build() {
+    (
+        flock 9
+        make -s -C "$EDL_BUILD_DIR" dist >"$packages.log" 2>&1 || { cat "$packages.log" && exit 1; }
+        sum=$(tar -xJOf "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" | sha256sum)
+        [ "$sum" = "$(cat "$packages.built" 2>/dev/null)" ] && exit 0
+        rm -rf "$packages" "$packages.built"
+        packages_build_again "$packages" || exit 1
+        "${EDL_SOURCE_DIR:?the checkout}/packaging/repo" "$packages" >"$packages.source" || exit 1
+        echo "$sum" >"$packages.built"
+    ) 9>"$packages.lock" || exit 1
+}
+
+# without the unit tests: they have been run
+packages_build_again() { # DIR
+    DEB_BUILD_OPTIONS=nocheck "$EDL_SOURCE_DIR/packaging/build" "$1" "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" >"$packages.log" 2>&1 || {
+        tail -n 60 "$packages.log"
+        return 1
+    }
+}
