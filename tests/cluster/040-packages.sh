@@ -5,7 +5,8 @@
 # as what built it: the machine's root is looked for only where there is something to install
 [ -n "${EDL_TEST_MACHINES:-}" ] || packages_build
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
-in_machine() { machine_in n1 env PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; } # what is installed, not what was built
+here=n1
+in_machine() { machine_in $here env PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; } # what is installed, not what was built
 fail() {
     echo "FAIL: $1"
     in_machine sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o cat -n 60; edl ps --all'
@@ -26,7 +27,8 @@ machine_boot n1
 source=$(sed "s|[^=]*edl\\.gpg|/opt/edl/bin/packages/edl.gpg|; s|file:[^ ]*|file:/opt/edl/bin/packages|" "$packages.source")
 case $source in *signed-by=*) source=${source/\[*\]/[signed-by=/opt/edl/bin/packages/edl.gpg]} ;; esac
 # shellcheck disable=SC2016
-in_machine sh -c 'rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*; echo "$1" >/etc/apt/sources.list.d/local.list' sh "$source"
+use_packages() { in_machine sh -c 'rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*; echo "$1" >/etc/apt/sources.list.d/local.list' sh "$source"; }
+use_packages
 ours >"$machines/before"
 apt() { in_machine env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >"$machines/apt" 2>&1 || fail "apt-get $*: $(cat "$machines/apt")"; }
 
@@ -61,7 +63,7 @@ await 20 'it runs' is_running
 steady() { in_machine pgrep -x -d ' ' sleep; }
 before=$(steady)
 
-in_machine sh -c 'mkdir -p /etc/edl/scheduler.conf.d && echo "max-jobs: 7" >/etc/edl/scheduler.conf.d/few.conf'
+in_machine sh -c 'mkdir -p /etc/edl/scheduler.conf.d && printf "max-jobs: 7\nname: [10.77.0.11]\n" >/etc/edl/scheduler.conf.d/own.conf'
 in_machine systemctl reload edl-scheduler || fail 'no reload'
 in_machine journalctl -u edl-scheduler -o cat --no-pager | grep -q 'reload: max-jobs is now 7' || fail 'nothing is read again'
 
@@ -69,11 +71,40 @@ in_machine journalctl -u edl-scheduler -o cat --no-pager | grep -q 'reload: max-
 in_machine systemctl restart --no-block edl-scheduler
 for _ in 1 2 3 4 5 6 7 8; do in_machine edl ps >/dev/null || fail 'somebody is turned away by a restart'; done
 
+# an upgrade: likewise, and what runs goes on
+(while [ ! -e "$machines/called" ]; do in_machine edl ps || exit 1; done) >"$machines/calls" 2>&1 &
+calls=$!
 apt install -y --reinstall edl-scheduler edl-agent edl-client
+: >"$machines/called"
+wait $calls || fail "somebody is turned away by an upgrade: $(tail -n 1 "$machines/calls")"
 await 20 'the agent is back' in_machine systemctl is-active -q edl-agent
 is_adopted() { in_machine edl nodes --json | jq -e '[.nodes[] | select(.connected != false)] | length == 1' >/dev/null; }
 await 20 'the node is there' is_adopted
 [ "$(steady)" = "$before" ] && is_running || fail "its process was $before and is $(steady)"
+
+# another machine: nothing is started before it belongs to a cluster; one line, and it does
+line=$(in_machine edl node add | grep -o 'edl-agent --join .*') || fail 'there is no line to join with'
+machine_boot n2
+here=n2
+use_packages
+apt update
+apt install -y --no-install-recommends edl-agent
+[ "$(in_machine systemctl show edl-agent -p ActiveState -p Result -p ConditionResult --value | sort | tr '\n' ' ')" = 'inactive no success ' ] ||
+    fail 'an agent without a cluster is started'
+# shellcheck disable=SC2086
+in_machine $line >"$machines/joining" 2>&1 &
+joining=$!
+has_joined() { in_machine test -s /var/lib/edl/agent/credential; }
+await 20 'it has joined' has_joined
+in_machine pkill -x edl-agent
+wait $joining || fail "the line fails: $(cat "$machines/joining")"
+in_machine systemctl start edl-agent || fail 'it does not start'
+here=n1
+both() { in_machine edl nodes --json | jq -e '[.nodes[] | select(.state == "ready") | .name] == ["n1", "n2"]' >/dev/null; }
+await 20 'both are nodes' both
+in_machine edl node cordon n1 >/dev/null # so that only the other one can take it
+said=$(in_machine timeout 60 edl submit --follow -- hostname) || fail "the job on n2 fails: $said"
+echo "$said" | grep -q 'n2$' || fail "the job on n2 says: $said"
 
 apt purge -y edl-scheduler edl-agent edl-client
 [ -z "$(steady)" ] || fail 'a process is left'
