@@ -415,11 +415,42 @@ static json_t *call_save_model(struct scheduler *scheduler, struct process *proc
     return json_object();
 }
 
+/* A program's own metrics are a part of what everybody reads. */
+#define METRICS_DEPTH_MAX 16
+
+static bool is_flat(const json_t *value, int depth)
+{
+    json_t *all = (json_t *)(uintptr_t)value; /* why: jansson's type; nothing is changed */
+    const char *key;
+    json_t *part;
+    size_t i;
+
+    if (depth < 0)
+        return false;
+    json_array_foreach(value, i, part)
+    {
+        if (!is_flat(part, depth - 1))
+            return false;
+    }
+    json_object_foreach(all, key, part)
+    {
+        if (!is_flat(part, depth - 1))
+            return false;
+    }
+    return true;
+}
+
 static json_t *call_metrics(struct scheduler *scheduler, struct process *process,
                             const json_t *body, struct edl_error *error)
 {
-    _cleanup_free_ char *text = json_to_text(body, NULL);
+    _cleanup_free_ char *text = NULL;
 
+    if (!is_flat(body, METRICS_DEPTH_MAX)) {
+        (void)edl_error_set(error, -EINVAL, "metrics are nested deeper than %d", METRICS_DEPTH_MAX);
+        (void)edl_error_remedy(error, "report numbers by name: {\"loss\": 0.3}");
+        return NULL;
+    }
+    text = json_to_text(body, NULL);
     if (text == NULL)
         abort(); /* why: only out of memory gets here; see macro.h */
     if (cluster_set_metrics(scheduler->cluster, process, text, clock_instant(), error) < 0)

@@ -5,6 +5,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/json_text.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 
 #define FILE_PIECE_BYTES ((size_t)64 * 1024)
@@ -117,6 +118,10 @@ static void reply_document(struct http_request *request, unsigned status, const 
     size_t length = 0;
     char *text = take_json != NULL ? json_to_text(take_json, &length) : NULL;
 
+    if (text == NULL && take_json != NULL) { /* nobody may take that for an empty answer */
+        log_error("an answer cannot be written as JSON");
+        status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    }
     json_decref(take_json);
     if (text == NULL)
         http_reply_bytes(request, status, content_type, "", 0);

@@ -13,7 +13,7 @@
 #include "shared/macro.h"
 
 #define FIRST_BYTES 512
-#define DEPTH_MAX 2048 /* as jansson's parser; deeper is a value that holds itself */
+#define DEPTH_MAX 4096 /* twice that of jansson's parser; deeper is what holds itself */
 #define DIGITS_MAX 20  /* of an integer, with its sign */
 #define FLAGS (JSON_COMPACT | JSON_ENCODE_ANY)
 

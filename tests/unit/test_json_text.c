@@ -85,6 +85,24 @@ static void a_long_text_is_whole(void **state)
     json_decref(array);
 }
 
+/* What jansson reads can be a part of an answer, and is deeper there. */
+static void what_is_as_deep_as_can_be_read_is_written(void **state)
+{
+    enum { DEPTH = 2047 };
+    char text[2 * DEPTH + 1];
+    json_t *value;
+
+    (void)state;
+    memset(text, '[', DEPTH);
+    memset(text + DEPTH, ']', DEPTH);
+    text[2 * DEPTH] = '\0';
+    value = json_loads(text, 0, NULL);
+    assert_non_null(value);
+    value = json_pack("{s:[{s:o}]}", "jobs", "metrics", value);
+    expect_as_jansson(value);
+    json_decref(value);
+}
+
 static json_t *random_string(void)
 {
     static const char *const pieces[] = {
@@ -174,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_is_written_as_by_jansson),
         cmocka_unit_test(a_long_text_is_whole),
+        cmocka_unit_test(what_is_as_deep_as_can_be_read_is_written),
         cmocka_unit_test(any_value_is_written_as_by_jansson),
         cmocka_unit_test(what_is_no_valid_json_is_refused),
     };
