@@ -294,6 +294,7 @@ void http_request_defer(struct http_request *request,
 void http_request_go_on(struct http_request *request)
 {
     request->deferred = false;
+    request->on_gone = NULL; /* what it would be told of is over */
     request->rested = true;
     http_request_detach(request);
 }

@@ -288,6 +288,12 @@ static const struct http_route routes[] = {
     { .method = "GET", .path = "/file", .handler = on_file, .query = "n more" },
     { .method = "POST", .path = "/secret", .handler = on_echo, .flags = NEEDS_TOKEN },
     { .method = "GET", .path = "/watched", .handler = on_watched },
+    { .method = "PUT",
+      .path = "/secret-sink",
+      .handler = on_sunk,
+      .flags = NEEDS_TOKEN,
+      .max_body_bytes = 1024,
+      .sink = &sink },
 };
 
 static void on_resting_gone(struct http_request *request, void *userdata)

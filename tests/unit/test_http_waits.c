@@ -98,6 +98,22 @@ static void test_who_calls_is_known_later(void **state)
     result_clear(&other);
 }
 
+/* First for who calls, then for its body: who waited for the name is not told of what comes then.
+ */
+static void test_a_wait_that_is_over_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+
+    raw_send(f, &raw, "PUT /secret-sink HTTP/1.1\r\n" LATER "Content-Length: 9\r\n\r\n?");
+    run_until(f, &f->n_resting, 1);
+    http_request_go_on(f->resting);
+    run_until(f, &f->n_resting, 2);
+    f->server = http_server_free(f->server);
+    assert_int_equal(f->n_gone, 0);
+    raw.fd = safe_close(raw.fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -105,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_the_rest_of_a_body_waits),
         TEST(test_who_calls_is_known_later),
+        TEST(test_a_wait_that_is_over_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
