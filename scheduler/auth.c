@@ -483,21 +483,26 @@ struct parked {
     struct http_request *request; /* borrowed */
 };
 
+static int refuse_unknown(uid_t uid, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EAGAIN, "the account database does not say who uid %u is",
+                        (unsigned)uid);
+    return edl_error_remedy(error, "ask again, or come with a token; `getent passwd` on the "
+                                   "scheduler's machine shows how long it takes");
+}
+
 static void on_known(struct peer_waiter *waiter, bool known)
 {
     struct parked *parked = (struct parked *)waiter;
     struct http_request *request = parked->request;
     struct edl_error error = { 0 };
 
-    (void)edl_error_set(&error, -EAGAIN, "the account database does not say who uid %u is",
-                        (unsigned)waiter->uid);
+    (void)refuse_unknown(waiter->uid, &error);
     free(parked);
     if (known) {
         http_request_go_on(request);
         return;
     }
-    (void)edl_error_remedy(&error, "ask again, or come with a token; `getent passwd` on the "
-                                   "scheduler's machine shows how long it takes");
     http_reply_error(request, &error);
 }
 
@@ -525,6 +530,8 @@ static int await_name(struct scheduler *scheduler, struct http_request *request,
     r = peer_name(scheduler->peers, uid, clock_read_us(CLOCK_BOOTTIME), name, sizeof name);
     if (r == -EBUSY)
         return edl_error_set(error, -EAGAIN, "the account database is asked for too many names");
+    if (r == -EIO)
+        return refuse_unknown(uid, error);
     if (r != -EAGAIN)
         return 0;
     parked = xcalloc(1, sizeof *parked);

@@ -29,6 +29,7 @@ struct peer {
     uid_t uid;
     char name[NAME_BYTES]; /* "": there is no such account */
     uint64_t answered_us;  /* 0: it was not yet */
+    uint64_t failed_us;    /* the last question, when it was not answered; else 0 */
     bool asking;
     sd_event_source *timer;      /* owned; NULL: nobody waits */
     struct peer_waiter *waiters; /* list; their owners own them */
@@ -48,7 +49,7 @@ struct look_up {
     struct worker_job job; /* first */
     struct peers *peers;   /* there until the worker is abandoned */
     uid_t uid;
-    bool answered;
+    bool answered, sure; /* sure: by the database itself, and no errno that modules use for it */
     uint64_t asked_us;
     char name[NAME_BYTES];
 };
@@ -133,24 +134,37 @@ static void run_look_up(struct worker_job *job)
     int r = getpwuid_r(look_up->uid, &entry, buffer, sizeof buffer, &found);
 
     /* what getpwnam(3) says of modules that have no such account */
+    look_up->sure = r == 0;
     look_up->answered = r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM;
     if (r == 0 && found != NULL && strlen(found->pw_name) < sizeof look_up->name)
         (void)snprintf(look_up->name, sizeof look_up->name, "%s", found->pw_name);
 }
 
-/* An account that is not there is remembered as well: who has none may call as often as others. */
+static bool is_known(const struct peer *peer, uint64_t now_us)
+{
+    return peer->answered_us != 0 && now_us - peer->answered_us < PEER_KEPT_US;
+}
+
+/* An account that is not there is remembered as well: who has none may call as often as others. A
+ * failure takes no name away, and who waits is told of it: asking again at once would go on for as
+ * long as the database fails. */
 static void on_looked_up(struct worker_job *job)
 {
     struct look_up *look_up = (struct look_up *)job;
     struct peer *peer = find(look_up->peers, look_up->uid);
+    bool known;
 
     peer->asking = false;
-    if (look_up->answered || peer->answered_us == 0) {
+    if (look_up->sure || (look_up->answered && !is_known(peer, look_up->asked_us))) {
         memcpy(peer->name, look_up->name, sizeof peer->name);
         peer->answered_us = look_up->asked_us;
+        peer->failed_us = 0;
+    } else {
+        peer->failed_us = look_up->asked_us;
     }
+    known = is_known(peer, look_up->asked_us);
     free(look_up);
-    tell(peer, true);
+    tell(peer, known);
 }
 
 static void ask(struct peer *peer, uint64_t now_us)
@@ -184,6 +198,13 @@ static struct peer *add(struct peers *peers, uid_t uid)
     return peer;
 }
 
+static bool is_to_be_asked(const struct peer *peer, uint64_t now_us)
+{
+    if (peer->failed_us != 0 && now_us - peer->failed_us < PEER_RETRY_US)
+        return false;
+    return peer->answered_us == 0 || now_us - peer->answered_us >= PEER_FRESH_US;
+}
+
 int peer_name(struct peers *peers, uid_t uid, uint64_t now_us, char *ret, size_t size)
 {
     struct peer *peer = find(peers, uid);
@@ -196,10 +217,10 @@ int peer_name(struct peers *peers, uid_t uid, uint64_t now_us, char *ret, size_t
         HASH_DEL(peers->all, peer);
         HASH_ADD(hh, peers->all, uid, sizeof peer->uid, peer);
     }
-    if (!peer->asking && (peer->answered_us == 0 || now_us - peer->answered_us >= PEER_FRESH_US))
+    if (!peer->asking && is_to_be_asked(peer, now_us))
         ask(peer, now_us);
-    if (peer->answered_us == 0 || now_us - peer->answered_us >= PEER_KEPT_US)
-        return -EAGAIN;
+    if (!is_known(peer, now_us))
+        return peer->asking ? -EAGAIN : -EIO;
     if (peer->name[0] == '\0' || strlen(peer->name) >= size)
         return -ENOENT;
     (void)snprintf(ret, size, "%s", peer->name);

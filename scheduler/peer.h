@@ -2,7 +2,7 @@
 /* peer.h - who is at the other end of a Unix socket, as the kernel and the account database say
  *
  * The account database may be a server far away that takes its time: it is asked beside the loop
- * (worker.h), and whoever is not known yet waits for the answer alone. */
+ * (worker.h), one question after the other, and only who is not known yet waits. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct edl_error;
 struct peers; /* names that were looked up */
 
 /* Somebody who waits for a name. told is called once: known says whether to ask peer_name again
- * (it has a name, or there is none); not known: the account database did not answer for
+ * (it has a name, or there is none); not known: the account database failed, or did not answer for
  * so long that nobody waits any more. */
 struct peer_waiter {
     void (*told)(struct peer_waiter *waiter, bool known);
@@ -23,7 +23,10 @@ struct peer_waiter {
     struct peer_waiter *prev, *next;
 };
 
-#define PEER_WAIT_US (10 * USEC_PER_SEC)
+/* Below the time that a connection has to show who it is (FRESH_TIMEOUT_S in listeners.c). */
+#define PEER_WAIT_US (5 * USEC_PER_SEC)
+/* A database that fails is asked again after so long. */
+#define PEER_RETRY_US USEC_PER_SEC
 /* An answer is as good as new for so long, */
 #define PEER_FRESH_US (60 * USEC_PER_SEC)
 /* and counts for so long while another one is asked for. */
@@ -39,8 +42,8 @@ int peers_new(sd_event *event, uint64_t wait_us, struct peers **ret, struct edl_
 struct peers *peers_free(struct peers *peers);
 
 /* peer_name - the account's name; -ENOENT: there is none, or it is longer than size; -EAGAIN: it is
- * being asked for, see peer_await; -EBUSY: so many are being asked for that this one is not.
- * now_us: of a clock that only rises. */
+ * being asked for, see peer_await; -EIO: the account database failed a moment ago; -EBUSY: so many
+ * are being asked for that this one is not. now_us: of a clock that only rises. */
 int peer_name(struct peers *peers, uid_t uid, uint64_t now_us, char *ret, size_t size);
 
 /* peer_await - behind an -EAGAIN for the same uid; peer_leave: before it was told */

@@ -143,8 +143,7 @@ static int name_of(struct world *w, uid_t uid, uint64_t now_us, char ret[64])
         return r;
     peer_await(w->peers, uid, &asker.waiter);
     await(w, &asker);
-    assert_true(asker.known);
-    return peer_name(w->peers, uid, now_us, ret, 64);
+    return asker.known ? peer_name(w->peers, uid, now_us, ret, 64) : -EIO;
 }
 
 /* Until a question that nobody waits for is answered. */
@@ -198,7 +197,42 @@ static void a_database_that_fails_takes_no_name_away(void **state)
     await_asked(2);
     assert_int_equal(name_of(w, 8, 3 + PEER_FRESH_US, name), 0);
     assert_string_equal(name, "u8");
-    assert_int_equal(name_of(w, 10, 1, name), -ENOENT); /* nobody ever said so */
+}
+
+/* Who waits hears of it: to ask again at once would go on for as long as the database fails. */
+static void a_database_that_fails_is_not_asked_all_the_time(void **state)
+{
+    const uint64_t later_us = 1 + PEER_KEPT_US;
+    struct world *w = *state;
+    char name[64];
+
+    assert_int_equal(name_of(w, 8, 1, name), 0);
+    database.error = EIO;
+    assert_int_equal(name_of(w, 8, later_us, name), -EIO);
+    assert_int_equal(name_of(w, 9, later_us, name), -EIO); /* nobody said that there is none */
+    assert_int_equal(database.n_asked, 3);
+    assert_int_equal(peer_name(w->peers, 8, later_us + 1, name, sizeof name), -EIO);
+    assert_int_equal(peer_name(w->peers, 9, later_us + 1, name, sizeof name), -EIO);
+    assert_int_equal(database.n_asked, 3);
+    database.error = 0;
+    assert_int_equal(name_of(w, 8, later_us + PEER_RETRY_US, name), 0);
+    assert_string_equal(name, "u8");
+    assert_int_equal(database.n_asked, 4);
+}
+
+/* Modules that have no such account say so by an errno, and so do some whose server is down. */
+static void an_errno_takes_no_name_away(void **state)
+{
+    struct world *w = *state;
+    char name[64];
+
+    assert_int_equal(name_of(w, 8, 1, name), 0);
+    database.error = ENOENT;
+    assert_int_equal(name_of(w, 10, 1, name), -ENOENT);
+    assert_int_equal(name_of(w, 8, 2 + PEER_FRESH_US, name), 0);
+    await_asked(3);
+    assert_int_equal(name_of(w, 8, 3 + PEER_FRESH_US, name), 0);
+    assert_string_equal(name, "u8");
 }
 
 static void they_do_not_pile_up(void **state)
@@ -396,6 +430,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(an_account_is_asked_for_once_a_minute),
         T(a_database_that_fails_takes_no_name_away),
+        T(a_database_that_fails_is_not_asked_all_the_time),
+        T(an_errno_takes_no_name_away),
         T(they_do_not_pile_up),
         T(who_waits_is_told_or_leaves),
         T(the_kernel_names_the_other_end),
