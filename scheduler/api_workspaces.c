@@ -191,7 +191,10 @@ static int on_begin(struct http_request *request, void *userdata, struct edl_err
 static int on_take(struct http_request *request, const void *data, size_t size, void *userdata,
                    struct edl_error *error)
 {
-    (void)userdata;
+    int r = auth_recheck(userdata, request, error); /* gigabytes take their time */
+
+    if (r < 0)
+        return r;
     return workspace_upload_add(http_request_data(request), data, size, error);
 }
 

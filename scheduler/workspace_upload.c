@@ -79,6 +79,8 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
     int r = content_hash_new(&upload->hash, error);
 
     if (r == 0)
+        r = workspaces_make_folder(workspaces, error);
+    if (r == 0)
         r = workspaces_check_disk(workspaces, bytes, error);
     if (r == 0)
         r = workspaces_check_sender(workspaces, sender,
@@ -187,7 +189,8 @@ static void on_stored(struct worker_job *job)
         workspace = enter(upload);
     else
         (void)edl_error_errno(&error, upload->result, "storing the archive");
-    if (workspace == NULL && upload->named && workspaces_find(workspaces, upload->sha256) == NULL)
+    if (workspace == NULL && upload->named && workspaces_find(workspaces, upload->sha256) == NULL &&
+        !workspaces_is_stored_now(workspaces, upload->sha256)) /* nor is it another's by now */
         (void)workspaces_unlink(workspaces,
                                 upload->sha256); /* it may not outlive a loss of power */
     upload->on_stored(workspace, &error, upload->stored_userdata);

@@ -94,6 +94,7 @@ int workspaces_open(sd_event *event, const char *path, const struct workspace_li
         (void)safe_close(workspaces.dir_fd);
         return edl_error_errno(error, -errno, "opening %s", path);
     }
+    workspaces.path = xstrdup(path);
     while (folder != NULL && (entry = readdir(folder)) != NULL)
         if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
             load_one(&workspaces, entry->d_name);
@@ -104,12 +105,24 @@ int workspaces_open(sd_event *event, const char *path, const struct workspace_li
     return r;
 }
 
+int workspaces_make_folder(struct workspaces *workspaces, struct edl_error *error)
+{
+    if (workspaces->dir_fd != -1)
+        return 0;
+    if (mkdir(workspaces->path, 0700) == 0 || errno == EEXIST)
+        workspaces->dir_fd = open(workspaces->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return workspaces->dir_fd != -1 ? 0
+                                    : edl_error_errno(error, -errno, "making %s", workspaces->path);
+}
+
 void workspaces_close(struct workspaces *workspaces)
 {
     workspaces->worker = worker_free(workspaces->worker);
     while (workspaces->all != NULL)
         forget(workspaces, workspaces->all);
     workspaces->dir_fd = safe_close(workspaces->dir_fd);
+    free(workspaces->path);
+    workspaces->path = NULL;
 }
 
 void workspaces_use(struct workspaces *workspaces, struct workspace *workspace, uint64_t wall_us)

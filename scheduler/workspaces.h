@@ -49,7 +49,8 @@ struct workspaces {
     struct workspace *all; /* owned; uthash by sha256 */
     uint64_t bytes;        /* of all, and of what is coming in */
     struct workspace_limits limits;
-    int dir_fd;
+    int dir_fd;                       /* -1: there was no room to make the folder */
+    char *path;                       /* owned: of the folder */
     struct workspace_upload *uploads; /* list of those under way; their owners own them */
     uint64_t n_uploads;
     struct worker *worker; /* owned; waits for the disk */

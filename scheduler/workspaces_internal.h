@@ -20,5 +20,8 @@ int workspaces_unlink(struct workspaces *workspaces, const char *name);
 /* workspaces_coming_bytes - of what a sender has on its way, as its quota counts them */
 uint64_t workspaces_coming_bytes(const struct workspaces *workspaces, const char *sender);
 
+/* workspaces_make_folder - if it could not be made at the start: there may be room by now */
+int workspaces_make_folder(struct workspaces *workspaces, struct edl_error *error);
+
 /* workspaces_is_stored_now - whether the worker is giving a file that name */
 bool workspaces_is_stored_now(const struct workspaces *workspaces, const char *sha256);
