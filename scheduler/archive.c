@@ -69,23 +69,25 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
 }
 
 /* An array that is only in the core, and not older than what is here, needs nothing of here. */
-static int look_for_array(struct scheduler *scheduler, const char *name, struct archived_array *ret,
+/* Each costs a walk over the jobs of the core, and one over its own in the archive. */
+#define ARRAYS_MAX 16
+
+static int look_for_array(struct scheduler *scheduler, char *name, struct archived_array *ret,
                           struct edl_error *error)
 {
     struct array_place here, past;
-    bool found = cluster_find_array(scheduler->cluster, name, &here);
     int r = store_find_archived_array(scheduler->store, name, &past, error);
 
     if (r <= 0)
         return r;
-    *ret =
-        (struct archived_array){ .named = name, .place = found && here.id > past.id ? here : past };
+    cluster_find_arrays(scheduler->cluster, &name, 1, &here);
+    *ret = (struct archived_array){ .named = name, .place = here.id > past.id ? here : past };
     r = store_archived_of_array(scheduler->store, ret, error);
     return r < 0 ? r : 1;
 }
 
 /* 1: it is the next of jobs or of arrays, which ret counts. */
-static int look_for_one(struct scheduler *scheduler, const char *name, struct archived_jobs *ret,
+static int look_for_one(struct scheduler *scheduler, char *name, struct archived_jobs *ret,
                         struct archived_job *jobs, struct archived_array *arrays,
                         struct edl_error *error)
 {
@@ -98,10 +100,24 @@ static int look_for_one(struct scheduler *scheduler, const char *name, struct ar
         ret->n++;
     if (r != 0)
         return r;
+    if (ret->n_arrays == ARRAYS_MAX) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/after", "more than %d arrays that are over",
+                           ARRAYS_MAX);
+        return edl_error_remedy(error, "name the last ones, or wait for a job that waits for some");
+    }
     r = look_for_array(scheduler, name, &arrays[ret->n_arrays], error);
     if (r == 1)
         ret->n_arrays++;
     return r;
+}
+
+static bool is_named_before(char *const *names, size_t i)
+{
+    size_t before = 0;
+
+    while (!streq(names[before], names[i]))
+        before++;
+    return before < i;
 }
 
 int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
@@ -120,7 +136,8 @@ int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
     ret->jobs = jobs = xcalloc(n, sizeof *jobs);
     ret->arrays = arrays = xcalloc(n, sizeof *arrays);
     for (size_t i = 0; r >= 0 && i < n; i++)
-        r = look_for_one(scheduler, spec->after[i], ret, jobs, arrays, error);
+        if (!is_named_before(spec->after, i))
+            r = look_for_one(scheduler, spec->after[i], ret, jobs, arrays, error);
     if (r < 0)
         archive_after_done(ret);
     return r < 0 ? r : 0;

@@ -67,20 +67,20 @@ static bool find_named(const struct cluster *cluster, const struct archived_jobs
 
 /* --- an array --- */
 
-/* cluster_find_array - see cluster.h */
-bool cluster_find_array(const struct cluster *cluster, const char *name, struct array_place *ret)
+/* cluster_find_arrays - see cluster.h */
+void cluster_find_arrays(const struct cluster *cluster, char *const *names, size_t n,
+                         struct array_place *ret)
 {
-    const struct job *newest = NULL;
+    memset(ret, 0, n * sizeof *ret);
+    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
+        const char *array = job_spec_array(job->spec);
 
-    for (const struct job *job = cluster->jobs; job != NULL && *name != '\0'; job = job->hh.next)
-        if (streq(job_spec_array(job->spec), name) && (newest == NULL || job->id > newest->id))
-            newest = job;
-    if (newest == NULL)
-        return false;
-    *ret = (struct array_place){ .id = newest->id,
-                                 .index = newest->spec->array.first,
-                                 .n = newest->spec->array.n };
-    return true;
+        for (size_t i = 0; *array != '\0' && i < n; i++)
+            if (streq(array, names[i]) && (ret[i].n == 0 || job->id > ret[i].id))
+                ret[i] = (struct array_place){ .id = job->id,
+                                               .index = job->spec->array.first,
+                                               .n = job->spec->array.n };
+    }
 }
 
 static const struct archived_array *find_archived_array(const struct archived_jobs *archived,
@@ -93,13 +93,12 @@ static const struct archived_array *find_archived_array(const struct archived_jo
 }
 
 /* The newest of that name, wherever it is known from. */
-static bool find_array(const struct cluster *cluster, const struct archived_array *archived,
-                       const char *name, struct array_place *ret)
+static bool find_array(const struct archived_array *archived, const struct array_place *here,
+                       struct array_place *ret)
 {
-    struct array_place here = { 0 };
-    bool found = cluster_find_array(cluster, name, &here);
+    bool found = here->n > 0;
 
-    *ret = archived != NULL && (!found || archived->place.id > here.id) ? archived->place : here;
+    *ret = archived != NULL && (!found || archived->place.id > here->id) ? archived->place : *here;
     return found || archived != NULL;
 }
 
@@ -158,9 +157,10 @@ static int resolve_array(const struct cluster *cluster, const struct archived_ar
 
 /* --- all that a document names --- */
 
+/* here: where the core has an array of that name */
 static int resolve_one(const struct cluster *cluster, const struct archived_jobs *archived,
-                       const char *name, const char *pointer, struct after_name *ret,
-                       struct edl_error *error)
+                       const char *name, const struct array_place *here, const char *pointer,
+                       struct after_name *ret, struct edl_error *error)
 {
     const struct archived_array *array = find_archived_array(archived, name);
     struct array_place place;
@@ -172,7 +172,7 @@ static int resolve_one(const struct cluster *cluster, const struct archived_jobs
                    ? refuse_failed(on.name, on.id, on.state, on.name, pointer, error)
                    : 0;
     }
-    if (find_array(cluster, array, name, &place))
+    if (find_array(array, here, &place))
         return resolve_array(cluster, array, name, &place, pointer, ret, error);
     (void)edl_error_at(error, EDL_EBADSPEC, pointer, "there is no job \"%.80s\"", name);
     return edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
@@ -202,20 +202,48 @@ static void keep_numbers(struct job_spec *spec, const struct after_name *names, 
     }
 }
 
+/* first_same - the first place of the same text: nothing is looked for twice */
+static size_t first_same(char *const *names, size_t i)
+{
+    size_t same = 0;
+
+    while (!streq(names[same], names[i]))
+        same++;
+    return same;
+}
+
+static bool are_all_jobs(const struct cluster *cluster, char *const *names, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && cluster_find_job(cluster, names[i]) != NULL)
+        i++;
+    return i == n;
+}
+
 int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
                   struct job_spec *spec, struct edl_error *error)
 {
+    struct array_place here[JOB_AFTER_MAX] = { { 0 } };
     struct after_name names[JOB_AFTER_MAX];
     size_t n = 0;
 
-    for (; spec->after != NULL && spec->after[n] != NULL; n++) {
-        char pointer[32];
+    while (spec->after != NULL && spec->after[n] != NULL && n < JOB_AFTER_MAX)
+        n++;
+    if (n == JOB_AFTER_MAX && spec->after[n] != NULL)
+        return edl_error_at(error, EDL_EBADSPEC, "/spec/after", "more than %d jobs", JOB_AFTER_MAX);
+    if (!are_all_jobs(cluster, spec->after, n))
+        cluster_find_arrays(cluster, spec->after, n, here);
+    for (size_t i = 0; i < n; i++) {
+        size_t same = first_same(spec->after, i);
+        char pointer[40];
         int r;
 
-        (void)snprintf(pointer, sizeof pointer, "/spec/after/%zu", n);
-        if (n == JOB_AFTER_MAX)
-            return edl_error_at(error, EDL_EBADSPEC, pointer, "more than %d jobs", JOB_AFTER_MAX);
-        r = resolve_one(cluster, archived, spec->after[n], pointer, &names[n], error);
+        names[i] = names[same];
+        if (same < i)
+            continue;
+        (void)snprintf(pointer, sizeof pointer, "/spec/after/%zu", i);
+        r = resolve_one(cluster, archived, spec->after[i], &here[i], pointer, &names[i], error);
         if (r < 0)
             return r;
     }

@@ -471,9 +471,10 @@ struct archived_jobs {
     size_t n_arrays;
 };
 
-/* cluster_find_array - the newest array of that name of which the core has a job; linear in all of
- * its jobs */
-bool cluster_find_array(const struct cluster *cluster, const char *name, struct array_place *ret);
+/* cluster_find_arrays - of each of n names the newest array of which the core has a job, n 0: there
+ * is none; linear in all of its jobs, once for all names */
+void cluster_find_arrays(const struct cluster *cluster, char *const *names, size_t n,
+                         struct array_place *ret);
 
 /* cluster_submit_array - the jobs of take_spec->array, all or none, with consecutive ids; without
  * an array the one job. archived: of those in take_spec->after that are not in the core; NULL:
