@@ -71,7 +71,8 @@ void grouping_choose(struct grouping *ret, const json_t *order, const char *key)
         return;
     }
     (void)snprintf(ret->program, sizeof ret->program, "%s", ret->paths.unified);
-    ret->holds_memory = holds(ret, order, CGROUP_MEMORY);
+    ret->holds_memory = json_integer_value(json_object_get(order, "memory_bytes")) > 0 &&
+                        holds(ret, order, CGROUP_MEMORY);
     ret->holds_tasks = holds(ret, order, CGROUP_PIDS);
 }
 

@@ -12,9 +12,6 @@
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
-#define OOM_SCORE_ADJ                                                                              \
-    "500" /* -1000 to 1000: as if it used half of the memory more than it does                     \
-           */
 #define TASKS_LEAST 1024
 
 uint64_t process_guard_tasks(uint64_t pid_max, uint64_t threads_max)
@@ -49,15 +46,22 @@ static void guard_tasks(void)
     (void)setrlimit(RLIMIT_NPROC, &limit);
 }
 
+/* Of a program that cannot take the machine's memory only an exemption is taken back, which was its
+ * agent's. */
+static void guard_memory(bool held)
+{
+    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    const char *score = held ? "0" : OOM_SCORE_ADJ_FIRST;
+    char inherited = '-';
+
+    if (fd == -1 || (held && (pread(fd, &inherited, 1, 0) != 1 || inherited != '-')))
+        return;
+    (void)!pwrite(fd, score, strlen(score), 0);
+}
+
 void process_guard_self(bool memory_held, bool tasks_held)
 {
-    _cleanup_close_ int fd = -1;
-
     if (!tasks_held)
         guard_tasks();
-    if (memory_held)
-        return;
-    fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd != -1)
-        (void)!write(fd, OOM_SCORE_ADJ_FIRST, strlen(OOM_SCORE_ADJ_FIRST));
+    guard_memory(memory_held);
 }

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
@@ -81,6 +82,9 @@ int spawn_server_run(int fd)
         log_error("there is no agent to serve: %s", strerror(errno));
         return -errno;
     }
+    /* the agent's own, where it is a service: a supervisor that finds one is in a unit of its own
+     */
+    (void)unsetenv("NOTIFY_SOCKET");
     (void)procfs_boot_id(boot_id); /* read once for all supervisors */
     account_prepare();
     json_object_seed(0);
