@@ -48,8 +48,11 @@ static int make_dir(const char *path, struct edl_error *error)
         return edl_error_errno(error, -errno, "the state directory %s", path);
     if (!S_ISDIR(st.st_mode))
         return edl_error_set(error, -ENOTDIR, "--state-dir %s is not a directory", path);
-    if (st.st_uid != geteuid())
-        return edl_error_set(error, -EPERM, "--state-dir %s belongs to somebody else", path);
+    if (st.st_uid != geteuid()) {
+        (void)edl_error_set(error, -EPERM, "--state-dir %s belongs to somebody else", path);
+        return edl_error_remedy(error, "do it as its owner: runuser -u NAME -- ... (`ls -ld %s`)",
+                                path);
+    }
     if ((st.st_mode & 077) != 0) {
         (void)edl_error_set(error, -EPERM, "--state-dir %s is open to others, and it holds tokens",
                             path);

@@ -78,7 +78,7 @@ apt install -y --reinstall edl-scheduler edl-agent edl-client
 : >"$machines/called"
 wait $calls || fail "somebody is turned away by an upgrade: $(tail -n 1 "$machines/calls")"
 await 20 'the agent is back' in_machine systemctl is-active -q edl-agent
-is_adopted() { in_machine edl nodes --json | jq -e '[.nodes[] | select(.connected != false)] | length == 1' >/dev/null; }
+is_adopted() { in_machine edl nodes --json | jq -e '[.nodes[] | select(.state == "ready")] | length == 1' >/dev/null; }
 await 20 'the node is there' is_adopted
 [ "$(steady)" = "$before" ] && is_running || fail "its process was $before and is $(steady)"
 
