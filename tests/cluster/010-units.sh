@@ -180,6 +180,6 @@ await 10 'units and slices are gone' no_units
 # more at once than the bus lets one connection wait for (128 answers)
 edl submit --name many --array 0-239 --cpu 5m --memory 16Mi -- true >/dev/null
 many_ended() { [ "$(edl ps --all --json | jq '[.jobs[] | select(.name | startswith("many")) | select(.state == "succeeded" or .state == "failed")] | length')" = 240 ]; }
-await 90 'they end' many_ended
+await 240 'they end' many_ended
 left=$(edl ps --all --json | jq -r '.jobs[] | select(.name | startswith("many")) | select(.state == "failed") | .reason' | sort | uniq -c | head -n 3)
 [ -z "$left" ] || fail "some of many at once failed: $left"
