@@ -68,10 +68,10 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
     return job;
 }
 
-/* An array that is only in the core, and not older than what is here, needs nothing of here. */
 /* Each costs a walk over the jobs of the core, and one over its own in the archive. */
 #define ARRAYS_MAX 16
 
+/* An array that is only in the core, and not older than what is here, needs nothing of here. */
 static int look_for_array(struct scheduler *scheduler, char *name, struct archived_array *ret,
                           struct edl_error *error)
 {
