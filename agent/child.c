@@ -161,27 +161,30 @@ static pid_t start_here(const struct child_spec *spec, pid_t supervisor, int sta
     return pid;
 }
 
-/* was_late - ended by end_by, and nobody else; it stays to be waited for */
-static bool was_late(const struct child_spec *spec, pid_t pid)
+/* is_late - then end_by killed it, or is about to
+ * The kernel lets us go on before a killed child can be waited for, so that we cannot ask which: we
+ * kill too, and nothing runs beyond its time. */
+static bool is_late(const struct child_spec *spec, int pidfd)
 {
-    siginfo_t info = { 0 };
-
-    return spec->start_by_us != 0 && clock_read_us(CLOCK_BOOTTIME) >= spec->start_by_us &&
-           waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_code == CLD_KILLED;
+    if (spec->start_by_us == 0 || clock_read_us(CLOCK_BOOTTIME) < spec->start_by_us)
+        return false;
+    (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+    return true;
 }
 
 int child_fork(const struct child_spec *spec, struct child *ret, struct edl_error *error)
 {
     int status[2] = { -1, -1 };
     pid_t supervisor = getpid();
+    bool waited = false;
     pid_t pid = -1;
     int pidfd = -1;
 
     if (pipe2(status, O_CLOEXEC) == 0) {
         if (spec->group_fd >= 0)
             pid = start_in_group(spec, supervisor, status[1]);
-        if (pid == -1) /* no group, or a kernel before 5.7 */
+        waited = pid == -1; /* no group, or a kernel before 5.7 */
+        if (waited)
             pid = start_here(spec, supervisor, status[1]);
     }
     if (pid > 0)
@@ -195,9 +198,17 @@ int child_fork(const struct child_spec *spec, struct child *ret, struct edl_erro
     }
     (void)safe_close(status[1]);
     *ret = (struct child){
-        .pid = pid, .pidfd = pidfd, .status_fd = status[0], .late = was_late(spec, pid)
+        .pid = pid, .pidfd = pidfd, .status_fd = status[0], .late = waited && is_late(spec, pidfd)
     };
     return 0;
+}
+
+static int never_ran(const struct child_spec *spec, struct edl_error *error)
+{
+    return edl_error_set(error, -ETIMEDOUT,
+                         "%s did not start in time: the file system of the program or of the "
+                         "workspace %s does not answer",
+                         spec->argv[0], spec->workspace);
 }
 
 int child_failure(struct child *child, const struct child_spec *spec, struct edl_error *error)
@@ -205,13 +216,8 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     struct failure_message message;
     int code;
 
-    if (child->late)
-        return edl_error_set(error, -ETIMEDOUT,
-                             "%s did not start in time: the file system of the program or of the "
-                             "workspace %s does not answer",
-                             spec->argv[0], spec->workspace);
     if (child->status_fd < 0 || read(child->status_fd, &message, sizeof message) != sizeof message)
-        return 0;
+        return child->late ? never_ran(spec, error) : 0;
     code = -message.error_number;
     switch ((enum step)message.step) {
     case STEP_ANNOUNCE:
