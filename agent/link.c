@@ -64,8 +64,8 @@ static uint64_t now(void)
 
 static void arm(sd_event_source *timer, uint64_t at_us)
 {
-    if (at_us != NEVER_US)
-        (void)sd_event_source_set_time(timer, at_us);
+    if (at_us != NEVER_US) /* what is due is due at once, not within the accuracy */
+        (void)sd_event_source_set_time(timer, at_us > now() ? at_us : 0);
     (void)sd_event_source_set_enabled(timer, at_us != NEVER_US ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
@@ -439,6 +439,8 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
         (void)link_free(l);
         return edl_error_errno(error, r, "cannot make a timer");
     }
+    (void)sd_event_source_set_priority(l->main_timer, HTTP_ASYNC_PRIORITY);
+    (void)sd_event_source_set_priority(l->orders_timer, HTTP_ASYNC_PRIORITY);
     (void)sd_event_source_set_enabled(l->orders_timer, SD_EVENT_OFF);
     link_sm_init(&l->sm, config->heartbeat_us, l->credential != NULL, now(), &actions);
     carry_out(l, &actions);

@@ -22,6 +22,7 @@
 #include "shared/macro.h"
 
 #define MARKS_MAX 64
+#define MARKS_EVERY_US (500 * USEC_PER_MSEC) /* a busy node reports hundreds of times a second */
 
 /* How much of a process' log was there when its end was last sent. */
 struct kept {
@@ -40,7 +41,8 @@ struct log_keep {
     const struct layout *layout;
     const struct process_table *processes;
     uint64_t period_us, next_us;
-    struct kept *kept; /* k: key, owned */
+    uint64_t marked_us; /* when sizes were last looked at */
+    struct kept *kept;  /* k: key, owned */
     struct process_id last;
     uint64_t sent_size; /* of the call in flight, about `last` */
     unsigned calls;     /* left in this period */
@@ -222,7 +224,10 @@ json_t *log_keep_marks(const struct log_keep *keep, const struct process_id *id)
 
 void log_keep_look(struct log_keep *keep, uint64_t now_us, uint64_t wall_us)
 {
-    note_sizes(keep, wall_us);
+    if (keep->marked_us == 0 || now_us - keep->marked_us >= MARKS_EVERY_US) {
+        keep->marked_us = now_us;
+        note_sizes(keep, wall_us);
+    }
     if (keep->call != NULL || now_us < keep->next_us)
         return;
     keep->next_us = now_us + keep->period_us;

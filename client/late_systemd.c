@@ -82,6 +82,11 @@ int sd_event_source_set_io_events(sd_event_source *s, uint32_t events)
     return LATE(systemd, sd_event_source_set_io_events)(s, events);
 }
 
+int sd_event_source_set_priority(sd_event_source *s, int64_t priority)
+{
+    return LATE(systemd, sd_event_source_set_priority)(s, priority);
+}
+
 int sd_event_source_set_time(sd_event_source *s, uint64_t usec)
 {
     return LATE(systemd, sd_event_source_set_time)(s, usec);

@@ -159,6 +159,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *userdata, voi
         free(watched);
         return -1; /* fails libcurl's calls */
     }
+    (void)sd_event_source_set_priority(watched->source, HTTP_ASYNC_PRIORITY);
     (void)sd_event_source_set_description(watched->source, "http-client");
     DL_APPEND(async->sockets, watched);
     (void)curl_multi_assign(async->multi, fd, watched);
@@ -193,6 +194,7 @@ static int start_multi(struct http_async *async, struct edl_error *error)
         r = sd_event_source_set_enabled(async->timer, SD_EVENT_OFF);
     if (r < 0)
         return edl_error_errno(error, r, "cannot put the HTTP client on the event loop");
+    (void)sd_event_source_set_priority(async->timer, HTTP_ASYNC_PRIORITY);
     (void)sd_event_source_set_description(async->timer, "http-client-timeout");
     async->multi = curl_multi_init();
     if (async->multi == NULL)

@@ -68,7 +68,9 @@ void http_client_trust(struct http_client *client, const char *ca_path);
 int http_client_call(struct http_client *client, const struct http_call *call,
                      struct http_answer *ret_answer);
 
-/* Loop client: any number of calls in flight. */
+/* Loop client: any number of calls in flight. What it waits for goes before what has the priority
+ * of most: a peer hears of us, and its answers are read, while a hundred processes end at once. */
+#define HTTP_ASYNC_PRIORITY SD_EVENT_PRIORITY_IMPORTANT
 struct http_async;
 struct http_async_call;
 typedef void (*http_answer_fn)(const struct http_answer *answer, void *userdata);

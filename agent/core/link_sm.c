@@ -26,6 +26,12 @@ static void add_timer(struct link_actions *actions, enum link_action_kind kind, 
     add(actions, kind)->at_us = at_us;
 }
 
+static void arm_main(struct link_sm *sm, uint64_t at_us, struct link_actions *ret)
+{
+    sm->main_at_us = at_us;
+    add_timer(ret, LINK_ARM_MAIN, at_us);
+}
+
 uint64_t link_backoff_us(unsigned n, uint64_t most_us, uint32_t noise)
 {
     uint64_t delay_us = MIN_OF(BACKOFF_FIRST_US << MIN_OF(n, BACKOFF_DOUBLINGS), most_us);
@@ -53,7 +59,7 @@ static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct lin
     unsigned n = sm->failures;
 
     sm->failures += sm->failures < BACKOFF_DOUBLINGS;
-    add_timer(ret, LINK_ARM_MAIN, now_us + link_backoff_us(n, BACKOFF_MOST_US, noise));
+    arm_main(sm, now_us + link_backoff_us(n, BACKOFF_MOST_US, noise), ret);
 }
 
 void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64_t now_us,
@@ -62,15 +68,17 @@ void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64
     ret->n = 0;
     *sm = (struct link_sm){ .heartbeat_us = heartbeat_us, .joined = joined };
     sm->changes = 1; /* the first report */
-    add_timer(ret, LINK_ARM_MAIN, now_us);
+    arm_main(sm, now_us, ret);
 }
 
 void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
 {
     ret->n = 0;
     sm->changes++;
-    if (sm->main_call == 0 && sm->failures == 0) /* else after the answer, or with back-off */
-        add_timer(ret, LINK_ARM_MAIN, now_us);
+    if (sm->main_call != 0 || sm->failures != 0)
+        return;                  /* after the answer, or with back-off */
+    if (sm->main_at_us > now_us) /* armed anew it would wait behind all that happens meanwhile */
+        arm_main(sm, now_us, ret);
 }
 
 void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
@@ -195,8 +203,9 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
     sm->failures = 0;
     if (!answer->not_stored)
         sm->reported = sm->reporting;
-    add_timer(ret, LINK_ARM_MAIN,
-              answer->not_stored || link_sm_all_told(sm) ? now_us + period_us(sm, answer) : now_us);
+    arm_main(sm,
+             answer->not_stored || link_sm_all_told(sm) ? now_us + period_us(sm, answer) : now_us,
+             ret);
     if (answer->lease_us > 0)
         sm->lease_end_us = MAX_OF(sm->lease_end_us, sm->sent_us + answer->lease_us);
     if (lapsed)

@@ -71,9 +71,10 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
     uint64_t session; /* the next report repeats it: it shows that we hear the answers; 0: none */
     uint64_t lease_end_us;
-    uint64_t changes;   /* told so far */
-    uint64_t reporting; /* changes in the report in flight */
-    uint64_t reported;  /* changes the scheduler has */
+    uint64_t main_at_us; /* what its timer is armed for */
+    uint64_t changes;    /* told so far */
+    uint64_t reporting;  /* changes in the report in flight */
+    uint64_t reported;   /* changes the scheduler has */
     unsigned failures;
     unsigned orders_failures;
     unsigned orders_behind; /* reports that spoke of other orders in a row */

@@ -4,9 +4,11 @@
 
 #include "shared/cleanup.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 static void test_answer_cap(void **state)
 {
@@ -278,6 +280,58 @@ static void test_server_comes_back(void **state)
     result_clear(&result);
 }
 
+static int count_defer(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    ++*(int *)userdata;
+    return 0;
+}
+
+/* run_until_readable - the loop goes on until there is something to read for us */
+static void run_until_readable(struct fixture *f, int fd)
+{
+    struct pollfd readable = { .fd = fd, .events = POLLIN };
+    uint64_t deadline_us = clock_read_us(CLOCK_MONOTONIC) + 10 * USEC_PER_SEC;
+
+    while (poll(&readable, 1, 0) == 0) {
+        assert_true(clock_read_us(CLOCK_MONOTONIC) < deadline_us);
+        assert_true(sd_event_run(f->event, 10 * USEC_PER_MSEC) >= 0);
+    }
+}
+
+/* What is ready already, as the ends of many processes, waits for an answer that comes after it. */
+static void test_answers_go_first(void **state)
+{
+    static const char words[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    struct http_call call = { .method = "GET", .path = "/hello" };
+    sd_event_source *others[16];
+    struct fixture *f = *state;
+    struct result result = { 0 };
+    struct edl_error error = { 0 };
+    int n_others = 0;
+    int listener, peer;
+
+    f->server = http_server_free(f->server);
+    listener = http_listen_tcp("127.0.0.1", f->port, NULL, &error);
+    assert_true(listener >= 0);
+    assert_int_equal(http_async_start(f->async, &call, on_answer, &result, NULL, NULL), 0);
+    run_until_readable(f, listener);
+    peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(peer >= 0);
+    run_until_readable(f, peer);
+    for (size_t i = 0; i < ELEMENTS(others); i++)
+        assert_true(sd_event_add_defer(f->event, &others[i], count_defer, &n_others) >= 0);
+    assert_int_equal(write(peer, words, sizeof words - 1), sizeof words - 1);
+    run_until(f, &result.n_answers, 1);
+    assert_int_equal(result.status, 200);
+    assert_int_equal(n_others, 0);
+    for (size_t i = 0; i < ELEMENTS(others); i++)
+        sd_event_source_disable_unref(others[i]);
+    (void)close(peer);
+    (void)close(listener);
+    result_clear(&result);
+}
+
 #define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
@@ -295,6 +349,7 @@ int main(void)
         TEST(test_quick_client, fixture_setup),
         TEST(test_quick_client, fixture_setup_unix),
         TEST(test_server_comes_back, fixture_setup),
+        TEST(test_answers_go_first, fixture_setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

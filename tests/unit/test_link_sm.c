@@ -124,6 +124,10 @@ static void test_change_is_reported_at_once(void **state)
     settle();
     link_sm_changed(&sm, now, &actions);
     assert_armed(LINK_ARM_MAIN, now, now);
+    now += 10;
+    link_sm_changed(&sm, now,
+                    &actions); /* armed anew it would wait behind what happens meanwhile */
+    assert_int_equal(actions.n, 0);
     (void)main_timer(LINK_REPORT);
     link_sm_changed(&sm, now, &actions); /* after this report was made */
     assert_int_equal(actions.n, 0);
