@@ -10,25 +10,19 @@
 #include "agent/notify.h"
 #include "agent/process_group.h"
 #include "agent/process_guard.h"
+#include "agent/unit_plan.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
 /* below the unit's control group: the program and all it starts, without its supervisor */
 #define PROGRAM_GROUP "program"
 
-/* Of a unit that was made for it (unit_plan.c), and no other: there it is alone. */
-static bool is_own_unit(const char *cgroup)
-{
-    const char *name = strrchr(cgroup, '/');
-
-    return name != NULL && strncmp(name, "/edl-", 5) == 0 && cgroup_is_unit(cgroup);
-}
-
-static void choose_in_unit(struct grouping *g)
+/* choose_in_unit - of a unit that was made for it, and no other: there it is alone */
+static void choose_in_unit(struct grouping *g, const char *key)
 {
     char unit[CGROUP_PATH_SIZE];
 
-    g->in_unit = cgroup_of_self(unit) == 0 && is_own_unit(unit);
+    g->in_unit = cgroup_of_self(unit) == 0 && unit_is_of(unit, key);
     if (!g->in_unit)
         return;
     cgroup_paths_everywhere(&g->paths, unit);
@@ -59,7 +53,7 @@ void grouping_choose(struct grouping *ret, const json_t *order, const char *key)
 
     *ret = (struct grouping){ 0 };
     if (notify_wanted()) {
-        choose_in_unit(ret);
+        choose_in_unit(ret, key);
         return;
     }
     if (json_object_get(order, "cgroup") == NULL)

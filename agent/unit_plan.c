@@ -146,6 +146,15 @@ static int add_gpus(struct unit_plan *plan, const json_t *order, struct edl_erro
     return 0;
 }
 
+bool unit_is_of(const char *cgroup, const char *key)
+{
+    const char *name = strrchr(cgroup, '/');
+    size_t n = strlen(key);
+
+    return name != NULL && strncmp(name, "/edl-", 5) == 0 && strncmp(name + 5, key, n) == 0 &&
+           (streq(name + 5 + n, ".service") || name[5 + n] == '-');
+}
+
 int unit_plan(const char *key, const json_t *order, const char *const *paths, struct unit_plan *ret,
               struct edl_error *error)
 {

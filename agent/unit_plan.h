@@ -52,3 +52,7 @@ bool unit_property_limits(const struct unit_property *property);
  * -EINVAL: key or order cannot be used */
 int unit_plan(const char *key, const json_t *order, const char *const *paths, struct unit_plan *ret,
               struct edl_error *error);
+
+/* unit_is_of - whether the unit of this control group was made for that process: the one planned,
+ * or with a number behind it, where the name was taken */
+bool unit_is_of(const char *cgroup, const char *key);

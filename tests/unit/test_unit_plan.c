@@ -185,6 +185,27 @@ static void test_what_is_no_order_is_refused(void **state)
     }
 }
 
+static void test_a_unit_belongs_to_the_process_it_was_made_for(void **state)
+{
+    static const struct {
+        const char *cgroup;
+        bool is;
+    } rows[] = {
+        { "/edl.slice/edl-12.slice/edl-" KEY ".service", true },
+        { "/edl.slice/edl-12.slice/edl-" KEY "-2.service", true }, /* the name was taken */
+        { "/edl.slice/edl-12.slice/edl-" KEY "1.service", false }, /* another incarnation */
+        { "/edl.slice/edl-12.slice/edl-" KEY, false },
+        { "/system.slice/edl-agent.service", false },
+        { "/system.slice/other-" KEY ".service", false },
+        { "/", false },
+        { "", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        assert_int_equal(unit_is_of(rows[i].cgroup, KEY), rows[i].is);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_tmp_is_private_unless_its_supervisor_needs_the_machines),
         cmocka_unit_test(test_devices_are_those_that_were_granted),
         cmocka_unit_test(test_what_is_no_order_is_refused),
+        cmocka_unit_test(test_a_unit_belongs_to_the_process_it_was_made_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
