@@ -18,7 +18,7 @@
 
 struct image {
     unsigned char *data; /* owned */
-    size_t size;
+    size_t size, room;
     bool exists;
 };
 
@@ -34,7 +34,7 @@ struct disk_file {
     char name[512];
     struct image seen, platter;
     struct op *ops; /* owned; not synced */
-    size_t n_ops;
+    size_t n_ops, room;
     void *shm[SHM_REGIONS_MAX]; /* owned */
 };
 
@@ -117,7 +117,10 @@ static void grow(struct image *image, size_t size)
 {
     if (size <= image->size)
         return;
-    image->data = xreallocarray(image->data, size, 1);
+    if (size > image->room) {
+        image->room = MAX_OF(size, 2 * image->room);
+        image->data = xreallocarray(image->data, image->room, 1);
+    }
     memset(image->data + image->size, 0, size - image->size);
     image->size = size;
 }
@@ -143,7 +146,8 @@ static void image_copy(struct image *to, const struct image *from)
 {
     free(to->data);
     *to = *from;
-    to->data = xcalloc(from->size + 1, 1);
+    to->room = from->size + 1;
+    to->data = xcalloc(to->room, 1);
     if (from->size > 0)
         memcpy(to->data, from->data, from->size);
 }
@@ -154,14 +158,17 @@ static void forget_ops(struct disk_file *file)
         free(file->ops[i].data);
     free(file->ops);
     file->ops = NULL;
-    file->n_ops = 0;
+    file->n_ops = file->room = 0;
 }
 
 static void add_op(struct disk_file *file, enum op_kind kind, size_t at, const void *data, size_t n)
 {
     struct op *op;
 
-    file->ops = xreallocarray(file->ops, file->n_ops + 1, sizeof *file->ops);
+    if (file->n_ops == file->room) {
+        file->room = MAX_OF(2 * file->room, (size_t)16);
+        file->ops = xreallocarray(file->ops, file->room, sizeof *file->ops);
+    }
     op = &file->ops[file->n_ops++];
     *op = (struct op){ .kind = kind, .at = at, .n = n };
     if (kind == OP_WRITE) {

@@ -27,6 +27,7 @@
 #define LONG_EVENTS 120
 #define ROUNDS 40
 #define CHECKPOINT_PAGES 24 /* so that short histories have some */
+#define OPENINGS 200        /* of each kind of call: all, of memory some (EDL_OPENINGS) */
 #define STRIDE_MEMORY 37    /* of the thousands of allocations each so-many-th is refused */
 
 struct trial {
@@ -338,21 +339,53 @@ static void open_with(struct trial *t, enum fault fault, uint64_t nth)
     t->store = store_free(t->store);
 }
 
+/* count_opening - calls of that kind until a store is made where there was nothing */
+static uint64_t count_opening(uint64_t seed, enum fault fault)
+{
+    struct trial t = { 0 };
+    uint64_t n;
+
+    faulty_install(seed);
+    open_store(&t);
+    n = faulty_calls(fault);
+    t.store = store_free(t.store);
+    faulty_remove();
+    return n;
+}
+
+/* It is made with all its migrations, which takes 20,000 allocations: some are struck, others with
+ * another seed. */
+static void fail_making(uint64_t seed, enum fault fault)
+{
+    uint64_t n = count_opening(seed, fault);
+    uint64_t stride = MAX_OF(n / storm_number("EDL_OPENINGS", OPENINGS), UINT64_C(1));
+    uint64_t n_struck = 0;
+
+    for (uint64_t nth = 1 + seed % stride; nth <= n; nth += stride) {
+        struct trial t = { 0 };
+
+        faulty_install(seed);
+        open_with(&t, fault, nth);
+        n_struck += faulty_struck();
+        faulty_remove();
+    }
+    print_message("%s: %" PRIu64 " of %" PRIu64 " calls\n", fault_name(fault), n_struck, n);
+    assert_true(n_struck > 0 || n == 0);
+}
+
+static void test_making_fails_anywhere(void **state)
+{
+    (void)state;
+    for (int fault = 1; fault < FAULT_KINDS; fault++)
+        fail_making(the_seed(), (enum fault)fault);
+}
+
 static void test_opening_fails_anywhere(void **state)
 {
     uint64_t seed = the_seed();
 
     (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++) {
-        for (uint64_t nth = 1; nth == 1 || faulty_struck(); nth += fault == FAULT_MEMORY ? 7 : 1) {
-            struct trial t = { 0 };
-
-            if (nth > 1)
-                faulty_remove();
-            faulty_install(seed); /* there is nothing yet: it is made */
-            open_with(&t, (enum fault)fault, nth);
-        }
-        faulty_remove();
         for (uint64_t nth = 1; nth < 40; nth += fault == FAULT_MEMORY ? 3 : 1) {
             struct trial t;
 
@@ -376,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_each_read_fails),
         cmocka_unit_test(test_memory_is_refused),
         cmocka_unit_test(test_long_histories),
+        cmocka_unit_test(test_making_fails_anywhere),
         cmocka_unit_test(test_opening_fails_anywhere),
     };
 
