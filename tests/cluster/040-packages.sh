@@ -34,8 +34,12 @@ apt() { in_machine env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-P
 
 began=$EPOCHREALTIME
 apt update
-apt install -y --no-install-recommends edl-scheduler edl-agent
-in_machine systemctl start edl-scheduler edl-agent || fail 'they do not start'
+# the agent waits for a cluster to belong to, and here it is the scheduler's package that brings it one
+apt install -y --no-install-recommends edl-agent
+in_machine systemctl is-active -q edl-agent && fail 'an agent without a cluster is started'
+apt install -y --no-install-recommends edl-scheduler
+in_machine systemctl start edl-scheduler || fail 'it does not start'
+in_machine systemctl is-active -q edl-agent || fail 'the agent waits although there is a cluster'
 said=$(in_machine timeout 60 edl submit --follow -- hostname) || fail "the job fails: $said"
 echo "$said" | grep -q n1 || fail "the job says: $said"
 echo "from nothing to the result of a job: $(awk "BEGIN { print $EPOCHREALTIME - $began }") s"
