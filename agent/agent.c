@@ -290,6 +290,8 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     logs_kick(a->logs);
     log_keep_look(a->log_keep, now_us, clock_read_us(CLOCK_REALTIME));
     agent_decided(a);
+    if (a->options->join_only) /* taken, with the credential that is kept now */
+        (void)sd_event_exit(a->event, 0);
 }
 
 static void on_refused(void *userdata)
@@ -360,9 +362,11 @@ static int lock_folder(const char *path, int *ret, struct edl_error *error)
     *ret = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*ret == -1)
         return edl_error_errno(error, -errno, "cannot open %s", path);
-    if (flock(*ret, LOCK_EX | LOCK_NB) == -1)
-        return edl_error_set(error, -EBUSY, "another agent uses %s", path);
-    return 0;
+    if (flock(*ret, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    (void)edl_error_set(error, -EBUSY, "another agent uses %s", path);
+    return edl_error_remedy(error, "if that is the service: this machine is a node already; to join"
+                                   " it anew, systemctl stop edl-agent first");
 }
 
 static int lock_folders(struct agent *a, struct edl_error *error)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/layout.h"
@@ -17,6 +18,7 @@
 #include "shared/error.h"
 #include "shared/http_client.h"
 #include "shared/macro.h"
+#include "shared/own_address.h"
 #include "shared/whole_file.h"
 
 #define DEFAULT_ADDRESS "127.0.0.1"
@@ -202,6 +204,24 @@ static int keep(const struct kept *kept, const struct membership *m, struct edl_
     return whole_file_write(kept->path, text, 0600, error);
 }
 
+/* choose_address - seen: by the server at a join over the network, "" when it was not asked
+ * A server on a socket of this machine does not see it. Others may join that one as well, and their
+ * processes have to reach those of this node. */
+static char *choose_address(const struct agent_options *options, const struct kept *kept,
+                            const char *server, const char *seen)
+{
+    char own[OWN_ADDRESS_MAX];
+
+    if (options->address != NULL)
+        return xstrdup(options->address);
+    if (seen[0] != '\0')
+        return xstrdup(seen);
+    if (kept->address != NULL)
+        return xstrdup(kept->address);
+    return xstrdup(
+        strncmp(server, "unix:", 5) == 0 && own_address(AF_UNSPEC, own) ? own : DEFAULT_ADDRESS);
+}
+
 static int open_membership(const struct agent_options *options, const struct kept *kept,
                            struct membership *m, struct edl_error *error)
 {
@@ -216,10 +236,7 @@ static int open_membership(const struct agent_options *options, const struct kep
         r = choose_ca(options, kept, m, seen, error);
     if (r < 0)
         return r;
-    m->address = xstrdup(options->address != NULL ? options->address
-                         : seen[0] != '\0'        ? seen
-                         : kept->address != NULL  ? kept->address
-                                                  : DEFAULT_ADDRESS);
+    m->address = choose_address(options, kept, m->server, seen);
     return options->join != NULL ? keep(kept, m, error) : 0;
 }
 

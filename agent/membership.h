@@ -14,7 +14,9 @@ struct edl_error;
 struct membership { /* owned */
     char *server;
     char *node;
-    char *address; /* where processes of this node are reached */
+    char *address; /* where processes of this node are reached: as given, else the one from which it
+                    * reached the scheduler when it joined, else that of own_address.h for a
+                    * scheduler on a Unix socket, else loopback */
     char *ca_path; /* NULL: no https, so none is needed */
 };
 

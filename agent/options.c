@@ -30,6 +30,7 @@ enum option_key {
     OPTION_NODE,
     OPTION_JOIN,
     OPTION_TOKEN,
+    OPTION_JOIN_ONLY,
     OPTION_CA_PIN,
     OPTION_CA,
     OPTION_SCHEDULER,
@@ -70,6 +71,7 @@ static const char help[] =
     "Runs the processes that the scheduler orders on this node.\n\n"
     "  --join URL                join the cluster of this scheduler: https://host:port\n"
     "  --token TOKEN             good for one join\n"
+    "  --join-only               end when the node has joined: the service does the rest\n"
     "  --ca-pin PIN              sha256:...: how the scheduler is known for the true one\n"
     "  --ca FILE                 the same by the certificate of its authority\n"
     "  --node NAME               name of this node, unique in the cluster (default: host name)\n"
@@ -80,7 +82,8 @@ static const char help[] =
     "  --runtime-dir DIR         process folders, on a tmpfs (default: the state folder)\n"
     "  --output-dir DIR          where jobs write results (default: output in the state folder)\n"
     "  --address ADDRESS         where processes of this node are reached (default: the one\n"
-    "                            from which it reached the scheduler when it joined)\n"
+    "                            from which it reached the scheduler when it joined; on the\n"
+    "                            scheduler's own machine the one on the way to others)\n"
     "  --conf FILE               and FILE.d/*.conf: these options, one a line as NAME: VALUE\n"
     "                            (default: as root /etc/edl/agent.conf; \"\": none)\n"
     "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all but the reserve)\n"
@@ -119,6 +122,7 @@ static const struct option long_options[] = {
     { "node", required_argument, NULL, OPTION_NODE },
     { "join", required_argument, NULL, OPTION_JOIN },
     { "token", required_argument, NULL, OPTION_TOKEN },
+    { "join-only", no_argument, NULL, OPTION_JOIN_ONLY },
     { "ca-pin", required_argument, NULL, OPTION_CA_PIN },
     { "ca", required_argument, NULL, OPTION_CA },
     { "scheduler", required_argument, NULL, OPTION_SCHEDULER },
@@ -285,6 +289,8 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return 0;
     case OPTION_TOKEN:
         return take_token(value, o, error);
+    case OPTION_JOIN_ONLY:
+        return parse_flag(value, &o->join_only);
     case OPTION_CA_PIN:
         o->ca_pin = value;
         return 0;
@@ -397,10 +403,11 @@ static const char *keep(struct agent_options *o, const char *text)
     return kept->text;
 }
 
-/* What belongs into a command alone; a token is read from a file of its own. */
+/* What belongs into a command alone is not; a token is read from a file of its own. */
 static bool is_for_files(enum option_key key)
 {
-    return key != OPTION_HELP && key != OPTION_VERSION && key != OPTION_CONF && key != OPTION_TOKEN;
+    return key != OPTION_HELP && key != OPTION_VERSION && key != OPTION_CONF &&
+           key != OPTION_TOKEN && key != OPTION_JOIN_ONLY;
 }
 
 static int refuse_key(const char *key, struct edl_error *error)
@@ -509,6 +516,8 @@ static int check(const struct agent_options *o, struct edl_error *error)
         return edl_error_set(error, -EINVAL, "--state-dir is missing");
     if (o->join != NULL && o->scheduler != NULL)
         return edl_error_set(error, -EINVAL, "--join and --scheduler both say where it is");
+    if (o->join_only && o->join == NULL)
+        return edl_error_set(error, -EINVAL, "--join-only without --join: there is nothing to do");
     if (o->node != NULL && !agent_node_valid(o->node))
         return edl_error_set(error, -EINVAL, "'%s' cannot be a node name (letters, digits, - _ .)",
                              o->node);

@@ -36,10 +36,11 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     const char *ca_pin, *ca;     /* NULL: as it joined */
     const char *join_token_file; /* NULL: token, or none */
     char token[72];              /* "": none; copied, and wiped from argv */
+    bool join_only;              /* end when the scheduler has taken this node */
     const char *state_dir;
     const char *runtime_dir; /* NULL: the state folder */
     const char *output_dir;  /* NULL: in the state folder */
-    const char *address;     /* NULL: as it joined, else loopback */
+    const char *address;     /* NULL: as membership_open finds it */
     uint64_t cpu_millicores; /* 0: all of the machine but the reserve */
     uint64_t memory_bytes;   /* the same */
     uint64_t reserve_cpu_millicores, reserve_memory_bytes;

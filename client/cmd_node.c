@@ -19,19 +19,22 @@
 struct node_options {
     struct common_options common;
     uint64_t ttl_us; /* 0: not given */
+    bool foreground;
     bool gone;
 };
 
 static const struct option_spec node_options[] = {
     { "ttl", 0, OPTION_SECONDS, "TIME", "add: how long the line is good (default 1h, at most 7d)",
       offsetof(struct node_options, ttl_us) },
+    { "foreground", 0, OPTION_FLAG, NULL, "add: the line runs the agent itself, and no service",
+      offsetof(struct node_options, foreground) },
     { "gone", 0, OPTION_FLAG, NULL, "remove: its machine is off for good, and all that it kept",
       offsetof(struct node_options, gone) },
     { .name = NULL },
 };
 
 /* Where it is printed decides nothing: what is not for a person's eyes goes to stderr. */
-static void print_line(const json_t *made)
+static void print_line(const json_t *made, bool foreground)
 {
     const char *server = json_text(made, "server");
     const char *pin = json_text(made, "ca_pin");
@@ -40,10 +43,12 @@ static void print_line(const json_t *made)
     uint64_t end_us = json_u64(made, "expires_us");
     char left[32];
 
-    (void)printf("edl-agent --join %s --token %s%s%s%s%s\n", server, json_text(made, "token"),
-                 *pin != '\0' ? " --ca-pin " : "", pin, *node != '\0' ? " --node " : "", node);
+    (void)printf("edl-agent --join %s --token %s%s%s%s%s%s\n", server, json_text(made, "token"),
+                 *pin != '\0' ? " --ca-pin " : "", pin, *node != '\0' ? " --node " : "", node,
+                 foreground ? "" : " --join-only && systemctl enable --now edl-agent");
     (void)fflush(stdout);
-    report_note("run this on the machine that is to join; it is good once, for %s (%s)",
+    report_note("run this %son the machine that is to join; it is good once, for %s (%s)",
+                foreground ? "" : "as root ",
                 text_duration(end_us > now_us ? end_us - now_us : 0, left, sizeof left),
                 json_text(made, "id"));
     if (*pin == '\0')
@@ -72,7 +77,7 @@ static int add_node(struct server *server, const struct invocation *invocation)
         return STATUS_OK;
     }
     if (*json_text(made, "server") != '\0') {
-        print_line(made);
+        print_line(made, options->foreground);
         return STATUS_OK;
     }
     (void)edl_error_set(&error, -ENOTCONN, "the scheduler listens on a Unix socket only");
@@ -234,11 +239,14 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_node = {
     .name = "node",
-    .usage = "add [NAME] [--ttl TIME] | tokens | revoke TOKEN | cordon NAME... | uncordon NAME... |"
+    .usage = "add [NAME] [--ttl TIME] [--foreground] | tokens | revoke TOKEN | cordon NAME... | "
+             "uncordon NAME... |"
              " drain NAME... | remove [--gone] NAME...",
     .summary = "Take machines into the cluster and out of it",
     .details =
-        "`edl node add` prints one line to run on the machine that is to join. It has a token "
+        "`edl node add` prints one line to run as root on the machine that is to join, where the "
+        "package edl-agent\nis installed: it joins and starts the service. With --foreground the "
+        "line runs an agent until it is ended,\nfor machines without systemd. It has a token "
         "that is good once\nand for a limited time, and the pin by which that machine knows "
         "the scheduler. With NAME only\na node of that name joins with it, also one that was "
         "there before; without, one of a new name. `edl node tokens` lists such tokens, `edl node "

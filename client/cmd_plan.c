@@ -74,8 +74,9 @@ static int plan_submit(struct server *server, const struct plan_options *options
     _cleanup_json_ json_t *plan = NULL;
     struct edl_error error = { 0 };
     size_t size = 0;
-    int r = arguments->n_rest > 0 ? job_from_command(&options->job, arguments, &text, &error)
-                                  : job_read_document(arguments->args[0], &text, &size, &error);
+    int r = arguments->n_rest > 0
+                ? job_from_command(server, &options->job, arguments, &text, &error)
+                : job_read_document(arguments->args[0], &text, &size, &error);
     int status;
 
     if (r < 0)

@@ -112,7 +112,7 @@ static int submit_command(struct server *server, const struct submit_options *op
             return status;
         job.workspace = workspace;
     }
-    if (job_from_command(&job, arguments, &text, &error) < 0)
+    if (job_from_command(server, &job, arguments, &text, &error) < 0)
         return report_error(&error);
     return submit_text(server, options, text, strlen(text));
 }

@@ -5,6 +5,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/job_build.h"
@@ -86,11 +89,42 @@ int job_send(struct server *server, const char *path, const char *text, size_t s
     return status;
 }
 
-int job_from_command(const struct job_options *options, const struct arguments *arguments,
-                     char **ret, struct edl_error *error)
+/* is_for_others - whether accounts of which nothing is known may enter a folder, and all above it
+ */
+static bool is_for_others(const char *folder)
 {
-    /* Here is where the command makes sense: like a shell, run it where it was typed. */
-    _cleanup_free_ char *here = options->workspace == NULL ? getcwd(NULL, 0) : NULL;
+    _cleanup_free_ char *path = xstrdup(folder);
+    struct stat st;
+
+    for (char *end = path + strlen(path); end != NULL; end = strrchr(path, '/')) {
+        *end = '\0';
+        if (stat(path[0] != '\0' ? path : "/", &st) == -1 || (st.st_mode & S_IXOTH) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* default_workspace - here is where the command makes sense: like a shell, run it where it was
+ * typed; new string, NULL: private
+ * The service runs no job as root, so that in root's own folders there is nothing but a failure for
+ * those that root submits. (The agents of `edl dev`, which has no such socket, may.) */
+static char *default_workspace(const struct server *server)
+{
+    _cleanup_free_ char *here = getcwd(NULL, 0);
+
+    if (here == NULL || geteuid() != 0 || strncmp(server->base, "unix:", 5) != 0 ||
+        is_for_others(here))
+        return TAKE_PTR(here);
+    report_note("%s is closed to the accounts of jobs: each process runs in an empty folder of its "
+                "own (--workspace, --upload)",
+                here);
+    return NULL;
+}
+
+int job_from_command(const struct server *server, const struct job_options *options,
+                     const struct arguments *arguments, char **ret, struct edl_error *error)
+{
+    _cleanup_free_ char *here = options->workspace == NULL ? default_workspace(server) : NULL;
     const char *workspace = options->workspace != NULL ? options->workspace : here;
     struct job_build build = {
         .name = options->name,

@@ -48,9 +48,11 @@ bool job_options_given(const struct job_options *options);
  * -EINVAL, -E2BIG over JOB_DOCUMENT_MAX_BYTES */
 int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl_error *error);
 
-/* job_from_command - the document of a command; *ret: new string */
-int job_from_command(const struct job_options *options, const struct arguments *arguments,
-                     char **ret, struct edl_error *error);
+/* job_from_command - the document of a command, for that server; *ret: new string
+ * Without a workspace it is the current folder, or private where that is root's alone and jobs are
+ * not: a note tells. */
+int job_from_command(const struct server *server, const struct job_options *options,
+                     const struct arguments *arguments, char **ret, struct edl_error *error);
 
 /* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK */
 int job_send(struct server *server, const char *path, const char *text, size_t size, json_t **ret);

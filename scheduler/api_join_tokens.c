@@ -58,12 +58,11 @@ static int read_wish(const json_t *body, const char **ret_node, uint64_t *ret_tt
 void api_join_token_make(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
-    const struct listeners *listeners = &scheduler->listeners;
     const struct stored_token *made;
     struct edl_error error = { 0 };
     struct caller caller = { .user = "" };
     char token[TOKEN_HEX + 1];
-    const char *node;
+    const char *node, *url;
     uint64_t ttl_us;
     json_t *body = NULL, *answer;
     int r = body_object(request, &body, &error);
@@ -71,6 +70,8 @@ void api_join_token_make(struct http_request *request, void *userdata)
     (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
         r = read_wish(body, &node, &ttl_us, &error);
+    if (r == 0)
+        r = listeners_look(scheduler, &url, &error);
     if (r == 0)
         r = join_tokens_make(scheduler, node,
                              &(struct join_token_maker){ caller.user, caller.role >= USER_ADMIN,
@@ -85,10 +86,10 @@ void api_join_token_make(struct http_request *request, void *userdata)
              made->node[0] != '\0' ? "node " : "a new node", made->node);
     answer = token_to_json(made);
     (void)json_object_set_new(answer, "token", json_string(token));
-    if (listeners->url[0] != '\0')
-        (void)json_object_set_new(answer, "server", json_string(listeners->url));
-    if (listeners->tls.pin[0] != '\0')
-        (void)json_object_set_new(answer, "ca_pin", json_string(listeners->tls.pin));
+    if (url[0] != '\0')
+        (void)json_object_set_new(answer, "server", json_string(url));
+    if (scheduler->listeners.tls.pin[0] != '\0')
+        (void)json_object_set_new(answer, "ca_pin", json_string(scheduler->listeners.tls.pin));
     held_after_commit(scheduler, held_new(request), 201, answer);
     json_decref(body);
 }

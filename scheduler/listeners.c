@@ -23,6 +23,7 @@
 #include "shared/http_server.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/own_address.h"
 #include "shared/rfc3339.h"
 
 /* Every agent keeps one long poll and one report open, every waiting process one call. */
@@ -218,14 +219,15 @@ static int open_one(struct scheduler *scheduler, const struct listen_spec *wante
 
 /* One that other machines reach goes before one that they do not; --name before addresses, an
  * address before the host's name, which the nodes may not know. */
-static void choose_url(struct scheduler *scheduler)
+static void choose_url(const struct scheduler *scheduler, char ret[LISTEN_URL_MAX])
 {
-    struct listeners *listeners = &scheduler->listeners;
+    const struct listeners *listeners = &scheduler->listeners;
     const struct scheduler_options *options = &scheduler->options;
     const struct listen_spec *chosen = NULL;
-    char host[HOST_NAME_MAX + 1];
+    char host[HOST_NAME_MAX + 1], own[OWN_ADDRESS_MAX];
     const char *name = NULL;
 
+    ret[0] = '\0';
     for (size_t i = 0; i < listeners->n; i++) {
         const struct listen_spec *spec = &listeners->specs[i];
 
@@ -238,8 +240,25 @@ static void choose_url(struct scheduler *scheduler)
     if (chosen->tls && options->n_names > 0)
         name = options->names[0];
     else if (listen_spec_is_wildcard(chosen))
-        name = host;
-    listen_spec_url(chosen, name, listeners->url, sizeof listeners->url);
+        name = own_address(strchr(chosen->address, ':') != NULL ? AF_INET6 : AF_INET, own) ? own
+                                                                                           : host;
+    listen_spec_url(chosen, name, ret, LISTEN_URL_MAX);
+}
+
+int listeners_look(struct scheduler *scheduler, const char **ret_url, struct edl_error *error)
+{
+    struct listeners *listeners = &scheduler->listeners;
+    char url[LISTEN_URL_MAX];
+    int r = 0;
+
+    choose_url(scheduler, url);
+    if (!streq(url, listeners->url) && listeners->tls.server.certificate != NULL)
+        r = listeners_renew(scheduler, error);
+    if (r < 0)
+        return r;
+    (void)snprintf(listeners->url, sizeof listeners->url, "%s", url);
+    *ret_url = listeners->url;
+    return 0;
 }
 
 void listeners_log(const struct listeners *listeners)
@@ -272,7 +291,7 @@ int listeners_open(struct scheduler *scheduler, struct edl_error *error)
         r = inherited_check(&scheduler->listeners.inherited, error);
     if (r < 0)
         return r;
-    choose_url(scheduler);
+    choose_url(scheduler, scheduler->listeners.url);
     return 0;
 }
 

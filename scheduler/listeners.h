@@ -25,7 +25,7 @@ struct listeners {
     struct inherited inherited;
     struct tls_files tls;     /* owned; empty when none of them speaks TLS */
     sd_event_source *renewal; /* owned; NULL when none of them speaks TLS */
-    char url[LISTEN_URL_MAX]; /* how nodes reach this scheduler; "" when only by a Unix socket */
+    char url[LISTEN_URL_MAX]; /* how nodes reach this scheduler, see listeners_look */
 };
 
 /* listeners_open - listens at every place of the options, or at none; with the service manager's
@@ -43,6 +43,11 @@ int renewal_init(struct scheduler *scheduler, struct edl_error *error);
  * Errors: as tls_files_open; -EINVAL when the authority's files were replaced. The certificate is
  * then shown as before. */
 int listeners_renew(struct scheduler *scheduler, struct edl_error *error);
+
+/* listeners_look - how nodes reach this scheduler now; "" when only by a Unix socket
+ * At an address that it was not started with the certificate is made anew first, as it would be at
+ * a start: a network may come up late. Errors: as listeners_renew. */
+int listeners_look(struct scheduler *scheduler, const char **ret_url, struct edl_error *error);
 
 /* listeners_log - tells where, of which authority, and when the certificate ends */
 void listeners_log(const struct listeners *listeners);

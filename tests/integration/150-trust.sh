@@ -63,12 +63,21 @@ curl -sS --fail --cacert "$work/wide/ca.pem" --resolve "cluster.test:$port:10.77
     fail "not good for its name"
 ip addr add 10.77.0.4/32 dev lo # after the certificate was made
 says "for other names" edl nodes "${wide[@]}" --server "https://10.77.0.4:$port"
-edl node add "${wide[@]}" --server "https://127.0.0.1:$port" 2>/dev/null |
+edl node add --foreground "${wide[@]}" --server "https://127.0.0.1:$port" 2>/dev/null |
     grep -q -e "^edl-agent --join https://cluster.test:$port --token [0-9a-f]* --ca-pin sha256:[0-9a-f]*\$" || fail "the line has another name"
 end "$pid"
 begin wide "policy" edl-scheduler --state-dir "$work/wide" --listen "0.0.0.0:$port"
 edl nodes "${wide[@]}" --server "https://10.77.0.4:$port" >/dev/null || fail "a restart does not see the new address"
 grep -q "a new server certificate is made: it is not for 10.77.0.4" "$work/wide.log" || fail "nobody tells why"
+# without a name the line has an address that others reach, also one that came after the start
+joined_at() { edl node add --json "${wide[@]}" --server "https://127.0.0.1:$port" | jq -r .server; }
+[ "$(joined_at)" = "https://10.77.0.1:$port" ] || fail "the line has $(joined_at)"
+ip addr add 10.77.0.5/32 dev lo
+for address in 1 2 4; do ip addr del "10.77.0.$address/32" dev lo; done
+[ "$(joined_at)" = "https://10.77.0.5:$port" ] || fail "the line has $(joined_at), which is not there any more"
+edl nodes "${wide[@]}" --server "https://10.77.0.5:$port" >/dev/null || fail "the line has an address that the certificate has not"
+for address in 1 2; do ip addr add "10.77.0.$address/32" dev lo; done
+ip addr del 10.77.0.5/32 dev lo
 end "$pid"
 
 # --- who is believed ---
@@ -88,8 +97,10 @@ agent() { # NAME [ARGUMENTS...]: instead of the subshell that it is called in
 }
 line=$(edl node add n1 2>"$work/note")
 grep -q "good once, for 59m\|good once, for 1h" "$work/note" || fail "the note says $(cat "$work/note")"
+grep -q "run this as root" "$work/note" || fail "the note says $(cat "$work/note")"
+case $line in *' --join-only && systemctl enable --now edl-agent') ;; *) fail "the line starts no service: $line" ;; esac
 # shellcheck disable=SC2086
-set -- $line
+set -- ${line%' --join-only '*}
 [ "$1 $2 $3 $4" = "edl-agent --join $server --token" ] || fail "the line is $line"
 token=$5 pin=$7
 [ "$6 $8 $9" = "--ca-pin --node n1" ] || fail "the line is $line"
@@ -135,6 +146,19 @@ end "$pid"
 says "belongs to node n1" agent n1 --join https://10.77.0.2:1 --token "$token" --ca-pin "$pin"
 begin n1 "node n1, " agent n1
 n1=$pid
+
+# what the line does before it starts the service: joins, and ends; the service then needs nothing more
+timeout 20 edl-agent --state-dir "$work/n6" --runtime direct --allow-root --no-foreign --join "$server" \
+    --token "$(edl node add --json | jq -r .token)" --ca-pin "$pin" --node n6 --join-only 2>"$work/n6.log" || fail "joining alone fails"
+[ -s "$work/n6/credential" ] || fail "it has not joined"
+begin n6 "node n6, 0 processes" agent n6
+says "another agent uses" agent n6 --join "$server" --token "$token" --ca-pin "$pin" --node n6 --join-only
+end "$pid"
+
+# the agent beside the scheduler, over its socket, is at an address that the processes of others reach
+begin own "joined as own" agent own --scheduler "unix:$work/socket" --join-token-file "$work/state/join-token" --node own
+[ "$(edl nodes own --json | jq -r .address)" = 10.77.0.1 ] || fail "its address is $(edl nodes own --json | jq -r .address)"
+end "$pid"
 
 # --- what a node's credential is good for ---
 

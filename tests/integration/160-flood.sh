@@ -22,7 +22,7 @@ start_cluster() {
     EDL_SERVER=$(cat "$work/$1/address")
     plain=$(grep -o '127.0.0.1:[0-9]*' "$work/$1.log" | head -1)
     # shellcheck disable=SC2046
-    begin "$1-agent" "joined as n1" $(edl node add n1 2>/dev/null) --state-dir "$work/$1-node" --allow-root --no-foreign \
+    begin "$1-agent" "joined as n1" $(edl node add --foreground n1 2>/dev/null) --state-dir "$work/$1-node" --allow-root --no-foreign \
         --heartbeat 300ms --address 127.0.0.1
     agent=$pid
 }

@@ -51,7 +51,7 @@ says '^warning  membership: .*edl node add'
 [ ! -e "$work/none" ] || fail 'a folder was made'
 
 # one that has
-line=$(edl node add n1 2>/dev/null)
+line=$(edl node add --foreground n1 2>/dev/null)
 # shellcheck disable=SC2086
 $line --state-dir "$work/n1" --runtime direct --allow-root --no-foreign 2>"$work/agent.log" &
 agent=$!

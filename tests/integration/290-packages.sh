@@ -21,9 +21,11 @@ for name in edl-scheduler edl-agent edl-client edl-trainer edl-doc; do
 done
 [ "$(sort "$work"/control/*/conffiles | tr '\n' ' ')" = '/etc/edl/agent.conf /etc/edl/agent.conf.d/10-this-machine.conf /etc/edl/scheduler.conf ' ] ||
     fail "conffiles: $(cat "$work"/control/*/conffiles)"
+version=$(dpkg-deb -f "$packages"/edl-client_*.deb Version)
 while read -r program; do # every program of the build that is installed
     [ -x "$work/root/usr/bin/$program" ] || fail "no package has $program"
     find "$work/root/usr/share/man" -name "$program.[18].gz" | grep -q . || fail "no package has the manual of $program"
+    [ "$("$work/root/usr/bin/$program" --version)" = "$program ${version%-*}" ] || fail "$program is of another version than its package"
 done <<END
 $(make -s -C "$EDL_BUILD_DIR" list-programs)
 END

@@ -114,6 +114,7 @@ static void test_refused(void **state)
         { NULL, { "--tasks-max", "15" }, "--tasks-max: '15' does not lie between 16 and" },
         { NULL, { "--tasks-max", "many" }, "--tasks-max: 'many' is not a valid value" },
         { NULL, { "--log-max", "0" }, "--log-max: '0' is too little" },
+        { NULL, { "--join-only" }, "--join-only without --join" },
         { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 devices, --gpus offers 0" },
         { NULL, { "--gpu-numa", "0," }, "--gpu-numa: '0,' is not a valid value" },
         { NULL, { "--gpu-numa", "255" }, "--gpu-numa: '255' is not" },
@@ -218,6 +219,7 @@ static void test_files_refused(void **state)
     } rows[] = {
         { "node: a\nallow-usr: x\n", ":2: allow-usr: there is no such key", "allow-user" },
         { "token: x\n", ":1: token: there is no such key", "" },
+        { "join-only: true\n", ":1: join-only: there is no such key", "" },
         { "memory: 8Q\n", ":1: memory: '8Q' is not a valid value", "edl-agent(8)" },
         { "allow-user:\n - ann\n - Bob\n", ":3: allow-user: 'Bob' cannot be the name", "" },
         { "label: [a=1, B=2]\n", ":1: label: \"B\" cannot be a label's name", "" },
