@@ -20,16 +20,24 @@ await 30 'it runs' job_is first running
 [ "$(api GET /jobs/first/processes | jq -r '[.processes[].node] | unique | join(" ")')" = node-3 ] || fail 'a cordoned node was used'
 [ "$(edl node uncordon node-1 --json | jq -r '.name + " " + .state')" = 'node-1 ready' ] || fail 'uncordon --json tells something else'
 
+agent() { # SIGNAL NODE: one that runs joins again as soon as its node is removed
+    pkill "-$1" -f "^[^ ]*edl-agent .*--node $2 .*$work" || fail "there is no agent of $2"
+}
+
 # a drain moves nothing that cannot move, and says so; one that is refused keeps no other from being asked
 edl node drain node-3 | grep -q '^node-3: draining' || fail 'drain tells something else'
 refused 1 'edl nodes' remove nobody
+agent STOP node-2
 refused 1 'still has processes' remove node-3 node-2
 [ "$(cat "$work/out")" = 'node-2: removed' ] || fail "node-2 was not asked for: $(cat "$work/out")"
 node_is node-3 draining || fail 'it does not drain any more'
 edl kill first
 await 30 'it is killed' job_is first killed
+agent STOP node-3
 edl node remove node-3 --json | jq -e '.state == "removed"' >/dev/null || fail 'an empty node stays'
 [ "$(api GET /nodes | jq -r '[.nodes[].name] | join(" ")')" = node-1 ] || fail "the nodes are $(edl nodes)"
+agent CONT node-2
+agent CONT node-3
 
 # said wrongly: nothing is asked
 refused 2 'edl node add' cordon
