@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 #include "agent/proxy.h"
 #include "agent/runtime.h"
 #include "agent/spawner.h"
+#include "agent/subject.h"
 #include "agent/unit_launcher.h"
 #include "agent/workspaces.h"
 #include "shared/cleanup.h"
@@ -125,20 +127,33 @@ static void forget(struct agent *a, struct process *p)
         workspaces_sweep_soon(a->workspaces);
 }
 
+static enum message message_of(const struct agent_unit *unit)
+{
+    if (unit->state == UNIT_RUNNING)
+        return MESSAGE_AGENT_PROCESS_RUNNING;
+    if (unit->state != UNIT_EXITED)
+        return MESSAGE_NONE;
+    if (!unit->started)
+        return MESSAGE_AGENT_PROCESS_NOT_STARTED;
+    return unit->exit_signal != 0 ? MESSAGE_AGENT_PROCESS_KILLED : MESSAGE_AGENT_PROCESS_EXITED;
+}
+
 /* tell - the state of a unit changed: a line in the log, and its output is there or complete now */
 static void tell(struct agent *a, const struct process_id *id)
 {
     const struct agent_unit *unit = agent_core_unit(a->core, id);
+    struct log_subject subject;
     char name[PROCESS_KEY_SIZE];
 
     if (unit == NULL)
         return;
     (void)process_id_key(id, name);
+    subject = subject_of(id, message_of(unit));
     if (unit->state == UNIT_EXITED)
-        log_info("process %s exited: code %d%s%s", name, unit->exit_code,
-                 unit->reason[0] != '\0' ? ", " : "", unit->reason);
+        log_entry(LOG_LEVEL_INFO, &subject, "process %s exited: code %d%s%s", name, unit->exit_code,
+                  unit->reason[0] != '\0' ? ", " : "", unit->reason);
     else
-        log_info("process %s is %s", name, unit_state_name(unit->state));
+        log_entry(LOG_LEVEL_INFO, &subject, "process %s is %s", name, unit_state_name(unit->state));
     logs_kick(a->logs);
     log_bound_kick(a->log_bound);
 }
@@ -284,7 +299,13 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
                         void *userdata)
 {
     struct agent *a = userdata;
+    uint64_t deadline_us = agent_core_lease_deadline_us(a->core);
 
+    if (deadline_us > 0 && now_us >= deadline_us)
+        log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_AGENT_LEASE_OVER },
+                  "the lease was over for %" PRIu64 " ms before the scheduler took a report: "
+                  "processes that are not to be kept have ended",
+                  (now_us - deadline_us) / USEC_PER_MSEC);
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
     lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
     logs_kick(a->logs);
@@ -524,6 +545,12 @@ static json_t *accounts_to_json(const struct agent_options *o)
                      (int)o->allow_root);
 }
 
+static void take_name(struct agent *a)
+{
+    a->layout.node = xstrdup(a->member.node);
+    log_node(a->layout.node);
+}
+
 int agent_new(const struct agent_options *options, struct agent **ret, struct edl_error *error)
 {
     struct agent *a = xcalloc(1, sizeof *a);
@@ -540,7 +567,7 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = membership_open(options, a->layout.state_dir, &a->member, error);
     if (r == 0)
-        a->layout.node = xstrdup(a->member.node);
+        take_name(a);
     if (r == 0 && procfs_boot_id(a->boot_id) < 0)
         r = edl_error_set(error, -ENOENT, "cannot read the boot id");
     if (r == 0)

@@ -120,7 +120,9 @@ static void keep_credential(struct link *l)
 static void complain(struct link *l, const char *what, const struct edl_error *error)
 {
     if (!l->complained)
-        (void)log_failure(error, "%s (trying again)", what);
+        (void)log_failure_of(&(struct log_subject){ .message =
+                                                        MESSAGE_AGENT_SCHEDULER_UNREACHABLE },
+                             error, "%s (trying again)", what);
     l->complained = true;
 }
 
@@ -249,7 +251,9 @@ static void reported(struct link *l, const struct link_report_answer *answer,
 
     if (answer->result == LINK_TAKEN) {
         if (l->complained)
-            log_info("the scheduler is reached again");
+            log_entry(LOG_LEVEL_INFO,
+                      &(struct log_subject){ .message = MESSAGE_AGENT_SCHEDULER_BACK },
+                      "the scheduler is reached again");
         l->complained = false;
     } else if (answer->session != 0) { /* after each restart, of either side */
         log_debug("the scheduler asks for one more report, with session %llu",
