@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "agent/agent_internal.h"
@@ -54,18 +55,17 @@ void agent_decided(struct agent *a)
 static void start_now(struct agent *a, const struct process_id *id, json_t *order)
 {
     char cpus[CPU_LIST_SIZE];
-    const struct environment_facts facts = {
-        .boot_id = a->boot_id,
-        .lease_us = agent_core_lease_us(a->core),
-        .accounts = a->accounts,
-        .cpus = agent_pin(a, order, cpus),
-        .tasks_max = a->options->tasks_max,
-        .cpu_quota = a->options->cpu_quota,
-        .log_max_bytes = a->options->log_max_bytes,
-        .cgroup = a->cgroup_home,
-        .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->gpus.n,
-                    a->options->port_first, a->options->port_last }
-    };
+    const struct environment_facts facts = { .boot_id = a->boot_id,
+                                             .lease_us = agent_core_lease_us(a->core),
+                                             .accounts = a->accounts,
+                                             .cpus = agent_pin(a, order, cpus),
+                                             .tasks_max = a->now->tasks_max,
+                                             .cpu_quota = a->now->cpu_quota,
+                                             .log_max_bytes = a->now->log_max_bytes,
+                                             .cgroup = a->cgroup_home,
+                                             .limits = { a->inventory.cpu_millicores,
+                                                         a->inventory.memory_bytes, a->gpus.n,
+                                                         a->now->port_first, a->now->port_last } };
     char reason[AGENT_REASON_SIZE];
     json_t *named = gpus_name(&a->gpus, order);
 
@@ -253,7 +253,7 @@ static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo
     bool again = agent_core_is_stopping(a->core);
 
     (void)source;
-    if (!a->options->stop_processes_on_exit) {
+    if (!a->now->stop_processes_on_exit) {
         log_info("%s: leaving, %zu processes go on", strsignal((int)info->ssi_signo),
                  agent_core_count_alive(a->core));
         return sd_event_exit(a->event, 0);
@@ -409,6 +409,15 @@ static int open_lease(struct agent *a, struct edl_error *error)
     return file_write_atomic(a->runtime_fd, "boot", a->boot_id, strlen(a->boot_id), 0600, error);
 }
 
+static int on_reload_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+                            void *userdata)
+{
+    (void)source;
+    (void)info;
+    agent_reload(userdata);
+    return 0;
+}
+
 static int open_event(struct agent *a, struct edl_error *error)
 {
     sigset_t set;
@@ -417,12 +426,16 @@ static int open_event(struct agent *a, struct edl_error *error)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     if (r >= 0)
         r = sd_event_add_signal(a->event, NULL, SIGTERM, on_stop_signal, a);
     if (r >= 0)
         r = sd_event_add_signal(a->event, NULL, SIGINT, on_stop_signal, a);
+    if (r >= 0) /* who typed its command line hangs up: it ends, as others do then */
+        r = sd_event_add_signal(a->event, NULL, SIGHUP,
+                                isatty(STDERR_FILENO) ? on_stop_signal : on_reload_signal, a);
     if (r >= 0)
         r = sd_event_add_defer(a->event, &a->carry_out_source, on_carry_out, a);
     if (r >= 0)
@@ -471,7 +484,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .event = a->event,
         .layout = &a->layout,
         .processes = &a->table,
-        .bounds = { a->options->log_max_bytes, a->options->old_logs_max_bytes } });
+        .bounds = { a->now->log_max_bytes, a->now->old_logs_max_bytes } });
     a->logs = logs_new(&(struct logs_config){ .event = a->event,
                                               .link = a->link,
                                               .layout = &a->layout,
@@ -483,7 +496,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,
                                                     .layout = &a->layout,
-                                                    .max_bytes = a->options->workspace_cache_bytes,
+                                                    .max_bytes = a->now->workspace_cache_bytes,
                                                     .ready = on_workspace,
                                                     .userdata = a });
     return proxy_new(&(struct proxy_config){ .event = a->event,
@@ -528,23 +541,6 @@ static int open_runtime(struct agent *a, struct edl_error *error)
     return r < 0 ? r : process_table_adopt(&a->table, error);
 }
 
-static json_t *names_to_json(const struct agent_names *names)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < names->n; i++)
-        (void)json_array_append_new(array, json_string(names->list[i]));
-    return array;
-}
-
-static json_t *accounts_to_json(const struct agent_options *o)
-{
-    return json_pack("{s:o, s:o, s:s, s:b}", "allow_users", names_to_json(&o->allow_users),
-                     "allow_groups", names_to_json(&o->allow_groups), "default_user",
-                     o->default_user != NULL ? o->default_user : "", "allow_root",
-                     (int)o->allow_root);
-}
-
 static void take_name(struct agent *a)
 {
     a->layout.node = xstrdup(a->member.node);
@@ -553,11 +549,12 @@ static void take_name(struct agent *a)
 
 int agent_new(const struct agent_options *options, struct agent **ret, struct edl_error *error)
 {
+    const struct inventory_offer offer = agent_offer_of(options);
     struct agent *a = xcalloc(1, sizeof *a);
     int r;
 
-    a->options = options;
-    a->accounts = accounts_to_json(options);
+    a->options = a->now = options;
+    a->accounts = agent_accounts_of(options);
     machine_id(a->machine_id);
     a->lock_fd = -1;
     a->runtime_fd = -1;
@@ -573,11 +570,7 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = open_lease(a, error);
     if (r == 0)
-        r = inventory_init(&a->inventory,
-                           &(const struct inventory_offer){
-                               options->cpu_millicores, options->memory_bytes,
-                               options->reserve_cpu_millicores, options->reserve_memory_bytes },
-                           options->no_foreign, error);
+        r = inventory_init(&a->inventory, &offer, options->no_foreign, error);
     if (r == 0)
         r = open_event(a, error);
     if (r == 0) {
@@ -635,6 +628,7 @@ struct agent *agent_free(struct agent *a)
     lease_map_close(&a->lease);
     membership_done(&a->member);
     json_decref(a->accounts);
+    agent_close_reload(a);
     free(a->topology);
     layout_done(&a->layout);
     (void)safe_close(a->runtime_fd);

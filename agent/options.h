@@ -12,6 +12,8 @@
 
 #define AGENT_NAMES_MAX 64
 
+#define AGENT_SETTINGS_MAX 40
+
 struct edl_error;
 
 struct agent_names { /* NULL-terminated; borrowed as all text is */
@@ -65,8 +67,13 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     bool no_control_groups; /* of the direct runtime; processes are held to no limits then */
     bool no_foreign;        /* other load of the machine is not reported */
     char default_state_dir[512];
-    unsigned source;          /* being read: files from 1 on, then the command line */
-    struct agent_text *texts; /* owned */
+    unsigned source;                       /* being read: files from 1 on, then the command line */
+    struct agent_text *texts;              /* owned */
+    const char *given[AGENT_SETTINGS_MAX]; /* each setting as text; NULL: its default */
+    unsigned given_source[AGENT_SETTINGS_MAX];
+    int argc; /* to be read again */
+    char **argv;
+    bool again; /* it is */
 };
 
 /* agent_node_valid - whether a name can be a node's */
@@ -77,3 +84,20 @@ bool agent_node_valid(const char *name);
  * 0: run, options_done afterwards; 1: help or version was printed; -EINVAL with error */
 int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error);
 void options_done(struct agent_options *options);
+
+/* options_reread - files and the command line of before once more; ret is as from options_parse */
+int options_reread(const struct agent_options *before, struct agent_options *ret,
+                   struct edl_error *error);
+
+/* A setting that differs between two readings. */
+struct agent_option_change {
+    const char *name; /* static */
+    const char *text; /* of the newer; borrowed from it; NULL: it has its default again */
+    bool taken;       /* an agent that runs takes it over, else it needs a restart */
+};
+
+/* options_changes - what differs in newer: from now where that can change while the agent runs,
+ * else from started; returns how many are in ret */
+size_t options_changes(const struct agent_options *started, const struct agent_options *now,
+                       const struct agent_options *newer,
+                       struct agent_option_change ret[AGENT_SETTINGS_MAX]);

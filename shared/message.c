@@ -49,6 +49,9 @@ static const struct {
     [MESSAGE_AGENT_GPU_STRANGER] = { "agent-gpu-stranger", "041142181052d6f42597b1d7c80827f9" },
     [MESSAGE_AGENT_LIMITS_NOT_HELD] = { "agent-limits-not-held",
                                         "1aa382ecf8630522b9bc5307af30a256" },
+    [MESSAGE_AGENT_RELOAD_REFUSED] = { "agent-reload-refused", "34ac4024c0051164862cfb94c3c70a3d" },
+    [MESSAGE_AGENT_RELOAD_NEEDS_RESTART] = { "agent-reload-needs-restart",
+                                             "8cee37b352bc9e40c49a66445e3241fc" },
 };
 
 const char *message_id(enum message message)

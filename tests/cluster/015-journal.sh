@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the daemons say, as units of systemd, are entries of the journal that know what they are about: a job, a process, a node;
-# and the journal explains them.
+# and the journal explains them. A reload of the agent takes over what it may and disturbs nobody.
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 
@@ -30,3 +30,26 @@ explained=$(machine_in n1 journalctl -q --no-pager -x EDL_JOB=2)
 for text in 'Process trainer-0 of job 2 has ended on node n1' 'Job 2 has failed' 'edl logs 2' 'man:edl-agent(8)'; do
     echo "$explained" | grep -qF "$text" || fail "journalctl -x does not say '$text': $explained"
 done
+
+# the agent's conf, again
+own() { machine_in n1 sh -c 'cat >/etc/edl/agent.conf.d/own.conf'; }
+state_of() { machine_in n1 systemctl show edl-agent -p "$1" --value; }
+said() { # MESSAGE_ID-OF TEXT
+    local id
+    id=$(sed -n "/^# $1\$/{n;s/^-- //p}" "$EDL_SOURCE_DIR/units/edl-agent.catalog")
+    entries MESSAGE_ID="$id" | jq -se --arg text "$2" 'any(.MESSAGE | contains($text))' >/dev/null
+}
+machine_in n1 edl submit --name steady --cpu 100m -- sleep 1000 >/dev/null || fail 'the third job is refused'
+runs() { machine_in n1 edl show steady --json | jq -e '.job.state == "running"' >/dev/null; }
+await 20 'it runs' runs
+main=$(state_of MainPID) child=$(machine_in n1 pgrep -x sleep)
+printf 'cpu: 700m\nheartbeat: 3s\n' | own
+machine_in n1 systemctl reload edl-agent || fail 'no reload'
+offers() { machine_in n1 edl nodes n1 --json | jq -e ".cpu_millicores == $1" >/dev/null; }
+await 20 'the scheduler knows the offer' offers 700
+await 10 'what needs a restart is told' said agent-reload-needs-restart 'reload: heartbeat is to be 3s'
+printf 'cpu: 800m\nlog-max: little\n' | own
+machine_in n1 systemctl reload edl-agent || fail 'no reload'
+await 10 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
+offers 700 || fail 'a part of a file that is wrong is taken'
+[ "$(state_of ActiveState) $(state_of MainPID) $(machine_in n1 pgrep -x sleep)" = "active $main $child" ] || fail 'a reload disturbs'
