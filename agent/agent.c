@@ -464,6 +464,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .ca_path = a->member.ca_path,
         .join_token = a->options->token[0] != '\0' ? a->options->token : NULL,
         .join_token_file = a->options->join_token_file,
+        .join_token_once = a->options->join_token_passed,
         .state_dir = a->layout.state_dir,
         .heartbeat_us = a->options->heartbeat_us,
         .join_body = agent_join_body,

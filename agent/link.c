@@ -31,7 +31,7 @@ struct link {
     struct link_config config; /* text owned below */
     char *node;
     char *join_token;      /* NULL: none */
-    char *join_token_file; /* NULL: none */
+    char *join_token_file; /* NULL: none, or it did its work */
     char *state_dir;
     sd_event *event;
     struct http_async *async;
@@ -177,6 +177,8 @@ static void on_joined(const struct http_answer *answer, void *userdata)
     l->main_call = NULL;
     if (result == LINK_TAKEN) {
         keep_credential(l);
+        if (l->config.join_token_once)
+            free(TAKE_PTR(l->join_token_file));
         log_info("joined as %s", l->node);
     }
     if (result == LINK_REFUSED && l->join_token != NULL && has_credential(l)) {
@@ -429,7 +431,8 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     l->event = sd_event_ref(event);
     l->node = xstrdup(config->node);
     l->join_token = config->join_token != NULL ? xstrdup(config->join_token) : NULL;
-    l->join_token_file = config->join_token_file != NULL ? xstrdup(config->join_token_file) : NULL;
+    if (config->join_token_file != NULL && !(config->join_token_once && has_credential(l)))
+        l->join_token_file = xstrdup(config->join_token_file);
     if (config->ca_path != NULL)
         http_async_trust(l->async, config->ca_path);
     l->state_dir = xstrdup(config->state_dir);

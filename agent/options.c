@@ -17,6 +17,7 @@
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/conf.h"
+#include "shared/credential.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -581,6 +582,17 @@ static int read_command_line(struct agent_options *o, int argc, char **argv,
     return 0;
 }
 
+/* take_passed_token - what is said on the command line or in a file wins */
+static void take_passed_token(struct agent_options *o)
+{
+    _cleanup_free_ char *path = credential_path("edl.join-token");
+
+    if (path == NULL || o->join_token_file != NULL || o->token[0] != '\0')
+        return;
+    o->join_token_file = keep(o, path);
+    o->join_token_passed = true;
+}
+
 static int parse_all(int argc, char **argv, bool again, struct agent_options *ret,
                      struct edl_error *error)
 {
@@ -600,6 +612,7 @@ static int parse_all(int argc, char **argv, bool again, struct agent_options *re
         r = read_command_line(&o, argc, argv, error);
     if (r == 0)
         r = add_environment(&o, error);
+    take_passed_token(&o);
     if (o.state_dir == NULL)
         o.state_dir = default_state_dir(&o);
     if (r == 0)

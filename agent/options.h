@@ -37,6 +37,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     const char *scheduler;       /* NULL: join, or the one that was joined */
     const char *ca_pin, *ca;     /* NULL: as it joined */
     const char *join_token_file; /* NULL: token, or none */
+    bool join_token_passed;      /* by the service manager, as join_token_file: good once */
     char token[72];              /* "": none; copied, and wiped from argv */
     const char *state_dir;
     const char *runtime_dir; /* NULL: the state folder */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the daemons say, as units of systemd, are entries of the journal that know what they are about: a job, a process, a node;
-# and the journal explains them. A reload of the agent takes over what it may and disturbs nobody.
+# and the journal explains them. A reload of the agent takes over what it may and disturbs nobody. A machine joins by a credential.
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 
@@ -53,3 +53,24 @@ machine_in n1 systemctl reload edl-agent || fail 'no reload'
 await 10 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
 offers 700 || fail 'a part of a file that is wrong is taken'
 [ "$(state_of ActiveState) $(state_of MainPID) $(machine_in n1 pgrep -x sleep)" = "active $main $child" ] || fail 'a reload disturbs'
+
+# another machine, made with all that it needs: where the cluster is in a file, and the token among its credentials
+machine_in n1 sh -c 'mkdir -p /etc/edl/scheduler.conf.d && echo "name: [10.77.0.11]" >/etc/edl/scheduler.conf.d/own.conf'
+machine_in n1 systemctl restart edl-scheduler || fail 'the scheduler does not start again'
+line=$(machine_in n1 edl node add n2 | grep -o 'edl-agent --join .*') || fail 'there is no line to join with'
+word_after() { echo "$line" | sed "s/.*$1 *\([^ ]*\).*/\1/"; }
+machine_boot n2
+units_install n2 || fail 'the units cannot be installed'
+machine_in n2 rm /etc/edl/agent.conf.d/10-this-machine.conf
+printf 'join: %s\nca-pin: %s\n' "$(word_after --join)" "$(word_after --ca-pin)" | machine_in n2 sh -c 'cat >/etc/edl/agent.conf.d/join.conf'
+agent_of() { machine_in n2 systemctl show edl-agent -p "$1" --value; }
+machine_in n2 systemctl start edl-agent
+[ "$(agent_of ConditionResult)" = no ] || fail 'an agent without a token is started'
+word_after --token | machine_in n2 sh -c 'install -D -m 600 /dev/stdin /etc/credstore/edl.join-token'
+machine_in n2 systemctl start edl-agent || fail 'it does not start with a token'
+ready() { machine_in n1 edl nodes n2 --json | jq -e '.state == "ready"' >/dev/null; }
+await 20 'n2 is a node' ready
+machine_in n2 systemctl restart edl-agent || fail 'it does not start again'
+back() { [ "$(machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -c 'node n2, 0 processes adopted')" = 2 ] && ready; }
+await 20 'n2 is there after a restart' back
+[ -z "$(machine_in n2 journalctl -u edl-agent -p warning -q -o cat --no-pager)" ] || fail 'the agent of n2 complains'

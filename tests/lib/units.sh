@@ -6,7 +6,7 @@
 #   await SECONDS WHAT COMMAND...
 fail() {
     echo "FAIL: $1"
-    machine_in n1 sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o short-precise -n 60'
+    for machine in "${!machine_pid[@]}"; do machine_in "$machine" sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o short-precise -n 60'; done
     exit 1
 }
 await() { # SECONDS WHAT COMMAND...

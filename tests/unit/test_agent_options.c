@@ -346,6 +346,44 @@ static void test_read_again(void **state)
     remove_files(&f);
 }
 
+/* What the service manager passes is there for who says nothing else. */
+static void test_passed_token(void **state)
+{
+    struct files f = make_files();
+    _cleanup_free_ char *path = text_format("%s/edl.join-token", f.dir);
+    char token[] = "secret";
+    char *argv[] = { (char *)(uintptr_t) "edl-agent",
+                     (char *)(uintptr_t) "--conf",
+                     (char *)(uintptr_t) "",
+                     (char *)(uintptr_t) "--state-dir",
+                     (char *)(uintptr_t) "/d",
+                     (char *)(uintptr_t) "--token",
+                     token };
+    struct agent_options options;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(setenv("CREDENTIALS_DIRECTORY", f.dir, 1), 0);
+    assert_int_equal(options_parse(5, argv, &options, &error), 0);
+    assert_null(options.join_token_file); /* there is none among them */
+    options_done(&options);
+    write_file(path, "secret\n");
+    assert_int_equal(options_parse(5, argv, &options, &error), 0);
+    assert_string_equal(options.join_token_file, path);
+    assert_true(options.join_token_passed);
+    options_done(&options);
+    assert_int_equal(options_parse(7, argv, &options, &error), 0);
+    assert_null(options.join_token_file);
+    options_done(&options);
+    assert_int_equal(PARSE(&options, &error, "--cpu", "1"), 0);
+    assert_string_equal(options.join_token_file, "/t");
+    assert_false(options.join_token_passed);
+    options_done(&options);
+    assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+    (void)unlink(path);
+    remove_files(&f);
+}
+
 /* A part that the machine does not have leaves the one before. */
 static void test_another_offer(void **state)
 {
@@ -445,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup(test_files_refused, without_labels),
         cmocka_unit_test_setup(test_example, without_labels),
         cmocka_unit_test_setup(test_read_again, without_labels),
+        cmocka_unit_test_setup(test_passed_token, without_labels),
         cmocka_unit_test(test_another_offer),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_labels_of_the_machine),
