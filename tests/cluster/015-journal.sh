@@ -56,7 +56,13 @@ offers 700 || fail 'a part of a file that is wrong is taken'
 
 # another machine, made with all that it needs: where the cluster is in a file, and the token among its credentials
 machine_in n1 sh -c 'mkdir -p /etc/edl/scheduler.conf.d && echo "name: [10.77.0.11]" >/etc/edl/scheduler.conf.d/own.conf'
+# the authority's key is one of the machine's credentials from now on
+pin() { machine_in n1 journalctl -u edl-scheduler -q -o cat --no-pager | sed -n 's/.*authority \(sha256:[^,]*\),.*/\1/p' | tail -n 1; }
+before=$(pin)
+machine_in n1 sh -c 'mkdir -m 700 /etc/credstore && mv /var/lib/edl/scheduler/ca.key /etc/credstore/edl.ca-key'
 machine_in n1 systemctl restart edl-scheduler || fail 'the scheduler does not start again'
+[ "$(pin)" = "$before" ] && [ -n "$before" ] || fail "the authority was $before and is $(pin)"
+machine_in n1 test ! -e /var/lib/edl/scheduler/ca.key || fail 'the key is in the state folder again'
 line=$(machine_in n1 edl node add n2 | grep -o 'edl-agent --join .*') || fail 'there is no line to join with'
 word_after() { echo "$line" | sed "s/.*$1 *\([^ ]*\).*/\1/"; }
 machine_boot n2
