@@ -9,12 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "agent/agent_internal.h"
@@ -30,6 +32,7 @@
 #include "agent/proxy.h"
 #include "agent/runtime.h"
 #include "agent/spawner.h"
+#include "agent/subject.h"
 #include "agent/unit_launcher.h"
 #include "agent/workspaces.h"
 #include "shared/cleanup.h"
@@ -52,18 +55,17 @@ void agent_decided(struct agent *a)
 static void start_now(struct agent *a, const struct process_id *id, json_t *order)
 {
     char cpus[CPU_LIST_SIZE];
-    const struct environment_facts facts = {
-        .boot_id = a->boot_id,
-        .lease_us = agent_core_lease_us(a->core),
-        .accounts = a->accounts,
-        .cpus = agent_pin(a, order, cpus),
-        .tasks_max = a->options->tasks_max,
-        .cpu_quota = a->options->cpu_quota,
-        .log_max_bytes = a->options->log_max_bytes,
-        .cgroup = a->cgroup_home,
-        .limits = { a->inventory.cpu_millicores, a->inventory.memory_bytes, a->gpus.n,
-                    a->options->port_first, a->options->port_last }
-    };
+    const struct environment_facts facts = { .boot_id = a->boot_id,
+                                             .lease_us = agent_core_lease_us(a->core),
+                                             .accounts = a->accounts,
+                                             .cpus = agent_pin(a, order, cpus),
+                                             .tasks_max = a->now->tasks_max,
+                                             .cpu_quota = a->now->cpu_quota,
+                                             .log_max_bytes = a->now->log_max_bytes,
+                                             .cgroup = a->cgroup_home,
+                                             .limits = { a->inventory.cpu_millicores,
+                                                         a->inventory.memory_bytes, a->gpus.n,
+                                                         a->now->port_first, a->now->port_last } };
     char reason[AGENT_REASON_SIZE];
     json_t *named = gpus_name(&a->gpus, order);
 
@@ -125,20 +127,33 @@ static void forget(struct agent *a, struct process *p)
         workspaces_sweep_soon(a->workspaces);
 }
 
+static enum message message_of(const struct agent_unit *unit)
+{
+    if (unit->state == UNIT_RUNNING)
+        return MESSAGE_AGENT_PROCESS_RUNNING;
+    if (unit->state != UNIT_EXITED)
+        return MESSAGE_NONE;
+    if (!unit->started)
+        return MESSAGE_AGENT_PROCESS_NOT_STARTED;
+    return unit->exit_signal != 0 ? MESSAGE_AGENT_PROCESS_KILLED : MESSAGE_AGENT_PROCESS_EXITED;
+}
+
 /* tell - the state of a unit changed: a line in the log, and its output is there or complete now */
 static void tell(struct agent *a, const struct process_id *id)
 {
     const struct agent_unit *unit = agent_core_unit(a->core, id);
+    struct log_subject subject;
     char name[PROCESS_KEY_SIZE];
 
     if (unit == NULL)
         return;
     (void)process_id_key(id, name);
+    subject = subject_of(id, message_of(unit));
     if (unit->state == UNIT_EXITED)
-        log_info("process %s exited: code %d%s%s", name, unit->exit_code,
-                 unit->reason[0] != '\0' ? ", " : "", unit->reason);
+        log_entry(LOG_LEVEL_INFO, &subject, "process %s exited: code %d%s%s", name, unit->exit_code,
+                  unit->reason[0] != '\0' ? ", " : "", unit->reason);
     else
-        log_info("process %s is %s", name, unit_state_name(unit->state));
+        log_entry(LOG_LEVEL_INFO, &subject, "process %s is %s", name, unit_state_name(unit->state));
     logs_kick(a->logs);
     log_bound_kick(a->log_bound);
 }
@@ -238,7 +253,7 @@ static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo
     bool again = agent_core_is_stopping(a->core);
 
     (void)source;
-    if (!a->options->stop_processes_on_exit) {
+    if (!a->now->stop_processes_on_exit) {
         log_info("%s: leaving, %zu processes go on", strsignal((int)info->ssi_signo),
                  agent_core_count_alive(a->core));
         return sd_event_exit(a->event, 0);
@@ -284,7 +299,13 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
                         void *userdata)
 {
     struct agent *a = userdata;
+    uint64_t deadline_us = agent_core_lease_deadline_us(a->core);
 
+    if (deadline_us > 0 && now_us >= deadline_us)
+        log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_AGENT_LEASE_OVER },
+                  "the lease was over for %" PRIu64 " ms before the scheduler took a report: "
+                  "processes that are not to be kept have ended",
+                  (now_us - deadline_us) / USEC_PER_MSEC);
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
     lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
     logs_kick(a->logs);
@@ -392,6 +413,15 @@ static int open_lease(struct agent *a, struct edl_error *error)
     return file_write_atomic(a->runtime_fd, "boot", a->boot_id, strlen(a->boot_id), 0600, error);
 }
 
+static int on_reload_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+                            void *userdata)
+{
+    (void)source;
+    (void)info;
+    agent_reload(userdata);
+    return 0;
+}
+
 static int open_event(struct agent *a, struct edl_error *error)
 {
     sigset_t set;
@@ -400,12 +430,16 @@ static int open_event(struct agent *a, struct edl_error *error)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     if (r >= 0)
         r = sd_event_add_signal(a->event, NULL, SIGTERM, on_stop_signal, a);
     if (r >= 0)
         r = sd_event_add_signal(a->event, NULL, SIGINT, on_stop_signal, a);
+    if (r >= 0) /* who typed its command line hangs up: it ends, as others do then */
+        r = sd_event_add_signal(a->event, NULL, SIGHUP,
+                                isatty(STDERR_FILENO) ? on_stop_signal : on_reload_signal, a);
     if (r >= 0)
         r = sd_event_add_defer(a->event, &a->carry_out_source, on_carry_out, a);
     if (r >= 0)
@@ -434,6 +468,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .ca_path = a->member.ca_path,
         .join_token = a->options->token[0] != '\0' ? a->options->token : NULL,
         .join_token_file = a->options->join_token_file,
+        .join_token_once = a->options->join_token_passed,
         .state_dir = a->layout.state_dir,
         .heartbeat_us = a->options->heartbeat_us,
         .join_body = agent_join_body,
@@ -454,7 +489,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .event = a->event,
         .layout = &a->layout,
         .processes = &a->table,
-        .bounds = { a->options->log_max_bytes, a->options->old_logs_max_bytes } });
+        .bounds = { a->now->log_max_bytes, a->now->old_logs_max_bytes } });
     a->logs = logs_new(&(struct logs_config){ .event = a->event,
                                               .link = a->link,
                                               .layout = &a->layout,
@@ -466,7 +501,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,
                                                     .layout = &a->layout,
-                                                    .max_bytes = a->options->workspace_cache_bytes,
+                                                    .max_bytes = a->now->workspace_cache_bytes,
                                                     .ready = on_workspace,
                                                     .userdata = a });
     return proxy_new(&(struct proxy_config){ .event = a->event,
@@ -511,30 +546,20 @@ static int open_runtime(struct agent *a, struct edl_error *error)
     return r < 0 ? r : process_table_adopt(&a->table, error);
 }
 
-static json_t *names_to_json(const struct agent_names *names)
+static void take_name(struct agent *a)
 {
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < names->n; i++)
-        (void)json_array_append_new(array, json_string(names->list[i]));
-    return array;
-}
-
-static json_t *accounts_to_json(const struct agent_options *o)
-{
-    return json_pack("{s:o, s:o, s:s, s:b}", "allow_users", names_to_json(&o->allow_users),
-                     "allow_groups", names_to_json(&o->allow_groups), "default_user",
-                     o->default_user != NULL ? o->default_user : "", "allow_root",
-                     (int)o->allow_root);
+    a->layout.node = xstrdup(a->member.node);
+    log_node(a->layout.node);
 }
 
 int agent_new(const struct agent_options *options, struct agent **ret, struct edl_error *error)
 {
+    const struct inventory_offer offer = agent_offer_of(options);
     struct agent *a = xcalloc(1, sizeof *a);
     int r;
 
-    a->options = options;
-    a->accounts = accounts_to_json(options);
+    a->options = a->now = options;
+    a->accounts = agent_accounts_of(options);
     machine_id(a->machine_id);
     a->lock_fd = -1;
     a->runtime_fd = -1;
@@ -544,17 +569,13 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     if (r == 0)
         r = membership_open(options, a->layout.state_dir, &a->member, error);
     if (r == 0)
-        a->layout.node = xstrdup(a->member.node);
+        take_name(a);
     if (r == 0 && procfs_boot_id(a->boot_id) < 0)
         r = edl_error_set(error, -ENOENT, "cannot read the boot id");
     if (r == 0)
         r = open_lease(a, error);
     if (r == 0)
-        r = inventory_init(&a->inventory,
-                           &(const struct inventory_offer){
-                               options->cpu_millicores, options->memory_bytes,
-                               options->reserve_cpu_millicores, options->reserve_memory_bytes },
-                           options->no_foreign, error);
+        r = inventory_init(&a->inventory, &offer, options->no_foreign, error);
     if (r == 0)
         r = open_event(a, error);
     if (r == 0) {
@@ -612,6 +633,7 @@ struct agent *agent_free(struct agent *a)
     lease_map_close(&a->lease);
     membership_done(&a->member);
     json_decref(a->accounts);
+    agent_close_reload(a);
     free(a->topology);
     layout_done(&a->layout);
     (void)safe_close(a->runtime_fd);

@@ -17,7 +17,9 @@
 #include "shared/error.h"
 
 struct agent {
-    const struct agent_options *options; /* borrowed */
+    const struct agent_options *options; /* as it started; borrowed */
+    const struct agent_options *now;     /* what may change while it runs, as read last */
+    struct agent_options *reread;        /* owned; NULL: now is options */
     sd_event *event;
     struct layout layout;
     json_t *accounts; /* environment.h; owned */
@@ -80,6 +82,16 @@ void agent_close_gpus(struct agent *agent);
 bool agent_await_gpus(struct agent *agent, const struct process_id *id, json_t *order);
 /* agent_cancel_gpus - whether its start was waiting; it is not, any more */
 bool agent_cancel_gpus(struct agent *agent, const struct process_id *id);
+
+/* reload.c */
+/* agent_offer_of - how much of the machine is offered */
+struct inventory_offer agent_offer_of(const struct agent_options *options);
+/* agent_accounts_of - who may run processes here (environment.h); new reference */
+json_t *agent_accounts_of(const struct agent_options *options);
+/* agent_reload - reads files and command line again; the log tells what is different since and what
+ * needs a restart. What is wrong is told, and then nothing changes. */
+void agent_reload(struct agent *agent);
+void agent_close_reload(struct agent *agent);
 
 /* agent.c */
 /* agent_start_late - one that had to wait: if it is still wanted, and the lease allows it */

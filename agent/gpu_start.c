@@ -112,7 +112,9 @@ static void on_probed(uint64_t number, const json_t *json, void *userdata)
 
         gpus_say(&a->gpus, UINT64_MAX, text, sizeof text);
         if (text[0] != '\0')
-            log_warning("%s, which is no process of a job that was granted it", text);
+            log_entry(LOG_LEVEL_WARNING,
+                      &(struct log_subject){ .message = MESSAGE_AGENT_GPU_STRANGER },
+                      "%s, which is no process of a job that was granted it", text);
         a->gpu_news = true;
         if (a->link != NULL)
             link_changed(a->link);

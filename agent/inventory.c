@@ -219,22 +219,34 @@ static int share(const char *name, uint64_t wanted, uint64_t reserve, uint64_t t
     return 0;
 }
 
-int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
-                   bool no_foreign, struct edl_error *error)
+int inventory_offer(struct inventory *inventory, const struct inventory_offer *offer,
+                    struct edl_error *error)
 {
-    struct inventory made = { .numa_nodes = inventory_numa_nodes(NUMA_DIR),
-                              .no_foreign = no_foreign };
-    uint64_t total, available;
+    uint64_t total, available, cpu_millicores, memory_bytes;
     uint64_t cores = machine_millicores();
     int r = read_memory(&total, &available);
 
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc/meminfo");
-    r = share("cpu", offer->cpu_millicores, offer->reserve_cpu_millicores, cores,
-              &made.cpu_millicores, error);
+    r = share("cpu", offer->cpu_millicores, offer->reserve_cpu_millicores, cores, &cpu_millicores,
+              error);
     if (r == 0)
-        r = share("memory", offer->memory_bytes, offer->reserve_memory_bytes, total,
-                  &made.memory_bytes, error);
+        r = share("memory", offer->memory_bytes, offer->reserve_memory_bytes, total, &memory_bytes,
+                  error);
+    if (r < 0)
+        return r;
+    inventory->cpu_millicores = cpu_millicores;
+    inventory->memory_bytes = memory_bytes;
+    return 0;
+}
+
+int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
+                   bool no_foreign, struct edl_error *error)
+{
+    struct inventory made = { .numa_nodes = inventory_numa_nodes(NUMA_DIR),
+                              .no_foreign = no_foreign };
+    int r = inventory_offer(&made, offer, error);
+
     if (r < 0)
         return r;
     *inventory = made;

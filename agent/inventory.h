@@ -47,6 +47,10 @@ struct inventory_offer {
 int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
                    bool no_foreign, struct edl_error *error);
 
+/* inventory_offer - another part of the machine, from now on; an error changes nothing */
+int inventory_offer(struct inventory *inventory, const struct inventory_offer *offer,
+                    struct edl_error *error);
+
 /* inventory_sample - a few files for each tree with a control group, one pass over /proc if there
  * are others; call once a heartbeat
  * ended_cpu_us: total of our trees that are gone; it only grows. now_us: boot time. */

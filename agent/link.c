@@ -31,7 +31,7 @@ struct link {
     struct link_config config; /* text owned below */
     char *node;
     char *join_token;      /* NULL: none */
-    char *join_token_file; /* NULL: none */
+    char *join_token_file; /* NULL: none, or it did its work */
     char *state_dir;
     sd_event *event;
     struct http_async *async;
@@ -120,7 +120,9 @@ static void keep_credential(struct link *l)
 static void complain(struct link *l, const char *what, const struct edl_error *error)
 {
     if (!l->complained)
-        (void)log_failure(error, "%s (trying again)", what);
+        (void)log_failure_of(&(struct log_subject){ .message =
+                                                        MESSAGE_AGENT_SCHEDULER_UNREACHABLE },
+                             error, "%s (trying again)", what);
     l->complained = true;
 }
 
@@ -175,6 +177,8 @@ static void on_joined(const struct http_answer *answer, void *userdata)
     l->main_call = NULL;
     if (result == LINK_TAKEN) {
         keep_credential(l);
+        if (l->config.join_token_once)
+            free(TAKE_PTR(l->join_token_file));
         log_info("joined as %s", l->node);
     }
     if (result == LINK_REFUSED && l->join_token != NULL && has_credential(l)) {
@@ -249,7 +253,9 @@ static void reported(struct link *l, const struct link_report_answer *answer,
 
     if (answer->result == LINK_TAKEN) {
         if (l->complained)
-            log_info("the scheduler is reached again");
+            log_entry(LOG_LEVEL_INFO,
+                      &(struct log_subject){ .message = MESSAGE_AGENT_SCHEDULER_BACK },
+                      "the scheduler is reached again");
         l->complained = false;
     } else if (answer->session != 0) { /* after each restart, of either side */
         log_debug("the scheduler asks for one more report, with session %llu",
@@ -425,7 +431,8 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     l->event = sd_event_ref(event);
     l->node = xstrdup(config->node);
     l->join_token = config->join_token != NULL ? xstrdup(config->join_token) : NULL;
-    l->join_token_file = config->join_token_file != NULL ? xstrdup(config->join_token_file) : NULL;
+    if (config->join_token_file != NULL && !(config->join_token_once && has_credential(l)))
+        l->join_token_file = xstrdup(config->join_token_file);
     if (config->ca_path != NULL)
         http_async_trust(l->async, config->ca_path);
     l->state_dir = xstrdup(config->state_dir);

@@ -20,6 +20,7 @@ struct link_config { /* text is copied */
     const char *ca_path;         /* the authority of an https scheduler; NULL: no https */
     const char *join_token;      /* good once; NULL: join_token_file */
     const char *join_token_file; /* NULL: none */
+    bool join_token_once;        /* what is in that file is no use when this node has joined */
     const char *state_dir;       /* holds the credential */
     uint64_t heartbeat_us;
     json_t *(*join_body)(void *userdata);                                       /* new reference */

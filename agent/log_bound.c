@@ -167,6 +167,13 @@ void log_bound_forget(struct log_bound *b, const struct process *p)
     b->old_bytes += MAX_OF(p->log_size - p->log_from, (uint64_t)FILE_LEAST_BYTES);
 }
 
+void log_bound_set(struct log_bound *b, struct log_bounds bounds)
+{
+    b->config.bounds = bounds;
+    if (access(b->config.layout->logs_dir, F_OK) == 0)
+        trim(b);
+}
+
 struct log_bound *log_bound_new(const struct log_bound_config *config)
 {
     struct log_bound *b = xcalloc(1, sizeof *b);

@@ -30,6 +30,9 @@ struct log_bound_config {
 struct log_bound *log_bound_new(const struct log_bound_config *config);
 struct log_bound *log_bound_free(struct log_bound *bound);
 
+/* log_bound_set - other bounds from now on: what is beyond them is cut at once */
+void log_bound_set(struct log_bound *bound, struct log_bounds bounds);
+
 /* log_bound_kick - a process may have come to be: it is looked at from now on */
 void log_bound_kick(struct log_bound *bound);
 

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/options.h"
 #include "shared/error.h"
+#include "shared/journal.h"
 #include "shared/log.h"
 
 int main(int argc, char **argv)
@@ -16,6 +17,7 @@ int main(int argc, char **argv)
     int r;
 
     log_init("edl-agent");
+    journal_open();
     r = options_parse(argc, argv, &options, &error);
     if (r < 0) {
         (void)fprintf(stderr, "edl-agent: %s\n%s%s%sTry 'edl-agent --help'.\n", error.text,

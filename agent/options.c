@@ -11,11 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/layout.h"
 #include "agent/log_trim.h"
 #include "agent/process_limits.h"
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/conf.h"
+#include "shared/credential.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -63,7 +65,9 @@ enum option_key {
     OPTION_CPU_QUOTA,
     OPTION_LOG_MAX,
     OPTION_OLD_LOGS_MAX,
+    _OPTION_MAX
 };
+_Static_assert((int)_OPTION_MAX <= AGENT_SETTINGS_MAX, "each has its text");
 
 static const char help[] =
     "Usage: edl-agent --join URL --token TOKEN --ca-pin PIN [OPTION...]   (see: edl node add)\n"
@@ -221,6 +225,8 @@ static int parse_gpu_numa(const char *text, struct agent_options *options)
 /* Whoever lists processes must not see it there: it is good until this node has joined. */
 static int take_token(const char *text, struct agent_options *options, struct edl_error *error)
 {
+    if (options->again && text[0] == '\0')
+        return 0; /* it was wiped when it was read first */
     if (text[0] == '\0' || strlen(text) >= sizeof options->token)
         return edl_error_set(error, -EINVAL, "this is not a join token");
     (void)snprintf(options->token, sizeof options->token, "%s", text);
@@ -276,9 +282,9 @@ static int parse_tasks_max(const char *text, struct agent_options *options, stru
     return r;
 }
 
-/* set_option - an error only where the value alone does not show what is wrong with it */
-static int set_option(struct agent_options *o, enum option_key key, const char *value,
-                      struct edl_error *error)
+/* apply - an error only where the value alone does not show what is wrong with it */
+static int apply(struct agent_options *o, enum option_key key, const char *value,
+                 struct edl_error *error)
 {
     switch (key) {
     case OPTION_NODE:
@@ -366,12 +372,63 @@ static int set_option(struct agent_options *o, enum option_key key, const char *
         return parse_bytes(value, &o->old_logs_max_bytes);
     case OPTION_HELP:
     case OPTION_VERSION:
+    case _OPTION_MAX:
         break;
     }
     return -EINVAL;
 }
 
-/* set_checked - as set_option; the error names the option */
+struct agent_text {
+    struct agent_text *next;
+    char text[];
+};
+
+/* What belongs into a command alone; a token is read from a file of its own. */
+static bool is_for_files(enum option_key key)
+{
+    return key != OPTION_HELP && key != OPTION_VERSION && key != OPTION_CONF &&
+           key != OPTION_TOKEN && key != OPTION_JOIN_ONLY;
+}
+
+static const char *keep(struct agent_options *o, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct agent_text *kept = xcalloc(1, sizeof *kept + size);
+
+    memcpy(kept->text, text, size);
+    kept->next = o->texts;
+    o->texts = kept;
+    return kept->text;
+}
+
+/* note - for options_changes; of a list all that counts */
+static void note(struct agent_options *o, enum option_key key, const char *value)
+{
+    bool same_source = o->given_source[key] == o->source;
+    bool adds = key == OPTION_LABEL ||
+                ((key == OPTION_ALLOW_USER || key == OPTION_ALLOW_GROUP) && same_source);
+    const char *text = value != NULL ? value : "true";
+
+    if (adds && o->given[key] != NULL) {
+        _cleanup_free_ char *list = text_format("%s, %s", o->given[key], text);
+
+        text = keep(o, list);
+    }
+    o->given[key] = text;
+    o->given_source[key] = o->source;
+}
+
+static int set_option(struct agent_options *o, enum option_key key, const char *value,
+                      struct edl_error *error)
+{
+    int r = apply(o, key, value, error);
+
+    if (r >= 0 && is_for_files(key))
+        note(o, key, value);
+    return r;
+}
+
+/* set_checked - as apply; the error names the option */
 static int set_checked(struct agent_options *o, const struct option *option, const char *value,
                        struct edl_error *error)
 {
@@ -386,29 +443,6 @@ static int set_checked(struct agent_options *o, const struct option *option, con
 }
 
 /* ---- files ---- */
-
-struct agent_text {
-    struct agent_text *next;
-    char text[];
-};
-
-static const char *keep(struct agent_options *o, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    struct agent_text *kept = xcalloc(1, sizeof *kept + size);
-
-    memcpy(kept->text, text, size);
-    kept->next = o->texts;
-    o->texts = kept;
-    return kept->text;
-}
-
-/* What belongs into a command alone is not; a token is read from a file of its own. */
-static bool is_for_files(enum option_key key)
-{
-    return key != OPTION_HELP && key != OPTION_VERSION && key != OPTION_CONF &&
-           key != OPTION_TOKEN && key != OPTION_JOIN_ONLY;
-}
 
 static int refuse_key(const char *key, struct edl_error *error)
 {
@@ -557,9 +591,24 @@ static int read_command_line(struct agent_options *o, int argc, char **argv,
     return 0;
 }
 
-int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error)
+/* take_passed_token - what is said on the command line or in a file wins */
+static void take_passed_token(struct agent_options *o)
 {
-    struct agent_options o = { .port_first = 20000,
+    _cleanup_free_ char *path = credential_path("edl.join-token");
+
+    if (path == NULL || o->join_token_file != NULL || o->token[0] != '\0')
+        return;
+    o->join_token_file = keep(o, path);
+    o->join_token_passed = true;
+}
+
+static int parse_all(int argc, char **argv, bool again, struct agent_options *ret,
+                     struct edl_error *error)
+{
+    struct agent_options o = { .again = again,
+                               .argc = argc,
+                               .argv = argv,
+                               .port_first = 20000,
                                .port_last = 20999,
                                .heartbeat_us = 2 * USEC_PER_SEC,
                                .workspace_cache_bytes = UINT64_C(8) << 30,
@@ -572,6 +621,7 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
         r = read_command_line(&o, argc, argv, error);
     if (r == 0)
         r = add_environment(&o, error);
+    take_passed_token(&o);
     if (o.state_dir == NULL)
         o.state_dir = default_state_dir(&o);
     if (r == 0)
@@ -584,4 +634,62 @@ int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_e
     if (o.state_dir == o.default_state_dir)
         ret->state_dir = ret->default_state_dir;
     return 0;
+}
+
+int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error)
+{
+    return parse_all(argc, argv, false, ret, error);
+}
+
+int options_reread(const struct agent_options *before, struct agent_options *ret,
+                   struct edl_error *error)
+{
+    return parse_all(before->argc, before->argv, true, ret, error);
+}
+
+/* What is only looked at when something begins, or is told in each report. */
+static bool is_live(enum option_key key)
+{
+    static const enum option_key live[] = {
+        OPTION_CPU,
+        OPTION_MEMORY,
+        OPTION_RESERVE_CPU,
+        OPTION_RESERVE_MEMORY,
+        OPTION_LABEL,
+        OPTION_PORTS,
+        OPTION_ALLOW_USER,
+        OPTION_ALLOW_GROUP,
+        OPTION_ALLOW_ROOT,
+        OPTION_DEFAULT_USER,
+        OPTION_WORKSPACE_CACHE,
+        OPTION_LOG_MAX,
+        OPTION_TASKS_MAX,
+        OPTION_CPU_QUOTA,
+        OPTION_OLD_LOGS_MAX,
+        OPTION_STOP_PROCESSES_ON_EXIT,
+    };
+
+    for (size_t i = 0; i < ELEMENTS(live); i++)
+        if (live[i] == key)
+            return true;
+    return false;
+}
+
+size_t options_changes(const struct agent_options *started, const struct agent_options *now,
+                       const struct agent_options *newer,
+                       struct agent_option_change ret[AGENT_SETTINGS_MAX])
+{
+    size_t n = 0;
+
+    for (const struct option *option = long_options; option->name != NULL; option++) {
+        enum option_key key = (enum option_key)option->val;
+        bool live = is_live(key);
+        const char *before = (live ? now : started)->given[key], *after = newer->given[key];
+
+        if (before == after || (before != NULL && after != NULL && streq(before, after)))
+            continue;
+        ret[n++] =
+            (struct agent_option_change){ .name = option->name, .text = after, .taken = live };
+    }
+    return n;
 }

@@ -12,6 +12,8 @@
 
 #define AGENT_NAMES_MAX 64
 
+#define AGENT_SETTINGS_MAX 40
+
 struct edl_error;
 
 struct agent_names { /* NULL-terminated; borrowed as all text is */
@@ -35,6 +37,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     const char *scheduler;       /* NULL: join, or the one that was joined */
     const char *ca_pin, *ca;     /* NULL: as it joined */
     const char *join_token_file; /* NULL: token, or none */
+    bool join_token_passed;      /* by the service manager, as join_token_file: good once */
     char token[72];              /* "": none; copied, and wiped from argv */
     bool join_only;              /* end when the scheduler has taken this node */
     const char *state_dir;
@@ -66,8 +69,13 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     bool no_control_groups; /* of the direct runtime; processes are held to no limits then */
     bool no_foreign;        /* other load of the machine is not reported */
     char default_state_dir[512];
-    unsigned source;          /* being read: files from 1 on, then the command line */
-    struct agent_text *texts; /* owned */
+    unsigned source;                       /* being read: files from 1 on, then the command line */
+    struct agent_text *texts;              /* owned */
+    const char *given[AGENT_SETTINGS_MAX]; /* each setting as text; NULL: its default */
+    unsigned given_source[AGENT_SETTINGS_MAX];
+    int argc; /* to be read again */
+    char **argv;
+    bool again; /* it is */
 };
 
 /* agent_node_valid - whether a name can be a node's */
@@ -78,3 +86,20 @@ bool agent_node_valid(const char *name);
  * 0: run, options_done afterwards; 1: help or version was printed; -EINVAL with error */
 int options_parse(int argc, char **argv, struct agent_options *ret, struct edl_error *error);
 void options_done(struct agent_options *options);
+
+/* options_reread - files and the command line of before once more; ret is as from options_parse */
+int options_reread(const struct agent_options *before, struct agent_options *ret,
+                   struct edl_error *error);
+
+/* A setting that differs between two readings. */
+struct agent_option_change {
+    const char *name; /* static */
+    const char *text; /* of the newer; borrowed from it; NULL: it has its default again */
+    bool taken;       /* an agent that runs takes it over, else it needs a restart */
+};
+
+/* options_changes - what differs in newer: from now where that can change while the agent runs,
+ * else from started; returns how many are in ret */
+size_t options_changes(const struct agent_options *started, const struct agent_options *now,
+                       const struct agent_options *newer,
+                       struct agent_option_change ret[AGENT_SETTINGS_MAX]);

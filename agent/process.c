@@ -19,6 +19,7 @@
 #include "agent/log_names.h"
 #include "agent/process_dir.h"
 #include "agent/runtime.h"
+#include "agent/subject.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -206,20 +207,26 @@ uid_t process_uid(struct process *p)
 void process_stop(struct process *p, uint64_t grace_us)
 {
     struct edl_error error = { 0 };
+    struct log_subject subject;
     char name[PROCESS_KEY_SIZE];
 
     p->gone_by_us = clock_read_us(CLOCK_BOOTTIME) + grace_us + DYING_US;
-    if (p->handle != NULL && runtime_stop(p->handle, grace_us, &error) < 0)
-        (void)log_failure(&error, "process %s", process_id_key(&p->id, name));
+    if (p->handle != NULL && runtime_stop(p->handle, grace_us, &error) < 0) {
+        subject = subject_of(&p->id, MESSAGE_NONE);
+        (void)log_failure_of(&subject, &error, "process %s", process_id_key(&p->id, name));
+    }
 }
 
 void process_forget(struct process *p)
 {
     struct edl_error error = { 0 };
+    struct log_subject subject;
     char name[PROCESS_KEY_SIZE];
 
-    if (p->dir != NULL && process_dir_remove(p->dir, &error) < 0)
-        (void)log_failure(&error, "process %s", process_id_key(&p->id, name));
+    if (p->dir != NULL && process_dir_remove(p->dir, &error) < 0) {
+        subject = subject_of(&p->id, MESSAGE_NONE);
+        (void)log_failure_of(&subject, &error, "process %s", process_id_key(&p->id, name));
+    }
     process_free(p);
 }
 
@@ -234,6 +241,7 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     struct agent_facts facts;
     struct process *p;
     json_t *order = NULL;
+    struct log_subject subject = subject_of(id, MESSAGE_NONE);
     json_int_t grace_us;
     char name[PROCESS_KEY_SIZE];
     int r;
@@ -242,7 +250,8 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
         return dir_fd;
     r = process_dir_forget_unstarted(dir, error);
     if (r != 0) {
-        log_info("process %s was never started", process_id_key(id, name));
+        log_entry(LOG_LEVEL_INFO, &subject, "process %s was never started",
+                  process_id_key(id, name));
         return MIN_OF(r, 0);
     }
     r = process_dir_read_order(dir_fd, &order, error);
@@ -259,7 +268,8 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
         process_free(p);
         return r;
     }
-    log_info("process %s adopted", process_id_key(&p->id, name));
+    subject.message = MESSAGE_AGENT_PROCESS_ADOPTED;
+    log_entry(LOG_LEVEL_INFO, &subject, "process %s adopted", process_id_key(&p->id, name));
     runtime_poll(p->handle, &state);
     facts = take_state(p, &state);
     table->adopted(p, grace_us > 0 ? (uint64_t)grace_us : DEFAULT_GRACE_US, &facts,

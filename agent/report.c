@@ -18,7 +18,7 @@
 
 static json_t *offer(struct agent *a)
 {
-    const struct agent_options *o = a->options;
+    const struct agent_options *o = a->now;
     json_t *labels = json_object(), *gpu_numa = json_array();
     struct labels all = o->labels;
     /* what the operator says of the devices counts also where the machine shows fewer NUMA nodes */

@@ -114,6 +114,12 @@ static void make_room(struct workspace_cache *cache, const char *keep)
             break;
 }
 
+void workspace_cache_set_max(struct workspace_cache *cache, uint64_t max_bytes)
+{
+    cache->config.max_bytes = max_bytes;
+    make_room(cache, "");
+}
+
 bool workspace_cache_has(struct workspace_cache *cache, const char *sha256)
 {
     _cleanup_free_ char *path = path_of(cache, sha256, "");
@@ -165,7 +171,7 @@ static ssize_t take(void *cookie, const char *data, size_t size)
 {
     struct fetch *f = cookie;
 
-    if (size > f->cache->config.max_bytes - f->bytes) {
+    if (f->bytes + size > f->cache->config.max_bytes) {
         (void)edl_error_set(&f->failure, -E2BIG,
                             "it is larger than the %llu bytes that this node keeps"
                             " (--workspace-cache)",

@@ -40,6 +40,9 @@ typedef void (*workspace_ready_fn)(const struct edl_error *why, void *userdata);
 /* workspace_cache_new - removes what a fetch left that was cut off */
 struct workspace_cache *workspace_cache_new(const struct workspace_cache_config *config);
 
+/* workspace_cache_set_max - from now on; what is more goes, what was used longest ago first */
+void workspace_cache_set_max(struct workspace_cache *cache, uint64_t max_bytes);
+
 /* workspace_cache_free - gives up every fetch, calls nobody; accepts NULL, returns NULL */
 struct workspace_cache *workspace_cache_free(struct workspace_cache *cache);
 

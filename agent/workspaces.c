@@ -130,6 +130,11 @@ void workspaces_sweep_soon(struct workspaces *w)
         log_error("copies of workspaces stay");
 }
 
+void workspaces_set_max(struct workspaces *w, uint64_t max_bytes)
+{
+    workspace_cache_set_max(w->cache, max_bytes);
+}
+
 struct workspaces *workspaces_new(const struct workspaces_config *config)
 {
     struct workspaces *w = xcalloc(1, sizeof *w);

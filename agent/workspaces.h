@@ -29,6 +29,9 @@ struct workspaces_config {
 struct workspaces *workspaces_new(const struct workspaces_config *config);
 struct workspaces *workspaces_free(struct workspaces *workspaces);
 
+/* workspaces_set_max - room for archives from now on, in bytes */
+void workspaces_set_max(struct workspaces *workspaces, uint64_t max_bytes);
+
 /* workspaces_await - whether the order has to wait for its workspace; then ready will be called */
 bool workspaces_await(struct workspaces *workspaces, const struct process_id *id, json_t *order);
 

@@ -82,8 +82,9 @@ void api_join_token_make(struct http_request *request, void *userdata)
         refuse_after_commit(scheduler, request, &error);
         return;
     }
-    log_info("join token %s was made for %s%s", made->id,
-             made->node[0] != '\0' ? "node " : "a new node", made->node);
+    log_entry(LOG_LEVEL_INFO, &(struct log_subject){ .node = made->node },
+              "join token %s was made for %s%s", made->id,
+              made->node[0] != '\0' ? "node " : "a new node", made->node);
     answer = token_to_json(made);
     (void)json_object_set_new(answer, "token", json_string(token));
     if (url[0] != '\0')

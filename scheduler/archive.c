@@ -64,7 +64,8 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
 
     (void)snprintf(text, sizeof text, "%" PRIu64, id);
     if (archive_find_job(scheduler, text, &job, &error) < 0)
-        log_error("job %" PRIu64 " cannot be read: %s", id, error.text);
+        log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .job = id },
+                  "job %" PRIu64 " cannot be read: %s", id, error.text);
     return job;
 }
 

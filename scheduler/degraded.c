@@ -136,7 +136,8 @@ void degraded_begin(struct scheduler *scheduler, const struct edl_error *why)
     degraded->why = *why;
     degraded->since_us = clock_read_us(CLOCK_BOOTTIME);
     (void)degraded_error(scheduler, &error);
-    log_error("read-only: %s; changes are refused, what runs goes on; %s", error.text,
+    log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_STATE_READ_ONLY },
+              "read-only: %s; changes are refused, what runs goes on; %s", error.text,
               error.remedy);
     (void)sd_notify(0, "STATUS=Read-only: nothing can be stored.");
     (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
@@ -179,8 +180,9 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
         return 0;
     }
     degraded->on = false;
-    log_info("changes can be stored again, after %" PRIu64 " s",
-             (clock_read_us(CLOCK_BOOTTIME) - degraded->since_us) / USEC_PER_SEC);
+    log_entry(LOG_LEVEL_INFO, &(struct log_subject){ .message = MESSAGE_STATE_WRITABLE },
+              "changes can be stored again, after %" PRIu64 " s",
+              (clock_read_us(CLOCK_BOOTTIME) - degraded->since_us) / USEC_PER_SEC);
     (void)sd_notify(0, "STATUS=");
     scheduler_touch(scheduler); /* as after a start */
     waiters_notify_all(scheduler);

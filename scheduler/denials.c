@@ -50,7 +50,8 @@ static void end_window(struct denials *denials)
     {
         if (peer->untold > 0 && lines < LINES_MOST) {
             lines++;
-            log_warning("denied: %" PRIu64 " more calls from %s", peer->untold, peer->name);
+            log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_ACCESS_DENIED },
+                      "denied: %" PRIu64 " more calls from %s", peer->untold, peer->name);
         } else {
             elsewhere += peer->untold;
         }
@@ -58,7 +59,8 @@ static void end_window(struct denials *denials)
         free(peer);
     }
     if (elsewhere > 0)
-        log_warning("denied: %" PRIu64 " more calls from many addresses", elsewhere);
+        log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_ACCESS_DENIED },
+                  "denied: %" PRIu64 " more calls from many addresses", elsewhere);
     denials->n_peers = denials->n_lines = 0;
     denials->n_elsewhere = 0;
 }
@@ -108,7 +110,8 @@ void denials_note_text(struct denials *denials, const char *peer_name, const cha
     } else {
         peer->lines++;
         denials->n_lines++;
-        log_warning("denied: %s from %s: %s", what, peer_name, why);
+        log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_ACCESS_DENIED },
+                  "denied: %s from %s: %s", what, peer_name, why);
     }
 }
 

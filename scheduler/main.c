@@ -8,6 +8,7 @@
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
+#include "shared/journal.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
     int r;
 
     log_init("edl-scheduler");
+    journal_open();
     (void)umask(077);
     if (options_parse(argc, argv, &options, &done, &error) < 0) {
         (void)fprintf(stderr, "edl-scheduler: %s%s%s\n", error.text,

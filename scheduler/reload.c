@@ -22,8 +22,10 @@ static void tell(const struct setting_change *change)
     if (change->taken)
         log_info("reload: %s is now %s", change->name, text);
     else
-        log_warning("reload: %s is to be %s: this needs a restart, which disturbs no process",
-                    change->name, text);
+        log_entry(LOG_LEVEL_WARNING,
+                  &(struct log_subject){ .message = MESSAGE_RELOAD_NEEDS_RESTART },
+                  "reload: %s is to be %s: this needs a restart, which disturbs no process",
+                  change->name, text);
 }
 
 static void take(struct scheduler *scheduler, const struct scheduler_options *newer)
@@ -48,7 +50,8 @@ void scheduler_reload(struct scheduler *scheduler)
 
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_us(CLOCK_MONOTONIC));
     if (options_parse(options->argc, options->argv, &newer, &done, &error) < 0)
-        log_error("reload: nothing is changed: %s%s%s", error.text,
+        log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_RELOAD_REFUSED },
+                  "reload: nothing is changed: %s%s%s", error.text,
                   error.remedy[0] != '\0' ? "; " : "", error.remedy);
     else
         take(scheduler, &newer);

@@ -34,9 +34,11 @@ static int on_due(sd_event_source *source, uint64_t time_us, void *userdata)
 
     (void)time_us;
     if (listeners_renew(scheduler, &error) < 0)
-        log_warning("the certificate, which ends at %s, could not be made anew: %s%s%s",
-                    rfc3339_format(before_s * USEC_PER_SEC, end), error.text,
-                    error.remedy[0] != '\0' ? "; " : "", error.remedy);
+        log_entry(LOG_LEVEL_WARNING,
+                  &(struct log_subject){ .message = MESSAGE_CERTIFICATE_NOT_RENEWED },
+                  "the certificate, which ends at %s, could not be made anew: %s%s%s",
+                  rfc3339_format(before_s * USEC_PER_SEC, end), error.text,
+                  error.remedy[0] != '\0' ? "; " : "", error.remedy);
     else if (listeners->tls.server_end_s != before_s)
         log_info("the certificate was made anew, it ends at %s",
                  rfc3339_format(listeners->tls.server_end_s * USEC_PER_SEC, end));

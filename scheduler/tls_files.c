@@ -3,11 +3,13 @@
 #include "scheduler/tls_files.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "shared/credential.h"
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
@@ -77,21 +79,27 @@ static int check_ca(const char *path, uint64_t now_s, const struct certificate_p
                                        "every node then has to join anew");
     }
     if (left_s < CA_WARNING_S)
-        log_warning("the certificate of the cluster's authority ends in %llu days: remove %s and "
-                    "start again, and give the new one to nodes and people",
-                    (unsigned long long)(left_s / DAY_S), path);
+        log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_AUTHORITY_ENDS },
+                  "the certificate of the cluster's authority ends in %llu days: remove %s and "
+                  "start again, and give the new one to nodes and people",
+                  (unsigned long long)(left_s / DAY_S), path);
     return 0;
 }
 
+/* open_ca - a key that the service manager passed wins; who may read that is its business, and its
+ * mode does not tell */
 static int open_ca(const char *state_dir, uint64_t now_s, struct certificate_pair *ret,
                    struct edl_error *error)
 {
     _cleanup_free_ char *path = path_of(state_dir, "ca.pem");
-    _cleanup_free_ char *key_path = path_of(state_dir, "ca.key");
+    _cleanup_free_ char *key_path = credential_path("edl.ca-key");
+    bool passed = key_path != NULL;
     int r = read_if_there(path, false, &ret->certificate, error);
 
+    if (!passed)
+        key_path = path_of(state_dir, "ca.key");
     if (r == 0)
-        r = read_if_there(key_path, true, &ret->key, error);
+        r = read_if_there(key_path, !passed, &ret->key, error);
     if (r < 0)
         return r;
     if (ret->certificate == NULL)

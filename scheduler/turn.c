@@ -252,12 +252,21 @@ struct notice {
 
 static void log_event(const struct effect *effect)
 {
+    struct log_subject subject = { .message = message_by_name(effect->event),
+                                   .job = effect->job != NULL ? effect->job->id : 0,
+                                   .node = effect->name };
+
+    if (effect->id > 0) {
+        subject.role = effect->job->spec->roles[effect->role].name;
+        subject.index = effect->index;
+        subject.incarnation = effect->id;
+    }
     if (effect->job != NULL)
-        log_info("%s: job %s (%" PRIu64 "): %s", effect->event, effect->job->spec->name,
-                 effect->job->id, effect->text);
+        log_entry(LOG_LEVEL_INFO, &subject, "%s: job %s (%" PRIu64 "): %s", effect->event,
+                  effect->job->spec->name, effect->job->id, effect->text);
     else
-        log_info("%s: %s%s%s", effect->event, effect->name, effect->name[0] != '\0' ? ": " : "",
-                 effect->text);
+        log_entry(LOG_LEVEL_INFO, &subject, "%s: %s%s%s", effect->event, effect->name,
+                  effect->name[0] != '\0' ? ": " : "", effect->text);
 }
 
 static size_t collect_notices(const struct effect *effects, size_t n, struct notice **ret)
@@ -343,7 +352,8 @@ static int on_end(sd_event_source *source, uint64_t usec, void *userdata)
 
 void scheduler_end(struct scheduler *scheduler, const struct edl_error *error)
 {
-    log_error(
+    log_entry(
+        LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_STATE_TURN_LOST },
         "%s; nothing of this turn was stored. Ending: a restart continues from the last stored "
         "state%s%s",
         error->text, error->remedy[0] != '\0' ? "; " : "", error->remedy);

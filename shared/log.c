@@ -3,11 +3,12 @@
 #include "shared/log.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -15,7 +16,9 @@
 
 static const char *log_program = "edl";
 static enum log_level log_most = LOG_LEVEL_INFO;
-static int log_to_journal;
+static bool to_journal;
+static log_sink sink;
+static char own_node[LOG_NODE_SIZE];
 static char held[16384];
 static size_t n_held;
 static bool holding;
@@ -35,6 +38,19 @@ static const char *level_name(enum log_level level)
     return "?";
 }
 
+/* What a unit's shell redirected elsewhere is read by people, though the variable is still there.
+ */
+static bool stderr_is_stream(const char *stream)
+{
+    char is[48];
+    struct stat st;
+
+    if (stream == NULL || fstat(STDERR_FILENO, &st) == -1)
+        return false;
+    (void)snprintf(is, sizeof is, "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+    return streq(is, stream);
+}
+
 void log_init(const char *program)
 {
     static const enum log_level levels[] = { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO,
@@ -42,10 +58,25 @@ void log_init(const char *program)
     const char *wanted = getenv("EDL_LOG_LEVEL");
 
     log_program = program;
-    log_to_journal = getenv("JOURNAL_STREAM") != NULL;
+    to_journal = stderr_is_stream(getenv("JOURNAL_STREAM"));
     for (size_t i = 0; wanted != NULL && i < ELEMENTS(levels); i++)
         if (streq(wanted, level_name(levels[i])))
             log_most = levels[i];
+}
+
+bool log_is_journal(void)
+{
+    return to_journal;
+}
+
+void log_to(log_sink taker)
+{
+    sink = taker;
+}
+
+void log_node(const char *node)
+{
+    (void)snprintf(own_node, sizeof own_node, "%s", node);
 }
 
 static void write_held(void)
@@ -99,22 +130,33 @@ static const char *stamp(void)
     return text;
 }
 
-void log_write(enum log_level level, const char *format, ...)
+static bool take_sink(enum log_level level, const struct log_subject *subject, const char *text)
+{
+    struct log_record record = {
+        .level = level, .program = log_program, .text = text, .subject = *subject
+    };
+
+    if (sink == NULL)
+        return false;
+    if (subject->node == NULL || subject->node[0] == '\0')
+        record.subject.node = own_node;
+    return sink(&record) >= 0;
+}
+
+static void write_entry(enum log_level level, const struct log_subject *subject, const char *format,
+                        va_list ap)
 {
     char text[1024], escaped[1024], line[1200];
     const char *shown = text;
-    va_list ap;
 
-    if (level > log_most)
-        return;
-    va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
     if (!printable_is(text)) {
         (void)printable_escape(text, escaped, sizeof escaped);
         shown = escaped;
     }
-    if (log_to_journal)
+    if (take_sink(level, subject, shown))
+        return;
+    if (to_journal)
         (void)snprintf(line, sizeof line, "<%d>%s\n", (int)level, shown);
     else
         (void)snprintf(line, sizeof line, "%s %s %.60s: %s\n", stamp(), level_name(level),
@@ -122,14 +164,58 @@ void log_write(enum log_level level, const char *format, ...)
     put(line);
 }
 
-int log_failure(const struct edl_error *error, const char *format, ...)
+void log_write(enum log_level level, const char *format, ...)
 {
-    char text[400];
     va_list ap;
 
+    if (level > log_most)
+        return;
     va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
+    write_entry(level, &(struct log_subject){ 0 }, format, ap);
     va_end(ap);
-    log_error("%s: %s%s%s", text, error->text, error->remedy[0] != '\0' ? "; " : "", error->remedy);
+}
+
+void log_entry(enum log_level level, const struct log_subject *subject, const char *format, ...)
+{
+    va_list ap;
+
+    if (level > log_most)
+        return;
+    va_start(ap, format);
+    write_entry(level, subject, format, ap);
+    va_end(ap);
+}
+
+static int write_failure(const struct log_subject *subject, const struct edl_error *error,
+                         const char *format, va_list ap)
+{
+    char text[400];
+
+    (void)vsnprintf(text, sizeof text, format, ap);
+    log_entry(LOG_LEVEL_ERROR, subject, "%s: %s%s%s", text, error->text,
+              error->remedy[0] != '\0' ? "; " : "", error->remedy);
     return error->code;
+}
+
+int log_failure(const struct edl_error *error, const char *format, ...)
+{
+    va_list ap;
+    int r;
+
+    va_start(ap, format);
+    r = write_failure(&(struct log_subject){ 0 }, error, format, ap);
+    va_end(ap);
+    return r;
+}
+
+int log_failure_of(const struct log_subject *subject, const struct edl_error *error,
+                   const char *format, ...)
+{
+    va_list ap;
+    int r;
+
+    va_start(ap, format);
+    r = write_failure(subject, error, format, ap);
+    va_end(ap);
+    return r;
 }

@@ -362,8 +362,9 @@ struct effect {
                                      NULL) */
     struct process *process;      /* borrowed; SAVE_PROCESS */
     struct node *node;            /* borrowed; SAVE_NODE, ORDERS */
-    uint64_t id;                  /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation */
-    uint32_t role, index;         /* FORGET_PROCESS */
+    uint64_t id;                  /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation; EVENT:
+                                     the same, 0 when it is of no process */
+    uint32_t role, index;         /* FORGET_PROCESS; EVENT of a process */
     char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or ""; FORGET_PROCESS: its role */
     char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */
     char text[240]; /* EVENT: a sentence */

@@ -48,6 +48,10 @@ void effect_orders(struct cluster *cluster, struct node *node);
 /* job may be NULL, node "" */
 void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
                   const char *event, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* of a process, on its node */
+void effect_process_event(struct cluster *cluster, struct instant now,
+                          const struct process *process, const char *event, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* --- cluster.c
  * -------------------------------------------------------------------------------------------- */

@@ -120,11 +120,10 @@ void effect_forget_process(struct cluster *cluster, const struct process *proces
     process->job->effects_pending |= PENDING(EFFECT_FORGET_PROCESS);
 }
 
-void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
-                  const char *event, const char *format, ...)
+static struct effect *event_new(struct cluster *cluster, struct instant now, struct job *job,
+                                const char *node, const char *event)
 {
     struct effect *effect = effect_new(cluster, EFFECT_EVENT);
-    va_list ap;
 
     effect->job = job;
     if (job != NULL)
@@ -132,6 +131,29 @@ void effect_event(struct cluster *cluster, struct instant now, struct job *job, 
     effect->wall_us = now.wall_us;
     (void)snprintf(effect->name, sizeof effect->name, "%s", node);
     (void)snprintf(effect->event, sizeof effect->event, "%s", event);
+    return effect;
+}
+
+void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
+                  const char *event, const char *format, ...)
+{
+    struct effect *effect = event_new(cluster, now, job, node, event);
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(effect->text, sizeof effect->text, format, ap);
+    va_end(ap);
+}
+
+void effect_process_event(struct cluster *cluster, struct instant now,
+                          const struct process *process, const char *event, const char *format, ...)
+{
+    struct effect *effect = event_new(cluster, now, process->job, process->node_name, event);
+    va_list ap;
+
+    effect->id = process->incarnation;
+    effect->role = process->role;
+    effect->index = process->index;
     va_start(ap, format);
     (void)vsnprintf(effect->text, sizeof effect->text, format, ap);
     va_end(ap);

@@ -513,8 +513,8 @@ static void take_stuck(struct cluster *cluster, struct process *process,
     if (!stuck || told)
         return;
     process_name(process, name, sizeof name);
-    effect_event(cluster, now, process->job, process->node_name, "process-stuck",
-                 "%s: %s; what it holds stays taken until it goes", name, report->reason);
+    effect_process_event(cluster, now, process, "process-stuck",
+                         "%s: %s; what it holds stays taken until it goes", name, report->reason);
 }
 
 static void take_process(struct cluster *cluster, struct process *process,

@@ -33,10 +33,11 @@ void node_note_kept(struct cluster *cluster, const struct node *node, struct ins
             continue;
         process_name(process, name, sizeof name);
         effect_membership(cluster, process->job); /* nobody waits for it */
-        effect_event(cluster, now, process->job, node->name, "process-kept",
-                     "%s may go on, its node is cut off; no other is started until it is back or "
-                     "removed as gone",
-                     name);
+        effect_process_event(
+            cluster, now, process, "process-kept",
+            "%s may go on, its node is cut off; no other is started until it is back or "
+            "removed as gone",
+            name);
     }
 }
 

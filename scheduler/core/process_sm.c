@@ -197,8 +197,8 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
         account(cluster, process, now);
     rendezvous_moved(cluster, process);
     effect_save_process(cluster, process);
-    effect_event(cluster, now, process->job, process->node_name, event_names[to], "%s%s%s", name,
-                 *process->reason != '\0' ? ": " : "", process->reason);
+    effect_process_event(cluster, now, process, event_names[to], "%s%s%s", name,
+                         *process->reason != '\0' ? ": " : "", process->reason);
     cluster->plan_wanted = true;
     return true;
 }
@@ -231,9 +231,9 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     effect_save_job(cluster, job);
     effect_save_process(cluster, process);
     effect_orders(cluster, node);
-    effect_event(cluster, now, job, node->name, event_names[PROCESS_ASSIGNED],
-                 "%s-%u: incarnation %llu", job->spec->roles[role].name, index,
-                 (unsigned long long)process->incarnation);
+    effect_process_event(cluster, now, process, event_names[PROCESS_ASSIGNED],
+                         "%s-%u: incarnation %llu", job->spec->roles[role].name, index,
+                         (unsigned long long)process->incarnation);
     return true;
 }
 
@@ -339,9 +339,9 @@ static void failed(struct cluster *cluster, struct process *process, const char 
     else if (failures <= job->spec->restart_max)
         start_again(cluster, process, now);
     else if (dispensable)
-        effect_event(cluster, now, job, process->node_name, "process-given-up",
-                     "%s failed %u times and is not started again, others do its work: %s", name,
-                     failures, how);
+        effect_process_event(cluster, now, process, "process-given-up",
+                             "%s failed %u times and is not started again, others do its work: %s",
+                             name, failures, how);
     else
         job_stop(cluster, job, now, REASON_FAILED,
                  "Failed %s count beyond the threshold: %u (%s failed %u times; last on node %s: "

@@ -122,7 +122,7 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
         return r;
     cluster->figures.task_ends[returned ? TASK_END_RETURNED : TASK_END_FAILED]++;
     if (!returned)
-        effect_event(cluster, now, job, holder->node_name, "task-failed", "task %u failed", task);
+        effect_process_event(cluster, now, holder, "task-failed", "task %u failed", task);
     tasks_changed(cluster, job, before, now);
     if (task_queue_is_finished(job->queue)) /* what it waits for is another thing now */
         job_settle(cluster, job, now);
@@ -140,7 +140,7 @@ int cluster_model_saved(struct cluster *cluster, struct process *holder, struct 
     if (r < 0)
         return r;
     effect_save_tasks(cluster, holder->job);
-    effect_event(cluster, now, holder->job, holder->node_name, "model-saved", "the model is saved");
+    effect_process_event(cluster, now, holder, "model-saved", "the model is saved");
     job_settle(cluster, holder->job, now);
     return 0;
 }

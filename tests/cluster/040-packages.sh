@@ -60,6 +60,10 @@ no_copies() { [ -z "$(in_machine find /var/lib/edl/agent/workspaces/copies -mind
 await 20 'its copy is removed' no_copies
 [ -z "$(in_machine journalctl -u edl-agent -u edl-scheduler -p warning -q -o cat --no-pager)" ] || fail 'a daemon complains'
 
+# the journal knows which job it speaks of, and what it means
+[ -n "$(in_machine journalctl -q --no-pager -o json EDL_JOB=1)" ] || fail 'the journal has nothing of job 1'
+in_machine journalctl -q --no-pager -x EDL_JOB=1 | grep -q 'Process trainer-0 of job 1 has ended on node n1' || fail 'the journal does not explain'
+
 # a process that goes on through all that follows
 in_machine edl submit --name steady -- sleep 1000 >/dev/null
 is_running() { in_machine edl show steady --json | jq -e '.job.state == "running"' >/dev/null; }

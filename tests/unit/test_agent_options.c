@@ -266,6 +266,150 @@ static void test_example(void **state)
     options_done(&options);
 }
 
+/* change_of - NULL: it is as it was */
+static const struct agent_option_change *change_of(const struct agent_option_change *changes,
+                                                   size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (streq(changes[i].name, name))
+            return &changes[i];
+    return NULL;
+}
+
+/* How a setting is written again, and whether an agent that runs takes it. */
+static void test_read_again(void **state)
+{
+    static const struct {
+        const char *text, *name, *expected;
+        bool taken;
+    } rows[] = {
+        { "cpu: 2\n", "cpu", "2", true },
+        { "reserve-memory: 1Gi\n", "reserve-memory", "1Gi", true },
+        { "label: [rack=r1, gpu=a100]\n", "label", "rack=r1, gpu=a100", true },
+        { "allow-user: [ann, bob]\n", "allow-user", "ann, bob", true },
+        { "allow-root: true\n", "allow-root", "true", true },
+        { "log-max: 1Mi\n", "log-max", "1Mi", true },
+        { "ports: 30000-30100\n", "ports", "30000-30100", true },
+        { "heartbeat: 5s\n", "heartbeat", "5s", false },
+        { "pin-cores: true\n", "pin-cores", "true", false },
+        { "gpus: 2\n", "gpus", "2", false },
+        { "runtime: direct\n", "runtime", "direct", false },
+        { "address: 10.0.0.1\n", "address", "10.0.0.1", false },
+    };
+    struct files f = make_files();
+    char token[] = "secret", conf[80];
+    char *argv[] = { (char *)(uintptr_t) "edl-agent",
+                     (char *)(uintptr_t) "--conf",
+                     conf,
+                     (char *)(uintptr_t) "--state-dir",
+                     (char *)(uintptr_t) "/d",
+                     NULL,
+                     NULL };
+    struct agent_option_change changes[AGENT_SETTINGS_MAX];
+    const struct agent_option_change *change;
+    struct agent_options started, newer, back;
+    struct edl_error error = { 0 };
+    int argc = 5;
+
+    (void)state;
+    (void)snprintf(conf, sizeof conf, "%s", f.conf);
+    argv[argc++] = (char *)(uintptr_t) "--token";
+    argv[argc++] = token;
+    write_file(f.conf, "cpu: 1\n");
+    assert_int_equal(options_parse(argc, argv, &started, &error), 0);
+    assert_string_equal(started.token, "secret");
+    assert_string_equal(token, "");
+    assert_int_equal(options_reread(&started, &newer, &error), 0); /* though the token is wiped */
+    assert_int_equal(options_changes(&started, &started, &newer, changes), 0);
+    options_done(&newer);
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        write_file(f.conf, rows[i].text);
+        assert_int_equal(options_reread(&started, &newer, &error), 0);
+        change =
+            change_of(changes, options_changes(&started, &started, &newer, changes), rows[i].name);
+        assert_non_null(change);
+        assert_string_equal(change->text, rows[i].expected);
+        assert_int_equal(change->taken, rows[i].taken);
+        /* what was taken is no news then, what was not still is */
+        assert_int_equal(options_changes(&started, &newer, &newer, changes), !rows[i].taken);
+        write_file(f.conf, "cpu: 1\n");
+        assert_int_equal(options_reread(&started, &back, &error), 0);
+        change =
+            change_of(changes, options_changes(&started, &newer, &back, changes), rows[i].name);
+        assert_int_equal(change != NULL, rows[i].taken);
+        if (change != NULL && i > 0)
+            assert_null(change->text);
+        options_done(&back);
+        options_done(&newer);
+    }
+    write_file(f.conf, "cpu: much\n");
+    assert_int_equal(options_reread(&started, &newer, &error), -EINVAL);
+    options_done(&started);
+    remove_files(&f);
+}
+
+/* What the service manager passes is there for who says nothing else. */
+static void test_passed_token(void **state)
+{
+    struct files f = make_files();
+    _cleanup_free_ char *path = text_format("%s/edl.join-token", f.dir);
+    char token[] = "secret";
+    char *argv[] = { (char *)(uintptr_t) "edl-agent",
+                     (char *)(uintptr_t) "--conf",
+                     (char *)(uintptr_t) "",
+                     (char *)(uintptr_t) "--state-dir",
+                     (char *)(uintptr_t) "/d",
+                     (char *)(uintptr_t) "--token",
+                     token };
+    struct agent_options options;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(setenv("CREDENTIALS_DIRECTORY", f.dir, 1), 0);
+    assert_int_equal(options_parse(5, argv, &options, &error), 0);
+    assert_null(options.join_token_file); /* there is none among them */
+    options_done(&options);
+    write_file(path, "secret\n");
+    assert_int_equal(options_parse(5, argv, &options, &error), 0);
+    assert_string_equal(options.join_token_file, path);
+    assert_true(options.join_token_passed);
+    options_done(&options);
+    assert_int_equal(options_parse(7, argv, &options, &error), 0);
+    assert_null(options.join_token_file);
+    options_done(&options);
+    assert_int_equal(PARSE(&options, &error, "--cpu", "1"), 0);
+    assert_string_equal(options.join_token_file, "/t");
+    assert_false(options.join_token_passed);
+    options_done(&options);
+    assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+    (void)unlink(path);
+    remove_files(&f);
+}
+
+/* A part that the machine does not have leaves the one before. */
+static void test_another_offer(void **state)
+{
+    struct inventory inventory;
+    struct edl_error error = { 0 };
+    uint64_t cpu, memory;
+
+    (void)state;
+    assert_int_equal(inventory_init(&inventory, &(struct inventory_offer){ 0 }, true, &error), 0);
+    cpu = inventory.cpu_millicores;
+    memory = inventory.memory_bytes;
+    assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 100, 4096, 0, 0 },
+                                     &error),
+                     0);
+    assert_int_equal(inventory.cpu_millicores, 100);
+    assert_int_equal(inventory.memory_bytes, 4096);
+    assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 200, 0, 0, 2 * memory },
+                                     &error),
+                     -EINVAL);
+    assert_int_equal(inventory.cpu_millicores, 100);
+    assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 0 }, &error), 0);
+    assert_int_equal(inventory.cpu_millicores, cpu);
+}
+
 static void test_reserve(void **state)
 {
     struct inventory all, some;
@@ -340,6 +484,9 @@ int main(void)
         cmocka_unit_test_setup(test_files, without_labels),
         cmocka_unit_test_setup(test_files_refused, without_labels),
         cmocka_unit_test_setup(test_example, without_labels),
+        cmocka_unit_test_setup(test_read_again, without_labels),
+        cmocka_unit_test_setup(test_passed_token, without_labels),
+        cmocka_unit_test(test_another_offer),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_labels_of_the_machine),
     };

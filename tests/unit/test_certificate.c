@@ -316,6 +316,42 @@ static void test_damaged_and_open_files(void **state)
     assert_true(error.remedy[0] != '\0');
 }
 
+/* The same authority with its key elsewhere: passed by the service manager. */
+static void test_key_as_a_credential(void **state)
+{
+    const struct fixture *f = *state;
+    char folder[] = "/tmp/edl-test-credentials-XXXXXX";
+    char pin[CERTIFICATE_PIN_MAX], later[CERTIFICATE_PIN_MAX], passed[80];
+    _cleanup_free_ char *key = path_of(f, "ca.key");
+    _cleanup_free_ char *ca = path_of(f, "ca.pem");
+    _cleanup_free_ char *text = NULL;
+    struct edl_error error = { 0 };
+    struct tls_files tls;
+
+    free(open_good(f, "n1", NOW_S, pin));
+    text = content(f, "ca.key");
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(passed, sizeof passed, "%s/edl.ca-key", folder);
+    assert_int_equal(setenv("CREDENTIALS_DIRECTORY", folder, 1), 0);
+    free(open_good(f, "n1", NOW_S, later));                            /* none was passed */
+    assert_int_equal(whole_file_write(passed, text, 0440, &error), 0); /* as by an ACL */
+    assert_int_equal(unlink(key), 0);
+    free(open_good(f, "n2", NOW_S, later));
+    assert_string_equal(pin, later);
+    assert_int_equal(access(key, F_OK), -1); /* it does not come to lie there again */
+    assert_int_equal(unlink(ca), 0);
+    free(open_good(f, "n1", NOW_S, later));
+    assert_string_equal(pin, later);
+    assert_int_equal(access(key, F_OK), -1);
+    /* one of another authority */
+    assert_int_equal(unlink(passed), 0);
+    assert_int_equal(whole_file_write(passed, "garbage", 0400, &error), 0);
+    assert_int_equal(open_at(f, "n1", NOW_S, &tls, &error), -EINVAL);
+    (void)unlink(passed);
+    (void)rmdir(folder);
+    assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +362,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_every_half_is_completed_or_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_and_open_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_key_as_a_credential, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <utlist.h>
@@ -589,6 +590,45 @@ static void test_exits_of_before_a_reboot_are_no_failures(void **state)
     world_free(w);
 }
 
+/* What happens to a process is told with its slot and incarnation, beside the sentence. */
+static unsigned n_told;
+
+static void commit_and_read(void *userdata, const struct effect *effects, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct effect *effect = &effects[i];
+
+        if (effect->kind != EFFECT_EVENT)
+            continue;
+        assert_int_equal(effect->id > 0, strncmp(effect->event, "process-", 8) == 0);
+        if (!streq(effect->event, "process-exited"))
+            continue;
+        assert_string_equal(effect->job->spec->roles[effect->role].name, "pserver");
+        assert_int_equal(effect->index, 1);
+        assert_int_equal(effect->id, 2);
+        assert_string_equal(effect->name, "node-0");
+        n_told++;
+    }
+    memory_store_commit(userdata, effects, n);
+}
+
+static void test_events_of_a_process_name_it(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *job;
+
+    (void)state;
+    n_told = 0;
+    w->disk.commit = commit_and_read;
+    job = world_submit(w, world_spec("example", 2, 2, 200, 2, 500));
+    world_run(w, 6);
+    assert_int_equal(world_live(job, "pserver", 1)->incarnation, 2);
+    world_exit(w, world_live(job, "pserver", 1), 1, 0);
+    world_run(w, 2);
+    assert_int_equal(n_told, 1);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +653,7 @@ int main(void)
         cmocka_unit_test(test_cordon_places_nothing_and_drain_empties),
         cmocka_unit_test(test_foreign_load_makes_trainers_give_way),
         cmocka_unit_test(test_effects_list_each_row_once),
+        cmocka_unit_test(test_events_of_a_process_name_it),
         cmocka_unit_test(test_gang_counts_as_requested_while_room_is_being_made),
         cmocka_unit_test(test_exits_of_before_a_reboot_are_no_failures),
     };

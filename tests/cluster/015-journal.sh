@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# What the daemons say, as units of systemd, are entries of the journal that know what they are about: a job, a process, a node;
+# and the journal explains them. A reload of the agent takes over what it may and disturbs nobody. A machine joins by a credential.
+. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+. "$EDL_SOURCE_DIR/tests/lib/units.sh"
+
+machine_boot n1
+units_start n1
+machine_in n1 timeout 60 edl submit --follow --name first -- true >/dev/null || fail 'the first job fails'
+machine_in n1 timeout 60 edl submit --name second -- sh -c 'exit 7' >/dev/null || fail 'the second job is refused'
+entries() { machine_in n1 journalctl -q --no-pager -o json "$@"; }
+all_told() { # JOB: both programs have told of its end
+    entries EDL_JOB="$1" | jq -se --arg job "$1" '
+        def of(program; $text): [.[] | select(.SYSLOG_IDENTIFIER == program and (.MESSAGE | startswith($text)))];
+        (of("edl-agent"; "process \($job).trainer.0.1 exited") + of("edl-scheduler"; "process-exited:")) as $ends |
+        ($ends | length == 2) and
+        all($ends[]; .EDL_ROLE == "trainer" and .EDL_INDEX == "0" and .EDL_INCARNATION == "1" and .EDL_NODE == "n1" and
+            .PRIORITY == "6" and (.MESSAGE_ID | length == 32))' >/dev/null
+}
+await 20 'both tell of the end of the first' all_told 1
+await 20 'both tell of the end of the second' all_told 2
+entries EDL_JOB=1 | jq -se 'all(.EDL_JOB == "1")' >/dev/null || fail 'another job is among them'
+failed() { entries EDL_JOB=2 | jq -se 'any(.MESSAGE | startswith("job-failed:"))' >/dev/null; }
+await 20 'its failure is told' failed
+entries EDL_NODE=n1 _SYSTEMD_UNIT=edl-agent.service | jq -se 'any(.MESSAGE | startswith("joined as n1"))' >/dev/null ||
+    fail 'the agent does not say which node it is'
+
+# -x: what an entry means, with the names put in
+explained=$(machine_in n1 journalctl -q --no-pager -x EDL_JOB=2)
+for text in 'Process trainer-0 of job 2 has ended on node n1' 'Job 2 has failed' 'edl logs 2' 'man:edl-agent(8)'; do
+    echo "$explained" | grep -qF "$text" || fail "journalctl -x does not say '$text': $explained"
+done
+
+# the agent's conf, again
+own() { machine_in n1 sh -c 'cat >/etc/edl/agent.conf.d/own.conf'; }
+state_of() { machine_in n1 systemctl show edl-agent -p "$1" --value; }
+said() { # MESSAGE_ID-OF TEXT
+    local id
+    id=$(sed -n "/^# $1\$/{n;s/^-- //p}" "$EDL_SOURCE_DIR/units/edl-agent.catalog")
+    entries MESSAGE_ID="$id" | jq -se --arg text "$2" 'any(.MESSAGE | contains($text))' >/dev/null
+}
+machine_in n1 edl submit --name steady --cpu 100m -- sleep 1000 >/dev/null || fail 'the third job is refused'
+runs() { machine_in n1 edl show steady --json | jq -e '.job.state == "running"' >/dev/null; }
+await 20 'it runs' runs
+main=$(state_of MainPID) child=$(machine_in n1 pgrep -x sleep)
+printf 'cpu: 700m\nheartbeat: 3s\n' | own
+machine_in n1 systemctl reload edl-agent || fail 'no reload'
+offers() { machine_in n1 edl nodes n1 --json | jq -e ".cpu_millicores == $1" >/dev/null; }
+await 20 'the scheduler knows the offer' offers 700
+await 10 'what needs a restart is told' said agent-reload-needs-restart 'reload: heartbeat is to be 3s'
+printf 'cpu: 800m\nlog-max: little\n' | own
+machine_in n1 systemctl reload edl-agent || fail 'no reload'
+await 10 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
+offers 700 || fail 'a part of a file that is wrong is taken'
+[ "$(state_of ActiveState) $(state_of MainPID) $(machine_in n1 pgrep -x sleep)" = "active $main $child" ] || fail 'a reload disturbs'
+
+# another machine, made with all that it needs: where the cluster is in a file, and the token among its credentials
+machine_in n1 sh -c 'mkdir -p /etc/edl/scheduler.conf.d && echo "name: [10.77.0.11]" >/etc/edl/scheduler.conf.d/own.conf'
+# the authority's key is one of the machine's credentials from now on
+pin() { machine_in n1 journalctl -u edl-scheduler -q -o cat --no-pager | sed -n 's/.*authority \(sha256:[^,]*\),.*/\1/p' | tail -n 1; }
+before=$(pin)
+machine_in n1 sh -c 'mkdir -m 700 /etc/credstore && mv /var/lib/edl/scheduler/ca.key /etc/credstore/edl.ca-key'
+machine_in n1 systemctl restart edl-scheduler || fail 'the scheduler does not start again'
+[ "$(pin)" = "$before" ] && [ -n "$before" ] || fail "the authority was $before and is $(pin)"
+machine_in n1 test ! -e /var/lib/edl/scheduler/ca.key || fail 'the key is in the state folder again'
+line=$(machine_in n1 edl node add n2 | grep -o 'edl-agent --join .*') || fail 'there is no line to join with'
+word_after() { echo "$line" | sed "s/.*$1 *\([^ ]*\).*/\1/"; }
+machine_boot n2
+units_install n2 || fail 'the units cannot be installed'
+machine_in n2 rm /etc/edl/agent.conf.d/10-this-machine.conf
+printf 'join: %s\nca-pin: %s\n' "$(word_after --join)" "$(word_after --ca-pin)" | machine_in n2 sh -c 'cat >/etc/edl/agent.conf.d/join.conf'
+agent_of() { machine_in n2 systemctl show edl-agent -p "$1" --value; }
+machine_in n2 systemctl start edl-agent
+[ "$(agent_of ConditionResult)" = no ] || fail 'an agent without a token is started'
+word_after --token | machine_in n2 sh -c 'install -D -m 600 /dev/stdin /etc/credstore/edl.join-token'
+machine_in n2 systemctl start edl-agent || fail 'it does not start with a token'
+ready() { machine_in n1 edl nodes n2 --json | jq -e '.state == "ready"' >/dev/null; }
+await 20 'n2 is a node' ready
+machine_in n2 systemctl restart edl-agent || fail 'it does not start again'
+back() { [ "$(machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -c 'node n2, 0 processes adopted')" = 2 ] && ready; }
+await 20 'n2 is there after a restart' back
+[ -z "$(machine_in n2 journalctl -u edl-agent -p warning -q -o cat --no-pager)" ] || fail 'the agent of n2 complains'
