@@ -197,11 +197,13 @@ machine_in() { # NAME COMMAND...
 }
 
 machine_cut() { # NAME
-    local group
+    local group deadline=$((SECONDS + 10))
     group=$(machine_group unified)/$1
     [ -e "$group/cgroup.kill" ] && echo 1 >"$group/cgroup.kill"
     kill -9 "${machine_pid[$1]}" 2>/dev/null || true
     wait "${machine_pid[$1]}" 2>/dev/null || true
+    # what is dying still holds its control groups
+    while grep -qs 'populated 1' "$group/cgroup.events" && [ $SECONDS -lt $deadline ]; do read -r -t 0.02 <> <(:) || true; done
     unset "machine_pid[$1]"
 }
 
