@@ -93,13 +93,11 @@ int procfs_list(struct procfs_stat **ret, size_t *ret_n)
 
 int procfs_boot_id(char ret[BOOT_ID_SIZE])
 {
-    static char text[BOOT_ID_SIZE]; /* it does not change: a supervisor has it from its server */
-    int r = text[0] != '\0' ? 0 : read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    int r = read_small("/proc/sys/kernel/random/boot_id", ret, BOOT_ID_SIZE);
 
     if (r < 0)
         return r;
-    text[strcspn(text, "\n")] = '\0';
-    (void)memcpy(ret, text, sizeof text);
+    ret[strcspn(ret, "\n")] = '\0';
     return 0;
 }
 

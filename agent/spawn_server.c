@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "agent/account.h"
-#include "agent/procfs.h"
 #include "agent/supervise.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -76,7 +75,6 @@ static void serve(int fd, const struct spawn_request *request)
 int spawn_server_run(int fd)
 {
     static struct spawn_request request;
-    char boot_id[BOOT_ID_SIZE];
 
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) == -1) {
         log_error("there is no agent to serve: %s", strerror(errno));
@@ -85,7 +83,6 @@ int spawn_server_run(int fd)
     /* the agent's own, where it is a service: a supervisor that finds one is in a unit of its own
      */
     (void)unsetenv("NOTIFY_SOCKET");
-    (void)procfs_boot_id(boot_id); /* read once for all supervisors */
     account_prepare();
     json_object_seed(0);
     (void)signal(SIGCHLD, SIG_IGN); /* supervisors need no reaping: their ends are on record */

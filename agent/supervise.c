@@ -265,10 +265,11 @@ static int start(struct supervisor *s, struct edl_error *error)
     struct procfs_stat self;
     int r = procfs_stat(getpid(), &self);
 
-    if (r == 0)
-        r = procfs_boot_id(s->record.boot_id);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc");
+    /* as its agent calls it, which looks for it here: where the machine is a container, the /proc
+     * of a sandboxed service says something else than ours */
+    (void)snprintf(s->record.boot_id, sizeof s->record.boot_id, "%s", text_of(s->order, "boot_id"));
     grouping_choose(&s->grouping, s->order, s->key);
     s->record.cgroup = s->grouping.paths;
     if (s->spec.account == NULL)

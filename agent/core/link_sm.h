@@ -26,7 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LINK_CALL_TIMEOUT_US (UINT64_C(5) * 1000000) /* JOIN and REPORT */
+/* JOIN and REPORT: four round trips of 2 s on a new connection (TCP, TLS, the call), and some */
+#define LINK_CALL_TIMEOUT_US (UINT64_C(10) * 1000000)
 #define LINK_ORDERS_WAIT_S 25
 #define LINK_ORDERS_TIMEOUT_US ((LINK_ORDERS_WAIT_S + UINT64_C(10)) * 1000000)
 #define LINK_ACTIONS_MAX 8

@@ -84,7 +84,7 @@ for _ in 1 2 3 4 5 6 7 8; do in_machine edl ps >/dev/null || fail 'somebody is t
 calls=$!
 apt install -y --reinstall edl-scheduler edl-agent edl-client
 : >"$machines/called"
-wait $calls || fail "somebody is turned away by an upgrade: $(tail -n 1 "$machines/calls")"
+wait $calls || fail "somebody is turned away by an upgrade: $(tail -n 3 "$machines/calls")"
 await 20 'the agent is back' in_machine systemctl is-active -q edl-agent
 is_adopted() { in_machine edl nodes --json | jq -e '[.nodes[] | select(.state == "ready")] | length == 1' >/dev/null; }
 await 20 'the node is there' is_adopted

@@ -2,11 +2,14 @@
 # machines.sh - real machines for a test: Debian with systemd as PID 1 in systemd-nspawn, on a network of their own
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/machines.sh"      # skips with the reason where that is impossible
-#   machine_boot n1                                # 10.77.0.11 and on; the programs are in /opt/edl/bin
+#   machine_boot n1 n2                             # 10.77.0.11 and on, at once; the programs are in /opt/edl/bin
 #   machine_in n1 COMMAND...
+#   machine_reboot n1                              # in good order
 #   machine_freeze n1, machine_thaw n1             # hangs, as seen from outside
 #   machine_cut n1                                 # power off without a word; machine_boot n1 is the next boot
 #   machine_link n1 down                           # or up: its cable
+#   machine_cable n1 30 0 2000                     # loses 30 % of what it is sent and nothing of what it sends, takes 2 s each way
+#   machine_cable n1                               # a good one again
 #   machine_wants_kernel=yes                       # before that: a test that boots $base under $base.vmlinuz by itself
 # The test itself is at 10.77.0.1, in a network namespace of its own. What a machine writes lives until the test ends. The
 # root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
@@ -68,7 +71,7 @@ fi
 base=$EDL_TEST_MACHINES
 machines=$(mktemp -d)
 machine_n=0
-declare -A machine_pid machine_leader machine_address
+declare -A machine_pid machine_leader machine_address machine_cable_pid
 
 # where the control group of this test is in a hierarchy: below our own, never the parent's
 machine_group() { # HIERARCHY
@@ -86,6 +89,7 @@ machine_group() { # HIERARCHY
 
 machines_end() {
     local name hierarchy group
+    for name in "${!machine_cable_pid[@]}"; do kill "${machine_cable_pid[$name]}" 2>/dev/null; done
     for name in "${!machine_pid[@]}"; do machine_cut "$name"; done
     for hierarchy in $machine_hierarchies; do
         group=$(machine_group "$hierarchy") && [ -d "$group" ] && find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -103,6 +107,10 @@ mount -o remount,bind,rw /sys/fs/cgroup 2>/dev/null || mount -o remount,rw /sys/
 for d in cpu cpuacct cpuset memory blkio pids devices freezer; do
     [ -d /sys/fs/cgroup/$d ] && mount -o remount,bind,rw,nosuid,nodev,noexec /sys/fs/cgroup/$d
 done
+# each boot has an id of its own, which a service with a fresh /proc in its sandbox would not see
+cp /proc/sys/kernel/random/boot_id /run/boot-id
+mkdir -p /run/systemd/system/edl-agent.service.d
+printf '[Service]\nBindReadOnlyPaths=/run/boot-id:/proc/sys/kernel/random/boot_id\n' >/run/systemd/system/edl-agent.service.d/boot-id.conf
 ip link set lo up
 ip addr add "$EDL_TEST_ADDRESS/24" dev host0
 ip link set host0 up
@@ -130,8 +138,14 @@ machine_enter_groups() { # NAME: this shell, before it becomes the machine
     done
 }
 
-machine_boot() { # NAME
-    local name=$1 dir=$machines/$1 deadline=$((SECONDS + 60))
+machine_boot() { # NAME...: all of them at once
+    local name deadline=$((SECONDS + 60))
+    for name in "$@"; do machine_start "$name"; done
+    for name in "$@"; do machine_await "$name" "$deadline"; done
+}
+
+machine_start() { # NAME
+    local name=$1 dir=$machines/$1
     if [ ! -d "$dir" ]; then
         machine_n=$((machine_n + 1))
         machine_address[$name]=10.77.0.$((10 + machine_n))
@@ -149,15 +163,27 @@ machine_boot() { # NAME
             --bind-ro="$EDL_BUILD_DIR:/opt/edl/bin" /edl-init
     ) </dev/null >"$dir/console" 2>&1 &
     machine_pid[$name]=$!
+}
+
+machine_await() { # NAME DEADLINE: until it is up
+    local name=$1
     until machine_leader[$name]=$(pgrep -P "${machine_pid[$name]}") && machine_is_up "$name"; do
-        [ $SECONDS -lt $deadline ] && kill -0 "${machine_pid[$name]}" 2>/dev/null || {
+        [ $SECONDS -lt "$2" ] && kill -0 "${machine_pid[$name]}" 2>/dev/null || {
             # nothing of ours runs in it yet
-            cat "$dir/console"
+            cat "$machines/$name/console"
             machine_in "$name" systemctl --failed --no-legend 2>&1
             machines_skip "systemd does not boot in systemd-nspawn, see above"
         }
         read -r -t 0.05 <> <(:) || true
     done
+}
+
+machine_reboot() { # NAME
+    local deadline=$((SECONDS + 60))
+    machine_in "$1" systemctl reboot
+    while pgrep -P "${machine_pid[$1]}" >/dev/null && [ $SECONDS -lt $deadline ]; do read -r -t 0.05 <> <(:) || true; done
+    machine_cut "$1" # what starts it again is not nspawn here
+    machine_boot "$1"
 }
 
 machine_is_up() { # NAME
@@ -171,16 +197,41 @@ machine_in() { # NAME COMMAND...
 }
 
 machine_cut() { # NAME
-    local group
+    local group deadline=$((SECONDS + 10))
     group=$(machine_group unified)/$1
     [ -e "$group/cgroup.kill" ] && echo 1 >"$group/cgroup.kill"
     kill -9 "${machine_pid[$1]}" 2>/dev/null || true
     wait "${machine_pid[$1]}" 2>/dev/null || true
+    # what is dying still holds its control groups
+    while grep -qs 'populated 1' "$group/cgroup.events" && [ $SECONDS -lt $deadline ]; do read -r -t 0.02 <> <(:) || true; done
     unset "machine_pid[$1]"
 }
 
 machine_freeze() { echo 1 >"$(machine_group unified)/$1/cgroup.freeze"; }
 machine_thaw() { echo 0 >"$(machine_group unified)/$1/cgroup.freeze"; }
-machine_link() { ip link set "$(ip -o link show type veth | sed -n "s/^[0-9]*: \\(v[be]-$1[^@:]*\\).*/\\1/p")" "$2"; }
+machine_port() { ip -o link show type veth | sed -n "s/^[0-9]*: \\(v[be]-$1[^@:]*\\).*/\\1/p"; }
+machine_link() { ip link set "$(machine_port "$1")" "$2"; }
+
+machine_cable() { # NAME [LOSS-TO LOSS-FROM DELAY-MS]: loss of a hundred packets
+    local name=$1 port ready
+    port=$(machine_port "$name")
+    if [ -n "${machine_cable_pid[$name]:-}" ]; then
+        kill "${machine_cable_pid[$name]}" 2>/dev/null && wait "${machine_cable_pid[$name]}" 2>/dev/null
+        unset "machine_cable_pid[$name]"
+        ip link del "cable-$name"
+        ip link set "$port" master edl-test
+    fi
+    [ $# -gt 1 ] || return 0
+    ip link add "cable-$name" type veth peer name "plug-$name"
+    ip link set "plug-$name" master edl-test up
+    ip link set "cable-$name" up promisc on
+    ip link set "$port" nomaster promisc on
+    mkfifo "$machines/cable"
+    python3 "$EDL_SOURCE_DIR/tests/lib/cable.py" "$port" "$3" "cable-$name" "$2" "$4" >"$machines/cable" &
+    machine_cable_pid[$name]=$!
+    read -r ready <"$machines/cable" || true
+    rm "$machines/cable"
+    [ "$ready" = ready ]
+}
 
 machines_init

@@ -4,6 +4,7 @@
 #   . "$EDL_SOURCE_DIR/tests/lib/packages.sh"     # skips with the reason where they cannot be built
 #   packages_build                                # $packages: an apt repository with them; $packages_tarball: what they are made of
 #   packages_build_again DIR                      # the same once more
+#   packages_build_next                           # $packages.next: a repository with those of a daemon, as of the next version
 packages=${EDL_BUILD_DIR:?the folder of the built programs}/packages
 packages_needed='dpkg-buildpackage dh apt-ftparchive lintian'
 
@@ -33,4 +34,23 @@ packages_build_again() { # DIR
         tail -n 60 "$packages.log"
         return 1
     }
+}
+
+# the same files under a higher number: to apt, and to what the packages run, an upgrade
+packages_build_next() {
+    (
+        flock 9
+        cmp -s "$packages.built" "$packages.next.built" && exit 0
+        rm -rf "$packages.next" "$packages.next.built"
+        mkdir "$packages.next"
+        for deb in "$packages"/edl-{scheduler,agent,client}_*.deb; do
+            tree=$packages.next/tree
+            dpkg-deb -R "$deb" "$tree" || exit 1
+            sed -i "s/^Version: .*/&+next/; s/(= [^)]*/&+next/g" "$tree/DEBIAN/control"
+            dpkg-deb --root-owner-group -Zgzip -z1 -b "$tree" "$packages.next" >"$packages.log" || exit 1
+            rm -rf "$tree"
+        done
+        "$EDL_SOURCE_DIR/packaging/repo" "$packages.next" >"$packages.next.source" || exit 1
+        cp "$packages.built" "$packages.next.built"
+    ) 9>"$packages.lock" || exit 1
 }

@@ -46,8 +46,8 @@ struct fixture {
     char gate[96]; /* a program waits on it until the test lets it go on */
     int fifo_fd;
     int gate_fd;
-    const char *boot_id; /* of the order; borrowed */
-    json_int_t log_max;  /* the same; 0: none */
+    char boot_id[BOOT_ID_SIZE]; /* of the order */
+    json_int_t log_max;         /* the same; 0: none */
     char supervisor[4096];
     pid_t pid;
     int pidfd;
@@ -73,7 +73,7 @@ static int setup(void **state)
     f->gate_fd = open(f->gate, O_RDWR | O_CLOEXEC);
     assert_true(f->fifo_fd >= 0 && f->gate_fd >= 0);
     f->pidfd = -1;
-    f->boot_id = "another boot";
+    assert_int_equal(procfs_boot_id(f->boot_id), 0);
     *state = f;
     return 0;
 }
@@ -517,6 +517,22 @@ static void test_adopt_finds_and_stops_what_runs(void **state)
     assert_fifo_released(f);
 }
 
+/* an agent in a sandbox of a container sees another boot id than its supervisors */
+static void test_the_boot_is_what_its_agent_says(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record ended;
+    struct supervisor_record record;
+    _cleanup_close_ int dir_fd = -1;
+
+    (void)snprintf(f->boot_id, sizeof f->boot_id, "the agent's");
+    start_script(f, "exit 0", 0);
+    (void)wait_end(f, &ended);
+    dir_fd = process_dir_open(f->dir, NULL);
+    assert_int_equal(process_dir_read_supervisor(dir_fd, &record, NULL), 0);
+    assert_string_equal(record.boot_id, "the agent's");
+}
+
 /* a record that names a living stranger: its number was recycled */
 static void check_recycled(struct fixture *f, const char *reason)
 {
@@ -546,17 +562,15 @@ static void check_recycled(struct fixture *f, const char *reason)
 
 static void test_adopt_after_reboot_signals_nobody(void **state)
 {
-    check_recycled(*state, "the machine was restarted");
+    struct fixture *f = *state;
+
+    (void)snprintf(f->boot_id, sizeof f->boot_id, "another boot");
+    check_recycled(f, "the machine was restarted");
 }
 
 static void test_adopt_of_a_recycled_pid_signals_nobody(void **state)
 {
-    struct fixture *f = *state;
-    char boot_id[BOOT_ID_SIZE];
-
-    assert_int_equal(procfs_boot_id(boot_id), 0);
-    f->boot_id = boot_id;
-    check_recycled(f, "its supervisor vanished");
+    check_recycled(*state, "its supervisor vanished");
 }
 
 static void test_open_verified_refuses_a_recycled_pid(void **state)
@@ -593,6 +607,7 @@ int main(int argc, char **argv)
         TEST(test_nothing_is_started_twice),
         TEST(test_unit_says_that_it_is_ready),
         TEST(test_adopt_finds_and_stops_what_runs),
+        TEST(test_the_boot_is_what_its_agent_says),
         TEST(test_adopt_after_reboot_signals_nobody),
         TEST(test_adopt_of_a_recycled_pid_signals_nobody),
         TEST(test_open_verified_refuses_a_recycled_pid),
