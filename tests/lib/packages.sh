@@ -5,7 +5,7 @@
 #   packages_build                                # $packages: an apt repository with them; $packages_tarball: what they are made of
 #   packages_build_again DIR                      # the same once more
 packages=${EDL_BUILD_DIR:?the folder of the built programs}/packages
-packages_needed='dpkg-buildpackage dh apt-ftparchive lintian'
+packages_needed='dpkg-buildpackage dh dh_python3 apt-ftparchive lintian'
 
 for packages_tool in $packages_needed; do
     command -v $packages_tool >/dev/null || {
