@@ -20,7 +20,8 @@
 #include "shared/parse.h"
 
 #define PIECE_BYTES 16384
-/* A server may refuse a larger one unread, which only who waits for "100 Continue" gets to know. */
+/* A server may refuse a larger one unread, which only who waits for "100 Continue" gets to know, or
+ * who calls over a Unix socket, where what was answered can be read after the end. */
 #define BODY_MAX_BYTES 65536
 
 struct target {
@@ -96,7 +97,8 @@ static char *make_request(const struct http_base *base, const struct target *tar
     FILE *out;
 
     if (call->save != NULL || call->send != NULL || http_call_check(base, call, NULL) < 0 ||
-        http_call_body(call, &body, &body_size, NULL) < 0 || body_size > BODY_MAX_BYTES)
+        http_call_body(call, &body, &body_size, NULL) < 0 ||
+        (body_size > BODY_MAX_BYTES && base->socket_path == NULL))
         return NULL;
     out = open_memstream(&request, ret_size);
     if (out == NULL)

@@ -7,8 +7,8 @@
 
 #include "shared/http_call.h"
 
-/* http_plain_call - blocks; one connection for this call. Over a Unix socket, or http:// to
- * localhost or 127.x.x.x; with a small body, neither from a file nor to be saved in one.
+/* http_plain_call - blocks; one connection for this call. Over a Unix socket, or, with a small
+ * body, http:// to localhost or 127.x.x.x; neither from a file nor to be saved in one.
  * True: the call was made, *ret is its answer or how it failed, as libcurl would have told it.
  * False: nothing was sent, *ret is as it was: libcurl has to make this call, or to tell what is
  * wrong with it (nobody listens, for one). */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_api.h - what a trainer asks its scheduler, through the agent's socket
+/* job_api.h - what a trainer asks its scheduler, in the trainer's own words
  *
- * The agent bridges outages for up to a minute; calls are tried again here until retry_us has
- * passed, so a scheduler or agent that is being restarted costs time, not the process. A scheduler
- * that can store nothing (507) is waited for. All calls may be repeated. */
+ * The calls are those of libedl, which any other program makes too; here are the trainer's
+ * structs and errors. */
 #pragma once
 
 #include "trainer/dataset.h"
@@ -18,17 +17,19 @@
 struct edl_error;
 struct job_api;
 
+struct edl_task;
+
 struct task {
-    json_t *id, *pass, *lease; /* as they came; given back unchanged */
+    struct edl_task *lease; /* owned; of the api, and freed before it */
     int64_t pass_number;
     struct dataset_chunk *chunks;
     size_t n_chunks;
 };
 
-enum lease_kind { LEASE_TASK, LEASE_WAIT, LEASE_FINISHED };
+enum lease_kind { LEASE_TASK, LEASE_FINISHED };
 
-/* job_api_new - base as for http_client ("unix:/path"); *stop ends waits with -EINTR */
-int job_api_new(const char *base, uint64_t retry_us, const volatile sig_atomic_t *stop,
+/* job_api_new - the scheduler may be away for retry_us; *stop ends waits with -EINTR */
+int job_api_new(const char *socket_path, uint64_t retry_us, const volatile sig_atomic_t *stop,
                 struct job_api **ret, struct edl_error *error);
 struct job_api *job_api_free(struct job_api *api);
 
@@ -41,12 +42,12 @@ int job_api_hosts(struct job_api *api, const char *role, struct ps_host **ret_ho
 /* job_api_has_dataset - 1 when somebody has put the index, else 0 */
 int job_api_has_dataset(struct job_api *api, struct edl_error *error);
 
-/* job_api_put_dataset - EDL_EHTTP or -EEXIST when another index was put before */
+/* job_api_put_dataset - EDL_ESTALE when another index was put before */
 int job_api_put_dataset(struct job_api *api, const json_t *dataset, struct edl_error *error);
 
-/* job_api_lease - LEASE_TASK fills *ret_task (task_clear it); LEASE_FINISHED sets *ret_save_model
- */
-int job_api_lease(struct job_api *api, unsigned wait_s, struct task *ret_task, bool *ret_save_model,
+/* job_api_lease - LEASE_TASK fills *ret_task (task_clear it); LEASE_FINISHED sets *ret_save_model;
+ * waits while all tasks are with others */
+int job_api_lease(struct job_api *api, struct task *ret_task, bool *ret_save_model,
                   struct edl_error *error);
 void task_clear(struct task *task);
 

@@ -17,8 +17,6 @@
 #include "trainer/ps_client.h"
 #include "trainer/trainer_setup.h"
 
-/* short, so that SIGTERM is noticed in time while there is nothing to do */
-#define LEASE_WAIT_S 2
 #define REPORT_US (10 * USEC_PER_SEC)
 
 struct trainer {
@@ -159,8 +157,8 @@ static int baseline(struct trainer *trainer, struct edl_error *error)
 
 static int start(struct trainer *trainer, struct edl_error *error)
 {
-    int r = job_api_new(trainer->config->api, trainer->config->api_retry_us, trainer->config->stop,
-                        &trainer->api, error);
+    int r = job_api_new(trainer->config->socket_path, trainer->config->api_retry_us,
+                        trainer->config->stop, &trainer->api, error);
 
     if (r >= 0)
         r = workshop_open(&trainer->workshop, trainer->config, error);
@@ -306,7 +304,7 @@ static int work(struct trainer *trainer, struct edl_error *error)
 
         if (*trainer->config->stop)
             return edl_error_set(error, -EINTR, "told to stop");
-        r = job_api_lease(trainer->api, LEASE_WAIT_S, &task, &save_model, error);
+        r = job_api_lease(trainer->api, &task, &save_model, error);
         if (r == LEASE_FINISHED) {
             progress_end(&trainer->workshop.progress);
             return save_model ? save(trainer, error) : 0;

@@ -16,9 +16,9 @@ struct trainer_config {
     uint64_t job_id;
     uint64_t index;
     uint64_t incarnation;
-    const char *api;        /* base of the scheduler's calls: "unix:/path" */
-    const char *dataset;    /* glob of train files */
-    const char *output_dir; /* the model goes to output_dir/model; NULL (local only): nowhere */
+    const char *socket_path; /* the agent's */
+    const char *dataset;     /* glob of train files */
+    const char *output_dir;  /* the model goes to output_dir/model; NULL (local only): nowhere */
     /* what it trains */
     uint64_t batch, push_every, log_period, embedding, hidden, seed, task_records;
     float learning_rate, epsilon, dropout, l2_rate;

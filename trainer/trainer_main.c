@@ -76,9 +76,7 @@ static int run(struct settings *settings, struct edl_error *error)
         (void)edl_error_remedy(error, "submit it as a job's trainer, or train alone: --local DIR");
         return -EINVAL;
     }
-    if ((size_t)snprintf(text, sizeof text, "unix:%s", settings->socket) >= sizeof text)
-        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", settings->socket);
-    settings->trainer.api = text;
+    settings->trainer.socket_path = settings->socket;
     return trainer_run(&settings->trainer, error);
 }
 

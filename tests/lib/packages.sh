@@ -6,7 +6,7 @@
 #   packages_build_again DIR                      # the same once more
 #   packages_build_next                           # $packages.next: a repository with those of a daemon, as of the next version
 packages=${EDL_BUILD_DIR:?the folder of the built programs}/packages
-packages_needed='dpkg-buildpackage dh apt-ftparchive lintian'
+packages_needed='dpkg-buildpackage dh dh_python3 apt-ftparchive lintian'
 
 for packages_tool in $packages_needed; do
     command -v $packages_tool >/dev/null || {

@@ -46,7 +46,7 @@ static struct trainer_config config_of(const struct world *world, uint64_t index
         .job_id = TEST_JOB,
         .index = index,
         .incarnation = 1,
-        .api = world->fake.base,
+        .socket_path = world->fake.socket,
         .dataset = world->pattern,
         .output_dir = world->output,
         .batch = 16,
@@ -245,7 +245,7 @@ static void test_nobody_there(void **state)
     world.fake.state->hosts[1].port = 0;
     assert_int_equal(trainer_run(&config, &error), EDL_EUNREACHABLE);
     assert_non_null(strstr(error.text, "1 of 2 parameter servers"));
-    config.api = "unix:/nonexistent/socket";
+    config.socket_path = "/nonexistent/socket";
     config.api_retry_us = 200 * USEC_PER_MSEC;
     assert_int_equal(trainer_run(&config, &error), EDL_EUNREACHABLE);
     world_close(&world);

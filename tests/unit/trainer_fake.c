@@ -290,7 +290,6 @@ void fake_start(struct fake *fake, const char *folder, const struct test_server 
 
     *fake = (struct fake){ 0 };
     (void)snprintf(fake->socket, sizeof fake->socket, "%s/socket", folder);
-    (void)snprintf(fake->base, sizeof fake->base, "unix:%s", fake->socket);
     fake->state =
         mmap(NULL, sizeof *fake->state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(fake->state != MAP_FAILED);

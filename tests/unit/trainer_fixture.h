@@ -82,7 +82,6 @@ struct fake {
     pid_t pid;
     int events; /* read end: one byte per event */
     char socket[160];
-    char base[170];
 };
 
 void fake_start(struct fake *fake, const char *folder, const struct test_server *servers,

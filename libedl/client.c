@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client.c - one call until it is answered, over any number of restarts; one wait until it has news
+ */
+#include "libedl/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libedl/tasks.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/http_plain.h"
+#include "shared/macro.h"
+
+#define PATIENCE_US (300 * USEC_PER_SEC)
+#define CALL_TIMEOUT_US (90 * USEC_PER_SEC) /* longer than the agent bridges an outage */
+#define WAIT_MAX_S 20U                      /* of one call; the scheduler waits no longer */
+#define WAIT_STOP_S 2U                      /* so that a stop is seen in time */
+#define LATE_US (5 * USEC_PER_SEC)          /* an answer may come so much after the end of a wait */
+#define SLICE_MS 100U
+#define PAUSE_FIRST_MS 50U
+#define PAUSE_MOST_MS 2000U
+#define NOTHING_STORED 507 /* the scheduler is there, and waits for room on its disk */
+
+int edl_client_new(const char *socket_path, struct edl_client **ret)
+{
+    const char *path = socket_path != NULL ? socket_path : getenv("EDL_SOCKET");
+    _cleanup_free_ char *text = NULL;
+    struct http_base base;
+    struct edl_client *client;
+
+    if (path == NULL || path[0] == '\0')
+        return -ENOENT;
+    if (path[0] != '/' || asprintf(&text, "unix:%s", path) == -1 ||
+        http_base_parse(text, &base, NULL) < 0)
+        return -EINVAL;
+    client = xcalloc(1, sizeof *client);
+    client->base = base;
+    client->patience_us = PATIENCE_US;
+    *ret = client;
+    return 0;
+}
+
+struct edl_client *edl_client_free(struct edl_client *client)
+{
+    if (client == NULL)
+        return NULL;
+    tasks_free_all(client);
+    http_base_clear(&client->base);
+    free(client);
+    return NULL;
+}
+
+void edl_client_set_patience(struct edl_client *client, uint64_t patience_us)
+{
+    client->patience_us = patience_us;
+}
+
+void edl_client_set_stop(struct edl_client *client, const volatile sig_atomic_t *stop)
+{
+    client->stop = stop;
+}
+
+const char *edl_last_error(const struct edl_client *client)
+{
+    return client->text;
+}
+
+const char *edl_version(void)
+{
+    return EDL_VERSION;
+}
+
+/* ---- errors ---- */
+
+/* The header promises errno values only. */
+static int outside_code(int code)
+{
+    static const struct {
+        int code, outside;
+    } map[] = {
+        { EDL_ESTALE, -ESTALE },        { -EEXIST, -ESTALE },
+        { EDL_EBADSPEC, -EINVAL },      { EDL_EUNAUTHENTICATED, -EACCES },
+        { EDL_EHTTP, -EREMOTEIO },      { EDL_EUNREACHABLE, -EHOSTUNREACH },
+        { EDL_ECORRUPT, -EPROTO },      { EDL_ETOOMANY, -EAGAIN },
+        { EDL_EKEYREUSED, -EREMOTEIO }, { EDL_ECHANGED, -EREMOTEIO },
+        { -EOPNOTSUPP, -EREMOTEIO },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(map); i++)
+        if (map[i].code == code)
+            return map[i].outside;
+    return code < -1000 ? -EREMOTEIO : code;
+}
+
+int client_result(struct edl_client *client, int code)
+{
+    const struct edl_error *error = &client->error;
+
+    if (code >= 0)
+        return code;
+    (void)snprintf(client->text, sizeof client->text, "%s%s%s", error->text,
+                   error->remedy[0] != '\0' ? ": " : "", error->remedy);
+    client->error = (struct edl_error){ 0 };
+    return outside_code(code);
+}
+
+int client_refuse(struct edl_client *client, int code, const char *what)
+{
+    return client_result(client, edl_error_set(&client->error, code, "%s", what));
+}
+
+int client_answer_bad(const char *what, struct edl_error *error)
+{
+    return edl_error_set(error, EDL_ECORRUPT, "%.100s: the answer is not as expected", what);
+}
+
+/* ---- one call ---- */
+
+static bool is_stopped(const struct edl_client *client)
+{
+    return client->stop != NULL && *client->stop != 0;
+}
+
+static uint64_t after_us(uint64_t from_us, uint64_t duration_us)
+{
+    return from_us + MIN_OF(duration_us, NEVER_US - from_us);
+}
+
+/* pause_ms - -EINTR when told to stop; in slices, as a signal may come just before poll() */
+static int pause_for(const struct edl_client *client, unsigned ms)
+{
+    while (ms > 0 && !is_stopped(client)) {
+        unsigned slice = MIN_OF(ms, SLICE_MS);
+
+        (void)poll(NULL, 0, (int)slice);
+        ms -= slice;
+    }
+    return is_stopped(client) ? -EINTR : 0;
+}
+
+static bool worth_retrying(const struct http_answer *answer)
+{
+    return (answer->failure != 0 && answer->failure != -E2BIG) || answer->status == 502 ||
+           answer->status == 503 || answer->status == 504 || answer->status == NOTHING_STORED;
+}
+
+static void try_once(const struct edl_client *client, const struct http_call *call,
+                     struct http_answer *ret)
+{
+    if (!http_plain_call(&client->base, call, ret))
+        http_answer_fail(ret, &client->base, EDL_EUNREACHABLE, "nobody answers there", "");
+}
+
+/* How long a call is tried. */
+struct effort {
+    uint64_t wait_us;     /* it may be answered so much later, as it waits */
+    uint64_t deadline_us; /* NEVER_US: only patience ends it */
+};
+
+/* client_call - 0 with *ret_answer, of any status (clear it), or negative. Something that ends a
+ * thing (a task that is returned, say) is said even while stopping, but then not repeated. */
+static int client_call(struct edl_client *client, struct http_call *call,
+                       const struct effort *effort, struct http_answer *ret_answer)
+{
+    struct edl_error *error = &client->error;
+    uint64_t started_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t give_up_us = after_us(started_us, client->patience_us);
+    unsigned pause_ms = PAUSE_FIRST_MS;
+
+    for (;;) {
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+        uint64_t end_us = MIN_OF(give_up_us, effort->deadline_us);
+        uint64_t left_us = MAX_OF(end_us - MIN_OF(now_us, end_us), USEC_PER_SEC);
+        unsigned status;
+
+        call->timeout_us = effort->wait_us + MIN_OF(left_us, CALL_TIMEOUT_US);
+        try_once(client, call, ret_answer);
+        if (!worth_retrying(ret_answer))
+            return 0;
+        (void)http_answer_error(ret_answer, error);
+        status = ret_answer->status;
+        http_answer_clear(ret_answer);
+        now_us = clock_read_us(CLOCK_BOOTTIME);
+        if (status == NOTHING_STORED) /* so do we: however long, nothing is wrong with us */
+            give_up_us = after_us(now_us, client->patience_us);
+        if (now_us >= MIN_OF(give_up_us, effort->deadline_us)) {
+            edl_error_prefix(error, "%s %.100s: ", call->method, call->path);
+            return now_us >= give_up_us ? EDL_EUNREACHABLE : -ETIMEDOUT;
+        }
+        if (pause_for(client, pause_ms) < 0)
+            return edl_error_set(error, -EINTR, "%s %.100s: stopped", call->method, call->path);
+        pause_ms = MIN_OF(pause_ms * 2, PAUSE_MOST_MS);
+    }
+}
+
+/* check - before anything is sent, as http_plain_call only says that it did nothing */
+static int check(struct edl_client *client, const struct http_call *call)
+{
+    return http_call_check(&client->base, call, &client->error);
+}
+
+/* read_answer - 0, or the error that the answer is; takes its JSON, which must be an object */
+static int read_answer(struct edl_client *client, struct http_answer *answer, const char *path,
+                       json_t **ret)
+{
+    int r = http_answer_error(answer, &client->error);
+
+    if (r == 0 && answer->failure == 0 && answer->status < 200)
+        r = client_answer_bad(path, &client->error);
+    if (r == 0 && ret != NULL) {
+        if (json_is_object(answer->json))
+            *ret = TAKE_PTR(answer->json);
+        else
+            r = client_answer_bad(path, &client->error);
+    }
+    http_answer_clear(answer);
+    return r;
+}
+
+int client_ask(struct edl_client *client, const char *method, const char *path, const json_t *body,
+               json_t **ret)
+{
+    struct http_call call = { .method = method, .path = path, .json = body };
+    struct effort effort = { .deadline_us = NEVER_US };
+    struct http_answer answer = { 0 };
+    int r = check(client, &call);
+
+    if (r == 0)
+        r = client_call(client, &call, &effort, &answer);
+    return r < 0 ? r : read_answer(client, &answer, path, ret);
+}
+
+int client_tell(struct edl_client *client, const char *path, const json_t *body,
+                uint64_t timeout_us)
+{
+    struct http_call call = {
+        .method = "POST", .path = path, .json = body, .timeout_us = timeout_us
+    };
+    struct http_answer answer = { 0 };
+    int r = check(client, &call);
+
+    if (r < 0)
+        return r;
+    try_once(client, &call, &answer);
+    return read_answer(client, &answer, path, NULL);
+}
+
+/* ---- a wait ---- */
+
+/* look - one call that waits for wait_s at most: what it says */
+static int look(struct edl_client *client, const struct client_wait *wait, unsigned wait_s,
+                uint64_t deadline_us)
+{
+    struct http_call call = { .method = wait->method, .path = wait->path, .json = wait->body };
+    struct effort effort = { .wait_us = wait_s * USEC_PER_SEC, .deadline_us = deadline_us };
+    _cleanup_free_ char *path = NULL;
+    struct http_answer answer = { 0 };
+    json_t *json = NULL;
+    int r;
+
+    if (wait->body != NULL)
+        (void)json_object_set_new(wait->body, "wait", json_integer(wait_s));
+    else if (asprintf(&path, "%swait=%u", wait->path, wait_s) == -1)
+        abort();
+    if (path != NULL)
+        call.path = path;
+    r = check(client, &call);
+    if (r == 0)
+        r = client_call(client, &call, &effort, &answer);
+    if (r == 0)
+        r = read_answer(client, &answer, wait->path, &json);
+    if (r == 0)
+        r = wait->read(json, wait->userdata, &client->error);
+    json_decref(json);
+    return r;
+}
+
+int client_await(struct edl_client *client, const struct client_wait *wait)
+{
+    uint64_t until_us = after_us(clock_read_us(CLOCK_BOOTTIME), wait->timeout_us);
+    unsigned most_s = client->stop != NULL ? WAIT_STOP_S : WAIT_MAX_S;
+
+    for (;;) {
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+        uint64_t left_us = until_us - MIN_OF(now_us, until_us);
+        uint64_t left_s = left_us / USEC_PER_SEC + (left_us % USEC_PER_SEC > 0);
+        int r;
+
+        if (is_stopped(client))
+            return edl_error_set(&client->error, -EINTR, "%s: stopped", wait->path);
+        r = look(client, wait, (unsigned)MIN_OF(left_s, (uint64_t)most_s),
+                 after_us(until_us, LATE_US));
+        if (r != CLIENT_NO_NEWS)
+            return r;
+        if (clock_read_us(CLOCK_BOOTTIME) >= until_us)
+            return edl_error_set(&client->error, -ETIMEDOUT, "%s: no news in time", wait->path);
+        /* a scheduler that ends answers early */
+        if (clock_read_us(CLOCK_BOOTTIME) - now_us < SLICE_MS * USEC_PER_MSEC)
+            (void)pause_for(client, SLICE_MS);
+    }
+}

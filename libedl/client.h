@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client.h - one call until it is answered, over any number of restarts; one wait until it has news
+ *
+ * For the files of the library, and for trainer/, whose bodies are JSON already. Codes in here are
+ * those of shared/error.h; what leaves the library goes through client_result. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "libedl/edl/edl.h"
+#include "shared/error.h"
+#include "shared/http_call.h"
+
+#define CLIENT_TEXT_MAX 800
+
+struct held_task;
+
+struct edl_client {
+    struct http_base base;
+    uint64_t patience_us;
+    const volatile sig_atomic_t *stop; /* borrowed; NULL: none */
+    struct held_task *tasks;           /* owned; utlist */
+    size_t n_tasks;
+    struct edl_error error; /* of the call under way */
+    char text[CLIENT_TEXT_MAX];
+};
+
+/* client_result - code as it is told outside: a negative errno; keeps the error's words */
+int client_result(struct edl_client *client, int code);
+
+/* client_refuse - client_result of an argument that cannot be */
+int client_refuse(struct edl_client *client, int code, const char *what);
+
+/* client_ask - one call until it is answered with success: a scheduler that is being restarted, or
+ * that can store nothing, is waited for. *ret: the answer's JSON, the caller's, an object; may be
+ * NULL */
+int client_ask(struct edl_client *client, const char *method, const char *path, const json_t *body,
+               json_t **ret);
+
+/* client_tell - as client_ask, but tried once within timeout_us */
+int client_tell(struct edl_client *client, const char *path, const json_t *body,
+                uint64_t timeout_us);
+
+/* What an answer to a wait says: >= 0 the result, CLIENT_NO_NEWS, or a negative code (with error)
+ */
+#define CLIENT_NO_NEWS INT32_MAX
+typedef int (*client_read_fn)(const json_t *answer, void *userdata, struct edl_error *error);
+
+/* A wait: the same call again and again, each with a "wait" of its own, in the body or, when that
+ * is NULL, at the end of the path. */
+struct client_wait {
+    const char *method, *path;
+    json_t *body; /* borrowed, "wait" is set in it */
+    uint64_t timeout_us;
+    client_read_fn read;
+    void *userdata;
+};
+
+/* client_await - read's result, or -ETIMEDOUT when it had none by the end of timeout_us */
+int client_await(struct edl_client *client, const struct client_wait *wait);
+
+/* client_answer_bad - EDL_EHTTP: what came is no answer of an agent */
+int client_answer_bad(const char *what, struct edl_error *error);

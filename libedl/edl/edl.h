@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* edl/edl.h - what a training program asks of its cluster; edl(3)
+ *
+ * For programs that run as processes of a job. All calls go to the agent of the same node, over the
+ * Unix socket in EDL_SOCKET; no address, token or name has to be known.
+ *
+ * Calls block, start no thread and keep nothing outside of the client. A client is for one thread
+ * at a time; tasks of a process are taken through one client. While agent or scheduler are being
+ * restarted calls wait (edl_client_set_patience).
+ *
+ * Return values are >= 0, or a negative errno, of which edl_last_error says the whole:
+ *   -EINVAL        refused as it is, or an argument that cannot be
+ *   -EACCES        the caller is no process of this node's
+ *   -ENOENT        what was named is not there
+ *   -ESTALE        another has taken the place: of the process, which should end; of the holder of
+ *                  this task, which is somebody else's now
+ *   -ETIMEDOUT     what was waited for did not come in time
+ *   -EHOSTUNREACH  agent or scheduler did not answer for as long as the client's patience
+ *   -EINTR         told to stop (edl_client_set_stop)
+ *   -EPROTO        what came is no answer of an agent
+ *   -E2BIG         the question or the answer is too large
+ *   -EAGAIN        too many calls at once
+ *   -EREMOTEIO     any other error of the scheduler
+ * When memory is out the program is aborted.
+ *
+ * Times are in microseconds. A timeout of 0 looks once, EDL_FOREVER never ends; the scheduler
+ * counts waits in whole seconds, so a timeout may end up to one second later. Whatever is returned
+ * through a pointer to a pointer is the caller's to free with the function of its name; what it
+ * points to is valid until then. Structs may grow at their ends. */
+#ifndef EDL_EDL_H
+#define EDL_EDL_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EDL_API __attribute__((visibility("default")))
+#define EDL_FOREVER UINT64_MAX
+
+struct edl_client;
+
+/* ---- the client ---- */
+
+/* edl_client_new - socket_path: NULL for that in EDL_SOCKET; nothing is called yet
+ * -ENOENT: EDL_SOCKET is not set, so this is no process of a job; -EINVAL: not an absolute path, or
+ * too long for one of a socket. */
+EDL_API int edl_client_new(const char *socket_path, struct edl_client **ret);
+
+/* edl_client_free - frees its tasks as well; returns NULL; NULL is accepted */
+EDL_API struct edl_client *edl_client_free(struct edl_client *client);
+
+/* edl_client_set_patience - for how long agent and scheduler may be away (default: 5 minutes)
+ * A scheduler that cannot store anything is waited for as long as it says so. */
+EDL_API void edl_client_set_patience(struct edl_client *client, uint64_t patience_us);
+
+/* edl_client_set_stop - waits end with -EINTR, within two seconds, once *stop is not 0
+ * For signal handlers. Borrowed; NULL: none. Calls that wait for nothing are still made, once. */
+EDL_API void edl_client_set_stop(struct edl_client *client, const volatile sig_atomic_t *stop);
+
+/* edl_last_error - what was wrong with the last call that failed, and what to do about it
+ * One line, the client's, valid until its next call; never NULL. */
+EDL_API const char *edl_last_error(const struct edl_client *client);
+
+/* edl_version - of the library: "0.1.0" */
+EDL_API const char *edl_version(void);
+
+/* ---- what am I ---- */
+
+struct edl_self {
+    const char *job; /* its name */
+    uint64_t job_id;
+    const char *role;
+    uint64_t index;
+    uint64_t incarnation; /* rises with each life of this index */
+    const char *node;
+    const char *address;   /* of this node, for others */
+    const uint16_t *ports; /* allocated for this process */
+    size_t n_ports;
+    const char *workspace;  /* folder; "" when there is none */
+    const char *output_dir; /* folder of the job on this node */
+    const char *dataset;    /* as the job says, "" when it says nothing */
+};
+
+/* edl_self_read - from the environment, without a call
+ * -ENOENT: it is not that of a process of a job (edl_last_error names the variable). */
+EDL_API int edl_self_read(struct edl_client *client, struct edl_self **ret);
+EDL_API struct edl_self *edl_self_free(struct edl_self *self);
+
+/* ---- tasks: the job's data, piece by piece ---- */
+
+struct edl_chunk {
+    const char *path;
+    uint64_t offset_bytes;
+    uint32_t n_records;
+};
+
+struct edl_task {
+    uint64_t id;
+    uint64_t pass;  /* from 0 */
+    uint64_t lease; /* rises each time that the task is given out */
+    const struct edl_chunk *chunks;
+    size_t n_chunks;
+};
+
+/* One task of a data set that is put. */
+struct edl_piece {
+    const struct edl_chunk *chunks; /* borrowed */
+    size_t n_chunks;
+};
+
+/* edl_dataset_exists - 1 when some process of the job has put the data set, else 0 */
+EDL_API int edl_dataset_exists(struct edl_client *client);
+
+/* edl_dataset_put - the list of the job's tasks; what chunks mean is the program's business
+ * digest: at most 64 bytes that name the content, so that each process may put it and the first
+ * one counts. -ESTALE: another data set was put before; that one is in force. */
+EDL_API int edl_dataset_put(struct edl_client *client, const char *digest,
+                            const struct edl_piece *pieces, size_t n_pieces);
+
+enum edl_next {
+    EDL_NEXT_FINISHED = 0,   /* all passes are done */
+    EDL_NEXT_TASK = 1,       /* *ret_task is the caller's */
+    EDL_NEXT_SAVE_MODEL = 2, /* all passes are done, and this process, no other, is to save the
+                                model and then say so (edl_model_saved) */
+};
+
+/* edl_task_next - a task, or an enum edl_next without one; waits while all tasks are with others
+ * -ETIMEDOUT: there was none. A task that is freed unanswered is given again. */
+EDL_API int edl_task_next(struct edl_client *client, uint64_t timeout_us,
+                          struct edl_task **ret_task);
+
+/* edl_task_done - counted: exactly once, however often it is said
+ * 0 or, -ESTALE, somebody else's by now: forget what was made of it, and take the next. */
+EDL_API int edl_task_done(struct edl_client *client, const struct edl_task *task);
+
+/* edl_task_failed - its data cannot be used; it is tried elsewhere, and after some times left out
+ * reason: for people, one line. */
+EDL_API int edl_task_failed(struct edl_client *client, const struct edl_task *task,
+                            const char *reason);
+
+/* edl_task_return - given back untouched, by no fault of the data */
+EDL_API int edl_task_return(struct edl_client *client, const struct edl_task *task,
+                            const char *reason);
+EDL_API struct edl_task *edl_task_free(struct edl_task *task);
+
+/* edl_model_saved - by whom edl_task_next has chosen; path: where, for people */
+EDL_API int edl_model_saved(struct edl_client *client, const char *path);
+
+/* ---- together: ranks that all agree on ---- */
+
+struct edl_peer {
+    const char *role; /* "" where all have the same */
+    uint64_t rank;    /* of a world; elsewhere the place in the list */
+    uint64_t index;
+    uint64_t incarnation;
+    const char *node; /* "" where it is not told */
+    const char *address;
+    const uint16_t *ports;
+    size_t n_ports;
+    const char *state; /* of edl_hosts: "running" and so on; else "running" */
+};
+
+struct edl_world {
+    uint64_t generation; /* never 0 */
+    uint64_t rank;       /* the caller's */
+    uint64_t size;
+    const char *master_address;     /* of rank 0 */
+    uint16_t master_port;           /* 0: its role has no ports */
+    const struct edl_peer *members; /* by rank */
+    size_t n_members;               /* size, or 0: so many that the answer leaves them out */
+};
+
+/* edl_world_join - the next generation of the caller's role that has the caller in it
+ * after: the generation that the caller had and is done with, 0: none. 1: *ret is it; 0: the caller
+ * is being stopped, there will be none; -ETIMEDOUT: others are not there yet. Ask again with the
+ * same after. */
+EDL_API int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_us,
+                           struct edl_world **ret);
+
+/* edl_world_over - 1: somebody came or went, join the next one; 0: not within the timeout */
+EDL_API int edl_world_over(struct edl_client *client, uint64_t generation, uint64_t timeout_us);
+EDL_API struct edl_world *edl_world_free(struct edl_world *world);
+
+/* ---- others: of the job, and services of any job ---- */
+
+struct edl_hosts {
+    uint64_t want; /* so many there shall be */
+    const struct edl_peer *peers;
+    size_t n_peers;
+};
+
+/* edl_hosts_of - the live processes of a role of the job, by index */
+EDL_API int edl_hosts_of(struct edl_client *client, const char *role, struct edl_hosts **ret);
+EDL_API struct edl_hosts *edl_hosts_free(struct edl_hosts *hosts);
+
+struct edl_service {
+    const char *name; /* in full */
+    uint64_t job_id;
+    uint64_t version; /* another one when others serve, or elsewhere */
+    const struct edl_peer *peers;
+    size_t n_peers;
+};
+
+/* edl_service_find - who serves under a name: JOB, or JOB.ROLE
+ * known: NULL, and the answer comes at once; else the answer comes when others serve than in
+ * known. 1: *ret is news; 0: not within the timeout. Ports of processes are published by
+ * themselves; a service has nothing to do for it. */
+EDL_API int edl_service_find(struct edl_client *client, const char *name,
+                             const struct edl_service *known, uint64_t timeout_us,
+                             struct edl_service **ret);
+EDL_API struct edl_service *edl_service_free(struct edl_service *service);
+
+/* ---- what others are to know ---- */
+
+/* edl_progress - how far this process is, for `edl show`: a JSON object of at most 16 numbers,
+ * texts and booleans: {"step": 1200, "loss": 0.31}. Said once, as nothing depends on it. */
+EDL_API int edl_progress(struct edl_client *client, const char *json);
+
+/* edl_metrics - figures that are kept with the job, a JSON object; replaces the one before */
+EDL_API int edl_metrics(struct edl_client *client, const char *json);
+
+/* edl_checkpoint_done - what this process has to save is saved
+ * 1: it is being stopped and may end now, its grace is over for it; 0: it is not, go on. */
+EDL_API int edl_checkpoint_done(struct edl_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

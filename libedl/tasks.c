@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasks.c - the job's data: put, taken piece by piece, counted
+ *
+ * Each question for a task names those that are held, so that one whose answer was lost on the way
+ * is given again, and none twice. */
+#include "libedl/tasks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "libedl/client.h"
+#include "shared/macro.h"
+
+#define CHUNKS_MAX 65536 /* in one task */
+#define HELD_MAX 4096    /* the scheduler takes so many names */
+#define REASON_BYTES_MAX 400
+
+struct held_task {
+    struct edl_task task; /* first: this is what the caller has */
+    struct edl_client *client;
+    bool over;                /* done or given back: another holder may have it */
+    struct edl_chunk *chunks; /* owned, and their paths */
+    struct held_task *prev, *next;
+};
+
+static struct held_task *held_of(const struct edl_task *task)
+{
+    return (struct held_task *)(uintptr_t)task; /* why: first member; const for the caller only */
+}
+
+struct edl_task *edl_task_free(struct edl_task *task)
+{
+    struct held_task *held = held_of(task);
+
+    if (held == NULL)
+        return NULL;
+    DL_DELETE(held->client->tasks, held);
+    held->client->n_tasks--;
+    for (size_t i = 0; i < held->task.n_chunks; i++)
+        free((char *)(uintptr_t)held->chunks[i].path); /* why: const for the caller only */
+    free(held->chunks);
+    free(held);
+    return NULL;
+}
+
+void tasks_free_all(struct edl_client *client)
+{
+    while (client->tasks != NULL)
+        (void)edl_task_free(&client->tasks->task);
+}
+
+/* ---- the data set ---- */
+
+int edl_dataset_exists(struct edl_client *client)
+{
+    json_t *answer = NULL;
+    int r = client_ask(client, "GET", "/jobs/self/dataset", NULL, &answer);
+
+    json_decref(answer);
+    if (r == -ENOENT) {
+        client->error = (struct edl_error){ 0 };
+        return 0;
+    }
+    return r < 0 ? client_result(client, r) : 1;
+}
+
+static json_t *chunks_to_json(const struct edl_piece *piece)
+{
+    json_t *chunks = json_array();
+
+    for (size_t i = 0; i < piece->n_chunks; i++) {
+        const struct edl_chunk *chunk = &piece->chunks[i];
+
+        (void)json_array_append_new(chunks,
+                                    chunk->offset_bytes > INT64_MAX || chunk->path == NULL
+                                        ? NULL
+                                        : json_pack("{s:s, s:I, s:I}", "path", chunk->path,
+                                                    "offset", (json_int_t)chunk->offset_bytes,
+                                                    "records", (json_int_t)chunk->n_records));
+    }
+    if (json_array_size(chunks) == piece->n_chunks)
+        return json_pack("{s:o}", "chunks", chunks);
+    json_decref(chunks);
+    return NULL;
+}
+
+int edl_dataset_put(struct edl_client *client, const char *digest, const struct edl_piece *pieces,
+                    size_t n_pieces)
+{
+    json_t *tasks = json_array();
+    json_t *body = json_pack("{s:s, s:o}", "digest", digest, "tasks", tasks);
+    int r;
+
+    for (size_t i = 0; body != NULL && i < n_pieces; i++)
+        (void)json_array_append_new(tasks, chunks_to_json(&pieces[i]));
+    if (body == NULL || json_array_size(tasks) != n_pieces) {
+        json_decref(body);
+        return client_refuse(client, -EINVAL,
+                             "the data set's digest or a path is no UTF-8, or an offset too large");
+    }
+    r = client_ask(client, "PUT", "/jobs/self/dataset", body, NULL);
+    json_decref(body);
+    return client_result(client, r);
+}
+
+/* ---- a task ---- */
+
+static int read_chunks(const json_t *list, struct held_task *held)
+{
+    json_t *chunk;
+    size_t i;
+
+    if (!json_is_array(list) || json_array_size(list) > CHUNKS_MAX)
+        return -EINVAL;
+    held->chunks = xcalloc(json_array_size(list), sizeof *held->chunks);
+    held->task.chunks = held->chunks;
+    json_array_foreach(list, i, chunk)
+    {
+        json_int_t offset = -1, records = -1;
+        const char *path = NULL;
+
+        if (json_unpack(chunk, "{s:s, s:I, s:I}", "path", &path, "offset", &offset, "records",
+                        &records) < 0 ||
+            offset < 0 || records < 0 || records > UINT32_MAX)
+            return -EINVAL;
+        held->chunks[held->task.n_chunks++] = (struct edl_chunk){ .path = xstrdup(path),
+                                                                  .offset_bytes = (uint64_t)offset,
+                                                                  .n_records = (uint32_t)records };
+    }
+    return 0;
+}
+
+static int read_task(json_t *json, struct edl_client *client, struct edl_task **ret)
+{
+    struct held_task *held = xcalloc(1, sizeof *held);
+    json_int_t id = -1, pass = -1, lease = -1;
+    json_t *chunks = NULL;
+
+    held->client = client;
+    DL_APPEND(client->tasks, held);
+    client->n_tasks++;
+    if (json_unpack(json, "{s:I, s:I, s:I, s:o}", "id", &id, "pass", &pass, "lease", &lease,
+                    "chunks", &chunks) < 0 ||
+        id < 0 || pass < 0 || lease < 0 || read_chunks(chunks, held) < 0) {
+        (void)edl_task_free(&held->task);
+        return -EINVAL;
+    }
+    held->task.id = (uint64_t)id;
+    held->task.pass = (uint64_t)pass;
+    held->task.lease = (uint64_t)lease;
+    *ret = &held->task;
+    return 0;
+}
+
+struct next {
+    struct edl_client *client;
+    struct edl_task *task;
+};
+
+static int read_next(const json_t *answer, void *userdata, struct edl_error *error)
+{
+    struct next *next = userdata;
+    json_t *task = json_object_get(answer, "task");
+
+    if (task != NULL)
+        return read_task(task, next->client, &next->task) < 0
+                   ? client_answer_bad("the next task", error)
+                   : EDL_NEXT_TASK;
+    if (json_is_true(json_object_get(answer, "finished")))
+        return json_is_true(json_object_get(answer, "save_model")) ? EDL_NEXT_SAVE_MODEL
+                                                                   : EDL_NEXT_FINISHED;
+    if (json_is_true(json_object_get(answer, "wait")))
+        return CLIENT_NO_NEWS;
+    return client_answer_bad("the next task", error);
+}
+
+int edl_task_next(struct edl_client *client, uint64_t timeout_us, struct edl_task **ret_task)
+{
+    struct next next = { .client = client };
+    struct client_wait wait = { .method = "POST",
+                                .path = "/jobs/self/tasks/lease",
+                                .timeout_us = timeout_us,
+                                .read = read_next,
+                                .userdata = &next };
+    json_t *known = json_array();
+    const struct held_task *held;
+    int r;
+
+    DL_FOREACH(client->tasks, held)
+    if (!held->over)
+        (void)json_array_append_new(known, json_integer((json_int_t)held->task.id));
+    if (json_array_size(known) >= HELD_MAX) {
+        json_decref(known);
+        return client_refuse(client, -EINVAL,
+                             "4096 tasks are held: say of some that they are done");
+    }
+    wait.body = json_pack("{s:o}", "known", known);
+    r = client_await(client, &wait);
+    json_decref(wait.body);
+    if (r == EDL_NEXT_TASK)
+        *ret_task = next.task;
+    return client_result(client, r);
+}
+
+/* ---- what became of it ---- */
+
+static json_t *task_to_json(const struct edl_task *task)
+{
+    return json_pack("{s:I, s:I, s:I}", "task", (json_int_t)task->id, "pass",
+                     (json_int_t)task->pass, "lease", (json_int_t)task->lease);
+}
+
+/* Whoever holds it now: this client does not. */
+static int tell(struct edl_client *client, const struct edl_task *task, const char *path,
+                json_t *take_body)
+{
+    int r = client_ask(client, "POST", path, take_body, NULL);
+
+    json_decref(take_body);
+    if (r == 0 || r == -EEXIST || r == EDL_ESTALE)
+        held_of(task)->over = true;
+    return client_result(client, r);
+}
+
+int edl_task_done(struct edl_client *client, const struct edl_task *task)
+{
+    return tell(client, task, "/jobs/self/tasks/finish", task_to_json(task));
+}
+
+static int give_back(struct edl_client *client, const struct edl_task *task, bool returned,
+                     const char *reason)
+{
+    json_t *body = task_to_json(task);
+    json_t *text = reason != NULL ? json_stringn(reason, strnlen(reason, REASON_BYTES_MAX)) : NULL;
+
+    (void)json_object_set_new(body, "returned", json_boolean(returned));
+    if (text != NULL) /* not UTF-8, or cut within a letter: what counts is that it failed */
+        (void)json_object_set_new(body, "reason", text);
+    return tell(client, task, "/jobs/self/tasks/fail", body);
+}
+
+int edl_task_failed(struct edl_client *client, const struct edl_task *task, const char *reason)
+{
+    return give_back(client, task, false, reason);
+}
+
+int edl_task_return(struct edl_client *client, const struct edl_task *task, const char *reason)
+{
+    return give_back(client, task, true, reason);
+}
+
+int edl_model_saved(struct edl_client *client, const char *path)
+{
+    json_t *body = json_pack("{s:b, s:s}", "saved", 1, "path", path);
+    int r;
+
+    if (body == NULL)
+        return client_refuse(client, -EINVAL, "the model's path is no UTF-8");
+    r = client_ask(client, "POST", "/jobs/self/save-model", body, NULL);
+    json_decref(body);
+    return client_result(client, r);
+}

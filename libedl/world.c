@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world.c - who is together, and with which rank: what the processes of a role agree on */
+#include <errno.h>
+#include <string.h>
+
+#include "libedl/client.h"
+#include "libedl/peers.h"
+#include "shared/macro.h"
+
+#define PATH "/jobs/self/rendezvous"
+
+enum { WORLD_OVER = 1, WORLD_JOINED = 1, WORLD_LEAVING = 0 };
+
+struct edl_world *edl_world_free(struct edl_world *world)
+{
+    if (world == NULL)
+        return NULL;
+    free((char *)(uintptr_t)world->master_address); /* why: const for the caller only */
+    peers_free(world->members, world->n_members);
+    free(world);
+    return NULL;
+}
+
+static int read_members(const json_t *list, struct edl_world *world)
+{
+    struct edl_peer *members = NULL;
+    int r;
+
+    if (list == NULL) /* so many that nobody wants to hear of all */
+        return 0;
+    r = peers_read(list, &members, &world->n_members);
+    world->members = members;
+    if (r == 0 && world->n_members != world->size)
+        r = -EINVAL;
+    for (size_t i = 0; r == 0 && i < world->n_members; i++)
+        r = members[i].rank == i ? 0 : -EINVAL;
+    return r;
+}
+
+static int read_world(const json_t *answer, struct edl_world *world)
+{
+    const json_t *master = json_object_get(answer, "master");
+    const char *address = json_string_value(json_object_get(master, "address"));
+
+    if (number_read(answer, "generation", &world->generation) < 0 ||
+        number_read(answer, "rank", &world->rank) < 0 ||
+        number_read(answer, "world_size", &world->size) < 0 || world->generation == 0 ||
+        world->rank >= world->size || address == NULL ||
+        port_read(json_object_get(master, "port"), &world->master_port) < 0)
+        return -EINVAL;
+    world->master_address = xstrdup(address);
+    return read_members(json_object_get(answer, "members"), world);
+}
+
+static int read_joined(const json_t *answer, void *userdata, struct edl_error *error)
+{
+    struct edl_world **ret = userdata;
+    struct edl_world *world;
+
+    if (json_is_true(json_object_get(answer, "leaving")))
+        return WORLD_LEAVING;
+    if (json_is_true(json_object_get(answer, "wait")))
+        return CLIENT_NO_NEWS;
+    world = xcalloc(1, sizeof *world);
+    if (read_world(answer, world) < 0) {
+        (void)edl_world_free(world);
+        return client_answer_bad(PATH, error);
+    }
+    *ret = world;
+    return WORLD_JOINED;
+}
+
+int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_us,
+                   struct edl_world **ret)
+{
+    struct edl_world *world = NULL;
+    struct client_wait wait = { .method = "POST",
+                                .path = PATH,
+                                .timeout_us = timeout_us,
+                                .read = read_joined,
+                                .userdata = &world };
+    int r;
+
+    if (after > INT64_MAX)
+        return client_refuse(client, -EINVAL, "there is no such generation");
+    wait.body = json_pack("{s:I}", "after", (json_int_t)after);
+    r = client_await(client, &wait);
+    json_decref(wait.body);
+    if (r == WORLD_JOINED)
+        *ret = world;
+    return client_result(client, r);
+}
+
+static int read_over(const json_t *answer, void *userdata, struct edl_error *error)
+{
+    const json_t *over = json_object_get(answer, "over");
+
+    (void)userdata;
+    if (!json_is_boolean(over))
+        return client_answer_bad(PATH, error);
+    return json_is_true(over) ? WORLD_OVER : CLIENT_NO_NEWS;
+}
+
+int edl_world_over(struct edl_client *client, uint64_t generation, uint64_t timeout_us)
+{
+    struct client_wait wait = {
+        .method = "POST", .path = PATH, .timeout_us = timeout_us, .read = read_over
+    };
+    int r;
+
+    if (generation == 0 || generation > INT64_MAX)
+        return client_refuse(client, -EINVAL, "there is no such generation");
+    wait.body = json_pack("{s:I}", "generation", (json_int_t)generation);
+    r = client_await(client, &wait);
+    json_decref(wait.body);
+    return client_result(client, r == -ETIMEDOUT ? 0 : r);
+}

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One call until it is answered, over any number of restarts; what an answer means as an exception."""
+from __future__ import annotations
+
+import http.client
+import json
+import math
+import os
+import socket
+import time
+from typing import Any, Callable, Dict, Optional, TypeVar
+
+PATIENCE_S = 300.0
+CALL_TIMEOUT_S = 90.0  # longer than the agent bridges an outage
+WAIT_MAX_S = 20  # of one call; the scheduler waits no longer
+LATE_S = 5.0  # an answer may come so much after the end of a wait
+PAUSE_FIRST_S = 0.05
+PAUSE_MOST_S = 2.0
+EARLY_S = 0.1
+ANSWER_MAX_BYTES = 64 << 20
+NOTHING_STORED = 507  # the scheduler is there, and waits for room on its disk
+AWAY = (502, 503, 504, NOTHING_STORED)
+
+
+class Error(Exception):
+    """What all exceptions of this module are. `remedy` says what to do about it, or is empty."""
+
+    def __init__(self, text: str, remedy: str = "") -> None:
+        super().__init__(f"{text}: {remedy}" if remedy else text)
+        self.remedy = remedy
+
+
+class NotInJob(Error):
+    """This is no process of a job: its environment lacks what every one has."""
+
+
+class Refused(Error):
+    """The call was refused as it is. `status` is that of HTTP."""
+
+    def __init__(self, text: str, remedy: str = "", status: int = 0) -> None:
+        super().__init__(text, remedy)
+        self.status = status
+
+
+class Stale(Refused):
+    """Another has taken the place: this process should end."""
+
+
+class NotFound(Refused):
+    """What was named is not there."""
+
+
+class Unreachable(Error, ConnectionError):
+    """Agent or scheduler did not answer for as long as the client's patience."""
+
+
+class Timeout(Error, TimeoutError):
+    """What was waited for did not come in time."""
+
+
+class BadAnswer(Error):
+    """What came is no answer of an agent."""
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class _Answer:
+    def __init__(self, status: int, body: bytes) -> None:
+        self.status = status
+        try:
+            self.json: Any = json.loads(body) if body else None
+        except (ValueError, RecursionError):
+            self.json = None
+
+
+def _read(sock: socket.socket, response: http.client.HTTPResponse, end: float) -> bytes:
+    body = bytearray()
+    expected = response.length  # read() tells of no end that comes too early
+    while not response.isclosed():  # which it is once all of its length was read, and its socket with it
+        left = end - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        sock.settimeout(left)
+        piece = response.read(1 << 16)
+        if not piece:
+            break
+        body += piece
+        if len(body) > ANSWER_MAX_BYTES:
+            raise BadAnswer("the answer is too large")
+    if len(body) < (1 if expected is None else expected):  # without a length: nor the end of its headers
+        raise http.client.IncompleteRead(bytes(body))
+    return bytes(body)
+
+
+def _try(path: str, method: str, target: str, body: Optional[bytes], timeout: float) -> _Answer:
+    """One exchange; OSError or HTTPException when there was no whole answer."""
+    end = time.monotonic() + timeout
+    connection = _Connection(path, timeout)
+    try:
+        connection.connect()
+        sock = connection.sock
+        headers = {"Connection": "close"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            connection.request(method, target, body, headers)
+        except (BrokenPipeError, ConnectionResetError):
+            # it may have answered before it had read all: then the answer counts
+            response = http.client.HTTPResponse(sock, method=method)
+            response.begin()
+        else:
+            response = connection.getresponse()
+        if response.length is not None and response.length > ANSWER_MAX_BYTES:
+            raise BadAnswer("the answer is too large")
+        return _Answer(response.status, _read(sock, response, end))
+    finally:
+        connection.close()
+
+
+def _check(answer: _Answer) -> None:
+    """The exception that an answer is."""
+    if 200 <= answer.status < 300:
+        return
+    problem: Dict[str, Any] = answer.json if isinstance(answer.json, dict) else {}
+    text = problem.get("detail")
+    remedy = problem.get("remedy")
+    kind = {404: NotFound, 409: Stale}.get(answer.status, Refused)
+    raise kind(
+        text if isinstance(text, str) else f"the agent answered with status {answer.status}",
+        remedy if isinstance(remedy, str) else "",
+        answer.status,
+    )
+
+
+Result = TypeVar("Result")
+
+
+class NoNews(Exception):
+    """Raised by what reads the answer to a wait: ask again."""
+
+
+class Caller:
+    """Calls of one process to its agent. Safe to be used by several threads."""
+
+    def __init__(self, socket_path: Optional[str] = None, patience: float = PATIENCE_S) -> None:
+        path = socket_path if socket_path is not None else os.environ.get("EDL_SOCKET", "")
+        if not path:
+            raise NotInJob("EDL_SOCKET is not set", "submit the program as a job: edl submit -- PROGRAM")
+        self._path = path
+        self.patience = patience
+
+    def _call(
+        self, method: str, target: str, body: Any, wait: float = 0.0, deadline: float = math.inf
+    ) -> Dict[str, Any]:
+        """One call until it is answered: tried for as long as patience and deadline allow."""
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        give_up = time.monotonic() + self.patience
+        pause = PAUSE_FIRST_S
+        while True:
+            end = min(give_up, deadline)
+            left = max(end - time.monotonic(), 1.0)
+            try:
+                answer = _try(self._path, method, target, data, wait + min(left, CALL_TIMEOUT_S))
+                if answer.status not in AWAY:
+                    _check(answer)
+                    return answer.json if isinstance(answer.json, dict) else {}
+                why = f"status {answer.status}"
+                if answer.status == NOTHING_STORED:  # however long, nothing is wrong with us
+                    give_up = time.monotonic() + self.patience
+            except (OSError, http.client.HTTPException) as error:
+                why = str(error) or type(error).__name__
+            now = time.monotonic()
+            if now >= min(give_up, deadline):
+                text = f"{method} {target} over {self._path}: {why}"
+                raise Unreachable(text) if now >= give_up else Timeout(text)
+            time.sleep(pause)
+            pause = min(pause * 2, PAUSE_MOST_S)
+
+    def ask(self, method: str, target: str, body: Any = None) -> Dict[str, Any]:
+        """One call that waits for nothing but a scheduler that is being restarted."""
+        return self._call(method, target, body)
+
+    def ask_for(
+        self, method: str, target: str, read: Callable[[Dict[str, Any]], Result], body: Any = None
+    ) -> Result:
+        """What `read` makes of the answer."""
+        return self._read(target, self._call(method, target, body), read)
+
+    @staticmethod
+    def _read(target: str, answer: Dict[str, Any], read: Callable[[Dict[str, Any]], Result]) -> Result:
+        try:
+            return read(answer)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadAnswer(f"{target}: the answer is not as expected") from error
+
+    def tell(self, target: str, body: Any, timeout: float) -> None:
+        """One call, tried once."""
+        data = json.dumps(body, allow_nan=False).encode()
+        try:
+            _check(_try(self._path, "POST", target, data, timeout))
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(f"POST {target} over {self._path}: {error}") from error
+
+    def wait(
+        self,
+        method: str,
+        target: str,
+        body: Optional[Dict[str, Any]],
+        timeout: Optional[float],
+        read: Callable[[Dict[str, Any]], Result],
+    ) -> Result:
+        """The same call until `read` makes something of its answer; Timeout when that is not in time."""
+        until = math.inf if timeout is None else time.monotonic() + max(timeout, 0.0)
+        while True:
+            now = time.monotonic()
+            wait = min(WAIT_MAX_S, math.ceil(min(max(until - now, 0.0), WAIT_MAX_S)))
+            asked = None if body is None else {**body, "wait": wait}
+            path = target if body is not None else f"{target}wait={wait}"
+            answer = self._call(method, path, asked, wait, until + LATE_S)
+            try:
+                return self._read(target, answer, read)
+            except NoNews:
+                pass
+            if time.monotonic() >= until:
+                raise Timeout(f"{target}: no news in time")
+            if time.monotonic() - now < EARLY_S:  # a scheduler that ends answers early
+                time.sleep(EARLY_S)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls of a process of a job."""
+from __future__ import annotations
+
+import threading
+import weakref
+from types import TracebackType
+from typing import Any, Dict, Iterable, Iterator, Optional, Tuple, Type, Union
+from urllib.parse import quote
+
+from ._call import PATIENCE_S, Caller, NoNews, NotFound, Stale, Timeout
+from ._model import Chunk, Hosts, Peer, Self, Service, flag, items, number, text
+
+_RENDEZVOUS = "/jobs/self/rendezvous"
+_PROGRESS_TIMEOUT_S = 1.0
+_REASON_MAX = 400
+
+Value = Union[int, float, str, bool]
+
+
+class Task:
+    """A piece of the job's data, held by this process until it is done or given back.
+
+    As a context manager it is done at the end; failed when an exception ends it, returned when that is no
+    `Exception` (SystemExit of a signal handler, say). One that is forgotten without a word is given again.
+    """
+
+    def __init__(self, client: "Client", json: Any) -> None:
+        self._client = client
+        self._over = False
+        self.id = number(json["id"])
+        self.pass_number = number(json["pass"])  #: from 0
+        self.lease = number(json["lease"])  #: rises each time that the task is given out
+        self.chunks = tuple(Chunk.read(chunk) for chunk in items(json["chunks"]))
+
+    def _end(self, call: str, **more: Any) -> bool:
+        body = {"task": self.id, "pass": self.pass_number, "lease": self.lease, **more}
+        try:
+            self._client.caller.ask("POST", f"/jobs/self/tasks/{call}", body)
+        except Stale:
+            return False
+        finally:
+            self._over = True
+        return True
+
+    def done(self) -> bool:
+        """Counted: exactly once, however often it is said. False: it is somebody else's by now, so forget what
+        was made of it and go on."""
+        return self._end("finish")
+
+    def failed(self, reason: str) -> bool:
+        """Its data cannot be used: it is tried elsewhere, and after some times left out."""
+        return self._end("fail", returned=False, reason=reason[:_REASON_MAX])
+
+    def give_back(self, reason: str = "") -> bool:
+        """Untouched, by no fault of the data."""
+        return self._end("fail", returned=True, reason=reason[:_REASON_MAX])
+
+    def __enter__(self) -> "Task":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if self._over:
+            return
+        if error is None:
+            self.done()
+        elif isinstance(error, Exception):
+            self.failed(f"{type(error).__name__}: {error}")
+        else:
+            self.give_back(type(error).__name__)
+
+
+class World:
+    """Processes that are together: all members have been given the same."""
+
+    def __init__(self, client: "Client", json: Any) -> None:
+        self._client = client
+        self.generation = number(json["generation"])
+        self.rank = number(json["rank"])  #: this process's, from 0
+        self.size = number(json["world_size"])
+        self.master_address = text(json["master"]["address"])  #: of rank 0
+        self.master_port = number(json["master"]["port"], 65535)  #: 0: its role has no ports
+        #: by rank; empty where there are so many that the answer leaves them out
+        self.members: Tuple[Peer, ...] = Peer.read_list(json["members"]) if "members" in json else ()
+        if self.generation == 0 or self.rank >= self.size:
+            raise ValueError("no such rank")
+        if self.members and [peer.rank for peer in self.members] != list(range(self.size)):
+            raise ValueError("members are not those of all ranks")
+
+    def over(self, timeout: Optional[float] = 0.0) -> bool:
+        """Whether somebody came or went, so that the next one is to be joined; waits for it when told to."""
+        return self._client.world_over(self.generation, timeout)
+
+
+class Client:
+    """A process's way to its agent. Times are in seconds, None is for ever.
+
+    While agent or scheduler are being restarted calls take longer, for as long as `patience`. Calls may be
+    made by several threads; take the tasks of a process through one client of one process (not through one
+    for each child of a fork): each question for a task names those that are held.
+    """
+
+    def __init__(self, socket_path: Optional[str] = None, patience: float = PATIENCE_S) -> None:
+        self.caller = Caller(socket_path, patience)
+        #: whether the end of `tasks` told this process, and no other, to save the model
+        self.elected = False
+        self._lock = threading.Lock()
+        self._held: "weakref.WeakSet[Task]" = weakref.WeakSet()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """What is held is given back."""
+        for task in [task for task in self._held if not task._over]:
+            task.give_back("the client was closed")
+
+    @property
+    def me(self) -> Self:
+        """What this process is; NotInJob."""
+        return Self.read()
+
+    # ---- tasks ----
+
+    def dataset_exists(self) -> bool:
+        """Whether some process of the job has put the data set."""
+        try:
+            self.caller.ask("GET", "/jobs/self/dataset")
+        except NotFound:
+            return False
+        return True
+
+    def put_dataset(self, digest: str, tasks: Iterable[Iterable[Chunk]]) -> bool:
+        """The list of the job's tasks, each some chunks. Each process may put it and the first one counts:
+        False when another one, by its digest, was put before, which is in force."""
+        body = {
+            "digest": digest,
+            "tasks": [
+                {"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in chunks]}
+                for chunks in tasks
+            ],
+        }
+        try:
+            self.caller.ask("PUT", "/jobs/self/dataset", body)
+        except Stale:
+            return False
+        return True
+
+    def _read_task(self, json: Dict[str, Any]) -> Optional[Task]:
+        if "task" in json:
+            return Task(self, json["task"])
+        if json.get("wait") is True:
+            raise NoNews
+        if json.get("finished") is not True:
+            raise ValueError("neither a task nor the end of them")
+        self.elected = json.get("save_model") is True
+        return None
+
+    def next_task(self, timeout: Optional[float] = None) -> Optional[Task]:
+        """The next task, None when all passes are done; waits while all are with others. Timeout."""
+        with self._lock:
+            known = sorted(task.id for task in self._held if not task._over)
+            task = self.caller.wait(
+                "POST", "/jobs/self/tasks/lease", {"known": known}, timeout, self._read_task
+            )
+            if task is not None:
+                self._held.add(task)
+        return task
+
+    def tasks(self) -> Iterator[Task]:
+        """Tasks until all passes are done."""
+        while True:
+            task = self.next_task()
+            if task is None:
+                return
+            yield task
+            del task  # so that one of which nobody said anything is given again
+
+    def model_saved(self, path: str) -> None:
+        """Said by the process that was elected; path: where, for people."""
+        self.caller.ask("POST", "/jobs/self/save-model", {"saved": True, "path": path})
+
+    # ---- together ----
+
+    def _read_world(self, json: Dict[str, Any]) -> Optional[World]:
+        if json.get("leaving") is True:
+            return None
+        if json.get("wait") is True:
+            raise NoNews
+        return World(self, json)
+
+    def join(self, after: int = 0, timeout: Optional[float] = None) -> Optional[World]:
+        """The next generation with this process in it; after: the one that it is done with. None: it is being
+        stopped, there will be none. Timeout: others are not there yet; ask again with the same `after`."""
+        return self.caller.wait("POST", _RENDEZVOUS, {"after": after}, timeout, self._read_world)
+
+    def worlds(self) -> Iterator[World]:
+        """One after the other, until this process is being stopped. Each is to be used until it is over."""
+        after = 0
+        while True:
+            world = self.join(after)
+            if world is None:
+                return
+            yield world
+            after = world.generation
+
+    def world_over(self, generation: int, timeout: Optional[float] = 0.0) -> bool:
+        """World.over by number."""
+
+        def read(json: Dict[str, Any]) -> bool:
+            if not flag(json["over"]):
+                raise NoNews
+            return True
+
+        try:
+            return self.caller.wait("POST", _RENDEZVOUS, {"generation": generation}, timeout, read)
+        except Timeout:
+            return False
+
+    # ---- others ----
+
+    def hosts(self, role: str = "trainer") -> Hosts:
+        """The processes of a role of this job."""
+        target = f"/jobs/self/hosts?role={quote(role, safe='')}"
+        return self.caller.ask_for("GET", target, Hosts.read)
+
+    def service(self, name: str) -> Service:
+        """Who serves under a name, in any job: JOB or JOB.ROLE. NotFound."""
+        return self.caller.ask_for("GET", f"/services/{quote(name, safe='')}", Service.read)
+
+    def service_after(self, known: Service, timeout: Optional[float] = None) -> Service:
+        """The same once others serve than in `known`. Timeout."""
+
+        def read(json: Dict[str, Any]) -> Service:
+            service = Service.read(json)
+            if service.version == known.version:
+                raise NoNews
+            return service
+
+        target = f"/services/{quote(known.name, safe='')}?after={known.version}&"
+        return self.caller.wait("GET", target, None, timeout, read)
+
+    # ---- told ----
+
+    def progress(self, **figures: Value) -> None:
+        """How far this process is, for `edl show`: at most 16 numbers, texts and booleans. Tried once, as
+        nothing depends on it; what is wrong with it is raised."""
+        self.caller.tell("/processes/self/progress", figures, _PROGRESS_TIMEOUT_S)
+
+    def metrics(self, **figures: Any) -> None:
+        """Figures that are kept with the job; they replace those before."""
+        self.caller.ask("POST", "/jobs/self/metrics", figures)
+
+    def checkpoint_done(self) -> bool:
+        """What this process has to save is saved. True: it is being stopped and may end now."""
+        return self.caller.ask_for("POST", "/processes/self/checkpoint-done", lambda json: flag(json["stopping"]))

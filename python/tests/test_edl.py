@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The module against an agent that says whatever the test wants; tests/unit/test_libedl.c asks the same of the library."""
+import json
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+import unittest
+from typing import Any, List, Optional, Tuple
+
+import edl
+from edl import _call
+
+HEAD = "HTTP/1.1 {}\r\nContent-Type: application/json\r\n"
+HELD = "held"  # nothing is said until the client goes
+UNREAD = "unread"  # refused before it is read, as too large
+
+
+def says(value: Any, status: str = "200 OK") -> str:
+    body = json.dumps(value)
+    return HEAD.format(status) + f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+
+
+def refuses(status: str, detail: str = "x") -> str:
+    return says({"detail": detail, "remedy": "do this"}, status)
+
+
+def task(number: int) -> str:
+    chunks = [{"path": "/data/a", "offset": 4096, "records": 10}]
+    return says({"task": {"id": number, "pass": 1, "lease": 9, "chunks": chunks}})
+
+
+def peer(rank: int) -> Any:
+    return {"rank": rank, "index": 4, "incarnation": 12, "node": "n1", "address": "10.0.0.1", "ports": [7164]}
+
+
+class Agent:
+    """Each connection gets the next of the answers."""
+
+    def __init__(self, *answers: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self._folder.name, "socket")
+        self.asked: List[Tuple[str, Optional[Any]]] = []
+        self._answers = answers
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(self.path)
+        self._socket.listen(8)
+        self._thread = threading.Thread(target=self._play)
+        self._thread.start()
+
+    def _play(self) -> None:
+        for answer in self._answers:
+            connection, _ = self._socket.accept()
+            with connection:
+                if answer == UNREAD:
+                    body = '{"detail": "too large"}'
+                    head = HEAD.format("413 Content Too Large")
+                    connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+                    continue
+                self._read(connection)
+                if answer == HELD:
+                    connection.recv(1)
+                else:
+                    connection.sendall(answer.encode())
+        self._socket.close()
+
+    def _read(self, connection: socket.socket) -> None:
+        with connection.makefile("rb") as stream:
+            method, target, _ = stream.readline().decode().split(" ")
+            size = 0
+            for line in iter(stream.readline, b"\r\n"):
+                if line.lower().startswith(b"content-length:"):
+                    size = int(line.split(b":")[1])
+            body = stream.read(size)
+        self.asked.append((f"{method} {target}", json.loads(body) if body else None))
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(5)
+        assert not self._thread.is_alive(), "not all answers were asked for"
+        self._folder.cleanup()
+
+    def client(self, patience: float = 0.0) -> edl.Client:
+        return edl.Client(self.path, patience)
+
+
+class Test(unittest.TestCase):
+    def test_self(self) -> None:
+        found = {"EDL_JOB": "mnist", "EDL_JOB_ID": "12", "EDL_ROLE": "trainer", "EDL_INDEX": "3", "EDL_INCARNATION": "40"}
+        me = edl.Self.read({**found, "EDL_PORTS": "7164,7165"})
+        self.assertEqual((me.job, me.job_id, me.index, me.ports, me.dataset), ("mnist", 12, 3, (7164, 7165), ""))
+        for name in found:
+            with self.assertRaisesRegex(edl.NotInJob, f"{name} is not set.*edl submit"):
+                edl.Self.read({key: value for key, value in found.items() if key != name})
+        with self.assertRaises(edl.NotInJob):
+            edl.Self.read({**found, "EDL_INDEX": "x"})
+        os.environ.pop("EDL_SOCKET", None)
+        with self.assertRaises(edl.NotInJob):
+            edl.tasks()
+
+    def test_tasks(self) -> None:
+        answers = (
+            [refuses("404 Not Found"), says({"tasks": 1}), refuses("409 Conflict"), says({"wait": True}), task(5), task(6)]
+            + [says({}), task(7), refuses("409 Conflict"), says({}), says({"finished": True, "save_model": True}), says({})]
+            + [says({"finished": True, "save_model": False})]
+        )
+        lease = "POST /jobs/self/tasks/lease"
+        with Agent(*answers) as agent:
+            client = agent.client()
+            self.assertFalse(client.dataset_exists())
+            self.assertTrue(client.put_dataset("abc", [[edl.Chunk("/data/a", 7, 8)]]))
+            chunk = {"path": "/data/a", "offset": 7, "records": 8}
+            self.assertEqual(agent.asked[1][1], {"digest": "abc", "tasks": [{"chunks": [chunk]}]})
+            self.assertFalse(client.put_dataset("other", []))
+            five = client.next_task()
+            assert five is not None
+            self.assertEqual((five.id, five.pass_number, five.lease), (5, 1, 9))
+            self.assertEqual(five.chunks, (edl.Chunk("/data/a", 4096, 10),))
+            six = client.next_task(0)
+            assert six is not None
+            self.assertEqual(agent.asked[-1], (lease, {"known": [5], "wait": 0}))
+            self.assertTrue(five.done())
+            self.assertEqual(agent.asked[-1][1], {"task": 5, "pass": 1, "lease": 9})
+            seven = client.next_task(0.1)
+            assert seven is not None
+            self.assertEqual(agent.asked[-1], (lease, {"known": [6], "wait": 1}))
+            self.assertFalse(six.done())
+            with self.assertRaises(RuntimeError), seven:
+                raise RuntimeError("cannot read")
+            self.assertEqual(agent.asked[-1][0], "POST /jobs/self/tasks/fail")
+            self.assertEqual(agent.asked[-1][1]["reason"], "RuntimeError: cannot read")
+            self.assertIs(agent.asked[-1][1]["returned"], False)
+            self.assertEqual(list(client.tasks()), [])
+            self.assertEqual(agent.asked[-1], (lease, {"known": [], "wait": 20}))
+            self.assertTrue(client.elected)
+            client.model_saved("/out/model")
+            self.assertIsNone(client.next_task())
+            self.assertFalse(client.elected)
+
+    def test_one_without_a_word(self) -> None:
+        with Agent(task(5), task(6), says({"finished": True}), task(7), says({}), task(8), says({})) as agent:
+            client = agent.client()
+            for _ in client.tasks():
+                del _
+            self.assertEqual([asked[1]["known"] for asked in agent.asked], [[], [], []])
+            with self.assertRaises(SystemExit), client.next_task():  # type: ignore[union-attr]
+                raise SystemExit
+            self.assertIs(agent.asked[-1][1]["returned"], True)
+            with client:
+                held = client.next_task()
+            self.assertIs(agent.asked[-1][1]["returned"], True)
+            del held
+
+    def test_world(self) -> None:
+        joined = {"generation": 3, "rank": 1, "world_size": 2, "master": {"address": "10.0.0.1", "port": 7164}}
+        both = {**joined, "members": [peer(0), peer(1)]}
+        over = [says({"generation": 3, "over": False}), says({"generation": 3, "over": True})]
+        with Agent(says({"wait": True}), says(both), *over, says({"leaving": True}), says({"wait": True})) as agent:
+            client = agent.client()
+            for world in client.worlds():
+                self.assertEqual((world.generation, world.rank, world.size), (3, 1, 2))
+                self.assertEqual(world.members[1].ports, (7164,))
+                self.assertEqual((world.master_address, world.master_port), ("10.0.0.1", 7164))
+                self.assertFalse(world.over())
+                self.assertTrue(world.over(None))
+                self.assertEqual(agent.asked[-1][1], {"generation": 3, "wait": 20})
+            self.assertEqual(agent.asked[-1][1], {"after": 3, "wait": 20})
+            with self.assertRaises(edl.Timeout):
+                client.join(3, 0)
+
+    def test_hosts_and_services(self) -> None:
+        def service(version: int) -> str:
+            return says({"service": "teach.server", "job_id": 8, "version": version, "processes": [peer(0)]})
+
+        hosts = {"role": "pserver", "want": 2, "hosts": [{**peer(0), "state": "preparing"}]}
+        with Agent(says(hosts), service(7), service(7), service(8), refuses("404 Not Found", "none")) as agent:
+            client = agent.client()
+            self.assertEqual(client.hosts("pserver").peers[0].state, "preparing")
+            first = client.service("teach")
+            with self.assertRaises(edl.Timeout):
+                client.service_after(first, 0)
+            self.assertEqual(client.service_after(first).version, 8)
+            self.assertEqual(agent.asked[3][0], "GET /services/teach.server?after=7&wait=20")
+            with self.assertRaisesRegex(edl.NotFound, "none: do this"):
+                client.service("../a b?")
+            self.assertEqual(agent.asked[4][0], "GET /services/..%2Fa%20b%3F")
+
+    def test_what_is_told(self) -> None:
+        stopping = [says({"stopping": False}), says({"stopping": True})]
+        answers = [HEAD.format("204 No Content") + "\r\n", refuses("400 Bad Request", "17 members"), says({})]
+        with Agent(*answers, *stopping, refuses("403 Forbidden")) as agent:
+            client = agent.client()
+            client.progress(step=12)
+            self.assertEqual(agent.asked[0], ("POST /processes/self/progress", {"step": 12}))
+            with self.assertRaisesRegex(edl.Refused, "17 members"):
+                client.progress()
+            client.metrics(loss=0.5)
+            self.assertEqual([client.checkpoint_done(), client.checkpoint_done()], [False, True])
+            with self.assertRaises(edl.Refused) as caught:
+                client.checkpoint_done()
+            self.assertEqual(caught.exception.status, 403)
+
+    def test_bad_answers(self) -> None:
+        joined = {"generation": 1, "rank": 0, "world_size": 1, "master": {"address": "a", "port": 1}}
+        head = HEAD.format("200 OK")
+        chunk = {"path": "a", "offset": 0, "records": 1}
+        one = {"id": 1, "pass": 1, "lease": 1, "chunks": [chunk]}
+        cases: List[Tuple[str, str, type]] = [
+            ("next_task", says({}), edl.BadAnswer),
+            ("next_task", says([]), edl.BadAnswer),
+            ("next_task", head + "\r\n{", edl.BadAnswer),
+            ("next_task", head + "\r\n" + "[" * 100000, edl.BadAnswer),
+            ("next_task", says({"wait": 1}), edl.BadAnswer),
+            ("next_task", says({"task": 7}), edl.BadAnswer),
+            ("next_task", says({"task": {**one, "id": -1}}), edl.BadAnswer),
+            ("next_task", says({"task": {**one, "id": True}}), edl.BadAnswer),
+            ("next_task", says({"task": {**one, "chunks": {}}}), edl.BadAnswer),
+            ("next_task", says({"task": {**one, "chunks": [{**chunk, "records": 1 << 32}]}}), edl.BadAnswer),
+            ("next_task", says({"task": {**one, "chunks": [{**chunk, "path": 7}]}}), edl.BadAnswer),
+            ("join", says({**joined, "generation": 0}), edl.BadAnswer),
+            ("join", says({**joined, "rank": 1}), edl.BadAnswer),
+            ("join", says({**joined, "members": [peer(1)]}), edl.BadAnswer),
+            ("join", says({**joined, "master": {"address": "a", "port": 65536}}), edl.BadAnswer),
+            ("hosts", says({"want": 1, "hosts": [7]}), edl.BadAnswer),
+            ("hosts", says({"want": 1, "hosts": [{**peer(0), "ports": [70000]}]}), edl.BadAnswer),
+            ("checkpoint_done", says({"stopping": 1}), edl.BadAnswer),
+            ("next_task", head + "Content-Length: 99999999999\r\n\r\n{", edl.BadAnswer),
+            ("next_task", refuses("409 Conflict"), edl.Stale),
+            ("next_task", refuses("500 Internal Server Error"), edl.Refused),
+            ("next_task", refuses("302 Found"), edl.Refused),
+            # without patience these are the end of it
+            ("next_task", refuses("503 Service Unavailable"), edl.Unreachable),
+            ("next_task", head + 'Content-Length: 40\r\n\r\n{"finished"', edl.Unreachable),
+            ("next_task", head + 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a', edl.Unreachable),
+            ("next_task", "HTTP/1.1 200 O", edl.Unreachable),
+            ("next_task", "", edl.Unreachable),
+            ("next_task", "SSH-2.0-OpenSSH_9.2\r\n", edl.Unreachable),
+            ("checkpoint_done", HELD, edl.Unreachable),
+        ]
+        for name, answer, kind in cases:
+            with self.subTest(call=name, answer=answer[:200]), Agent(answer) as agent:
+                began = time.monotonic()
+                with self.assertRaises(kind) as caught:
+                    getattr(agent.client(), name)(*([0, 0] if name == "join" else [0] if name == "next_task" else []))
+                self.assertIs(type(caught.exception), kind)
+                self.assertLess(time.monotonic() - began, 20)
+
+    def test_too_large_without_a_length(self) -> None:
+        most = _call.ANSWER_MAX_BYTES
+        try:
+            _call.ANSWER_MAX_BYTES = 1000
+            with Agent(HEAD.format("200 OK") + "\r\n" + "[" * 2000) as agent, self.assertRaises(edl.BadAnswer):
+                agent.client().next_task(0)
+            with Agent(HEAD.format("200 OK") + '\r\n{"wait": true}') as agent, self.assertRaises(edl.Timeout):
+                agent.client().next_task(0)
+        finally:
+            _call.ANSWER_MAX_BYTES = most
+
+    def test_it_is_waited_for(self) -> None:
+        away = ["", refuses("503 Service Unavailable"), refuses("507 Insufficient Storage")]
+        cut = HEAD.format("200 OK") + 'Content-Length: 9\r\n\r\n{"stop'
+        with Agent(*away, cut, says({"stopping": True}), "", says({"wait": True})) as agent:
+            client = agent.client(patience=1000)
+            self.assertTrue(client.checkpoint_done())
+            self.assertEqual(agent.asked, [agent.asked[0]] * 5)  # the same call each time
+            with self.assertRaises(edl.Timeout):
+                client.next_task(0)
+
+    def test_nobody_there(self) -> None:
+        client = edl.Client("/nonexistent/socket", patience=0.1)
+        with self.assertRaisesRegex(edl.Unreachable, "/nonexistent/socket"):
+            client.hosts()
+        with self.assertRaises(ConnectionError):
+            client.progress(step=1)
+
+    def test_a_signal_ends_a_wait(self) -> None:
+        def on_signal(*_: object) -> None:
+            raise SystemExit
+
+        before = signal.signal(signal.SIGALRM, on_signal)
+        try:
+            with Agent(HELD) as agent:
+                began = time.monotonic()
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                with self.assertRaises(SystemExit):
+                    agent.client().next_task()
+                self.assertLess(time.monotonic() - began, 10)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def test_large_body(self) -> None:
+        tasks = [[edl.Chunk("/data/with/a/long/name/of/its/own")]] * 20000
+        with Agent(UNREAD, says({"tasks": 20000})) as agent:
+            client = agent.client()
+            # refused unread, which is heard all the same
+            with self.assertRaisesRegex(edl.Refused, "too large"):
+                client.put_dataset("abc", tasks)
+            self.assertTrue(client.put_dataset("abc", tasks))
+
+
+if __name__ == "__main__":
+    unittest.main()

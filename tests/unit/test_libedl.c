@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_libedl.c - the library for programs, against an agent that says whatever the test wants
+ *
+ * The agent is a forked child: each connection gets the next of its answers, and what it was asked
+ * lies in shared memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libedl/edl/edl.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+#define HEAD(status) "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n"
+#define SAYS(json) HEAD("200 OK") "Connection: close\r\n\r\n" json
+#define REFUSES(status, detail)                                                                    \
+    "HTTP/1.1 " status "\r\nContent-Type: application/problem+json\r\n\r\n"                        \
+    "{\"detail\":\"" detail "\",\"remedy\":\"do this\"}"
+#define HELD "held"     /* nothing is said until the client goes */
+#define UNREAD "unread" /* refused before it is read, as too large */
+
+#define TASK(id)                                                                                   \
+    "{\"task\":{\"id\":" id ",\"pass\":1,\"lease\":9,\"chunks\":[{\"path\":\"/data/a\","           \
+    "\"offset\":4096,\"records\":10},{\"path\":\"b\",\"offset\":0,\"records\":0}]}}"
+#define PEER(rank)                                                                                 \
+    "{\"rank\":" rank ",\"index\":4,\"incarnation\":12,\"node\":\"n1\",\"address\":\"10.0.0.1\","  \
+    "\"ports\":[7164,7165]}"
+#define ASKED_MAX 32
+#define ASKED_BYTES 1024
+
+struct asked {
+    unsigned n;
+    char text[ASKED_MAX][ASKED_BYTES]; /* request line, an empty line, body; cut */
+};
+
+struct agent {
+    pid_t pid;
+    struct asked *asked; /* shared */
+    char folder[64], path[80];
+    struct edl_client *client;
+};
+
+/* ---- the agent ---- */
+
+/* The whole request, cut to size; returns how much of it there was. */
+static void read_request(int fd, char *text)
+{
+    char piece[4096];
+    size_t used = 0, room = ASKED_BYTES - 1;
+    const char *body = NULL, *length;
+    size_t want = SIZE_MAX, got = 0;
+    static char all[65536];
+
+    while (got < want) {
+        ssize_t n = read(fd, piece, sizeof piece);
+
+        if (n <= 0)
+            _exit(1);
+        if (got + (size_t)n < sizeof all)
+            (void)memcpy(all + got, piece, (size_t)n);
+        got += (size_t)n;
+        all[MIN_OF(got, sizeof all - 1)] = '\0';
+        body = strstr(all, "\r\n\r\n");
+        if (want == SIZE_MAX && body != NULL) {
+            length = strstr(all, "Content-Length: ");
+            want = (size_t)(body + 4 - all);
+            if (length != NULL && length < body)
+                want += strtoull(length + strlen("Content-Length: "), NULL, 10);
+        }
+    }
+    used = MIN_OF((size_t)(strstr(all, " HTTP/1.1") - all), room);
+    (void)snprintf(text, ASKED_BYTES, "%.*s %.*s", (int)used, all, (int)(room - used - 1),
+                   body + 4);
+}
+
+static void say(int fd, const char *text)
+{
+    char byte;
+
+    if (streq(text, HELD))
+        (void)!read(fd, &byte, 1);
+    else if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        _exit(1);
+}
+
+static _Noreturn void play(int listen_fd, struct asked *asked, const char *const *answers)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (; *answers != NULL; answers++) {
+        int fd = accept(listen_fd, NULL, NULL);
+
+        if (fd == -1)
+            _exit(1);
+        if (streq(*answers, UNREAD)) {
+            say(fd, HEAD("413 Content Too Large") "Content-Length: 22\r\n\r\n"
+                                                  "{\"detail\":\"too large\"}");
+        } else {
+            read_request(fd, asked->text[asked->n++ % ASKED_MAX]);
+            say(fd, *answers);
+        }
+        (void)safe_close(fd);
+    }
+    _exit(0);
+}
+
+/* answers end with NULL; patience is none, so that what is not answered fails */
+static void begin(struct agent *agent, const char *const *answers)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *agent = (struct agent){ .folder = "/tmp/edl-lib-XXXXXX" };
+    assert_non_null(mkdtemp(agent->folder));
+    (void)snprintf(agent->path, sizeof agent->path, "%s/socket", agent->folder);
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", agent->path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    agent->asked =
+        mmap(NULL, sizeof *agent->asked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(agent->asked != MAP_FAILED);
+    agent->pid = fork();
+    if (agent->pid == 0)
+        play(fd, agent->asked, answers);
+    (void)safe_close(fd);
+    assert_int_equal(edl_client_new(agent->path, &agent->client), 0);
+    edl_client_set_patience(agent->client, 0);
+}
+
+/* All answers were asked for. */
+static void end(struct agent *agent)
+{
+    int status;
+
+    agent->client = edl_client_free(agent->client);
+    assert_int_equal(waitpid(agent->pid, &status, 0), agent->pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(unlink(agent->path), 0);
+    assert_int_equal(rmdir(agent->folder), 0);
+    assert_int_equal(munmap(agent->asked, sizeof *agent->asked), 0);
+}
+
+static void assert_says(const struct agent *agent, const char *part)
+{
+    if (strstr(edl_last_error(agent->client), part) == NULL)
+        fail_msg("\"%s\" is not in: %s", part, edl_last_error(agent->client));
+}
+
+/* ---- what am I ---- */
+
+static void test_self(void **state)
+{
+    static const char *const names[][2] = {
+        { "EDL_JOB", "mnist" },        { "EDL_JOB_ID", "12" },       { "EDL_ROLE", "trainer" },
+        { "EDL_INDEX", "3" },          { "EDL_INCARNATION", "40" },  { "EDL_NODE", "n1" },
+        { "EDL_ADDRESS", "10.0.0.1" }, { "EDL_PORTS", "7164,7165" }, { "EDL_OUTPUT_DIR", "/out/x" },
+        { "EDL_SOCKET", "/run/x" },
+    };
+    struct edl_client *client;
+    struct edl_self *self = NULL;
+
+    (void)state;
+    assert_int_equal(unsetenv("EDL_SOCKET"), 0);
+    assert_int_equal(edl_client_new(NULL, &client), -ENOENT);
+    assert_int_equal(edl_client_new("relative", &client), -EINVAL);
+    for (size_t i = 0; i < ELEMENTS(names); i++)
+        assert_int_equal(setenv(names[i][0], names[i][1], 1), 0);
+    assert_int_equal(edl_client_new(NULL, &client), 0);
+    assert_string_equal(edl_last_error(client), "");
+    assert_int_equal(edl_self_read(client, &self), 0);
+    assert_string_equal(self->job, "mnist");
+    assert_string_equal(self->role, "trainer");
+    assert_true(self->job_id == 12 && self->index == 3 && self->incarnation == 40);
+    assert_string_equal(self->address, "10.0.0.1");
+    assert_string_equal(self->output_dir, "/out/x");
+    assert_string_equal(self->dataset, "");
+    assert_true(self->n_ports == 2 && self->ports[1] == 7165);
+    self = edl_self_free(self);
+
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(unsetenv(names[i][0]), 0);
+        assert_int_equal(edl_self_read(client, &self), -ENOENT);
+        assert_non_null(strstr(edl_last_error(client), names[i][0]));
+        assert_int_equal(setenv(names[i][0], names[i][1], 1), 0);
+    }
+    assert_int_equal(setenv("EDL_PORTS", "7164,70000", 1), 0);
+    assert_int_equal(edl_self_read(client, &self), -ENOENT);
+    assert_int_equal(setenv("EDL_INDEX", "-1", 1), 0);
+    assert_int_equal(edl_self_read(client, &self), -ENOENT);
+    assert_null(self);
+    (void)edl_client_free(client);
+}
+
+/* ---- tasks ---- */
+
+static void test_tasks(void **state)
+{
+    static const char *const answers[] = { REFUSES("404 Not Found", "no dataset"),
+                                           SAYS("{\"tasks\":2}"),
+                                           SAYS("{\"wait\":true}"),
+                                           SAYS(TASK("5")),
+                                           SAYS(TASK("6")),
+                                           SAYS("{\"pass_ended\":false}"),
+                                           SAYS(TASK("7")),
+                                           REFUSES("409 Conflict",
+                                                   "lease 9 is not the current one"),
+                                           SAYS("{}"),
+                                           SAYS(TASK("8")),
+                                           SAYS("{\"finished\":true,\"save_model\":true}"),
+                                           SAYS("{}"),
+                                           SAYS("{\"finished\":true,\"save_model\":false}"),
+                                           NULL };
+    static const struct edl_chunk chunk = { .path = "/data/a", .offset_bytes = 7, .n_records = 8 };
+    static const struct edl_piece piece = { .chunks = &chunk, .n_chunks = 1 };
+    struct edl_task *five = NULL, *six = NULL, *seven = NULL, *eight = NULL;
+    struct agent agent;
+    const struct asked *asked;
+
+    (void)state;
+    begin(&agent, answers);
+    asked = agent.asked;
+    assert_int_equal(edl_dataset_exists(agent.client), 0);
+    assert_int_equal(edl_dataset_put(agent.client, "abc", &piece, 1), 0);
+    assert_string_equal(asked->text[1],
+                        "PUT /jobs/self/dataset {\"digest\":\"abc\",\"tasks\":[{\"chunks\":"
+                        "[{\"path\":\"/data/a\",\"offset\":7,\"records\":8}]}]}");
+    assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &five), EDL_NEXT_TASK);
+    assert_true(five->id == 5 && five->pass == 1 && five->lease == 9 && five->n_chunks == 2);
+    assert_string_equal(five->chunks[0].path, "/data/a");
+    assert_true(five->chunks[0].offset_bytes == 4096 && five->chunks[0].n_records == 10);
+    assert_string_equal(asked->text[3], "POST /jobs/self/tasks/lease {\"known\":[],\"wait\":20}");
+    assert_int_equal(edl_task_next(agent.client, 0, &six), EDL_NEXT_TASK);
+    assert_string_equal(asked->text[4], "POST /jobs/self/tasks/lease {\"known\":[5],\"wait\":0}");
+    assert_int_equal(edl_task_done(agent.client, five), 0);
+    assert_string_equal(asked->text[5],
+                        "POST /jobs/self/tasks/finish {\"task\":5,\"pass\":1,\"lease\":9}");
+    /* what is done is not held, although its struct is */
+    assert_int_equal(edl_task_next(agent.client, 100000, &seven), EDL_NEXT_TASK);
+    assert_string_equal(asked->text[6], "POST /jobs/self/tasks/lease {\"known\":[6],\"wait\":1}");
+    assert_int_equal(edl_task_done(agent.client, six), -ESTALE);
+    assert_says(&agent, "lease 9 is not the current one: do this");
+    assert_int_equal(edl_task_failed(agent.client, seven, "cannot \"read\""), 0);
+    assert_string_equal(asked->text[8],
+                        "POST /jobs/self/tasks/fail {\"task\":7,\"pass\":1,\"lease\":9,"
+                        "\"returned\":false,\"reason\":\"cannot \\\"read\\\"\"}");
+    assert_int_equal(edl_task_next(agent.client, 0, &eight), EDL_NEXT_TASK);
+    eight = edl_task_free(eight); /* without a word: it is to be given again */
+    assert_int_equal(edl_task_next(agent.client, 0, &eight), EDL_NEXT_SAVE_MODEL);
+    assert_string_equal(asked->text[10], "POST /jobs/self/tasks/lease {\"known\":[],\"wait\":0}");
+    assert_null(eight);
+    assert_int_equal(edl_model_saved(agent.client, "/out/model"), 0);
+    assert_string_equal(asked->text[11],
+                        "POST /jobs/self/save-model {\"saved\":true,\"path\":\"/out/model\"}");
+    assert_int_equal(edl_task_next(agent.client, 0, &eight), EDL_NEXT_FINISHED);
+    five = edl_task_free(five); /* the others go with their client */
+    end(&agent);
+}
+
+/* ---- ranks, hosts, services ---- */
+
+static void test_world(void **state)
+{
+    static const char *const answers[] = {
+        SAYS("{\"wait\":true,\"arrived\":1,\"missing\":[]}"),
+        SAYS("{\"generation\":3,\"rank\":1,\"world_size\":2,\"master\":{\"address\":\"10.0.0.1\","
+             "\"port\":7164},\"members\":[" PEER("0") "," PEER("1") "]}"),
+        SAYS("{\"generation\":3,\"over\":false}"),
+        SAYS("{\"generation\":3,\"over\":true}"),
+        SAYS("{\"generation\":4,\"rank\":0,\"world_size\":9000,\"master\":{\"address\":\"a\","
+             "\"port\":0}}"),
+        SAYS("{\"leaving\":true}"),
+        SAYS("{\"wait\":true}"),
+        NULL
+    };
+    struct edl_world *world = NULL;
+    struct agent agent;
+
+    (void)state;
+    begin(&agent, answers);
+    assert_int_equal(edl_world_join(agent.client, 0, EDL_FOREVER, &world), 1);
+    assert_true(world->generation == 3 && world->rank == 1 && world->size == 2);
+    assert_true(world->n_members == 2 && world->members[1].rank == 1);
+    assert_true(world->members[1].index == 4 && world->members[1].ports[1] == 7165);
+    assert_string_equal(world->master_address, "10.0.0.1");
+    assert_int_equal(world->master_port, 7164);
+    world = edl_world_free(world);
+    assert_int_equal(edl_world_over(agent.client, 3, 0), 0);
+    assert_int_equal(edl_world_over(agent.client, 3, EDL_FOREVER), 1);
+    assert_string_equal(agent.asked->text[3],
+                        "POST /jobs/self/rendezvous {\"generation\":3,\"wait\":20}");
+    assert_int_equal(edl_world_join(agent.client, 3, 0, &world), 1);
+    assert_string_equal(agent.asked->text[4],
+                        "POST /jobs/self/rendezvous {\"after\":3,\"wait\":0}");
+    assert_true(world->n_members == 0 && world->size == 9000);
+    world = edl_world_free(world);
+    assert_int_equal(edl_world_join(agent.client, 4, 0, &world), 0);
+    assert_int_equal(edl_world_join(agent.client, 4, 0, &world), -ETIMEDOUT);
+    assert_int_equal(edl_world_over(agent.client, 0, 0), -EINVAL);
+    assert_null(world);
+    end(&agent);
+}
+
+static void test_hosts_and_services(void **state)
+{
+#define SERVICE(version)                                                                           \
+    "{\"service\":\"teach.server\",\"job_id\":8,\"version\":" version                              \
+    ",\"processes\":[{\"role\":\"server\",\"index\":0,\"incarnation\":2,\"node\":\"n1\","          \
+    "\"address\":\"::1\",\"ports\":[],\"started_us\":5}]}"
+    static const char *const answers[] = { SAYS("{\"role\":\"pserver\",\"want\":2,\"hosts\":["
+                                                "{\"index\":1,\"incarnation\":2,\"address\":\"a\","
+                                                "\"ports\":[1],\"state\":\"preparing\"}]}"),
+                                           SAYS(SERVICE("7")),
+                                           SAYS(SERVICE("7")),
+                                           SAYS(SERVICE("8")),
+                                           REFUSES("404 Not Found", "no service \\\"x\\\""),
+                                           NULL };
+    static const char *const no_names[] = { "", ".", "../jobs", "a/b", "a?b", "a b", "a\r\n" };
+    struct edl_hosts *hosts = NULL;
+    struct edl_service *first = NULL, *later = NULL;
+    struct agent agent;
+
+    (void)state;
+    begin(&agent, answers);
+    assert_int_equal(edl_hosts_of(agent.client, "pserver", &hosts), 0);
+    assert_true(hosts->want == 2 && hosts->n_peers == 1 && hosts->peers[0].index == 1);
+    assert_string_equal(hosts->peers[0].state, "preparing");
+    hosts = edl_hosts_free(hosts);
+    assert_int_equal(edl_service_find(agent.client, "teach", NULL, 0, &first), 1);
+    assert_string_equal(first->name, "teach.server");
+    assert_string_equal(first->peers[0].address, "::1");
+    assert_int_equal(edl_service_find(agent.client, "teach", first, 0, &later), 0);
+    assert_null(later);
+    assert_int_equal(edl_service_find(agent.client, "teach", first, EDL_FOREVER, &later), 1);
+    assert_string_equal(agent.asked->text[3], "GET /services/teach?after=7&wait=20 ");
+    assert_true(later->version == 8);
+    first = edl_service_free(first);
+    later = edl_service_free(later);
+    for (size_t i = 0; i < ELEMENTS(no_names); i++) {
+        assert_int_equal(edl_service_find(agent.client, no_names[i], NULL, 0, &first), -EINVAL);
+        assert_int_equal(edl_hosts_of(agent.client, no_names[i], &hosts), -EINVAL);
+    }
+    assert_int_equal(edl_service_find(agent.client, "x", NULL, 0, &first), -ENOENT);
+    assert_says(&agent, "no service \"x\"");
+    assert_null(first);
+    end(&agent);
+}
+
+static void test_what_is_told(void **state)
+{
+    static const char *const answers[] = { HEAD("204 No Content") "\r\n",
+                                           REFUSES("400 Bad Request", "progress has 17 members"),
+                                           SAYS("{}"),
+                                           SAYS("{\"stopping\":false}"),
+                                           SAYS("{\"stopping\":true}"),
+                                           REFUSES("403 Forbidden", "not one of this node's"),
+                                           NULL };
+    struct agent agent;
+
+    (void)state;
+    begin(&agent, answers);
+    assert_int_equal(edl_progress(agent.client, "{\"step\": 12}"), 0);
+    assert_string_equal(agent.asked->text[0], "POST /processes/self/progress {\"step\":12}");
+    assert_int_equal(edl_progress(agent.client, "{}"), -EINVAL);
+    assert_says(&agent, "progress has 17 members");
+    assert_int_equal(edl_progress(agent.client, "{\"step\": 12"), -EINVAL);
+    assert_int_equal(edl_progress(agent.client, "[1]"), -EINVAL);
+    assert_int_equal(edl_metrics(agent.client, "{\"loss\": 0.5}"), 0);
+    assert_int_equal(edl_checkpoint_done(agent.client), 0);
+    assert_int_equal(edl_checkpoint_done(agent.client), 1);
+    assert_int_equal(edl_checkpoint_done(agent.client), -EACCES);
+    end(&agent);
+}
+
+/* ---- what no agent says ---- */
+
+enum call { NEXT, JOIN, OVER, HOSTS, SERVICE, DONE };
+
+/* The call's result; nothing may be left in what it returns when that is an error. */
+static int make(struct edl_client *client, enum call call)
+{
+    struct edl_task *task = NULL;
+    struct edl_world *world = NULL;
+    struct edl_hosts *hosts = NULL;
+    struct edl_service *service = NULL;
+    int r = -1;
+
+    switch (call) {
+    case NEXT:
+        r = edl_task_next(client, 0, &task);
+        break;
+    case JOIN:
+        r = edl_world_join(client, 0, 0, &world);
+        break;
+    case OVER:
+        r = edl_world_over(client, 1, 0);
+        break;
+    case HOSTS:
+        r = edl_hosts_of(client, "trainer", &hosts);
+        break;
+    case SERVICE:
+        r = edl_service_find(client, "teach", NULL, 0, &service);
+        break;
+    case DONE:
+        r = edl_checkpoint_done(client);
+        break;
+    }
+    if (r < 0)
+        assert_true(task == NULL && world == NULL && hosts == NULL && service == NULL);
+    (void)edl_world_free(world);
+    (void)edl_hosts_free(hosts);
+    (void)edl_service_free(service);
+    return r;
+}
+
+static void test_bad_answers(void **state)
+{
+#define MASTER "\"master\":{\"address\":\"a\",\"port\":1}"
+    static const struct {
+        enum call call;
+        const char *answer;
+        int result;
+    } cases[] = {
+        { NEXT, SAYS("{}"), -EPROTO },
+        { NEXT, SAYS("[]"), -EPROTO },
+        { NEXT, SAYS("{"), -EPROTO },
+        { NEXT, SAYS(""), -EPROTO },
+        { NEXT, SAYS("{\"wait\":1}"), -EPROTO },
+        { NEXT, "HTTP/1.1 200 OK\r\n\r\n{\"wait\":true}", -EPROTO }, /* it does not say JSON */
+        { NEXT, SAYS("{\"task\":7}"), -EPROTO },
+        { NEXT, SAYS("{\"task\":{\"id\":1,\"pass\":1,\"lease\":1}}"), -EPROTO },
+        { NEXT, SAYS("{\"task\":{\"id\":-1,\"pass\":1,\"lease\":1,\"chunks\":[]}}"), -EPROTO },
+        { NEXT, SAYS("{\"task\":{\"id\":1,\"pass\":1,\"lease\":1,\"chunks\":{}}}"), -EPROTO },
+        { NEXT,
+          SAYS("{\"task\":{\"id\":1,\"pass\":1,\"lease\":1,\"chunks\":[{\"path\":\"a\","
+               "\"offset\":0,\"records\":4294967296}]}}"),
+          -EPROTO },
+        { NEXT,
+          SAYS("{\"task\":{\"id\":1,\"pass\":1,\"lease\":1,\"chunks\":[{\"path\":\"a\","
+               "\"offset\":0,\"records\":1},{\"path\":7}]}}"),
+          -EPROTO },
+        { JOIN, SAYS("{\"generation\":0,\"rank\":0,\"world_size\":1," MASTER "}"), -EPROTO },
+        { JOIN, SAYS("{\"generation\":1,\"rank\":1,\"world_size\":1," MASTER "}"), -EPROTO },
+        { JOIN, SAYS("{\"generation\":1,\"rank\":0,\"world_size\":1}"), -EPROTO },
+        { JOIN,
+          SAYS("{\"generation\":1,\"rank\":0,\"world_size\":1,\"master\":{\"address\":\"a\","
+               "\"port\":65536}}"),
+          -EPROTO },
+        { JOIN,
+          SAYS("{\"generation\":1,\"rank\":0,\"world_size\":2," MASTER
+               ",\"members\":[" PEER("0") "]}"),
+          -EPROTO },
+        { JOIN,
+          SAYS("{\"generation\":1,\"rank\":0,\"world_size\":1," MASTER
+               ",\"members\":[" PEER("1") "]}"),
+          -EPROTO },
+        { OVER, SAYS("{\"generation\":1}"), -EPROTO },
+        { HOSTS, SAYS("{\"want\":1,\"hosts\":[7]}"), -EPROTO },
+        { HOSTS, SAYS("{\"want\":-1,\"hosts\":[]}"), -EPROTO },
+        { HOSTS,
+          SAYS("{\"want\":1,\"hosts\":[{\"index\":0,\"incarnation\":1,\"address\":\"a\","
+               "\"ports\":[70000]}]}"),
+          -EPROTO },
+        { SERVICE, SAYS("{\"service\":\"a\",\"job_id\":1,\"processes\":[]}"), -EPROTO },
+        { SERVICE, SAYS("{\"service\":\"a\",\"job_id\":1,\"version\":1}"), -EPROTO },
+        { DONE, SAYS("{\"stopping\":1}"), -EPROTO },
+        { NEXT, REFUSES("400 Bad Request", "x"), -EINVAL },
+        { NEXT, REFUSES("422 Unprocessable", "x"), -EINVAL },
+        { NEXT, REFUSES("401 Unauthorized", "x"), -EACCES },
+        { NEXT, REFUSES("409 Conflict", "x"), -ESTALE },
+        { NEXT, REFUSES("429 Too Many Requests", "x"), -EAGAIN },
+        { NEXT, REFUSES("418 Teapot", "x"), -EREMOTEIO },
+        { NEXT, REFUSES("500 Internal Server Error", "x"), -EREMOTEIO },
+        { NEXT, REFUSES("302 Found", "x"), -EREMOTEIO },
+        /* without patience these are the end of it */
+        { NEXT, REFUSES("503 Service Unavailable", "x"), -EHOSTUNREACH },
+        { NEXT, HEAD("200 OK") "Content-Length: 99999999999\r\n\r\n{", -E2BIG },
+        { NEXT, HEAD("200 OK") "Content-Length: 40\r\n\r\n{\"finished\"", -EHOSTUNREACH },
+        { NEXT, HEAD("200 OK") "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a", -EHOSTUNREACH },
+        { NEXT, "HTTP/1.1 200 O", -EHOSTUNREACH },
+        { NEXT, "", -EHOSTUNREACH },
+        { NEXT, "SSH-2.0-OpenSSH_9.2\r\n", -EHOSTUNREACH },
+        { DONE, HELD, -EHOSTUNREACH },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const char *const answers[] = { cases[i].answer, NULL };
+        struct agent agent;
+        uint64_t before_us = clock_read_us(CLOCK_BOOTTIME);
+        int r;
+
+        begin(&agent, answers);
+        r = make(agent.client, cases[i].call);
+        if (r != cases[i].result || edl_last_error(agent.client)[0] == '\0')
+            fail_msg("case %zu, %s: %d, %s", i, cases[i].answer, r, edl_last_error(agent.client));
+        end(&agent);
+        assert_true(clock_read_us(CLOCK_BOOTTIME) - before_us < 20 * USEC_PER_SEC);
+    }
+}
+
+/* ---- restarts ---- */
+
+static void test_it_is_waited_for(void **state)
+{
+    static const char *const answers[] = { "",
+                                           REFUSES("503 Service Unavailable", "not reached"),
+                                           REFUSES("507 Insufficient Storage", "the disk is full"),
+                                           HEAD("200 OK") "Content-Length: 9\r\n\r\n{\"stop",
+                                           SAYS("{\"stopping\":true}"),
+                                           "",
+                                           SAYS("{\"wait\":true}"),
+                                           NULL };
+    struct edl_task *task = NULL;
+    struct agent agent;
+
+    (void)state;
+    begin(&agent, answers);
+    edl_client_set_patience(agent.client, EDL_FOREVER);
+    assert_int_equal(edl_checkpoint_done(agent.client), 1);
+    assert_int_equal(agent.asked->n, 5);
+    for (unsigned i = 1; i < agent.asked->n; i++) /* the same call each time */
+        assert_string_equal(agent.asked->text[i], agent.asked->text[0]);
+    assert_int_equal(edl_task_next(agent.client, 0, &task), -ETIMEDOUT);
+    end(&agent);
+}
+
+static void test_nobody_there(void **state)
+{
+    struct edl_client *client;
+    struct edl_hosts *hosts = NULL;
+
+    (void)state;
+    assert_int_equal(edl_client_new("/nonexistent/socket", &client), 0);
+    edl_client_set_patience(client, 100 * USEC_PER_MSEC);
+    assert_int_equal(edl_hosts_of(client, "trainer", &hosts), -EHOSTUNREACH);
+    assert_non_null(strstr(edl_last_error(client), "/nonexistent/socket"));
+    assert_int_equal(edl_progress(client, "{}"), -EHOSTUNREACH);
+    (void)edl_client_free(client);
+}
+
+static volatile sig_atomic_t stop;
+
+static void test_stop(void **state)
+{
+    static const char *const answers[] = { SAYS(TASK("5")), SAYS("{}"), NULL };
+    struct edl_task *task = NULL, *none = NULL;
+    struct agent agent;
+
+    (void)state;
+    stop = 0;
+    begin(&agent, answers);
+    edl_client_set_patience(agent.client, EDL_FOREVER);
+    edl_client_set_stop(agent.client, &stop);
+    assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &task), EDL_NEXT_TASK);
+    /* short waits, in which it is looked at */
+    assert_string_equal(agent.asked->text[0],
+                        "POST /jobs/self/tasks/lease {\"known\":[],\"wait\":2}");
+    stop = 1;
+    assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &none), -EINTR);
+    assert_int_equal(edl_task_return(agent.client, task, "stopped"), 0);
+    /* nobody is there any more: tried once */
+    assert_int_equal(edl_task_done(agent.client, task), -EINTR);
+    assert_null(none);
+    end(&agent);
+}
+
+static void test_large_body(void **state)
+{
+    static const char *const answers[] = { UNREAD, SAYS("{\"tasks\":20000}"), NULL };
+    static struct edl_piece pieces[20000];
+    static const struct edl_chunk chunk = { .path = "/data/with/a/long/name/of/its/own",
+                                            .n_records = 8 };
+    struct agent agent;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(pieces); i++)
+        pieces[i] = (struct edl_piece){ .chunks = &chunk, .n_chunks = 1 };
+    begin(&agent, answers);
+    /* refused unread, which is heard all the same */
+    assert_int_equal(edl_dataset_put(agent.client, "abc", pieces, ELEMENTS(pieces)), -E2BIG);
+    assert_says(&agent, "too large");
+    assert_int_equal(edl_dataset_put(agent.client, "abc", pieces, ELEMENTS(pieces)), 0);
+    assert_int_equal(edl_dataset_put(agent.client, "\xff", pieces, 1), -EINVAL);
+    end(&agent);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_self),
+        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_world),
+        cmocka_unit_test(test_hosts_and_services),
+        cmocka_unit_test(test_what_is_told),
+        cmocka_unit_test(test_bad_answers),
+        cmocka_unit_test(test_it_is_waited_for),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_large_body),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
