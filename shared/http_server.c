@@ -12,12 +12,14 @@
 #include "shared/http_internal.h"
 
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_guard.h"
 #include "shared/http_tls.h"
 #include "shared/macro.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <utlist.h>
@@ -27,7 +29,8 @@ enum {
     DEFAULT_IDLE_S = 60,
     SPARE_CONNECTIONS = 64,              /* so that a full server can still say that it is full */
     CONNECTION_MEMORY_BYTES = 16 * 1024, /* for its headers; what it holds is touched as a whole */
-    CLOSING_TURNS = 32,
+    CLOSING_US = 250 * 1000,
+    CLOSING_LOOK_MS = 10, /* libmicrohttpd may hold what its epoll does not show, as bytes of TLS */
     TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
     FRESH_SHARE = 4,          /* of the connections, for those without a credential */
     FRESH_LEAST = 8,
@@ -340,6 +343,29 @@ static void answer_deferred(struct http_server *server)
     }
 }
 
+/* is_owed - somebody asked and has no answer yet, or was let in and has not asked: what he sends is
+ * on its way, maybe here already */
+static bool is_owed(const struct http_server *server)
+{
+    return server->n_requests > 0 || (server->guard != NULL && http_guard_fresh(server->guard) > 0);
+}
+
+/* finish - whom nobody else will answer is answered, as long as that takes no time
+ * Blocks, for CLOSING_US at most. */
+static void finish(struct http_server *server)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct pollfd ready = { .fd = info != NULL ? info->epoll_fd : -1, .events = POLLIN };
+    uint64_t end_us = clock_read_us(CLOCK_MONOTONIC) + CLOSING_US;
+
+    run_daemon(server);
+    while (is_owed(server) && clock_read_us(CLOCK_MONOTONIC) < end_us) {
+        (void)poll(&ready, 1, CLOSING_LOOK_MS);
+        run_daemon(server);
+    }
+}
+
 struct http_server *http_server_free(struct http_server *server)
 {
     if (server == NULL)
@@ -349,10 +375,10 @@ struct http_server *http_server_free(struct http_server *server)
     (void)sd_event_source_disable_unref(server->io_source);
     (void)sd_event_source_disable_unref(server->timer);
     if (server->daemon != NULL) {
+        run_daemon(server); /* takes who waits at the door */
         (void)safe_close(MHD_quiesce_daemon(server->daemon));
         answer_deferred(server); /* a suspended connection would be an API violation below */
-        for (int i = 0; i < CLOSING_TURNS && server->n_requests > 0; i++)
-            run_daemon(server); /* never blocks; gives the last answers their chance */
+        finish(server);
         MHD_stop_daemon(server->daemon);
     }
     (void)http_guard_free(server->guard);
