@@ -61,9 +61,11 @@ static void test_labels(void **state)
     (void)state;
     assert_int_equal(PARSE(&options, &error, "--label", "rack=r1", "--label=gpu=a100"), 0);
     assert_labels(&options, "gpu=a100,rack=r1");
+    options_done(&options);
     assert_int_equal(setenv("EDL_LABELS", "zone=z,rack=r9,", 1), 0);
     assert_int_equal(PARSE(&options, &error, "--label", "rack=r1"), 0);
     assert_labels(&options, "rack=r1,zone=z"); /* the command line wins */
+    options_done(&options);
 }
 
 static void test_gpus(void **state)
@@ -75,9 +77,11 @@ static void test_gpus(void **state)
     assert_int_equal(PARSE(&options, &error, "--gpu-numa", "0,0,1,254", "--gpus", "4"), 0);
     assert_int_equal(options.gpus, 4);
     assert_memory_equal(options.gpu_numa, ((uint8_t[]){ 0, 0, 1, 254 }), 4);
+    options_done(&options);
     assert_int_equal(PARSE(&options, &error, "--gpus", "64"), 0);
     assert_int_equal(options.gpus, 64);
     assert_true(options.gpus_given);
+    options_done(&options);
 }
 
 static void test_runtime(void **state)
@@ -88,11 +92,14 @@ static void test_runtime(void **state)
     (void)state;
     assert_int_equal(PARSE(&options, &error, NULL), 0);
     assert_int_equal(options.runtime, AGENT_RUNTIME_AUTO);
+    options_done(&options);
     assert_int_equal(PARSE(&options, &error, "--runtime", "systemd", "--runtime-dir", "/r"), 0);
     assert_int_equal(options.runtime, AGENT_RUNTIME_SYSTEMD);
     assert_string_equal(options.runtime_dir, "/r");
+    options_done(&options);
     assert_int_equal(PARSE(&options, &error, "--runtime=direct"), 0);
     assert_int_equal(options.runtime, AGENT_RUNTIME_DIRECT);
+    options_done(&options);
 }
 
 static void test_refused(void **state)

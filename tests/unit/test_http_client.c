@@ -327,8 +327,8 @@ static void test_answers_go_first(void **state)
     assert_int_equal(n_others, 0);
     for (size_t i = 0; i < ELEMENTS(others); i++)
         sd_event_source_disable_unref(others[i]);
-    (void)close(peer);
-    (void)close(listener);
+    (void)safe_close(peer);
+    (void)safe_close(listener);
     result_clear(&result);
 }
 
