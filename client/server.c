@@ -192,21 +192,25 @@ static char *new_key_header(void)
     return text_format("Idempotency-Key: edl-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
 }
 
-/* Once the server may have acted, or asks to try again, a refused connection is a restart. */
-static bool is_worth_a_retry(const struct http_answer *answer, bool broke_before)
+/* Once the server may have acted, or asks to try again, a refused connection is a restart. What is
+ * only read is asked for again when the server says so: of another answer a part may be out. */
+static bool is_worth_a_retry(const struct http_answer *answer, bool is_read, bool broke_before)
 {
     if (answer->failure == 0)
         return answer->status == 503;
+    if (is_read)
+        return broke_before && answer->failure == EDL_EUNREACHABLE;
     return answer->sent || (broke_before && answer->failure == EDL_EUNREACHABLE);
 }
 
-/* Changes something, so it is asked for with a key: the server does it once, however often it is
+/* What changes something is asked for with a key: the server does it once, however often it is
  * sent. The first call finds nobody: told at once. The connection breaks: asked again for a while.
  */
-static void call_with_key(struct server *server, struct http_call *call,
-                          struct http_answer *ret_answer)
+static void call_until_heard(struct server *server, struct http_call *call,
+                             struct http_answer *ret_answer)
 {
-    _cleanup_free_ char *header = new_key_header();
+    bool is_read = streq(call->method, "GET");
+    _cleanup_free_ char *header = is_read ? NULL : new_key_header();
     uint64_t end_us = 0; /* 0: nothing broke yet */
     size_t at = 0;
 
@@ -216,7 +220,7 @@ static void call_with_key(struct server *server, struct http_call *call,
     call->headers[at] = header;
     for (;;) {
         (void)http_client_call(server->http, call, ret_answer);
-        if (header == NULL || !is_worth_a_retry(ret_answer, end_us != 0))
+        if ((header == NULL && !is_read) || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
             break;
         if (end_us == 0) {
             end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;
@@ -234,10 +238,7 @@ static void call_with_key(struct server *server, struct http_call *call,
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer)
 {
     call->bearer_token = server->token;
-    if (streq(call->method, "GET"))
-        (void)http_client_call(server->http, call, ret_answer);
-    else
-        call_with_key(server, call, ret_answer);
+    call_until_heard(server, call, ret_answer);
     if (ret_answer->failure != 0)
         return STATUS_NO_SERVER;
     if (!server->verbatim || ret_answer->status >= 400)

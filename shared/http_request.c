@@ -93,6 +93,13 @@ static int begin_sink(struct http_request *request, struct edl_error *error)
     return r;
 }
 
+/* refuse_at_the_end - a server that ends begins nothing that may have to wait: nobody would wake it
+ */
+static int refuse_at_the_end(const struct http_request *request, struct edl_error *error)
+{
+    return request->server->closing ? edl_error_set(error, -EAGAIN, "the server is stopping") : 0;
+}
+
 void http_request_begin(struct http_request *request, const char *method)
 {
     struct edl_error error = { 0 };
@@ -100,7 +107,9 @@ void http_request_begin(struct http_request *request, const char *method)
 
     request->begun = true;
     (void)snprintf(request->method, sizeof request->method, "%s", method);
-    r = check_length(request, &error);
+    r = refuse_at_the_end(request, &error);
+    if (r >= 0)
+        r = check_length(request, &error);
     if (r >= 0)
         r = http_parse_target(request, &error);
     if (r >= 0)
@@ -173,7 +182,7 @@ int http_request_append(struct http_request *request, const char *data, size_t s
     }
     if (!request->sinking)
         keep(request, data, size);
-    else
+    else if ((r = refuse_at_the_end(request, &error)) == 0)
         r = request->route->sink->take(request, data, size, request->server->config.userdata,
                                        &error);
     if (r < 0)

@@ -375,10 +375,11 @@ struct http_server *http_server_free(struct http_server *server)
     (void)sd_event_source_disable_unref(server->io_source);
     (void)sd_event_source_disable_unref(server->timer);
     if (server->daemon != NULL) {
-        run_daemon(server); /* takes who waits at the door */
         (void)safe_close(MHD_quiesce_daemon(server->daemon));
         answer_deferred(server); /* a suspended connection would be an API violation below */
         finish(server);
+        answer_deferred(server);
+        run_daemon(server);
         MHD_stop_daemon(server->daemon);
     }
     (void)http_guard_free(server->guard);

@@ -176,15 +176,20 @@ static void test_each_thing_has_its_own_key(void **state)
     assert_int_not_equal(strncmp(keys, keys + size, size), 0);
 }
 
-static void test_reads_have_no_key_and_are_not_repeated(void **state)
+static void test_reads_have_no_key_and_are_repeated_when_the_server_says_so(void **state)
 {
-    static const char *const steps[] = { BUSY, NULL };
+    static const char *const busy[] = { BUSY, ACCEPTED, NULL };
+    static const char *const broken[] = { HALF, NULL };
     struct script script;
     char keys[2048];
 
     (void)state;
-    begin(&script, steps, false);
-    assert_int_equal(server_request(&script.server, "GET", "/jobs", NULL, NULL), STATUS_FAILED);
+    begin(&script, busy, false);
+    assert_int_equal(server_request(&script.server, "GET", "/jobs", NULL, NULL), STATUS_OK);
+    end(&script, keys, sizeof keys);
+    assert_string_equal(keys, "-\n-\n");
+    begin(&script, broken, false);
+    assert_int_equal(server_request(&script.server, "GET", "/jobs", NULL, NULL), STATUS_NO_SERVER);
     end(&script, keys, sizeof keys);
     assert_string_equal(keys, "-\n");
 }
@@ -212,7 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lost_answers_are_asked_for_again_with_the_same_key),
         cmocka_unit_test(test_each_thing_has_its_own_key),
-        cmocka_unit_test(test_reads_have_no_key_and_are_not_repeated),
+        cmocka_unit_test(test_reads_have_no_key_and_are_repeated_when_the_server_says_so),
         cmocka_unit_test(test_nobody_there_is_told_at_once),
     };
 
