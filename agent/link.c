@@ -34,9 +34,10 @@ struct link {
     char *join_token_file; /* NULL: none, or it did its work */
     char *state_dir;
     sd_event *event;
-    struct http_async *async;
-    char *credential; /* owned; NULL: has to join */
-    char *joining;    /* owned; the one that it asks to join with */
+    struct http_async *async;  /* join, report, orders: they go before all else */
+    struct http_async *others; /* calls of others, among them a workspace of many GiB */
+    char *credential;          /* owned; NULL: has to join */
+    char *joining;             /* owned; the one that it asks to join with */
     struct link_sm sm;
     struct http_async_call *main_call; /* join or report */
     struct http_async_call *orders_call;
@@ -48,6 +49,19 @@ struct link {
 };
 
 static void carry_out(struct link *l, const struct link_actions *actions);
+
+static int call_with_credential(struct link *l, struct http_async *async,
+                                const struct http_call *call, http_answer_fn on_answer,
+                                void *userdata, struct http_async_call **ret_call,
+                                struct edl_error *error)
+{
+    struct http_call with_credential = *call;
+
+    if (l->credential == NULL)
+        return edl_error_set(error, -ENOTCONN, "this node has not joined the cluster yet");
+    with_credential.bearer_token = l->credential;
+    return http_async_start(async, &with_credential, on_answer, userdata, ret_call, error);
+}
 
 uint32_t link_noise(void)
 {
@@ -297,12 +311,13 @@ static void report(struct link *l)
     _cleanup_free_ char *path = text_format("/nodes/%s/report", l->node);
     struct edl_error error = { 0 };
     json_t *body = l->config.report_body(l->sm.sent_us, l->sm.session, l->config.userdata);
-    int r = link_call(l,
-                      &(struct http_call){ .method = "POST",
-                                           .path = path,
-                                           .json = body,
-                                           .timeout_us = LINK_CALL_TIMEOUT_US },
-                      on_reported, l, &l->main_call, &error);
+    int r =
+        call_with_credential(l, l->async,
+                             &(struct http_call){ .method = "POST",
+                                                  .path = path,
+                                                  .json = body,
+                                                  .timeout_us = link_sm_timeout_us(&l->sm, now()) },
+                             on_reported, l, &l->main_call, &error);
 
     json_decref(body);
     if (r < 0)
@@ -340,10 +355,11 @@ static void poll_orders(struct link *l, const struct link_action *action)
     _cleanup_free_ char *path = text_format("/nodes/%s/orders?after=%llu&wait=%u", l->node,
                                             (unsigned long long)action->after, action->wait_s);
 
-    if (link_call(l,
-                  &(struct http_call){
-                      .method = "GET", .path = path, .timeout_us = LINK_ORDERS_TIMEOUT_US },
-                  on_orders, l, &l->orders_call, NULL) < 0)
+    if (call_with_credential(l, l->async,
+                             &(struct http_call){ .method = "GET",
+                                                  .path = path,
+                                                  .timeout_us = LINK_ORDERS_TIMEOUT_US },
+                             on_orders, l, &l->orders_call, NULL) < 0)
         ordered(l, LINK_FAILED, 0, now());
 }
 
@@ -423,18 +439,24 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     struct link_actions actions;
     int r = http_async_new(event, config->scheduler, &l->async, error);
 
+    if (r == 0)
+        r = http_async_new(event, config->scheduler, &l->others, error);
     if (r < 0) {
+        (void)http_async_free(l->async);
         free(l);
         return r;
     }
+    http_async_hurry(l->async);
     l->config = *config;
     l->event = sd_event_ref(event);
     l->node = xstrdup(config->node);
     l->join_token = config->join_token != NULL ? xstrdup(config->join_token) : NULL;
     if (config->join_token_file != NULL && !(config->join_token_once && has_credential(l)))
         l->join_token_file = xstrdup(config->join_token_file);
-    if (config->ca_path != NULL)
+    if (config->ca_path != NULL) {
         http_async_trust(l->async, config->ca_path);
+        http_async_trust(l->others, config->ca_path);
+    }
     l->state_dir = xstrdup(config->state_dir);
     l->credential = read_secret(config->state_dir, "credential");
     r = sd_event_add_time_relative(event, &l->main_timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_US,
@@ -446,8 +468,8 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
         (void)link_free(l);
         return edl_error_errno(error, r, "cannot make a timer");
     }
-    (void)sd_event_source_set_priority(l->main_timer, HTTP_ASYNC_PRIORITY);
-    (void)sd_event_source_set_priority(l->orders_timer, HTTP_ASYNC_PRIORITY);
+    (void)sd_event_source_set_priority(l->main_timer, SD_EVENT_PRIORITY_IMPORTANT);
+    (void)sd_event_source_set_priority(l->orders_timer, SD_EVENT_PRIORITY_IMPORTANT);
     (void)sd_event_source_set_enabled(l->orders_timer, SD_EVENT_OFF);
     link_sm_init(&l->sm, config->heartbeat_us, l->credential != NULL, now(), &actions);
     carry_out(l, &actions);
@@ -462,6 +484,7 @@ struct link *link_free(struct link *l)
     sd_event_source_disable_unref(l->main_timer);
     sd_event_source_disable_unref(l->orders_timer);
     (void)http_async_free(l->async);
+    (void)http_async_free(l->others);
     sd_event_unref(l->event);
     free(l->credential);
     free(l->joining);
@@ -489,10 +512,5 @@ const char *link_node(const struct link *l)
 int link_call(struct link *l, const struct http_call *call, http_answer_fn on_answer,
               void *userdata, struct http_async_call **ret_call, struct edl_error *error)
 {
-    struct http_call with_credential = *call;
-
-    if (l->credential == NULL)
-        return edl_error_set(error, -ENOTCONN, "this node has not joined the cluster yet");
-    with_credential.bearer_token = l->credential;
-    return http_async_start(l->async, &with_credential, on_answer, userdata, ret_call, error);
+    return call_with_credential(l, l->others, call, on_answer, userdata, ret_call, error);
 }

@@ -25,6 +25,7 @@ struct http_async {
     sd_event *event;        /* owned reference */
     sd_event_source *timer; /* owned */
     CURLM *multi;           /* owned */
+    int64_t priority;       /* of the sources; 0: that of most */
     struct http_async_call *calls;
     struct watched *sockets;
     bool collecting; /* callbacks run */
@@ -159,7 +160,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *userdata, voi
         free(watched);
         return -1; /* fails libcurl's calls */
     }
-    (void)sd_event_source_set_priority(watched->source, HTTP_ASYNC_PRIORITY);
+    (void)sd_event_source_set_priority(watched->source, async->priority);
     (void)sd_event_source_set_description(watched->source, "http-client");
     DL_APPEND(async->sockets, watched);
     (void)curl_multi_assign(async->multi, fd, watched);
@@ -194,7 +195,6 @@ static int start_multi(struct http_async *async, struct edl_error *error)
         r = sd_event_source_set_enabled(async->timer, SD_EVENT_OFF);
     if (r < 0)
         return edl_error_errno(error, r, "cannot put the HTTP client on the event loop");
-    (void)sd_event_source_set_priority(async->timer, HTTP_ASYNC_PRIORITY);
     (void)sd_event_source_set_description(async->timer, "http-client-timeout");
     async->multi = curl_multi_init();
     if (async->multi == NULL)
@@ -253,6 +253,12 @@ struct http_async *http_async_free(struct http_async *async)
 void http_async_trust(struct http_async *async, const char *ca_path)
 {
     http_base_trust(&async->base, ca_path);
+}
+
+void http_async_hurry(struct http_async *async)
+{
+    async->priority = SD_EVENT_PRIORITY_IMPORTANT;
+    (void)sd_event_source_set_priority(async->timer, async->priority);
 }
 
 int http_async_start(struct http_async *async, const struct http_call *call,

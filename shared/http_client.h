@@ -68,9 +68,7 @@ void http_client_trust(struct http_client *client, const char *ca_path);
 int http_client_call(struct http_client *client, const struct http_call *call,
                      struct http_answer *ret_answer);
 
-/* Loop client: any number of calls in flight. What it waits for goes before what has the priority
- * of most: a peer hears of us, and its answers are read, while a hundred processes end at once. */
-#define HTTP_ASYNC_PRIORITY SD_EVENT_PRIORITY_IMPORTANT
+/* Loop client: any number of calls in flight. */
 struct http_async;
 struct http_async_call;
 typedef void (*http_answer_fn)(const struct http_answer *answer, void *userdata);
@@ -78,6 +76,11 @@ int http_async_new(sd_event *event, const char *base, struct http_async **ret,
                    struct edl_error *error);
 struct http_async *http_async_free(struct http_async *async); /* cancels all, no callbacks */
 void http_async_trust(struct http_async *async, const char *ca_path); /* as http_client_trust */
+
+/* http_async_hurry - before the first call: what it waits for goes before what has the priority of
+ * most (SD_EVENT_PRIORITY_IMPORTANT): its peer hears of us, and its answers are read, while a
+ * hundred processes end at once. Not for what may be large: that would keep out all else. */
+void http_async_hurry(struct http_async *async);
 
 /* http_async_start - arguments are copied; on_answer is called exactly once unless cancelled */
 int http_async_start(struct http_async *async, const struct http_call *call,

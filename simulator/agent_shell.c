@@ -102,7 +102,7 @@ static void report(struct sim *sim, struct sim_node *node, uint64_t call)
     message->session = agent->link.session;
     message->foreign_cpu_millicores = agent->foreign_cpu;
     message->foreign_memory_bytes = agent->foreign_memory;
-    agent->main_limit_us = node_boot_us(sim, node) + LINK_CALL_TIMEOUT_US;
+    agent->main_limit_us = message->sent_us + link_sm_timeout_us(&agent->link, message->sent_us);
     send_request(sim, message);
 }
 

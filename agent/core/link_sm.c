@@ -97,6 +97,12 @@ bool link_sm_all_told(const struct link_sm *sm)
     return sm->reported == sm->changes;
 }
 
+uint64_t link_sm_timeout_us(const struct link_sm *sm, uint64_t now_us)
+{
+    return sm->joined && sm->failures == 0 && now_us < sm->lease_end_us ? LINK_REPORT_TIMEOUT_US
+                                                                        : LINK_CALL_TIMEOUT_US;
+}
+
 void link_sm_join_answered(struct link_sm *sm, uint64_t call, enum link_result result,
                            uint64_t now_us, uint32_t noise, struct link_actions *ret)
 {

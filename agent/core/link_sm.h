@@ -26,8 +26,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* JOIN and REPORT: four round trips of 2 s on a new connection (TCP, TLS, the call), and some */
+/* JOIN, and REPORT after a failure or without a lease: four round trips of 2 s on a new connection
+ * (TCP, TLS, the call), and some */
 #define LINK_CALL_TIMEOUT_US (UINT64_C(10) * 1000000)
+/* REPORT while all is well: one that is lost must not cost the lease */
+#define LINK_REPORT_TIMEOUT_US (UINT64_C(5) * 1000000)
 #define LINK_ORDERS_WAIT_S 25
 #define LINK_ORDERS_TIMEOUT_US ((LINK_ORDERS_WAIT_S + UINT64_C(10)) * 1000000)
 #define LINK_ACTIONS_MAX 8
@@ -122,6 +125,9 @@ void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result
 
 /* link_sm_all_told - does the scheduler know of every change? */
 bool link_sm_all_told(const struct link_sm *sm);
+
+/* link_sm_timeout_us - of the join or report that begins now */
+uint64_t link_sm_timeout_us(const struct link_sm *sm, uint64_t now_us);
 
 /* link_backoff_us - delay before try n (0, 1, ..): doubles from 100 ms to most_us, times 0.5 .. 1
  */

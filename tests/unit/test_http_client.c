@@ -311,6 +311,7 @@ static void test_answers_go_first(void **state)
     int n_others = 0;
     int listener, peer;
 
+    http_async_hurry(f->async);
     f->server = http_server_free(f->server);
     listener = http_listen_tcp("127.0.0.1", f->port, NULL, &error);
     assert_true(listener >= 0);

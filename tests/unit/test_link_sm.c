@@ -139,6 +139,23 @@ static void test_change_is_reported_at_once(void **state)
     assert_true(link_sm_all_told(&sm));
 }
 
+/* Slow ones are waited for when there is nothing to lose. */
+static void test_reports_are_given_up_before_the_lease(void **state)
+{
+    uint64_t call;
+
+    (void)state;
+    init(true);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
+    settle();
+    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_REPORT_TIMEOUT_US);
+    assert_int_equal(link_sm_timeout_us(&sm, now + LEASE), LINK_CALL_TIMEOUT_US);
+    call = main_timer(LINK_REPORT);
+    link_sm_report_answered(&sm, call, &(struct link_report_answer){ .result = LINK_FAILED }, now,
+                            0, &actions);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
+}
+
 static void test_failures_back_off(void **state)
 {
     static const uint64_t delays_ms[] = { 50, 100, 200, 400, 800, 1000, 1000 };
@@ -568,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_join_then_report_then_orders),
         cmocka_unit_test(test_one_main_call_at_a_time),
         cmocka_unit_test(test_change_is_reported_at_once),
+        cmocka_unit_test(test_reports_are_given_up_before_the_lease),
         cmocka_unit_test(test_failures_back_off),
         cmocka_unit_test(test_joining_in_vain_backs_off),
         cmocka_unit_test(test_refused_drops_orders_and_poll),
