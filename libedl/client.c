@@ -15,10 +15,11 @@
 #include "shared/macro.h"
 
 #define PATIENCE_US (300 * USEC_PER_SEC)
-#define CALL_TIMEOUT_US (90 * USEC_PER_SEC) /* longer than the agent bridges an outage */
-#define WAIT_MAX_S 20U                      /* of one call; the scheduler waits no longer */
-#define WAIT_STOP_S 2U                      /* so that a stop is seen in time */
-#define LATE_US (5 * USEC_PER_SEC)          /* an answer may come so much after the end of a wait */
+#define CALL_TIMEOUT_US (90 * USEC_PER_SEC)  /* longer than the agent bridges an outage */
+#define WAIT_MAX_S 20U                       /* of one call; the scheduler waits no longer */
+#define WAIT_STOP_S 2U                       /* so that a stop is seen in time */
+#define WAIT_STOP_LATE_US (2 * USEC_PER_SEC) /* also of one that the agent holds meanwhile */
+#define LATE_US (5 * USEC_PER_SEC) /* an answer may come so much after the end of a wait */
 #define SLICE_MS 100U
 #define PAUSE_FIRST_MS 50U
 #define PAUSE_MOST_MS 2000U
@@ -157,6 +158,7 @@ static void try_once(const struct edl_client *client, const struct http_call *ca
 /* How long a call is tried. */
 struct effort {
     uint64_t wait_us;     /* it may be answered so much later, as it waits */
+    uint64_t late_us;     /* and so much beyond that; 0: as long as an agent bridges an outage */
     uint64_t deadline_us; /* NEVER_US: only patience ends it */
 };
 
@@ -176,7 +178,9 @@ static int client_call(struct edl_client *client, struct http_call *call,
         uint64_t left_us = MAX_OF(end_us - MIN_OF(now_us, end_us), USEC_PER_SEC);
         unsigned status;
 
-        call->timeout_us = effort->wait_us + MIN_OF(left_us, CALL_TIMEOUT_US);
+        call->timeout_us =
+            effort->wait_us +
+            MIN_OF(left_us, effort->late_us != 0 ? effort->late_us : CALL_TIMEOUT_US);
         try_once(client, call, ret_answer);
         if (!worth_retrying(ret_answer))
             return 0;
@@ -255,7 +259,9 @@ static int look(struct edl_client *client, const struct client_wait *wait, unsig
                 uint64_t deadline_us)
 {
     struct http_call call = { .method = wait->method, .path = wait->path, .json = wait->body };
-    struct effort effort = { .wait_us = wait_s * USEC_PER_SEC, .deadline_us = deadline_us };
+    struct effort effort = { .wait_us = wait_s * USEC_PER_SEC,
+                             .late_us = client->stop != NULL ? WAIT_STOP_LATE_US : 0,
+                             .deadline_us = deadline_us };
     _cleanup_free_ char *path = NULL;
     struct http_answer answer = { 0 };
     json_t *json = NULL;

@@ -60,5 +60,5 @@ struct client_wait {
 /* client_await - read's result, or -ETIMEDOUT when it had none by the end of timeout_us */
 int client_await(struct edl_client *client, const struct client_wait *wait);
 
-/* client_answer_bad - EDL_EHTTP: what came is no answer of an agent */
+/* client_answer_bad - EDL_ECORRUPT: what came is no answer of an agent */
 int client_answer_bad(const char *what, struct edl_error *error);

@@ -197,6 +197,18 @@ static int read_service(const json_t *answer, void *userdata, struct edl_error *
     return 1;
 }
 
+/* ask_service - as it is now; a scheduler that is being restarted is waited for */
+static int ask_service(struct edl_client *client, const char *path, struct look_up *look_up)
+{
+    json_t *answer = NULL;
+    int r = client_ask(client, "GET", path, NULL, &answer);
+
+    if (r == 0)
+        r = read_service(answer, look_up, &client->error);
+    json_decref(answer);
+    return r;
+}
+
 int edl_service_find(struct edl_client *client, const char *name, const struct edl_service *known,
                      uint64_t timeout_us, struct edl_service **ret)
 {
@@ -204,7 +216,7 @@ int edl_service_find(struct edl_client *client, const char *name, const struct e
     char path[NAME_BYTES_MAX + 64];
     struct client_wait wait = { .method = "GET",
                                 .path = path,
-                                .timeout_us = known != NULL ? timeout_us : 0,
+                                .timeout_us = timeout_us,
                                 .read = read_service,
                                 .userdata = &look_up };
     int r;
@@ -214,8 +226,8 @@ int edl_service_find(struct edl_client *client, const char *name, const struct e
     if (known != NULL)
         (void)snprintf(path, sizeof path, "/services/%s?after=%" PRIu64 "&", name, known->version);
     else
-        (void)snprintf(path, sizeof path, "/services/%s?", name);
-    r = client_await(client, &wait);
+        (void)snprintf(path, sizeof path, "/services/%s", name);
+    r = known != NULL ? client_await(client, &wait) : ask_service(client, path, &look_up);
     if (r == 1)
         *ret = look_up.found;
     if (r == -ETIMEDOUT && known != NULL)

@@ -57,7 +57,7 @@ EDL_API struct edl_client *edl_client_free(struct edl_client *client);
  * A scheduler that cannot store anything is waited for as long as it says so. */
 EDL_API void edl_client_set_patience(struct edl_client *client, uint64_t patience_us);
 
-/* edl_client_set_stop - waits end with -EINTR, within two seconds, once *stop is not 0
+/* edl_client_set_stop - waits end with -EINTR, within four seconds, once *stop is not 0
  * For signal handlers. Borrowed; NULL: none. Calls that wait for nothing are still made, once. */
 EDL_API void edl_client_set_stop(struct edl_client *client, const volatile sig_atomic_t *stop);
 

@@ -206,9 +206,12 @@ class Caller:
         """One call, tried once."""
         data = json.dumps(body, allow_nan=False).encode()
         try:
-            _check(_try(self._path, "POST", target, data, timeout))
+            answer = _try(self._path, "POST", target, data, timeout)
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"POST {target} over {self._path}: {error}") from error
+        if answer.status in AWAY:
+            raise Unreachable(f"POST {target} over {self._path}: status {answer.status}")
+        _check(answer)
 
     def wait(
         self,

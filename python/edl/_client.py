@@ -8,12 +8,18 @@ from types import TracebackType
 from typing import Any, Dict, Iterable, Iterator, Optional, Tuple, Type, Union
 from urllib.parse import quote
 
-from ._call import PATIENCE_S, Caller, NoNews, NotFound, Stale, Timeout
+from ._call import PATIENCE_S, Caller, NoNews, NotFound, Stale, Timeout, Unreachable
 from ._model import Chunk, Hosts, Peer, Self, Service, flag, items, number, text
 
 _RENDEZVOUS = "/jobs/self/rendezvous"
 _PROGRESS_TIMEOUT_S = 1.0
 _REASON_MAX = 400
+
+
+def _told(reason: str) -> str:
+    """What can be said of it: a name that is no UTF-8 has surrogates, which JSON over HTTP cannot have."""
+    clean = reason.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
+    return clean[:_REASON_MAX]
 
 Value = Union[int, float, str, bool]
 
@@ -50,11 +56,11 @@ class Task:
 
     def failed(self, reason: str) -> bool:
         """Its data cannot be used: it is tried elsewhere, and after some times left out."""
-        return self._end("fail", returned=False, reason=reason[:_REASON_MAX])
+        return self._end("fail", returned=False, reason=_told(reason))
 
     def give_back(self, reason: str = "") -> bool:
         """Untouched, by no fault of the data."""
-        return self._end("fail", returned=True, reason=reason[:_REASON_MAX])
+        return self._end("fail", returned=True, reason=_told(reason))
 
     def __enter__(self) -> "Task":
         return self
@@ -249,8 +255,11 @@ class Client:
 
     def progress(self, **figures: Value) -> None:
         """How far this process is, for `edl show`: at most 16 numbers, texts and booleans. Tried once, as
-        nothing depends on it; what is wrong with it is raised."""
-        self.caller.tell("/processes/self/progress", figures, _PROGRESS_TIMEOUT_S)
+        nothing depends on it: while the agent is being restarted nobody hears it. What is wrong with it is raised."""
+        try:
+            self.caller.tell("/processes/self/progress", figures, _PROGRESS_TIMEOUT_S)
+        except Unreachable:
+            pass
 
     def metrics(self, **figures: Any) -> None:
         """Figures that are kept with the job; they replace those before."""

@@ -274,8 +274,22 @@ class Test(unittest.TestCase):
         client = edl.Client("/nonexistent/socket", patience=0.1)
         with self.assertRaisesRegex(edl.Unreachable, "/nonexistent/socket"):
             client.hosts()
-        with self.assertRaises(ConnectionError):
-            client.progress(step=1)
+        client.progress(step=1)  # nothing depends on it
+
+    def test_progress_is_tried_once(self) -> None:
+        with Agent(refuses("503 Service Unavailable")) as agent:
+            agent.client().progress(step=1)
+            self.assertEqual(len(agent.asked), 1)
+        with Agent(refuses("400 Bad Request", "no such figure")) as agent:
+            with self.assertRaisesRegex(edl.Refused, "no such figure"):
+                agent.client().progress(step=1)
+
+    def test_a_reason_may_be_anything(self) -> None:
+        with Agent(task(1), says({})) as agent:
+            one = agent.client().next_task()
+            assert one is not None
+            self.assertTrue(one.failed("no \udc80 file\0"))
+            self.assertEqual(agent.asked[1][1]["reason"], "no ? file?")  # type: ignore[index]
 
     def test_a_signal_ends_a_wait(self) -> None:
         def on_signal(*_: object) -> None:

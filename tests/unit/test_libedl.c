@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -576,6 +577,34 @@ static void test_stop(void **state)
     end(&agent);
 }
 
+static void on_alarm(int signal_number)
+{
+    (void)signal_number;
+    stop = 1;
+}
+
+/* The agent holds the call, as it does while its scheduler is away. */
+static void test_a_stop_ends_a_call_that_is_held(void **state)
+{
+    static const char *const answers[] = { HELD, NULL };
+    const struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
+    uint64_t begun_us = clock_read_us(CLOCK_BOOTTIME);
+    struct edl_task *none = NULL;
+    struct agent agent;
+
+    (void)state;
+    stop = 0;
+    begin(&agent, answers);
+    edl_client_set_patience(agent.client, EDL_FOREVER);
+    edl_client_set_stop(agent.client, &stop);
+    assert_true(signal(SIGALRM, on_alarm) != SIG_ERR);
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &none), -EINTR);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - begun_us < 30 * USEC_PER_SEC);
+    assert_true(signal(SIGALRM, SIG_DFL) != SIG_ERR);
+    end(&agent);
+}
+
 static void test_large_body(void **state)
 {
     static const char *const answers[] = { UNREAD, SAYS("{\"tasks\":20000}"), NULL };
@@ -608,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_it_is_waited_for),
         cmocka_unit_test(test_nobody_there),
         cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_a_stop_ends_a_call_that_is_held),
         cmocka_unit_test(test_large_body),
     };
 
