@@ -64,7 +64,7 @@ machine_in n1 systemctl restart edl-scheduler || fail 'the scheduler does not st
 [ "$(pin)" = "$before" ] && [ -n "$before" ] || fail "the authority was $before and is $(pin)"
 machine_in n1 test ! -e /var/lib/edl/scheduler/ca.key || fail 'the key is in the state folder again'
 line=$(machine_in n1 edl node add n2 | grep -o 'edl-agent --join .*') || fail 'there is no line to join with'
-word_after() { echo "$line" | sed "s/.*$1 *\([^ ]*\).*/\1/"; }
+word_after() { echo "$line" | sed "s/.*$1 \([^ ]*\).*/\1/"; }
 machine_boot n2
 units_install n2 || fail 'the units cannot be installed'
 machine_in n2 rm /etc/edl/agent.conf.d/10-this-machine.conf
