@@ -181,7 +181,7 @@ await 10 'units and slices are gone' no_units
 edl submit --name many --array 0-239 --cpu 5m --memory 16Mi -- true >/dev/null
 many_ended() { [ "$(edl ps --all --json | jq '[.jobs[] | select(.name | startswith("many")) | select(.state == "succeeded" or .state == "failed")] | length')" = 240 ]; }
 (await 240 'they end' many_ended) || { # which of them does not, and what was said of it
-    left=$(edl ps --all --json | jq -r '[.jobs[] | select(.state != "succeeded" and .state != "killed")][0].id')
+    left=$(edl ps --all --json | jq -r '[.jobs[] | select(.state | IN("succeeded", "failed", "killed") | not)][0].id')
     edl show "$left" --json
     machine_in n1 sh -c "grep -h '[^0-9]$left\\.trainer\\|($left)' /run/edl/scheduler.log /run/edl/agent.log; journalctl -o short-precise --no-pager | grep 'edl-$left\\.' | tail -n 20; grep -v ' info \\|TasksMax' /run/edl/agent.log | tail -n 20"
     exit 1
