@@ -19,6 +19,7 @@
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
 
+#include "agent/cgroup_watch.h"
 #include "agent/launcher.h"
 #include "agent/process_dir.h"
 #include "agent/process_group.h"
@@ -47,8 +48,7 @@ struct runtime_process {
     uint64_t stop_grace_us;
     sd_event_source *gone_source;   /* owned */
     sd_event_source *folder_source; /* owned */
-    sd_event_source *rest_source;   /* owned; NULL unless its supervisor left others behind */
-    int rest_fd;                    /* events of their control group; -1 */
+    struct cgroup_watch *rest;      /* NULL unless its supervisor left others behind */
     runtime_changed_fn changed;
     void *userdata;
 };
@@ -60,8 +60,7 @@ struct runtime_process *runtime_release(struct runtime_process *p)
     (void)launcher_cancel(p->runtime->launcher, p->launch);
     sd_event_source_disable_unref(p->gone_source);
     sd_event_source_disable_unref(p->folder_source);
-    sd_event_source_disable_unref(p->rest_source);
-    (void)safe_close(p->rest_fd);
+    (void)cgroup_watch_free(p->rest);
     (void)safe_close(p->pidfd);
     (void)safe_close(p->dir_fd);
     free(p);
@@ -82,15 +81,11 @@ static const char *reason_unseen(const struct runtime_process *p, const json_t *
                                                                    : REASON_VANISHED;
 }
 
-static int on_rest(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+static void on_rest(void *userdata)
 {
     struct runtime_process *p = userdata;
 
-    (void)source;
-    (void)fd;
-    (void)revents;
     p->changed(p->userdata);
-    return 0;
 }
 
 /* find_rest - the control group that it may have left; of a unit the service manager kills what is
@@ -102,8 +97,8 @@ static void find_rest(struct runtime_process *p)
     if (process_dir_read_supervisor(p->dir_fd, &record, NULL) < 0 ||
         record.cgroup.unified[0] == '\0' || !streq(record.boot_id, p->runtime->boot_id))
         return;
-    p->rest_fd = cgroup_open_events(record.cgroup.unified);
-    if (p->rest_fd >= 0 && !cgroup_is_unit(record.cgroup.unified))
+    if (cgroup_watch_new(p->runtime->event, record.cgroup.unified, on_rest, p, &p->rest) == 0 &&
+        !cgroup_is_unit(record.cgroup.unified))
         (void)cgroup_kill(record.cgroup.unified);
 }
 
@@ -121,16 +116,13 @@ static void remove_group(const struct runtime_process *p)
  * dead, the slot is not free */
 static bool is_rest_there(struct runtime_process *p)
 {
-    if (p->rest_fd < 0)
+    if (p->rest == NULL)
         find_rest(p);
-    if (p->rest_fd < 0)
+    if (p->rest == NULL)
         return false;
-    if (p->rest_source == NULL)
-        (void)sd_event_add_io(p->runtime->event, &p->rest_source, p->rest_fd, EPOLLPRI, on_rest, p);
-    if (cgroup_is_populated(p->rest_fd))
+    if (cgroup_watch_is_populated(p->rest))
         return true;
-    p->rest_source = sd_event_source_disable_unref(p->rest_source);
-    p->rest_fd = safe_close(p->rest_fd);
+    p->rest = cgroup_watch_free(p->rest);
     remove_group(p);
     return false;
 }
@@ -255,8 +247,11 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
         ret->phase = RUNTIME_RUNNING;
         ret->pid = record.child_pid;
         ret->cgroup = record.cgroup;
-        if (p->pidfd < 0)
-            (void)verify(p, &record);
+        /* why again: what held the lock a moment ago ended before it could be watched */
+        if (p->pidfd < 0 && verify(p, &record) < 0)
+            p->exited = settle(p, NULL);
+        if (p->exited)
+            poll_exited(p, ret);
     }
     ret->supervisor_pid = p->supervisor_pid;
 }
@@ -279,7 +274,6 @@ static int process_new(struct runtime *runtime, const char *dir, runtime_changed
 
     p->runtime = runtime;
     p->pidfd = -1;
-    p->rest_fd = -1;
     p->changed = changed;
     p->userdata = userdata;
     p->dir_fd = process_dir_open(dir, error);
