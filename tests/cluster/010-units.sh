@@ -178,13 +178,13 @@ await 60 'they are killed' job_is owned killed
 await 10 'units and slices are gone' no_units
 
 # more at once than the bus lets one connection wait for (128 answers)
-edl submit --name many --array 0-239 --cpu 5m --memory 16Mi -- true >/dev/null
-many_ended() { [ "$(edl ps --all --json | jq '[.jobs[] | select(.name | startswith("many")) | select(.state == "succeeded" or .state == "failed")] | length')" = 240 ]; }
-(await 240 'they end' many_ended) || { # which of them does not, and what was said of it
+edl submit --name wave --array 0-239 --cpu 5m --memory 16Mi -- true >/dev/null
+wave_ended() { [ "$(edl ps --all --json | jq '[.jobs[] | select(.name | startswith("wave")) | select(.state == "succeeded" or .state == "failed")] | length')" = 240 ]; }
+(await 240 'they end' wave_ended) || { # which of them does not, and what was said of it
     left=$(edl ps --all --json | jq -r '[.jobs[] | select(.state | IN("succeeded", "failed", "killed") | not)][0].id')
     edl show "$left" --json
     machine_in n1 sh -c "grep -h '[^0-9]$left\\.trainer\\|($left)' /run/edl/scheduler.log /run/edl/agent.log; journalctl -o short-precise --no-pager | grep 'edl-$left\\.' | tail -n 20; grep -v ' info \\|TasksMax' /run/edl/agent.log | tail -n 20"
     exit 1
 }
-left=$(edl ps --all --json | jq -r '.jobs[] | select(.name | startswith("many")) | select(.state == "failed") | .reason' | sort | uniq -c | head -n 3)
-[ -z "$left" ] || fail "some of many at once failed: $left"
+left=$(edl ps --all --json | jq -r '.jobs[] | select(.name | startswith("wave")) | select(.state == "failed") | .reason' | sort | uniq -c | head -n 3)
+[ -z "$left" ] || fail "some of the wave failed: $left"
