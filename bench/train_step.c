@@ -91,7 +91,7 @@ static int bench_open(struct bench *b, uint32_t vocabulary, uint32_t batch)
 
     memset(b, 0, sizeof *b);
     b->config = (struct ngram_config){ NGRAM, EMBEDDING, HIDDEN, vocabulary, 0.5f, 8e-4f, batch };
-    if (ngram_model_new(&b->config, &b->model, &error) < 0) {
+    if (ngram_model_new(&b->config, backend_cpu(), &b->model, &error) < 0) {
         (void)fprintf(stderr, "train_step: %s\n", error.text);
         return -EINVAL;
     }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backend_cuda.cu - the ops of kernels.h on one NVIDIA device: cuBLAS and one kernel per loop
  *
- * f32 throughout: cuBLAS' default mode does not round operands to TF32. Row-major matrices are
+ * A shared library of its own (plugin.h). Parameters and activations stay on the device; a step is
+ * a row of launches on the default stream, which only the cost's way to the host waits for. f32
+ * throughout: cuBLAS' default mode does not round operands to TF32. Row-major matrices are
  * column-major transposes, so C = A B is asked for as C^T = B^T A^T. */
-#include "kernels/backend_cuda.h"
+#include "kernels/plugin.h"
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <cublas_v2.h>
+#include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include "kernels/dropout_hash.h"
 
@@ -16,14 +22,11 @@
 #define BLOCKS_MAX 65535
 #define ROWS_AT_ONCE 512 /* rows whose cost is fetched with one copy */
 
-/* One growing buffer per operand that an op can have at the same time. */
-enum slot { SLOT_A, SLOT_B, SLOT_C, SLOT_D, SLOT_E, SLOT_F, SLOTS };
-
 static struct {
-    int open;
+    int started;
     cublasHandle_t blas;
-    void *buffers[SLOTS];
-    size_t sizes[SLOTS];
+    float *row_costs; /* f32[rows, 2] of softmax_kernel */
+    size_t row_costs_size;
     int failed;
     char failure[256];
 } cuda;
@@ -43,56 +46,55 @@ static int check(cudaError_t status, const char *what)
     return status == cudaSuccess;
 }
 
-/* Device room for n elements; NULL after a failure, which every later step then skips. */
-static void *room(enum slot slot, size_t n, size_t size)
+static const char *cuda_failure(void)
 {
-    const size_t bytes = (n ? n : 1) * size;
+    return cuda.failed ? cuda.failure : NULL;
+}
+
+/* ---- memory ---- */
+
+static void cuda_zero(void *memory, size_t bytes)
+{
+    if (!cuda.failed && bytes > 0)
+        (void)check(cudaMemset(memory, 0, bytes), "cudaMemset");
+}
+
+/* What does not fit is the caller's to tell, and no failure of the device. */
+static void *cuda_allocate(size_t bytes)
+{
+    void *memory = NULL;
 
     if (cuda.failed)
         return NULL;
-    if (cuda.sizes[slot] >= bytes)
-        return cuda.buffers[slot];
-    (void)cudaFree(cuda.buffers[slot]);
-    cuda.buffers[slot] = NULL;
-    cuda.sizes[slot] = 0;
-    if (!check(cudaMalloc(&cuda.buffers[slot], bytes), "device memory")) {
-        cuda.buffers[slot] = NULL;
+    if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
+        (void)cudaGetLastError(); /* or the next op would seem to have failed */
         return NULL;
     }
-    cuda.sizes[slot] = bytes;
-    return cuda.buffers[slot];
+    cuda_zero(memory, bytes);
+    return memory;
 }
 
-static void *upload(enum slot slot, const void *host, size_t n, size_t size)
+static void cuda_release(void *memory)
 {
-    void *device = room(slot, n, size);
-
-    if (device == NULL || !check(cudaMemcpy(device, host, n * size, cudaMemcpyHostToDevice),
-                                 "copy to the device"))
-        return NULL;
-    return device;
+    (void)cudaFree(memory);
 }
 
-static float *upload_f32(enum slot slot, const float *host, size_t n)
+static void cuda_upload(const void *host, size_t bytes, void *memory)
 {
-    return (float *)upload(slot, host, n, sizeof *host);
-}
-
-static float *room_f32(enum slot slot, size_t n)
-{
-    return (float *)room(slot, n, sizeof(float));
+    if (!cuda.failed && bytes > 0)
+        (void)check(cudaMemcpy(memory, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
 }
 
 /* Also the place where a kernel's failure shows: launches report nothing by themselves. */
-static void download(float *host, const float *device, size_t n)
+static void cuda_download(const void *memory, size_t bytes, void *host)
 {
     if (!cuda.failed)
         (void)check(cudaGetLastError(), "kernel");
-    if (!cuda.failed)
-        (void)check(cudaMemcpy(host, device, n * sizeof *host, cudaMemcpyDeviceToHost),
+    if (!cuda.failed && bytes > 0)
+        (void)check(cudaMemcpy(host, memory, bytes, cudaMemcpyDeviceToHost),
                     "copy from the device");
-    for (size_t i = 0; cuda.failed && i < n; i++)
-        host[i] = NAN;
+    if (cuda.failed)
+        memset(host, 0xff, bytes); /* NaN */
 }
 
 static unsigned blocks_for(size_t n)
@@ -121,45 +123,36 @@ static __global__ void gather_kernel(const float *table, const uint32_t *indices
         out[i] = table[(size_t)indices[i / D] * D + i % D];
 }
 
-static __global__ void scatter_kernel(const float *in, const uint32_t *indices, size_t n, size_t D,
+static __global__ void scatter_add_kernel(const float *in, const uint32_t *indices, size_t n, size_t D,
                                       float *table)
 {
     FOR_EACH(i, n)
         atomicAdd(&table[(size_t)indices[i / D] * D + i % D], in[i]);
 }
 
-/* The table's height is not an argument of the op; the largest index bounds what must travel. */
-static size_t rows_used(const uint32_t *indices, size_t B)
+static __global__ void scatter_rows_kernel(const float *in, const uint32_t *indices, size_t n,
+                                           size_t D, float *table)
 {
-    size_t rows = 0;
-
-    for (size_t i = 0; i < B; i++)
-        if (indices[i] >= rows)
-            rows = (size_t)indices[i] + 1;
-    return rows;
+    FOR_EACH(i, n)
+        table[(size_t)indices[i / D] * D + i % D] = in[i];
 }
 
 static void cuda_gather_rows(const float *table, const uint32_t *indices, size_t B, size_t D,
                              float *out)
 {
-    float *t = upload_f32(SLOT_A, table, rows_used(indices, B) * D);
-    uint32_t *i = (uint32_t *)upload(SLOT_B, indices, B, sizeof *indices);
-    float *o = room_f32(SLOT_C, B * D);
+    LAUNCH(gather_kernel, B * D, table, indices, B * D, D, out);
+}
 
-    LAUNCH(gather_kernel, B * D, t, i, B * D, D, o);
-    download(out, o, B * D);
+static void cuda_scatter_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
+                              float *table)
+{
+    LAUNCH(scatter_rows_kernel, B * D, in, indices, B * D, D, table);
 }
 
 static void cuda_scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
                                   float *table)
 {
-    const size_t n = rows_used(indices, B) * D;
-    float *x = upload_f32(SLOT_A, in, B * D);
-    uint32_t *i = (uint32_t *)upload(SLOT_B, indices, B, sizeof *indices);
-    float *t = upload_f32(SLOT_C, table, n);
-
-    LAUNCH(scatter_kernel, B * D, x, i, B * D, D, t);
-    download(table, t, n);
+    LAUNCH(scatter_add_kernel, B * D, in, indices, B * D, D, table);
 }
 
 /* ---- fully connected ---- */
@@ -201,12 +194,8 @@ static void sgemm(int transpose_a, int transpose_b, size_t M, size_t N, size_t K
 static void forward(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
                     int transposed, float *out)
 {
-    float *dx = upload_f32(SLOT_A, x, B * D), *dw = upload_f32(SLOT_B, w, D * H);
-    float *db = upload_f32(SLOT_C, b, H), *o = room_f32(SLOT_D, B * H);
-
-    LAUNCH(fill_rows_kernel, B * H, db, B * H, H, o);
-    sgemm(0, transposed, B, H, D, dx, dw, 1.0f, o);
-    download(out, o, B * H);
+    LAUNCH(fill_rows_kernel, B * H, b, B * H, H, out);
+    sgemm(0, transposed, B, H, D, x, w, 1.0f, out);
 }
 
 static void cuda_fc_forward(const float *x, const float *w, const float *b, size_t B, size_t D,
@@ -224,22 +213,13 @@ static void cuda_fc_forward_transposed(const float *x, const float *w, const flo
 static void backward(const float *x, const float *w, const float *dy, size_t B, size_t D, size_t H,
                      int transposed, float *dw, float *db, float *dx)
 {
-    float *x_ = upload_f32(SLOT_A, x, B * D), *dy_ = upload_f32(SLOT_B, dy, B * H);
-    float *dw_ = room_f32(SLOT_C, D * H), *db_ = room_f32(SLOT_D, H);
-
     if (transposed)
-        sgemm(1, 0, H, D, B, dy_, x_, 0.0f, dw_);
+        sgemm(1, 0, H, D, B, dy, x, 0.0f, dw);
     else
-        sgemm(1, 0, D, H, B, x_, dy_, 0.0f, dw_);
-    LAUNCH(column_sums_kernel, H, dy_, B, H, db_);
-    download(dw, dw_, D * H);
-    download(db, db_, H);
-    if (dx != NULL) {
-        float *w_ = upload_f32(SLOT_E, w, D * H), *dx_ = room_f32(SLOT_F, B * D);
-
-        sgemm(0, !transposed, B, D, H, dy_, w_, 0.0f, dx_);
-        download(dx, dx_, B * D);
-    }
+        sgemm(1, 0, D, H, B, x, dy, 0.0f, dw);
+    LAUNCH(column_sums_kernel, H, dy, B, H, db);
+    if (dx != NULL)
+        sgemm(0, !transposed, B, D, H, dy, w, 0.0f, dx);
 }
 
 static void cuda_fc_backward(const float *x, const float *w, const float *dy, size_t B, size_t D,
@@ -292,41 +272,59 @@ static __global__ void adagrad_kernel(float *w, float *a, const float *g, size_t
     }
 }
 
+static __global__ void add_kernel(const float *x, size_t N, float *sum)
+{
+    FOR_EACH(i, N)
+        sum[i] += x[i];
+}
+
+static __global__ void scale_kernel(const float *x, size_t N, float factor, float *y)
+{
+    FOR_EACH(i, N)
+        y[i] = x[i] * factor;
+}
+
+static __global__ void multiply_kernel(const float *x, const float *y, size_t N, float *z)
+{
+    FOR_EACH(i, N)
+        z[i] = x[i] * y[i];
+}
+
+static void cuda_add(const float *x, size_t N, float *sum)
+{
+    LAUNCH(add_kernel, N, x, N, sum);
+}
+
+static void cuda_scale(const float *x, size_t N, float factor, float *y)
+{
+    LAUNCH(scale_kernel, N, x, N, factor, y);
+}
+
+static void cuda_multiply(const float *x, const float *y, size_t N, float *z)
+{
+    LAUNCH(multiply_kernel, N, x, y, N, z);
+}
+
 static void cuda_sigmoid_forward(const float *x, size_t N, float *y)
 {
-    float *d = upload_f32(SLOT_A, x, N);
-
-    LAUNCH(sigmoid_forward_kernel, N, d, N, d);
-    download(y, d, N);
+    LAUNCH(sigmoid_forward_kernel, N, x, N, y);
 }
 
 static void cuda_sigmoid_backward(const float *y, const float *dy, size_t N, float *dx)
 {
-    float *y_ = upload_f32(SLOT_A, y, N), *d = upload_f32(SLOT_B, dy, N);
-
-    LAUNCH(sigmoid_backward_kernel, N, y_, d, N, d);
-    download(dx, d, N);
+    LAUNCH(sigmoid_backward_kernel, N, y, dy, N, dx);
 }
 
 static void cuda_dropout_forward(const float *x, size_t N, float rate, uint64_t seed, float *mask,
                                  float *y)
 {
-    float *d = upload_f32(SLOT_A, x, N), *m = room_f32(SLOT_B, N);
-
-    LAUNCH(dropout_kernel, N, d, N, dropout_threshold(rate), seed, m, d);
-    download(mask, m, N);
-    download(y, d, N);
+    LAUNCH(dropout_kernel, N, x, N, dropout_threshold(rate), seed, mask, y);
 }
 
 static void cuda_adagrad(float *w, float *a, const float *g, size_t N, float lr, float l2,
                          float epsilon)
 {
-    float *w_ = upload_f32(SLOT_A, w, N), *a_ = upload_f32(SLOT_B, a, N);
-    float *g_ = upload_f32(SLOT_C, g, N);
-
-    LAUNCH(adagrad_kernel, N, w_, a_, g_, N, lr, l2, epsilon);
-    download(w, w_, N);
-    download(a, a_, N);
+    LAUNCH(adagrad_kernel, N, w, a, g, N, lr, l2, epsilon);
 }
 
 /* ---- softmax and cross-entropy ---- */
@@ -395,48 +393,178 @@ static __global__ void softmax_backward_kernel(float *p, const int32_t *targets,
         p[i] = p[i] * factor - (i % K == (size_t)targets[i / K] ? factor : 0.0f);
 }
 
-static double cuda_softmax_xent_forward(float *logits, const int32_t *targets, size_t B, size_t K,
-                                        uint32_t *ret_errors)
+/* Room for two floats of each row; NULL after a failure. */
+static float *row_costs(size_t rows)
 {
-    float *d = upload_f32(SLOT_A, logits, B * K), *result = room_f32(SLOT_C, 2 * B);
-    int32_t *t = (int32_t *)upload(SLOT_B, targets, B, sizeof *targets);
+    if (cuda.failed || cuda.row_costs_size >= rows)
+        return cuda.failed ? NULL : cuda.row_costs;
+    (void)cudaFree(cuda.row_costs);
+    cuda.row_costs = NULL;
+    cuda.row_costs_size = 0;
+    if (!check(cudaMalloc((void **)&cuda.row_costs, rows * 2 * sizeof(float)),
+               "device memory for the costs"))
+        return cuda.row_costs = NULL;
+    cuda.row_costs_size = rows;
+    return cuda.row_costs;
+}
+
+static double cuda_softmax_xent_forward(float *logits, const int32_t *targets, size_t B, size_t K,
+                                        uint32_t *host_errors)
+{
     const unsigned blocks = (unsigned)(B > BLOCKS_MAX ? BLOCKS_MAX : B ? B : 1);
+    float *result = row_costs(B > 0 ? B : 1);
     double cost = 0.0;
     uint32_t errors = 0;
 
-    if (!cuda.failed)
-        softmax_kernel<<<blocks, THREADS>>>(d, t, B, K, result);
-    download(logits, d, B * K);
+    if (result != NULL)
+        softmax_kernel<<<blocks, THREADS>>>(logits, targets, B, K, result);
     for (size_t done = 0; done < B; done += ROWS_AT_ONCE) {
         const size_t n = B - done < ROWS_AT_ONCE ? B - done : ROWS_AT_ONCE;
         float pairs[2 * ROWS_AT_ONCE];
 
-        download(pairs, result + 2 * done, 2 * n);
+        cuda_download(result + 2 * done, 2 * n * sizeof *pairs, pairs);
         for (size_t i = 0; i < n; i++) {
             cost += (double)pairs[2 * i];
             errors += !(pairs[2 * i + 1] == 0.0f);
         }
     }
-    *ret_errors = errors;
+    *host_errors = errors;
     return cost;
 }
 
 static void cuda_softmax_xent_backward(float *probabilities, const int32_t *targets, size_t B,
                                        size_t K)
 {
-    float *d = upload_f32(SLOT_A, probabilities, B * K);
-    int32_t *t = (int32_t *)upload(SLOT_B, targets, B, sizeof *targets);
+    LAUNCH(softmax_backward_kernel, B * K, probabilities, targets, B, K);
+}
 
-    LAUNCH(softmax_backward_kernel, B * K, d, t, B, K);
-    download(probabilities, d, B * K);
+/* ---- start and stop ---- */
+
+struct driver {
+    CUresult (*init)(unsigned flags);
+    CUresult (*count)(int *ret);
+    CUresult (*error_name)(CUresult status, const char **ret);
+    CUresult (*error_string)(CUresult status, const char **ret);
+};
+
+static void tell_driver(const struct driver *driver, CUresult status, const char *call,
+                        char *ret_text, size_t size)
+{
+    const char *name = NULL, *why = NULL;
+
+    if (driver->error_name(status, &name) != CUDA_SUCCESS || name == NULL)
+        name = "unknown error";
+    if (driver->error_string(status, &why) != CUDA_SUCCESS || why == NULL)
+        why = "no text";
+    (void)snprintf(ret_text, size, "%s: %s (%s, %d)", call, why, name, (int)status);
+}
+
+static int ask_driver(const struct driver *driver, int device, char *ret_text, size_t size)
+{
+    int count = 0;
+    CUresult status = driver->init(0);
+
+    if (status != CUDA_SUCCESS) {
+        tell_driver(driver, status, "cuInit", ret_text, size);
+        return -ENODEV;
+    }
+    status = driver->count(&count);
+    if (status != CUDA_SUCCESS) {
+        tell_driver(driver, status, "cuDeviceGetCount", ret_text, size);
+        return -ENODEV;
+    }
+    if (device >= 0 && device < count)
+        return 0;
+    (void)snprintf(ret_text, size, "cuDeviceGetCount: device %d is asked for, and there are %d",
+                   device, count);
+    return -ENODEV;
+}
+
+/* The runtime's own words for a machine without a driver are of versions; so the driver is asked
+ * first, as the runtime would. */
+static int check_driver(int device, char *ret_text, size_t size)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    struct driver driver;
+    int r = -ENODEV;
+
+    if (library == NULL) {
+        (void)snprintf(ret_text, size, "the NVIDIA driver is not there (%s)", dlerror());
+        return -ENODEV;
+    }
+    driver.init = (CUresult(*)(unsigned))dlsym(library, "cuInit");
+    driver.count = (CUresult(*)(int *))dlsym(library, "cuDeviceGetCount");
+    driver.error_name = (CUresult(*)(CUresult, const char **))dlsym(library, "cuGetErrorName");
+    driver.error_string = (CUresult(*)(CUresult, const char **))dlsym(library, "cuGetErrorString");
+    if (driver.init != NULL && driver.count != NULL && driver.error_name != NULL &&
+        driver.error_string != NULL)
+        r = ask_driver(&driver, device, ret_text, size);
+    else
+        (void)snprintf(ret_text, size, "libcuda.so.1 has no cuInit, or not what belongs to it");
+    return r; /* the library stays: the runtime takes it next, or nothing does */
+}
+
+static int refuse(const char *call, const char *why, char *ret_text, size_t size)
+{
+    (void)snprintf(ret_text, size, "%s: %s", call, why);
+    return -ENODEV;
+}
+
+static void cuda_stop(void)
+{
+    if (cuda.row_costs != NULL)
+        (void)cudaFree(cuda.row_costs);
+    if (cuda.started)
+        (void)cublasDestroy(cuda.blas);
+    memset(&cuda, 0, sizeof cuda);
+}
+
+static int cuda_start(int device, char *ret_text, size_t size)
+{
+    struct cudaDeviceProp properties;
+    cublasStatus_t blas;
+    cudaError_t status;
+    int r;
+
+    cuda_stop();
+    r = check_driver(device, ret_text, size);
+    if (r < 0)
+        return r;
+    status = cudaSetDevice(device);
+    if (status != cudaSuccess)
+        return refuse("cudaSetDevice", cudaGetErrorString(status), ret_text, size);
+    status = cudaGetDeviceProperties(&properties, device);
+    if (status != cudaSuccess)
+        return refuse("cudaGetDeviceProperties", cudaGetErrorString(status), ret_text, size);
+    blas = cublasCreate(&cuda.blas);
+    if (blas != CUBLAS_STATUS_SUCCESS)
+        return refuse("cublasCreate", cublasGetStatusString(blas), ret_text, size);
+    cuda.started = 1;
+    (void)snprintf(ret_text, size, "%s", properties.name);
+    return 0;
 }
 
 /* ---- the table ---- */
 
-static const struct edl_backend table = {
+/* In the order of kernels.h: C++17 knows no designated initialisers. */
+extern "C" const struct edl_backend edl_kernels_backend = {
+    EDL_KERNELS_ABI,
+    0,
     "cuda",
+    cuda_start,
+    cuda_stop,
+    cuda_failure,
+    cuda_allocate,
+    cuda_release,
+    cuda_upload,
+    cuda_download,
+    cuda_zero,
     cuda_gather_rows,
+    cuda_scatter_rows,
     cuda_scatter_add_rows,
+    cuda_add,
+    cuda_scale,
+    cuda_multiply,
     cuda_fc_forward,
     cuda_fc_forward_transposed,
     cuda_fc_backward,
@@ -448,52 +576,3 @@ static const struct edl_backend table = {
     cuda_softmax_xent_backward,
     cuda_adagrad,
 };
-
-extern "C" const struct edl_backend *backend_cuda(int device, char *ret_text, size_t size)
-{
-    cublasStatus_t blas;
-    int count = 0;
-    cudaError_t status;
-
-    backend_cuda_close();
-    status = cudaGetDeviceCount(&count);
-    if (status != cudaSuccess) {
-        (void)snprintf(ret_text, size, "%s", cudaGetErrorString(status));
-        return NULL;
-    }
-    if (device < 0 || device >= count) {
-        (void)snprintf(ret_text, size, "device %d of %d is asked for", device, count);
-        return NULL;
-    }
-    status = cudaSetDevice(device);
-    if (status != cudaSuccess) {
-        (void)snprintf(ret_text, size, "device %d: %s", device, cudaGetErrorString(status));
-        return NULL;
-    }
-    blas = cublasCreate(&cuda.blas);
-    if (blas != CUBLAS_STATUS_SUCCESS) {
-        (void)snprintf(ret_text, size, "cuBLAS: %s", cublasGetStatusString(blas));
-        return NULL;
-    }
-    cuda.open = 1;
-    return &table;
-}
-
-extern "C" const char *backend_cuda_failure(void)
-{
-    return cuda.failed ? cuda.failure : NULL;
-}
-
-extern "C" void backend_cuda_close(void)
-{
-    for (int i = 0; i < SLOTS; i++) {
-        if (cuda.buffers[i] != NULL)
-            (void)cudaFree(cuda.buffers[i]);
-        cuda.buffers[i] = NULL;
-        cuda.sizes[i] = 0;
-    }
-    if (cuda.open)
-        (void)cublasDestroy(cuda.blas);
-    cuda.open = 0;
-    cuda.failed = 0;
-}

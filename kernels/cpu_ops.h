@@ -5,9 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+int cpu_start(int device, char *ret_text, size_t size);
+void cpu_stop(void);
+const char *cpu_failure(void);
+void *cpu_allocate(size_t bytes);
+void cpu_release(void *memory);
+void cpu_upload(const void *host, size_t bytes, void *memory);
+void cpu_download(const void *memory, size_t bytes, void *host);
+void cpu_zero(void *memory, size_t bytes);
 void cpu_gather_rows(const float *table, const uint32_t *indices, size_t B, size_t D, float *out);
+void cpu_scatter_rows(const float *in, const uint32_t *indices, size_t B, size_t D, float *table);
 void cpu_scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
                           float *table);
+void cpu_add(const float *x, size_t N, float *sum);
+void cpu_scale(const float *x, size_t N, float factor, float *y);
+void cpu_multiply(const float *x, const float *y, size_t N, float *z);
 void cpu_fc_forward(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
                     float *out);
 void cpu_fc_forward_transposed(const float *x, const float *w, const float *b, size_t B, size_t H,

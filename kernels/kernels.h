@@ -1,23 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.h - the ops of training behind one table, so that a back-end is chosen once at start
  *
+ * A back-end has a memory of its own: every pointer that an op takes leads into what allocate()
+ * gave, but for those named host_*. Where host_memory is set that memory is the program's, and any
+ * pointer will do. Ops may still run when they have returned: download() and
+ * softmax_xent_forward() wait for what was asked before them. One thread at a time.
+ *
  * Legend: B batch, D input features, H hidden features, K classes, N elements. All f32 row-major
  * unless said. Accumulation: outputs are overwritten (=) except where a line says (+=). No aliasing
- * unless said. Kernels never allocate, never exit and know nothing of the rest (they may not
+ * unless said. Ops never allocate, never exit and know nothing of the rest (they may not
  * include shared/). README.md holds the conventions. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#define EDL_KERNELS_ABI 1 /* of this struct and of what its members mean: any change raises it */
+
 struct edl_backend {
+    uint32_t abi;         /* EDL_KERNELS_ABI; the first member for ever */
+    uint32_t host_memory; /* 1: ops work on the program's memory, and nothing must be copied */
     const char *name;
+
+    /* start - 0 with the device's name in ret_text[size]; or -ENODEV, and there which call failed
+     * how. Nothing else but failure() may be called before. */
+    int (*start)(int device, char *ret_text, size_t size);
+    /* stop - all that was allocated must have been released */
+    void (*stop)(void);
+    /* failure - the first failure since start, NULL when there was none
+     *
+     * Ops return nothing, so after a failed one all do nothing, and whatever they bring to the host
+     * is NaN: a failure can be noticed late but never be taken for a result. */
+    const char *(*failure)(void);
+    /* allocate - zeroed, for release; NULL: there is not so much */
+    void *(*allocate)(size_t bytes);
+    void (*release)(void *memory);
+    void (*upload)(const void *host, size_t bytes, void *memory);
+    void (*download)(const void *memory, size_t bytes, void *host);
+    void (*zero)(void *memory, size_t bytes);
+
     /* out[B,D] (=) rows of table[*,D] at indices[B], each within the table */
     void (*gather_rows)(const float *table, const uint32_t *indices, size_t B, size_t D,
                         float *out);
+    /* table[*,D] (=) in[B,D] at indices[B], which are distinct */
+    void (*scatter_rows)(const float *in, const uint32_t *indices, size_t B, size_t D,
+                         float *table);
     /* table[*,D] (+=) in[B,D] at indices[B]; the same index may come several times */
     void (*scatter_add_rows)(const float *in, const uint32_t *indices, size_t B, size_t D,
                              float *table);
+    /* sum (+=) x */
+    void (*add)(const float *x, size_t N, float *sum);
+    /* y = x*factor, in place allowed */
+    void (*scale)(const float *x, size_t N, float factor, float *y);
+    /* z = x*y, in place allowed */
+    void (*multiply)(const float *x, const float *y, size_t N, float *z);
     /* out[B,H] = x[B,D] w[D,H] + b[H] */
     void (*fc_forward)(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
                        float *out);
@@ -38,9 +74,9 @@ struct edl_backend {
     void (*dropout_forward)(const float *x, size_t N, float rate, uint64_t seed, float *mask,
                             float *y);
     /* logits[B,K] -> probabilities in place; returns the cost sum in nats (f64),
-     * *ret_errors = rows whose argmax (the first of equals) is not the target */
+     * *host_errors = rows whose argmax (the first of equals) is not the target */
     double (*softmax_xent_forward)(float *logits, const int32_t *targets, size_t B, size_t K,
-                                   uint32_t *ret_errors);
+                                   uint32_t *host_errors);
     /* probabilities[B,K] -> gradient of the MEAN cost, in place: (p - onehot)/B */
     void (*softmax_xent_backward)(float *probabilities, const int32_t *targets, size_t B, size_t K);
     /* AdaGrad on N elements: g += l2*w; a += g^2; w -= lr*g/(sqrt(a)+epsilon).

@@ -15,6 +15,12 @@ void cpu_gather_rows(const float *table, const uint32_t *indices, size_t B, size
         memcpy(out + i * D, table + (size_t)indices[i] * D, D * sizeof *out);
 }
 
+void cpu_scatter_rows(const float *in, const uint32_t *indices, size_t B, size_t D, float *table)
+{
+    for (size_t i = 0; i < B; i++)
+        memcpy(table + (size_t)indices[i] * D, in + i * D, D * sizeof *in);
+}
+
 EDL_MULTIVERSION
 void cpu_scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
                           float *table)

@@ -6,25 +6,35 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/mirror.h"
+
+/* One array per parameter, with the pointers as the model and an exchange take them. */
+struct arrays {
+    struct mirror mirrors[NGRAM_PARAMS];
+    float *host[NGRAM_PARAMS];
+    float *device[NGRAM_PARAMS];
+};
 
 struct learner {
     struct learner_config config;
+    const struct edl_backend *backend;
     struct ngram_model *model;
     size_t row_bytes; /* of the embedding */
     uint64_t steps;
     bool dense_valid;
-    float *full[NGRAM_PARAMS];  /* the local copy */
-    float *batch_rows;          /* f32[B*C, D] embeddings of one batch */
-    float *grads[NGRAM_PARAMS]; /* of one batch; the embedding's f32[B*C, D] */
-    float
-        *sums[NGRAM_PARAMS]; /* of a group, NULL when push_every is 1; the embedding's f32[V, D] */
-    float *push_rows;        /* f32[group rows, D] of the sum */
-    uint32_t *ids;           /* of one batch */
-    uint32_t *group_ids[2];  /* of this group and of the next */
-    uint32_t n_group_ids[2];
-    uint8_t *in_group; /* [V] while collecting */
+    struct arrays values; /* the local copy */
+    struct arrays grads;  /* of one batch; the embedding's f32[B*C, D] */
+    struct arrays sums;   /* of a group, none when push_every is 1; the embedding's f32[group, D] */
+    float *batch_rows;    /* f32[B*C, D] embeddings of one batch, on the device */
+    struct mirror ids;    /* u32[B*C] of one batch */
+    struct mirror places; /* u32[B*C] of these ids, in the group */
+    struct mirror group[2]; /* u32[group] ids of this group and of the next */
+    uint32_t n_group[2];
+    struct mirror pulled; /* f32[group, D] rows of the next group */
+    uint32_t *place;      /* [V] in the group collected last, of the ids that are in it */
 };
 
 void learner_declaration(const struct ngram_config *model, uint64_t seed, float learning_rate,
@@ -42,28 +52,45 @@ static size_t values_of(const struct learner *learner, int p)
            learner->config.declaration.params[p].columns;
 }
 
-/* Sizes were checked by ngram_model_new and declaration_check. */
-static void allocate(struct learner *learner)
+static bool arrays_open(struct arrays *arrays, const struct learner *learner, size_t n_rows)
 {
+    for (int p = 0; p < NGRAM_PARAMS; p++) {
+        size_t n =
+            p == NGRAM_EMBEDDING ? n_rows * learner->config.model.embedding : values_of(learner, p);
+
+        if (!mirror_open(&arrays->mirrors[p], learner->backend, n * sizeof(float)))
+            return false;
+        arrays->host[p] = arrays->mirrors[p].host;
+        arrays->device[p] = arrays->mirrors[p].device;
+    }
+    return true;
+}
+
+static void arrays_close(struct arrays *arrays, const struct edl_backend *backend)
+{
+    for (int p = 0; p < NGRAM_PARAMS; p++)
+        mirror_close(&arrays->mirrors[p], backend);
+}
+
+/* Sizes were checked by ngram_model_new and declaration_check. */
+static bool allocate(struct learner *learner)
+{
+    const struct edl_backend *backend = learner->backend;
     const struct ngram_config *model = &learner->config.model;
     size_t batch_rows = (size_t)learner->config.batch * (model->ngram - 1);
     size_t group_rows = MIN_OF(batch_rows * learner->config.push_every, (size_t)model->vocabulary);
 
-    for (int p = 0; p < NGRAM_PARAMS; p++) {
-        size_t n = values_of(learner, p);
-
-        learner->full[p] = xcalloc(n, sizeof(float));
-        learner->grads[p] =
-            xcalloc(p == NGRAM_EMBEDDING ? batch_rows * model->embedding : n, sizeof(float));
-        if (learner->config.push_every > 1)
-            learner->sums[p] = xcalloc(n, sizeof(float));
-    }
-    learner->batch_rows = xcalloc(batch_rows * model->embedding, sizeof(float));
-    learner->push_rows = xcalloc(group_rows * model->embedding, sizeof(float));
-    learner->ids = xcalloc(batch_rows, sizeof *learner->ids);
-    learner->group_ids[0] = xcalloc(group_rows, sizeof(uint32_t));
-    learner->group_ids[1] = xcalloc(group_rows, sizeof(uint32_t));
-    learner->in_group = xcalloc(model->vocabulary, 1);
+    learner->place = xcalloc(model->vocabulary, sizeof *learner->place);
+    learner->batch_rows = backend->allocate(batch_rows * learner->row_bytes);
+    return learner->batch_rows != NULL &&
+           arrays_open(&learner->values, learner, model->vocabulary) &&
+           arrays_open(&learner->grads, learner, batch_rows) &&
+           (learner->config.push_every == 1 || arrays_open(&learner->sums, learner, group_rows)) &&
+           mirror_open(&learner->ids, backend, batch_rows * sizeof(uint32_t)) &&
+           mirror_open(&learner->places, backend, batch_rows * sizeof(uint32_t)) &&
+           mirror_open(&learner->group[0], backend, group_rows * sizeof(uint32_t)) &&
+           mirror_open(&learner->group[1], backend, group_rows * sizeof(uint32_t)) &&
+           mirror_open(&learner->pulled, backend, group_rows * learner->row_bytes);
 }
 
 int learner_new(const struct learner_config *config, struct learner **ret, struct edl_error *error)
@@ -81,32 +108,38 @@ int learner_new(const struct learner_config *config, struct learner **ret, struc
     learner = xcalloc(1, sizeof *learner);
     learner->config = *config;
     learner->config.model = model;
-    r = ngram_model_new(&model, &learner->model, error);
+    learner->backend = config->backend;
+    learner->row_bytes = model.embedding * sizeof(float);
+    r = ngram_model_new(&model, learner->backend, &learner->model, error);
+    if (r >= 0 && !allocate(learner))
+        r = edl_error_set(error, -ENOMEM, "no memory (%s) for the parameters of %u words",
+                          learner->backend->name, model.vocabulary);
     if (r < 0) {
         (void)learner_free(learner);
         return r;
     }
-    learner->row_bytes = model.embedding * sizeof(float);
-    allocate(learner);
     *ret = learner;
     return 0;
 }
 
 struct learner *learner_free(struct learner *learner)
 {
+    const struct edl_backend *backend;
+
     if (learner == NULL)
         return NULL;
-    for (int p = 0; p < NGRAM_PARAMS; p++) {
-        free(learner->full[p]);
-        free(learner->grads[p]);
-        free(learner->sums[p]);
-    }
-    free(learner->batch_rows);
-    free(learner->push_rows);
-    free(learner->ids);
-    free(learner->group_ids[0]);
-    free(learner->group_ids[1]);
-    free(learner->in_group);
+    backend = learner->backend;
+    arrays_close(&learner->values, backend);
+    arrays_close(&learner->grads, backend);
+    arrays_close(&learner->sums, backend);
+    if (learner->batch_rows != NULL)
+        backend->release(learner->batch_rows);
+    mirror_close(&learner->ids, backend);
+    mirror_close(&learner->places, backend);
+    mirror_close(&learner->group[0], backend);
+    mirror_close(&learner->group[1], backend);
+    mirror_close(&learner->pulled, backend);
+    free(learner->place);
     learner->model = ngram_model_free(learner->model);
     free(learner);
     return NULL;
@@ -114,7 +147,26 @@ struct learner *learner_free(struct learner *learner)
 
 float *const *learner_params(const struct learner *learner)
 {
-    return learner->full;
+    return learner->values.host;
+}
+
+/* A device that has failed stays so, and what came from it is nothing. */
+static int check_backend(const struct learner *learner, struct edl_error *error)
+{
+    const char *failure = learner->backend->failure();
+
+    if (failure == NULL)
+        return 0;
+    return edl_error_set(error, -EIO, "the device (%s) has failed: %s", learner->backend->name,
+                         failure);
+}
+
+static void upload_values(const struct learner *learner, bool with_embedding)
+{
+    for (int p = 0; p < NGRAM_PARAMS; p++)
+        if (p != NGRAM_EMBEDDING || with_embedding)
+            mirror_upload(&learner->values.mirrors[p], learner->backend,
+                          values_of(learner, p) * sizeof(float));
 }
 
 static uint32_t batch_at(const struct learner *learner, size_t position, size_t end)
@@ -127,53 +179,58 @@ static size_t group_end(const struct learner *learner, size_t position, size_t n
     return MIN_OF(position + (size_t)learner->config.batch * learner->config.push_every, n_samples);
 }
 
-/* Distinct embedding rows of a group, into group_ids[which]. */
+/* Distinct embedding rows of a group, into group[which]. An id is in it when its place has it; of
+ * other ids the place says nothing, so that nothing must be cleared. */
 static int collect_rows(struct learner *learner, const int32_t *samples, size_t position,
                         size_t end, int which, struct edl_error *error)
 {
-    uint32_t *ids = learner->group_ids[which], n = 0, n_batch;
+    uint32_t *group = learner->group[which].host, *ids = learner->ids.host, n = 0, n_batch;
+    uint32_t *place = learner->place;
     int r = 0;
 
     while (position < end) {
         uint32_t batch = batch_at(learner, position, end);
 
         r = ngram_batch_rows(learner->model, samples + position * learner->config.model.ngram,
-                             batch, learner->ids, &n_batch, error);
+                             batch, ids, &n_batch, error);
         if (r < 0)
             break;
         for (uint32_t i = 0; i < n_batch; i++)
-            if (!learner->in_group[learner->ids[i]]) {
-                learner->in_group[learner->ids[i]] = 1;
-                ids[n++] = learner->ids[i];
+            if (place[ids[i]] >= n || group[place[ids[i]]] != ids[i]) {
+                place[ids[i]] = n;
+                group[n++] = ids[i];
             }
         position += batch;
     }
-    for (uint32_t i = 0; i < n; i++)
-        learner->in_group[ids[i]] = 0;
-    learner->n_group_ids[which] = n;
+    learner->n_group[which] = n;
     return r;
 }
 
-static float *embedding_row(float *table, const struct learner *learner, uint32_t id)
-{
-    return table + (size_t)id * learner->config.model.embedding;
-}
-
-static void add(float *sum, const float *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        sum[i] += values[i];
-}
-
-static void accumulate(struct learner *learner, uint32_t n_ids)
+static void clear_sums(struct learner *learner)
 {
     for (int p = 0; p < NGRAM_PARAMS; p++)
-        if (p != NGRAM_EMBEDDING)
-            add(learner->sums[p], learner->grads[p], values_of(learner, p));
+        learner->backend->zero(learner->sums.device[p],
+                               p == NGRAM_EMBEDDING ? learner->n_group[0] * learner->row_bytes
+                                                    : values_of(learner, p) * sizeof(float));
+}
+
+/* The batch's gradient onto the group's; its rows go to their places in the group. */
+static void accumulate(struct learner *learner, uint32_t n_ids)
+{
+    const uint32_t *ids = learner->ids.host;
+    uint32_t *places = learner->places.host;
+
     for (uint32_t i = 0; i < n_ids; i++)
-        add(embedding_row(learner->sums[NGRAM_EMBEDDING], learner, learner->ids[i]),
-            embedding_row(learner->grads[NGRAM_EMBEDDING], learner, i),
-            learner->config.model.embedding);
+        places[i] = learner->place[ids[i]];
+    mirror_upload(&learner->places, learner->backend, n_ids * sizeof *places);
+    for (int p = 0; p < NGRAM_PARAMS; p++)
+        if (p != NGRAM_EMBEDDING)
+            learner->backend->add(learner->grads.device[p], values_of(learner, p),
+                                  learner->sums.device[p]);
+    learner->backend->scatter_add_rows(learner->grads.device[NGRAM_EMBEDDING],
+                                       learner->places.device, n_ids,
+                                       learner->config.model.embedding,
+                                       learner->sums.device[NGRAM_EMBEDDING]);
 }
 
 /* Different for every step of every trainer, the same when a run is repeated. */
@@ -190,15 +247,14 @@ static int remember_batch(struct learner *learner, const int32_t *samples, size_
                           struct edl_error *error)
 {
     int r = ngram_batch_rows(learner->model, samples + position * learner->config.model.ngram,
-                             batch, learner->ids, ret_n_ids, error);
+                             batch, learner->ids.host, ret_n_ids, error);
 
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < *ret_n_ids; i++)
-        memcpy(embedding_row(learner->batch_rows, learner, i),
-               embedding_row(learner->full[NGRAM_EMBEDDING], learner, learner->ids[i]),
-               learner->row_bytes);
-    memcpy(params, learner->full, sizeof learner->full);
+    mirror_upload(&learner->ids, learner->backend, *ret_n_ids * sizeof(uint32_t));
+    learner->backend->gather_rows(learner->values.device[NGRAM_EMBEDDING], learner->ids.device,
+                                  *ret_n_ids, learner->config.model.embedding, learner->batch_rows);
+    memcpy(params, learner->values.device, sizeof learner->values.device);
     params[NGRAM_EMBEDDING] = learner->batch_rows;
     return 0;
 }
@@ -210,6 +266,8 @@ static int train_group(struct learner *learner, const int32_t *samples, size_t p
     float *params[NGRAM_PARAMS];
     int n_batches = 0;
 
+    if (learner->config.push_every > 1)
+        clear_sums(learner);
     while (position < end) {
         uint32_t batch = batch_at(learner, position, end), errors, n_ids;
         double cost;
@@ -217,9 +275,13 @@ static int train_group(struct learner *learner, const int32_t *samples, size_t p
 
         if (r < 0)
             return r;
-        ngram_step(learner->model, params, step_seed(learner), learner->grads, &cost, &errors);
+        ngram_step(learner->model, params, step_seed(learner), learner->grads.device, &cost,
+                   &errors);
         if (learner->config.push_every > 1)
             accumulate(learner, n_ids);
+        r = check_backend(learner, error);
+        if (r < 0)
+            return r;
         if (learner->config.on_batch != NULL)
             learner->config.on_batch(cost, errors, batch, learner->config.batch_userdata);
         position += batch;
@@ -228,82 +290,75 @@ static int train_group(struct learner *learner, const int32_t *samples, size_t p
     return n_batches;
 }
 
-static void scale(float *values, size_t n, float factor)
+/* The group's mean gradient, brought to the host: of one batch it is the batch's own, from where
+ * the model wrote it. */
+static int group_gradient(struct learner *learner, int n_batches, const struct arrays **ret,
+                          struct edl_error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        values[i] *= factor;
+    const struct edl_backend *backend = learner->backend;
+    const size_t row_values = learner->config.model.embedding;
+    const struct arrays *gradient =
+        learner->config.push_every == 1 ? &learner->grads : &learner->sums;
+
+    for (int p = 0; p < NGRAM_PARAMS; p++) {
+        size_t n = p == NGRAM_EMBEDDING ? learner->n_group[0] * row_values : values_of(learner, p);
+
+        if (learner->config.push_every > 1)
+            backend->scale(gradient->device[p], n, 1.0f / (float)n_batches, gradient->device[p]);
+        mirror_download(&gradient->mirrors[p], backend, n * sizeof(float));
+    }
+    *ret = gradient;
+    return check_backend(learner, error);
 }
 
-/* The group's mean gradient: of one batch it is the batch's own, from where the model wrote it. */
-static const float *const *group_gradient(struct learner *learner, int n_batches,
-                                          const float **ret_rows)
+/* What an exchange brought, to the device. */
+static void take_values(struct learner *learner, bool have_dense, uint32_t n_pulled)
 {
-    float factor = 1.0f / (float)n_batches;
-
-    if (learner->config.push_every == 1) {
-        *ret_rows = learner->grads[NGRAM_EMBEDDING];
-        return (const float *const *)learner->grads;
-    }
-    for (int p = 0; p < NGRAM_PARAMS; p++)
-        if (p != NGRAM_EMBEDDING)
-            scale(learner->sums[p], values_of(learner, p), factor);
-    for (uint32_t i = 0; i < learner->n_group_ids[0]; i++) {
-        float *sum =
-            embedding_row(learner->sums[NGRAM_EMBEDDING], learner, learner->group_ids[0][i]);
-
-        scale(sum, learner->config.model.embedding, factor);
-        memcpy(embedding_row(learner->push_rows, learner, i), sum, learner->row_bytes);
-        memset(sum, 0, learner->row_bytes);
-    }
-    *ret_rows = learner->push_rows;
-    return (const float *const *)learner->sums;
+    if (have_dense)
+        upload_values(learner, false);
+    mirror_upload(&learner->pulled, learner->backend, n_pulled * learner->row_bytes);
+    mirror_upload(&learner->group[1], learner->backend, n_pulled * sizeof(uint32_t));
+    learner->backend->scatter_rows(learner->pulled.device, learner->group[1].device, n_pulled,
+                                   learner->config.model.embedding,
+                                   learner->values.device[NGRAM_EMBEDDING]);
 }
 
-static void clear_sums(struct learner *learner)
+static void next_group(struct learner *learner)
 {
-    if (learner->config.push_every == 1)
-        return;
-    for (int p = 0; p < NGRAM_PARAMS; p++)
-        if (p != NGRAM_EMBEDDING)
-            memset(learner->sums[p], 0, values_of(learner, p) * sizeof(float));
+    struct mirror ids = learner->group[0];
+
+    learner->group[0] = learner->group[1];
+    learner->n_group[0] = learner->n_group[1];
+    learner->group[1] = ids;
 }
 
 /* Pushes the group's mean gradient (n_batches 0: nothing), pulls the dense values and the rows of
- * the next group (group_ids[1]), which becomes this one. */
+ * the next group (group[1]), which becomes this one. */
 static int swap_group(struct learner *learner, int n_batches, bool want_dense,
                       struct edl_error *error)
 {
-    const float *push_rows = NULL, *const *dense = NULL;
-    uint32_t n_pull = learner->n_group_ids[1];
-    float *pulled = NULL;
+    const struct arrays *gradient = NULL;
     struct exchange_rows rows = { .param = NGRAM_EMBEDDING,
-                                  .pull_ids = learner->group_ids[1],
-                                  .n_pull = n_pull };
+                                  .pull_ids = learner->group[1].host,
+                                  .n_pull = learner->n_group[1],
+                                  .ret_rows = learner->pulled.host };
     struct exchange exchange = { .push = n_batches > 0, .rows = &rows, .n_rows = 1 };
-    uint32_t *ids = learner->group_ids[0];
-    int r;
+    int r = n_batches > 0 ? group_gradient(learner, n_batches, &gradient, error) : 0;
 
-    if (n_batches > 0) {
-        dense = group_gradient(learner, n_batches, &push_rows);
-        rows.push_ids = ids;
-        rows.push_rows = push_rows;
-        rows.n_push = learner->n_group_ids[0];
+    if (r < 0)
+        return r;
+    if (gradient != NULL) {
+        exchange.dense_gradients = (const float *const *)gradient->host;
+        rows.push_ids = learner->group[0].host;
+        rows.push_rows = gradient->host[NGRAM_EMBEDDING];
+        rows.n_push = learner->n_group[0];
     }
-    exchange.dense_gradients = dense;
-    exchange.ret_dense = want_dense ? learner->full : NULL;
-    pulled = xcalloc((size_t)n_pull, learner->row_bytes);
-    rows.ret_rows = pulled;
+    exchange.ret_dense = want_dense ? learner->values.host : NULL;
     r = learner->config.exchange(learner->config.exchange_userdata, &exchange, error);
-    for (uint32_t i = 0; r >= 0 && i < n_pull; i++)
-        memcpy(embedding_row(learner->full[NGRAM_EMBEDDING], learner, learner->group_ids[1][i]),
-               pulled + (size_t)i * learner->config.model.embedding, learner->row_bytes);
-    free(pulled);
-    if (n_batches > 0)
-        clear_sums(learner);
+    if (r >= 0)
+        take_values(learner, want_dense, rows.n_pull);
     learner->dense_valid = r >= 0 && (want_dense || learner->dense_valid);
-    learner->group_ids[0] = learner->group_ids[1];
-    learner->n_group_ids[0] = n_pull;
-    learner->group_ids[1] = ids;
+    next_group(learner);
     return r;
 }
 
@@ -339,18 +394,21 @@ int learner_train(struct learner *learner, const int32_t *samples, size_t n_samp
     return r;
 }
 
+/* With the values that lie in the program's memory, of all parameters. */
 static int evaluate_full(struct learner *learner, const int32_t *samples, size_t n_samples,
                          struct evaluation *ret, struct edl_error *error)
 {
     float *params[NGRAM_PARAMS];
     double cost = 0;
     uint64_t errors = 0;
+    int r;
 
+    upload_values(learner, true);
     for (size_t position = 0; position < n_samples;) {
         uint32_t batch = batch_at(learner, position, n_samples), batch_errors, n_ids;
         double batch_cost;
-        int r = remember_batch(learner, samples, position, batch, params, &n_ids, error);
 
+        r = remember_batch(learner, samples, position, batch, params, &n_ids, error);
         if (r < 0)
             return r;
         ngram_evaluate(learner->model, params, &batch_cost, &batch_errors);
@@ -358,6 +416,9 @@ static int evaluate_full(struct learner *learner, const int32_t *samples, size_t
         errors += batch_errors;
         position += batch;
     }
+    r = check_backend(learner, error);
+    if (r < 0)
+        return r;
     *ret = (struct evaluation){ .cost = cost / (double)MAX_OF(n_samples, (size_t)1),
                                 .error_rate = (double)errors / (double)MAX_OF(n_samples, (size_t)1),
                                 .samples = n_samples };
@@ -372,8 +433,8 @@ int learner_evaluate(struct learner *learner, const int32_t *samples, size_t n_s
     struct exchange_rows rows = { .param = NGRAM_EMBEDDING,
                                   .n_pull = n,
                                   .pull_ids = ids,
-                                  .ret_rows = learner->full[NGRAM_EMBEDDING] };
-    struct exchange exchange = { .ret_dense = learner->full, .rows = &rows, .n_rows = 1 };
+                                  .ret_rows = learner->values.host[NGRAM_EMBEDDING] };
+    struct exchange exchange = { .ret_dense = learner->values.host, .rows = &rows, .n_rows = 1 };
     int r;
 
     for (uint32_t i = 0; i < n; i++)
@@ -393,7 +454,7 @@ int learner_evaluate_initial(struct learner *learner, const int32_t *samples, si
 
     for (int p = 0; p < NGRAM_PARAMS; p++) {
         const struct param_spec *spec = &declaration->params[p];
-        float *out = learner->full[p];
+        float *out = learner->values.host[p];
 
         for (uint32_t row = 0; row < spec->rows; row++)
             for (uint32_t column = 0; column < spec->columns; column++)

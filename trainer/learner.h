@@ -3,7 +3,11 @@
  *
  * Holds a copy of all parameters: dense ones as of the last exchange, of the embeddings the rows
  * the current group of batches uses. A group is push_every batches; its mean gradient is pushed and
- * the rows of the next group are pulled in one exchange. */
+ * the rows of the next group are pulled in one exchange.
+ *
+ * The copy, gradients and sums lie in the back-end's memory. What crosses is what an exchange
+ * carries (a group's mean gradient out, dense values and the next group's rows in), the ids of a
+ * batch, and its cost. */
 #pragma once
 
 #include "trainer/declaration.h"
@@ -13,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct edl_backend;
 struct edl_error;
 struct learner;
 
@@ -20,7 +25,8 @@ struct learner;
 typedef void (*learner_batch_fn)(double cost, uint32_t errors, uint32_t samples, void *userdata);
 
 struct learner_config {
-    struct ngram_config model; /* batch_max is set from batch */
+    struct ngram_config model;         /* batch_max is set from batch */
+    const struct edl_backend *backend; /* open, and outlives the learner */
     struct declaration declaration;
     uint32_t batch;
     uint32_t push_every;
@@ -35,6 +41,7 @@ struct learner_config {
 void learner_declaration(const struct ngram_config *model, uint64_t seed, float learning_rate,
                          float epsilon, struct declaration *ret);
 
+/* learner_new - -EINVAL: what is asked for; -ENOMEM: it does not fit the back-end's memory */
 int learner_new(const struct learner_config *config, struct learner **ret, struct edl_error *error);
 struct learner *learner_free(struct learner *learner);
 
@@ -42,7 +49,7 @@ struct learner *learner_free(struct learner *learner);
  * Returns 0 when all are trained and every push was acknowledged; -EINTR when *stop was set (the
  * current group was pushed first); else the exchange's failure. *position: first sample not trained
  * yet; after a failure the group in flight counts as trained, and calling again goes on behind it
- * with fresh values. */
+ * with fresh values. -EIO: the back-end has failed, for good. */
 int learner_train(struct learner *learner, const int32_t *samples, size_t n_samples,
                   size_t *position, const volatile sig_atomic_t *stop, struct edl_error *error);
 
@@ -61,5 +68,6 @@ int learner_evaluate(struct learner *learner, const int32_t *samples, size_t n_s
 int learner_evaluate_initial(struct learner *learner, const int32_t *samples, size_t n_samples,
                              struct evaluation *ret, struct edl_error *error);
 
-/* learner_params - f32[rows, columns] of each parameter; complete after learner_evaluate */
+/* learner_params - f32[rows, columns] of each parameter, in the program's memory; complete after
+ * learner_evaluate */
 float *const *learner_params(const struct learner *learner);

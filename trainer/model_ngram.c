@@ -15,6 +15,7 @@
 #include "kernels/kernels.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/mirror.h"
 
 #define NGRAM_MAX 64u
 #define SCRATCH_MAX (uint64_t) INT32_MAX /* floats in one buffer; a BLAS takes sizes as int */
@@ -25,15 +26,16 @@ struct ngram_model {
     uint32_t batch, n_rows; /* of the batch remembered */
     uint64_t *seen;         /* bit per word: in the batch */
     uint32_t *position;     /* u32[V] index of the word in the batch's rows */
-    uint32_t *indices;      /* u32[B*C] row of each context word */
-    int32_t *targets;       /* i32[B] */
-    float *x;               /* f32[B, C*D] */
-    float *dx;              /* f32[B, C*D] */
-    float *y;               /* f32[B, H] sigmoid */
-    float *mask;            /* f32[B, H] */
-    float *h;               /* f32[B, H] after dropout */
-    float *dh;              /* f32[B, H] */
-    float *p;               /* f32[B, V] logits, probabilities, gradient */
+    struct mirror indices;  /* u32[B*C] row of each context word */
+    struct mirror targets;  /* i32[B] */
+    /* on the device */
+    float *x;    /* f32[B, C*D] */
+    float *dx;   /* f32[B, C*D] */
+    float *y;    /* f32[B, H] sigmoid */
+    float *mask; /* f32[B, H] */
+    float *h;    /* f32[B, H] after dropout */
+    float *dh;   /* f32[B, H] */
+    float *p;    /* f32[B, V] logits, probabilities, gradient */
 };
 
 void ngram_param_specs(const struct ngram_config *config, struct param_spec ret_specs[NGRAM_PARAMS])
@@ -82,55 +84,70 @@ static int check_config(const struct ngram_config *c, struct edl_error *error)
     return 0;
 }
 
-int ngram_model_new(const struct ngram_config *config, struct ngram_model **ret,
-                    struct edl_error *error)
+static bool allocate(struct ngram_model *m)
+{
+    const size_t B = m->config.batch_max, C = (size_t)m->config.ngram - 1;
+    const size_t V = m->config.vocabulary, H = m->config.hidden, D = m->config.embedding;
+    const struct {
+        float **buffer;
+        size_t n;
+    } buffers[] = {
+        { &m->x, B * C * D }, { &m->dx, B * C * D }, { &m->y, B * H }, { &m->mask, B * H },
+        { &m->h, B * H },     { &m->dh, B * H },     { &m->p, B * V },
+    };
+
+    m->seen = calloc((V + 63) / 64, sizeof *m->seen);
+    m->position = calloc(V, sizeof *m->position);
+    if (m->seen == NULL || m->position == NULL ||
+        !mirror_open(&m->indices, m->backend, B * C * sizeof(uint32_t)) ||
+        !mirror_open(&m->targets, m->backend, B * sizeof(int32_t)))
+        return false;
+    for (size_t i = 0; i < ELEMENTS(buffers); i++) {
+        *buffers[i].buffer = m->backend->allocate(buffers[i].n * sizeof(float));
+        if (*buffers[i].buffer == NULL)
+            return false;
+    }
+    return true;
+}
+
+int ngram_model_new(const struct ngram_config *config, const struct edl_backend *backend,
+                    struct ngram_model **ret, struct edl_error *error)
 {
     struct ngram_model *m;
-    const size_t B = config->batch_max, C = (size_t)config->ngram - 1, V = config->vocabulary;
-    const size_t H = config->hidden, D = config->embedding;
     int r = check_config(config, error);
 
     if (r < 0)
         return r;
     m = xcalloc(1, sizeof *m);
     m->config = *config;
-    m->backend = backend_cpu();
-    m->seen = calloc((V + 63) / 64, sizeof *m->seen);
-    m->position = calloc(V, sizeof *m->position);
-    m->indices = calloc(B * C, sizeof *m->indices);
-    m->targets = calloc(B, sizeof *m->targets);
-    m->x = calloc(B * C * D, sizeof *m->x);
-    m->dx = calloc(B * C * D, sizeof *m->dx);
-    m->y = calloc(B * H, sizeof *m->y);
-    m->mask = calloc(B * H, sizeof *m->mask);
-    m->h = calloc(B * H, sizeof *m->h);
-    m->dh = calloc(B * H, sizeof *m->dh);
-    m->p = calloc(B * V, sizeof *m->p);
-    if (m->seen == NULL || m->position == NULL || m->indices == NULL || m->targets == NULL ||
-        m->x == NULL || m->dx == NULL || m->y == NULL || m->mask == NULL || m->h == NULL ||
-        m->dh == NULL || m->p == NULL) {
+    m->backend = backend;
+    if (!allocate(m)) {
         ngram_model_free(m);
-        return edl_error_set(error, -ENOMEM, "no memory for a batch of %zu over %zu words", B, V);
+        return edl_error_set(error, -ENOMEM, "no memory (%s) for a batch of %u over %u words",
+                             backend->name, config->batch_max, config->vocabulary);
     }
     *ret = m;
     return 0;
+}
+
+static void release_buffers(struct ngram_model *m)
+{
+    float *const buffers[] = { m->x, m->dx, m->y, m->mask, m->h, m->dh, m->p };
+
+    for (size_t i = 0; i < ELEMENTS(buffers); i++)
+        if (buffers[i] != NULL)
+            m->backend->release(buffers[i]);
 }
 
 struct ngram_model *ngram_model_free(struct ngram_model *model)
 {
     if (model == NULL)
         return NULL;
+    release_buffers(model);
+    mirror_close(&model->indices, model->backend);
+    mirror_close(&model->targets, model->backend);
     free(model->seen);
     free(model->position);
-    free(model->indices);
-    free(model->targets);
-    free(model->x);
-    free(model->dx);
-    free(model->y);
-    free(model->mask);
-    free(model->h);
-    free(model->dh);
-    free(model->p);
     free(model);
     return NULL;
 }
@@ -173,6 +190,8 @@ int ngram_batch_rows(struct ngram_model *model, const int32_t *samples, uint32_t
                      uint32_t *ret_rows, uint32_t *ret_n_rows, struct edl_error *error)
 {
     const size_t n = model->config.ngram, C = n - 1;
+    uint32_t *indices = model->indices.host;
+    int32_t *targets = model->targets.host;
     int r = check_batch(model, samples, batch, error);
 
     if (r < 0)
@@ -183,24 +202,26 @@ int ngram_batch_rows(struct ngram_model *model, const int32_t *samples, uint32_t
 
             model->seen[id / 64] |= UINT64_C(1) << (id % 64);
         }
-        model->targets[b] = samples[b * n + C];
+        targets[b] = samples[b * n + C];
     }
     model->n_rows = collect_rows(model, ret_rows);
     for (size_t b = 0; b < batch; b++)
         for (size_t c = 0; c < C; c++)
-            model->indices[b * C + c] = model->position[samples[b * n + c]];
+            indices[b * C + c] = model->position[samples[b * n + c]];
     model->batch = batch;
     *ret_n_rows = model->n_rows;
     return 0;
 }
 
-/* x and y = sigmoid(x W1 + b1): what training and evaluation share */
+/* x and y = sigmoid(x W1 + b1) of the batch remembered: what training and evaluation share */
 static void forward_hidden(struct ngram_model *m, float *const params[NGRAM_PARAMS])
 {
     const struct ngram_config *c = &m->config;
     const size_t B = m->batch, C = c->ngram - 1, D = c->embedding, H = c->hidden;
 
-    m->backend->gather_rows(params[NGRAM_EMBEDDING], m->indices, B * C, D, m->x);
+    mirror_upload(&m->indices, m->backend, B * C * sizeof(uint32_t));
+    mirror_upload(&m->targets, m->backend, B * sizeof(int32_t));
+    m->backend->gather_rows(params[NGRAM_EMBEDDING], m->indices.device, B * C, D, m->x);
     m->backend->fc_forward(m->x, params[NGRAM_W1], params[NGRAM_B1], B, C * D, H, m->y);
     m->backend->sigmoid_forward(m->y, B * H, m->y);
 }
@@ -212,7 +233,7 @@ static double forward_output(struct ngram_model *m, float *const params[NGRAM_PA
     const size_t B = m->batch, H = m->config.hidden, V = m->config.vocabulary;
 
     m->backend->fc_forward_transposed(m->h, params[NGRAM_W2], params[NGRAM_B2], B, H, V, m->p);
-    return m->backend->softmax_xent_forward(m->p, m->targets, B, V, ret_errors);
+    return m->backend->softmax_xent_forward(m->p, m->targets.device, B, V, ret_errors);
 }
 
 static void backward(struct ngram_model *m, float *const params[NGRAM_PARAMS],
@@ -222,16 +243,15 @@ static void backward(struct ngram_model *m, float *const params[NGRAM_PARAMS],
     const size_t B = m->batch, C = c->ngram - 1, D = c->embedding, H = c->hidden;
     const size_t V = c->vocabulary;
 
-    m->backend->softmax_xent_backward(m->p, m->targets, B, V);
+    m->backend->softmax_xent_backward(m->p, m->targets.device, B, V);
     m->backend->fc_backward_transposed(m->h, params[NGRAM_W2], m->p, B, H, V, grads[NGRAM_W2],
                                        grads[NGRAM_B2], m->dh);
-    for (size_t i = 0; i < B * H; i++)
-        m->dh[i] *= m->mask[i];
+    m->backend->multiply(m->dh, m->mask, B * H, m->dh);
     m->backend->sigmoid_backward(m->y, m->dh, B * H, m->dh);
     m->backend->fc_backward(m->x, params[NGRAM_W1], m->dh, B, C * D, H, grads[NGRAM_W1],
                             grads[NGRAM_B1], m->dx);
-    memset(grads[NGRAM_EMBEDDING], 0, m->n_rows * D * sizeof(float));
-    m->backend->scatter_add_rows(m->dx, m->indices, B * C, D, grads[NGRAM_EMBEDDING]);
+    m->backend->zero(grads[NGRAM_EMBEDDING], m->n_rows * D * sizeof(float));
+    m->backend->scatter_add_rows(m->dx, m->indices.device, B * C, D, grads[NGRAM_EMBEDDING]);
 }
 
 void ngram_step(struct ngram_model *model, float *const params[NGRAM_PARAMS], uint64_t seed,
@@ -253,7 +273,6 @@ void ngram_evaluate(struct ngram_model *model, float *const params[NGRAM_PARAMS]
     const float keep = 1.0f - model->config.dropout;
 
     forward_hidden(model, params);
-    for (size_t i = 0; i < BH; i++)
-        model->h[i] = model->y[i] * keep;
+    model->backend->scale(model->y, BH, keep, model->h);
     *ret_cost_sum = forward_output(model, params, ret_errors);
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct edl_backend;
 struct edl_error;
 
 enum ngram_param { NGRAM_EMBEDDING, NGRAM_W1, NGRAM_B1, NGRAM_W2, NGRAM_B2, NGRAM_PARAMS };
@@ -50,14 +51,15 @@ struct ngram_model; /* scratch for one batch; parameters and gradients are the c
 
 /* ngram_model_new - scratch for batches up to config->batch_max; *ret is the caller's
  * -EINVAL: a size out of bounds. -ENOMEM: the scratch does not fit. */
-int ngram_model_new(const struct ngram_config *config, struct ngram_model **ret,
-                    struct edl_error *error);
+int ngram_model_new(const struct ngram_config *config, const struct edl_backend *backend,
+                    struct ngram_model **ret, struct edl_error *error);
 /* ngram_model_free - NULL is fine; returns NULL */
 struct ngram_model *ngram_model_free(struct ngram_model *model);
 
-/* Parameters: params[p] is f32[rows, columns], but params[NGRAM_EMBEDDING] holds only the batch's
- * distinct rows, f32[n_rows, D] in the order of ngram_batch_rows. Gradients have the same shapes
- * and are overwritten (=). */
+/* Parameters and gradients are in the back-end's memory: params[p] is f32[rows, columns], but
+ * params[NGRAM_EMBEDDING] holds only the batch's distinct rows, f32[n_rows, D] in the order of
+ * ngram_batch_rows. Gradients have the same shapes and are overwritten (=). Samples, rows and costs
+ * are in the program's. After a failure of the back-end costs are NaN. */
 
 /* ngram_batch_rows - distinct context word ids of a batch, ascending
  * samples: i32[B, ngram]. ret_rows: room for B*(ngram-1). Remembers the batch for the step or the

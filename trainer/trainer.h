@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 
+struct edl_backend;
 struct edl_error;
 
 struct trainer_config {
@@ -19,6 +20,7 @@ struct trainer_config {
     const char *socket_path; /* the agent's */
     const char *dataset;     /* glob of train files */
     const char *output_dir;  /* the model goes to output_dir/model; NULL (local only): nowhere */
+    const struct edl_backend *backend; /* what it computes with; open */
     /* what it trains */
     uint64_t batch, push_every, log_period, embedding, hidden, seed, task_records;
     float learning_rate, epsilon, dropout, l2_rate;

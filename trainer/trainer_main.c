@@ -10,6 +10,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "trainer/device.h"
 #include "trainer/options.h"
 #include "trainer/trainer.h"
 
@@ -34,7 +35,7 @@ static void catch_signals(void)
 
 struct settings {
     struct trainer_config trainer;
-    const char *socket, *local, *hosts_wait, *reconnect, *api_retry;
+    const char *socket, *local, *hosts_wait, *reconnect, *api_retry, *device;
     uint64_t passes;
 };
 
@@ -56,28 +57,40 @@ static int parse_waits(struct settings *settings, struct edl_error *error)
     return 0;
 }
 
-static int run(struct settings *settings, struct edl_error *error)
+static int train(struct settings *settings, struct edl_error *error)
 {
     char text[PATH_MAX];
+
+    if (settings->local == NULL) {
+        settings->trainer.socket_path = settings->socket;
+        return trainer_run(&settings->trainer, error);
+    }
+    if ((size_t)snprintf(text, sizeof text, "%s/train-*.recordio", settings->local) >= sizeof text)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", settings->local);
+    settings->trainer.dataset = text;
+    return trainer_run_local(&settings->trainer, settings->passes, error);
+}
+
+static int run(struct settings *settings, struct edl_error *error)
+{
+    struct device device = { 0 };
     int r = parse_waits(settings, error);
 
     if (r < 0)
         return r;
-    if (settings->local != NULL) {
-        if ((size_t)snprintf(text, sizeof text, "%s/train-*.recordio", settings->local) >=
-            sizeof text)
-            return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", settings->local);
-        settings->trainer.dataset = text;
-        return trainer_run_local(&settings->trainer, settings->passes, error);
-    }
-    if (settings->socket == NULL || settings->trainer.dataset == NULL ||
-        settings->trainer.output_dir == NULL) {
+    if (settings->local == NULL && (settings->socket == NULL || settings->trainer.dataset == NULL ||
+                                    settings->trainer.output_dir == NULL)) {
         (void)edl_error_set(error, -EINVAL, "EDL_SOCKET, EDL_DATASET or EDL_OUTPUT_DIR is not set");
         (void)edl_error_remedy(error, "submit it as a job's trainer, or train alone: --local DIR");
         return -EINVAL;
     }
-    settings->trainer.socket_path = settings->socket;
-    return trainer_run(&settings->trainer, error);
+    r = device_open(settings->device, &device, error);
+    if (r < 0)
+        return r;
+    settings->trainer.backend = device.backend;
+    r = train(settings, error);
+    device_close(&device);
+    return r;
 }
 
 static int start(int argc, char **argv, struct settings *s, struct edl_error *error)
@@ -126,6 +139,11 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
           .fallback = "300s",
           .text = &s->api_retry,
           .help = "for the scheduler to answer" },
+        { .name = "device",
+          .environment = "EDL_DEVICE",
+          .fallback = "auto",
+          .text = &s->device,
+          .help = "cpu, cuda, or auto: a GPU that was granted, else the CPU" },
         { .name = "local",
           .text = &s->local,
           .help = "train alone on the data set in this folder" },

@@ -72,6 +72,7 @@ int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userda
     struct learner_config *learner = &workshop->learner_config;
 
     learner->declaration = workshop->declaration;
+    learner->backend = config->backend;
     learner->batch = (uint32_t)config->batch;
     learner->push_every = (uint32_t)config->push_every;
     learner->dropout_seed = config->seed ^ (config->index << 32) ^ (config->incarnation << 48);

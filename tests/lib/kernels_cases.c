@@ -135,6 +135,65 @@ static void test_scatter_add_rows(void **unused)
     }
 }
 
+/* Rows that no index names stay as they are. */
+static void test_scatter_rows(void **unused)
+{
+    (void)unused;
+    for (size_t s = 0; s < ELEMENTS(shapes); s++) {
+        const size_t B = shapes[s].B, V = 2 * B, D = shapes[s].D;
+        float *in = new_input(B * D, 1.0f), *table = new_inout(V * D, 1.0f);
+        double *want = reference_widen(table, V * D);
+        uint32_t *indices = xcalloc(B, sizeof *indices);
+
+        for (size_t i = 0; i < B; i++)
+            indices[i] = (uint32_t)(2 * (B - 1 - i) + i % 2); /* distinct, falling */
+        for (size_t i = 0; i < B * D; i++)
+            want[indices[i / D] * D + i % D] = (double)in[i];
+        backend->scatter_rows(in, indices, B, D, table);
+        check("scatter_rows", table, want, V * D, 0.0, 0.0);
+        free(in);
+        free(table);
+        free(indices);
+        free(want);
+    }
+}
+
+static void test_elementwise(void **unused)
+{
+    (void)unused;
+    for (size_t s = 0; s < ELEMENTS(lengths); s++) {
+        const size_t n = lengths[s];
+        float *x = new_input(n, 3.0f), *y = new_input(n, 5.0f);
+        float *sum = new_inout(n, 1.0f), *out = new_output(n), *in_place = new_inout(n, 1.0f);
+        double *want = xcalloc(n, sizeof *want);
+
+        for (size_t i = 0; i < n; i++)
+            want[i] = (double)(sum[i] + x[i]);
+        backend->add(x, n, sum);
+        check("add", sum, want, n, 0.0, 0.0);
+        for (size_t i = 0; i < n; i++)
+            want[i] = (double)(x[i] * 0.3f);
+        backend->scale(x, n, 0.3f, out);
+        check("scale", out, want, n, 0.0, 0.0);
+        memcpy(in_place, x, n * sizeof *x);
+        backend->scale(in_place, n, 0.3f, in_place);
+        check("scale in place", in_place, want, n, 0.0, 0.0);
+        for (size_t i = 0; i < n; i++)
+            want[i] = (double)(x[i] * y[i]);
+        backend->multiply(x, y, n, out);
+        check("multiply", out, want, n, 0.0, 0.0);
+        memcpy(in_place, x, n * sizeof *x);
+        backend->multiply(in_place, y, n, in_place);
+        check("multiply in place", in_place, want, n, 0.0, 0.0);
+        free(x);
+        free(y);
+        free(sum);
+        free(out);
+        free(in_place);
+        free(want);
+    }
+}
+
 static void fc_forward_case(size_t B, size_t D, size_t H, int transposed)
 {
     float *x = new_input(B * D, 1.0f), *w = new_input(D * H, 1.0f), *b = new_input(H, 1.0f);
@@ -423,7 +482,9 @@ size_t kernels_cases(struct CMUnitTest ret_tests[KERNELS_CASES_MAX])
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gather_rows),
+        cmocka_unit_test(test_scatter_rows),
         cmocka_unit_test(test_scatter_add_rows),
+        cmocka_unit_test(test_elementwise),
         cmocka_unit_test(test_fc_forward),
         cmocka_unit_test(test_fc_backward),
         cmocka_unit_test(test_sigmoid),

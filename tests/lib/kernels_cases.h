@@ -2,8 +2,9 @@
 /* kernels_cases.h - the checks of every op of a back-end against the f64 reference
  *
  * The same cases run for every back-end: a test program calls kernels_cases_use and then runs the
- * table. Sizes are 1, primes and vector or tile widths give or take one. Outputs are filled with
- * NaN beforehand and end in guard words; comparisons are !(err <= tol), which a NaN fails. */
+ * table. One with a memory of its own goes through kernels_on_host. Sizes are 1, primes and vector
+ * or tile widths give or take one. Outputs are filled with NaN beforehand and end in guard words;
+ * comparisons are !(err <= tol), which a NaN fails. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kernels_cuda.c - every op of the CUDA back-end: the f64 reference and the CPU back-end
+/* test_kernels_cuda.c - the CUDA back-end as a trainer loads it: its ops, and a training by them
  *
- * The reference cases are those of the CPU. The comparison beside them pins what both must share
- * beyond rounding: the dropout mask, bit by bit. Without a device the program is skipped. */
+ * The ops against the f64 reference by the cases of the CPU. The comparison beside them pins what
+ * both must share beyond rounding: the dropout mask, bit by bit. Without a device it must say which
+ * call found none, and the rest is skipped. */
 #include "tests/lib/kernels_cases.h"
 
+#include <cblas.h>
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "kernels/backend_cuda.h"
+#include "kernels/kernels.h"
+#include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/lib/kernels_host.h"
+#include "tests/lib/learner_run.h"
+#include "trainer/device.h"
 
 #define EXIT_SKIP 77
 
-static const struct edl_backend *device;
+static struct device cuda;
+static const struct edl_backend *device; /* its ops on the program's memory */
 
 enum { B = 32, D = 128, H = 256, K = 2073 };
 
@@ -89,29 +100,87 @@ static void test_step_sizes(void **unused)
     free(b);
 }
 
+/* The same batches, the same masks; sums are rounded in another order, and training makes of that
+ * what it likes. */
+static void test_same_training(void **unused)
+{
+    struct learner_run host, here;
+
+    (void)unused;
+    for (uint32_t push_every = 1; push_every <= 3; push_every += 2) {
+        learner_run(backend_cpu(), push_every, &host);
+        learner_run(cuda.backend, push_every, &here);
+        assert_int_equal(host.result, 0);
+        if (here.result != 0)
+            fail_msg("%s", here.text);
+        print_message("cost before %.6f, cpu %.6f; after %.6f, cpu %.6f\n", here.before.cost,
+                      host.before.cost, here.after.cost, host.after.cost);
+        assert_int_equal(here.updates, host.updates);
+        assert_int_equal(here.n_costs, host.n_costs);
+        assert_true(fabs(here.before.cost - host.before.cost) <= 1e-5 * host.before.cost);
+        for (uint32_t i = 0; i < 10; i++)
+            if (!(fabs(here.costs[i] - host.costs[i]) <= 1e-3 * host.costs[i]))
+                fail_msg("batch %u: cost %.9g, cpu %.9g", i, here.costs[i], host.costs[i]);
+        assert_true(fabs(here.after.cost - host.after.cost) <= 0.01 * host.after.cost);
+        learner_run_free(&host);
+        learner_run_free(&here);
+    }
+}
+
 static void test_no_failure(void **unused)
 {
     (void)unused;
-    assert_null(backend_cuda_failure());
+    assert_null(cuda.backend->failure());
+}
+
+/* More than any device has: refused, and no failure of the device. */
+static void test_too_much_memory(void **unused)
+{
+    (void)unused;
+    assert_null(cuda.backend->allocate((size_t)1 << 50));
+    assert_null(cuda.backend->failure());
+}
+
+/* EXIT_SKIP with the reason where there is no device; what else keeps it from being loaded is a
+ * fault. */
+static int without_device(const struct edl_error *error)
+{
+    static const char *const calls[] = { "NVIDIA driver is not there (libcuda.so.1",
+                                         "cuInit: ", "cuDeviceGetCount: " };
+    bool named = false;
+
+    for (size_t i = 0; i < ELEMENTS(calls); i++)
+        named |= strstr(error->text, calls[i]) != NULL;
+    if (error->code != -ENODEV || !named) {
+        (void)fprintf(stderr, "it cannot be loaded: %s\n", error->text);
+        return EXIT_FAILURE;
+    }
+    (void)printf("1..0 # SKIP %s\n", error->text);
+    return EXIT_SKIP;
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[KERNELS_CASES_MAX + 3];
-    char reason[256] = "";
+    char folder[PATH_MAX];
+    struct CMUnitTest tests[KERNELS_CASES_MAX + 5];
+    struct edl_error error = { 0 };
     size_t n = kernels_cases(tests);
     int failed;
 
-    device = backend_cuda(0, reason, sizeof reason);
-    if (device == NULL) {
-        (void)printf("1..0 # SKIP no CUDA device: %s\n", reason);
-        return EXIT_SKIP;
-    }
+    openblas_set_num_threads(1);
+    (void)snprintf(folder, sizeof folder, "%s/kernels", getenv("EDL_BUILD_DIR"));
+    if (setenv("EDL_KERNELS_DIR", folder, 1) < 0)
+        return EXIT_FAILURE;
+    if (device_open("cuda", &cuda, &error) < 0)
+        return without_device(&error);
+    device = kernels_on_host(cuda.backend);
     kernels_cases_use(device);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_same_mask_as_cpu);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_step_sizes);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_too_much_memory);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_same_training);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_no_failure);
     failed = _cmocka_run_group_tests("kernels: cuda", tests, n, NULL, NULL);
-    backend_cuda_close();
+    device_close(&cuda);
     return failed;
 }

@@ -62,7 +62,7 @@ static void fixture_open(struct fixture *f, const struct ngram_config *config, u
     memset(f, 0, sizeof *f);
     f->config = *config;
     ngram_param_specs(config, f->specs);
-    assert_int_equal(ngram_model_new(config, &f->model, &error), 0);
+    assert_int_equal(ngram_model_new(config, backend_cpu(), &f->model, &error), 0);
     f->rows = xcalloc(rows_max, sizeof *f->rows);
     f->row_sums = xcalloc(rows_max * config->embedding, sizeof(float));
     for (int p = 0; p < NGRAM_PARAMS; p++) {
@@ -300,7 +300,7 @@ static void test_bad_configs(void **unused)
         struct ngram_model *model = NULL;
         struct edl_error error = { 0 };
 
-        assert_int_equal(ngram_model_new(&bad[i], &model, &error), -EINVAL);
+        assert_int_equal(ngram_model_new(&bad[i], backend_cpu(), &model, &error), -EINVAL);
         assert_null(model);
         assert_true(error.text[0] != '\0');
     }

@@ -61,6 +61,7 @@ static int client_connect(struct ps_client *client, const struct test_server *se
 static struct learner *learner_on(exchange_fn exchange, void *userdata, uint32_t push_every)
 {
     struct learner_config config = { .model = model,
+                                     .backend = backend_cpu(),
                                      .declaration = declare_model(),
                                      .batch = 16,
                                      .push_every = push_every,

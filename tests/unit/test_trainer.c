@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "kernels/kernels.h"
 #include "shared/cleanup.h"
 #include "trainer/dataset.h"
 #include "trainer/job_api.h"
@@ -49,6 +50,7 @@ static struct trainer_config config_of(const struct world *world, uint64_t index
         .socket_path = world->fake.socket,
         .dataset = world->pattern,
         .output_dir = world->output,
+        .backend = backend_cpu(),
         .batch = 16,
         .push_every = 1,
         .log_period = 0,

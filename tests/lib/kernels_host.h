@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels_host.h - the ops of any back-end on the program's memory, for tests
+ *
+ * Each op copies its operands to the back-end, outputs too (so that what it leaves alone comes
+ * back), and the outputs back. Only the ops may be called, not the members about memory. */
+#pragma once
+
+#include "kernels/kernels.h"
+
+/* kernels_on_host - of an open back-end; the last one asked for */
+const struct edl_backend *kernels_on_host(const struct edl_backend *device);

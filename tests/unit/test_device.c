@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_device.c - which back-end a trainer computes with, and that it keeps the memories apart
+ *
+ * In place of the CUDA back-end stands tests/lib/fake_device.c, whose memory can be touched only
+ * while an op runs and which computes as the CPU does: so every bit must come out the same. */
+#include "trainer/device.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "shared/log.h"
+#include "tests/lib/kernels_cases.h"
+#include "tests/lib/kernels_host.h"
+#include "tests/lib/learner_run.h"
+#include "trainer_fixture.h"
+
+static unsigned n_logged;
+static struct log_record logged;
+static char logged_text[1024];
+
+static int on_log(const struct log_record *record)
+{
+    n_logged++;
+    logged = *record;
+    (void)snprintf(logged_text, sizeof logged_text, "%s", record->text);
+    return 0;
+}
+
+/* The fake device in a state (NULL: whole), and what the scheduler granted (NULL: no variable). */
+static void machine_is(const char *state, const char *visible)
+{
+    char folder[PATH_MAX];
+
+    (void)snprintf(folder, sizeof folder, "%s/tests/lib", getenv("EDL_BUILD_DIR"));
+    assert_int_equal(setenv("EDL_KERNELS_DIR", folder, 1), 0);
+    assert_int_equal(setenv("EDL_TEST_DEVICE", state != NULL ? state : "", 1), 0);
+    if (visible != NULL)
+        assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", visible, 1), 0);
+    else
+        assert_int_equal(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+    n_logged = 0;
+}
+
+static void assert_refused(const char *wanted, int code, const char *text, const char *remedy)
+{
+    struct edl_error error = { 0 };
+    struct device device = { 0 };
+
+    assert_int_equal(device_open(wanted, &device, &error), code);
+    assert_null(device.backend);
+    if (strstr(error.text, text) == NULL)
+        fail_msg("\"%s\" is not in: %s", text, error.text);
+    if (strstr(error.remedy, remedy) == NULL)
+        fail_msg("\"%s\" is not in: %s", remedy, error.remedy);
+}
+
+static void assert_opens(const char *wanted, const char *name)
+{
+    struct edl_error error = { 0 };
+    struct device device;
+
+    if (device_open(wanted, &device, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_string_equal(device.backend->name, name);
+    device_close(&device);
+    assert_null(device.backend);
+}
+
+/* The first test: what is loaded once stays loaded, but for this. */
+static void test_other_version(void **unused)
+{
+    char text[64];
+
+    (void)unused;
+    (void)snprintf(text, sizeof text, "version %d of the kernels' interface, this program %d",
+                   EDL_KERNELS_ABI + 1, EDL_KERNELS_ABI);
+    machine_is("abi", NULL);
+    assert_refused("cuda", -ELIBBAD, text, "same version");
+    machine_is("abi", "0");
+    assert_opens("auto", "cpu");
+    assert_int_equal(n_logged, 1);
+}
+
+static void test_not_installed(void **unused)
+{
+    (void)unused;
+    machine_is(NULL, NULL);
+    assert_int_equal(setenv("EDL_KERNELS_DIR", "/nonexistent", 1), 0);
+    assert_refused("cuda", -ENOENT, "not installed (/nonexistent/libedl-kernels-cuda.so)",
+                   "apt-get install edl-trainer-cuda");
+    assert_opens("cpu", "cpu");
+}
+
+/* What is no library, and one that is another. */
+static void test_not_loadable(void **unused)
+{
+    char folder[64], path[128], other[PATH_MAX];
+    FILE *f;
+
+    (void)unused;
+    machine_is(NULL, NULL);
+    folder_make(folder, sizeof folder);
+    assert_int_equal(setenv("EDL_KERNELS_DIR", folder, 1), 0);
+    (void)snprintf(path, sizeof path, "%s/libedl-kernels-cuda.so", folder);
+    f = fopen(path, "we");
+    assert_non_null(f);
+    assert_true(fputs("text", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    assert_refused("cuda", -ELIBACC, "cannot be loaded: ", "cuBLAS");
+    assert_int_equal(unlink(path), 0);
+    (void)snprintf(other, sizeof other, "%s/tests/lib/libnvidia-ml.so.1", getenv("EDL_BUILD_DIR"));
+    assert_int_equal(symlink(other, path), 0);
+    assert_refused("cuda", -ELIBBAD, "has no edl_kernels_backend", "same version");
+    folder_remove(folder);
+}
+
+static void test_no_device(void **unused)
+{
+    (void)unused;
+    machine_is("absent", NULL);
+    assert_refused("cuda", -ENODEV,
+                   "no GPU can be used: fakeInit: there is no device (FAKE_ERROR_NO_DEVICE, 100)",
+                   "--device cpu");
+}
+
+static void test_auto(void **unused)
+{
+    static const char *const not_granted[] = { NULL, "", "-1" };
+
+    (void)unused;
+    for (size_t i = 0; i < ELEMENTS(not_granted); i++) {
+        machine_is(NULL, not_granted[i]);
+        assert_opens("auto", "cpu");
+        assert_int_equal(n_logged, 0);
+    }
+    machine_is(NULL, "GPU-1234");
+    assert_opens("auto", "cuda");
+    assert_int_equal(n_logged, 1);
+    assert_string_equal(logged_text, "computing on cuda: fake device");
+    machine_is("absent", "0");
+    assert_opens("auto", "cpu");
+    assert_int_equal(n_logged, 1);
+    assert_int_equal(logged.level, LOG_LEVEL_WARNING);
+    assert_non_null(strstr(logged_text, "the CPU is used: no GPU can be used: fakeInit"));
+    assert_opens("cpu", "cpu"); /* no GPU was asked for: nothing to say */
+    assert_int_equal(n_logged, 1);
+}
+
+static void test_unknown_word(void **unused)
+{
+    (void)unused;
+    machine_is(NULL, NULL);
+    assert_refused("gpu", -EINVAL, "--device is \"gpu\", not cpu, cuda or auto", "");
+}
+
+static struct device open_fake(const char *state)
+{
+    struct edl_error error = { 0 };
+    struct device device;
+
+    machine_is(state, NULL);
+    if (device_open("cuda", &device, &error) < 0)
+        fail_msg("%s", error.text);
+    return device;
+}
+
+static int open_for_cases(void **unused)
+{
+    static struct device device;
+
+    (void)unused;
+    device = open_fake(NULL);
+    kernels_cases_use(kernels_on_host(device.backend));
+    return 0;
+}
+
+/* The device counts what was not released, and ends the program at its close. */
+static void same_bits(uint32_t push_every)
+{
+    struct device device = open_fake(NULL);
+    struct learner_run cpu, fake;
+
+    learner_run(backend_cpu(), push_every, &cpu);
+    learner_run(device.backend, push_every, &fake);
+    assert_int_equal(cpu.result, 0);
+    if (fake.result != 0)
+        fail_msg("%s", fake.text);
+    assert_true(cpu.before.cost > 1.3 * learner_run_bound());
+    assert_true(cpu.after.cost < 1.1 * learner_run_bound());
+    assert_int_equal(cpu.n_costs, 2 * (4000 / 24 + 1));
+    assert_int_equal(fake.n_costs, cpu.n_costs);
+    assert_memory_equal(fake.costs, cpu.costs, cpu.n_costs * sizeof *cpu.costs);
+    assert_true(fake.before.cost == cpu.before.cost && fake.after.cost == cpu.after.cost);
+    assert_true(fake.after.error_rate == cpu.after.error_rate);
+    assert_int_equal(fake.updates, cpu.updates);
+    for (int p = 0; p < NGRAM_PARAMS; p++)
+        assert_memory_equal(fake.params[p], cpu.params[p], cpu.param_bytes[p]);
+    learner_run_free(&cpu);
+    learner_run_free(&fake);
+    device_close(&device);
+}
+
+static void test_same_bits(void **unused)
+{
+    (void)unused;
+    same_bits(1);
+    same_bits(3);
+}
+
+static void test_too_small(void **unused)
+{
+    struct device device = open_fake("small");
+    struct ngram_config config = { 5, 32, 256, 20000, 0.5f, 0.0f, 32 };
+    struct learner_config learner_config = {
+        .model = config, .backend = device.backend, .batch = 32, .push_every = 1, .exchange = NULL
+    };
+    struct learner *learner = NULL;
+    struct edl_error error = { 0 };
+
+    (void)unused;
+    learner_declaration(&config, 1, 0.1f, 1e-6f, &learner_config.declaration);
+    assert_int_equal(learner_new(&learner_config, &learner, &error), -ENOMEM);
+    assert_null(learner);
+    assert_non_null(strstr(error.text, "no memory (cuda) for a batch of 32 over 20000 words"));
+    learner_config.model.vocabulary = config.vocabulary =
+        1500; /* scratch fits, parameters do not */
+    learner_declaration(&config, 1, 0.1f, 1e-6f, &learner_config.declaration);
+    assert_int_equal(learner_new(&learner_config, &learner, &error), -ENOMEM);
+    assert_non_null(strstr(error.text, "no memory (cuda) for the parameters of 1500 words"));
+    device_close(&device);
+}
+
+/* The training ends with what happened, and nothing that came after it was pushed. */
+static void test_fails_under_way(void **unused)
+{
+    struct device device;
+    struct learner_run run;
+
+    (void)unused;
+    for (uint32_t push_every = 1; push_every <= 3; push_every += 2) {
+        device = open_fake("fails");
+        learner_run(device.backend, push_every, &run);
+        assert_int_equal(run.result, -EIO);
+        assert_string_equal(run.text, "the device (cuda) has failed: it was told to");
+        assert_true(run.updates * push_every <= run.n_costs);
+        for (uint32_t i = 0; i < run.n_costs; i++)
+            assert_true(isfinite(run.costs[i]));
+        device_close(&device);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_not_installed),
+        cmocka_unit_test(test_not_loadable),
+        cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_unknown_word),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_too_small),
+        cmocka_unit_test(test_fails_under_way),
+    };
+    struct CMUnitTest cases[KERNELS_CASES_MAX];
+    size_t n = kernels_cases(cases);
+    int failed;
+
+    openblas_set_num_threads(1);
+    log_init("test_device");
+    log_to(on_log);
+    failed = cmocka_run_group_tests_name("trainer: device", tests, NULL, NULL);
+    failed += _cmocka_run_group_tests("kernels: on a device", cases, n, open_for_cases, NULL);
+    return failed;
+}
