@@ -22,7 +22,7 @@ static const struct option_spec simulate_options[] = {
     { "seed", 0, OPTION_COUNT, "N", "this one only; of a scenario: of its first round", AT(seed) },
     { "only", 0, OPTION_TEXT, "LIST",
       "these entries of the seed's schedule, such as 3,7,12; or none", AT(only) },
-    { "trace", 0, OPTION_FLAG, NULL, "print every event of the seed or round", AT(trace) },
+    { "history", 0, OPTION_FLAG, NULL, "print every event of the seed or round", AT(history) },
     { "night", 0, OPTION_FLAG, NULL, "seeds until SIGINT or SIGTERM", AT(night) },
     { "duration", 0, OPTION_SECONDS, "T", "faults and submissions happen in it (by seed)",
       AT(duration_us) },
@@ -79,7 +79,7 @@ static int run_scenario(const struct simulate_options *options, struct scenario 
     int status = set_policy(options, scenario);
 
     /* what --json prints is the result and nothing else */
-    if (options->trace)
+    if (options->history)
         scenario->trace = options->common.json ? stderr : stdout;
     if (status == STATUS_OK)
         status = simulate_scenario(options, scenario, experiment);
@@ -150,7 +150,7 @@ static int run(const struct invocation *invocation)
         return wrong_use("--seed is larger than 9223372036854775807, the largest seed");
     if (!scenario && wants_scenario(options))
         return wrong_use("that option goes with a FILE or --experiment");
-    if (!scenario && !faults && options->seed == 0 && !options->trace)
+    if (!scenario && !faults && options->seed == 0 && !options->history)
         return wrong_use("say what: --faults PROFILE, --experiment NAME or a FILE");
     if (!scenario)
         return simulate_faults(options);
@@ -161,7 +161,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_simulate = {
     .name = "simulate",
     .usage = "FILE | --experiment NAME | --faults PROFILE [--seeds N | --seed N [--only LIST] "
-             "[--trace] | --night]",
+             "[--history] | --night]",
     .summary = "Run the scheduler and its agents under a virtual clock",
     .details =
         "With --faults: seed after seed, each a history of jobs and faults; every step is checked\n"

@@ -13,7 +13,7 @@ struct simulate_options {
     /* seeds */
     const char *faults, *only;
     uint64_t seeds, first_seed, seed, nodes, duration_us;
-    bool trace, night;
+    bool history, night;
     /* scenarios */
     const char *experiment, *policy, *plot;
     uint64_t rounds, every_us;

@@ -153,7 +153,7 @@ static char *replay_command(const struct series *series, uint64_t seed, const ch
     _cleanup_free_ char *nodes =
         options->nodes == 0 ? xstrdup("") : text_format(" --nodes %" PRIu64, options->nodes);
 
-    return text_format("edl simulate --faults %s --seed %" PRIu64 "%s%s%s%s%s%s --trace",
+    return text_format("edl simulate --faults %s --seed %" PRIu64 "%s%s%s%s%s%s --history",
                        series->profile, seed, duration, nodes,
                        options->policy != NULL ? " --policy " : "",
                        options->policy != NULL ? options->policy : "",
@@ -227,8 +227,8 @@ static int run_seed(struct series *series, uint64_t seed, const struct policy *p
         .policy = policy,
         .only = series->only,
         .n_only = series->n_only,
-        .no_shrink = given->trace, /* the trace is of one history */
-        .trace = !given->trace        ? NULL
+        .no_shrink = given->history, /* which is of one seed as it is */
+        .trace = !given->history      ? NULL
                  : given->common.json ? stderr
                                       : stdout,
     };
@@ -361,9 +361,9 @@ static int check(const struct series *series, const struct policy **ret_policy,
                              options->seed > INT64_MAX ? "--seed" : "--first-seed", INT64_MAX);
     if (options->night && options->seeds != 0)
         return edl_error_set(error, -EINVAL, "--night runs until stopped: leave --seeds out");
-    if ((options->trace || options->only != NULL) && options->seed == 0)
+    if ((options->history || options->only != NULL) && options->seed == 0)
         return edl_error_set(error, -EINVAL, "%s needs --seed N",
-                             options->trace ? "--trace" : "--only");
+                             options->history ? "--history" : "--only");
     if (options->nodes > 100000)
         return edl_error_set(error, -EINVAL, "--nodes is too large");
     if (options->policy != NULL && (*ret_policy = policy_find(options->policy)) == NULL)
@@ -399,7 +399,7 @@ int simulate_faults(const struct simulate_options *options)
         .profile = options->faults != NULL ? options->faults : PROFILE_DEFAULT,
         .begin_us = clock_read_us(CLOCK_MONOTONIC),
         .cpu_begin_us = clock_read_us(CLOCK_PROCESS_CPUTIME_ID),
-        .terminal = isatty(STDERR_FILENO) == 1 && !options->trace,
+        .terminal = isatty(STDERR_FILENO) == 1 && !options->history,
     };
     const struct policy *policy = NULL;
     struct edl_error error = { 0 };

@@ -17,20 +17,20 @@ says() { grep -q -e "$1" "$work/out" || fail "no \"$1\" in: $(cat "$work/out")";
 # seeds: the same seed is the same history
 status_of 0 edl simulate --faults mixed --seeds 3 --first-seed 5
 says '^mixed: 3 seeds, .* 0 violations$'
-edl simulate --faults mixed --seed 7 --trace | grep -v '^mixed:' >"$work/one"
-edl simulate --faults mixed --seed 7 --trace | grep -v '^mixed:' >"$work/two"
+edl simulate --faults mixed --seed 7 --history | grep -v '^mixed:' >"$work/one"
+edl simulate --faults mixed --seed 7 --history | grep -v '^mixed:' >"$work/two"
 [ -s "$work/one" ] || fail 'the trace is empty'
 cmp -s "$work/one" "$work/two" || fail 'seed 7 has two histories'
-edl simulate --faults mixed --seed 8 --trace | grep -v '^mixed:' >"$work/two"
+edl simulate --faults mixed --seed 8 --history | grep -v '^mixed:' >"$work/two"
 ! cmp -s "$work/one" "$work/two" || fail 'seeds 7 and 8 have one history'
 
 # some entries of its schedule only; all of them are the seed
 status_of 2 edl simulate --seed 7 --only 1000000
 says 'there is no entry 1000000'
 n=$(sed -n 's/.*the schedule has \([0-9]*\)$/\1/p' "$work/out")
-edl simulate --faults mixed --seed 7 --only "$(seq -s, 1 "$n")" --trace | grep -v '^mixed:' >"$work/two"
+edl simulate --faults mixed --seed 7 --only "$(seq -s, 1 "$n")" --history | grep -v '^mixed:' >"$work/two"
 cmp -s "$work/one" "$work/two" || fail 'every entry of seed 7 is another history'
-edl simulate --faults mixed --seed 7 --only 1,2,3 --trace | grep -v '^mixed:' >"$work/two"
+edl simulate --faults mixed --seed 7 --only 1,2,3 --history | grep -v '^mixed:' >"$work/two"
 [ "$(wc -l <"$work/two")" -lt "$(wc -l <"$work/one")" ] || fail 'three entries of seed 7 are as long as all of it'
 status_of 0 edl simulate --faults mixed --seed 7 --only none
 says ' 0 starts,'
@@ -62,7 +62,7 @@ cat <&3 >"$work/out"
 status=0
 wait $night || status=$?
 [ $status = 139 ] || fail "a crash ended with $status"
-says '^replay: edl simulate --faults mixed --seed [0-9]* --trace$'
+says '^replay: edl simulate --faults mixed --seed [0-9]* --history$'
 
 # a scenario: table, JSON, plot data; the seed decides
 scenario=$EDL_SOURCE_DIR/conf/examples/simulate.yaml
