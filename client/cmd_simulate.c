@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_simulate.c - `edl simulate`: the scheduler's and the agents' own code under a virtual clock
  *
- * Three uses: seeds under faults, a scenario from a file, a known experiment by name. Nothing of it
- * needs a server. */
+ * Four uses: seeds under faults, a scenario from a file, a known experiment by name, traces of jobs
+ * under several policies. Nothing of it needs a server. */
 #include <errno.h>
 
 #include "client/report.h"
 #include "client/simulate.h"
+#include "client/simulate_lab.h"
 #include "scheduler/core/policy.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "simulator/experiment.h"
+
+#define TRACES_MAX 64
 
 #define AT(member) offsetof(struct simulate_options, member)
 
@@ -26,8 +29,11 @@ static const struct option_spec simulate_options[] = {
     { "night", 0, OPTION_FLAG, NULL, "seeds until SIGINT or SIGTERM", AT(night) },
     { "duration", 0, OPTION_SECONDS, "T", "faults and submissions happen in it (by seed)",
       AT(duration_us) },
-    { "nodes", 0, OPTION_COUNT, "N", "machines of a seed (by seed, 2 to 8 mostly)", AT(nodes) },
-    { "policy", 0, OPTION_TEXT, "NAME", "instead of the scenario's (fulfilment)", AT(policy) },
+    { "nodes", 0, OPTION_TEXT, "N",
+      "machines of a seed (by seed, 2 to 8 mostly); for traces NODESxPLACES (16x4)", AT(nodes) },
+    { "policy", 0, OPTION_TEXT, "NAME",
+      "instead of the scenario's (fulfilment); for traces a list such as tiresias,optimus (all)",
+      AT(policy) },
     { "experiment", 0, OPTION_TEXT, "NAME",
       "case1, case2 and each -fixed or -mixed, case2-packed, tutorial", AT(experiment) },
     { "show", 0, OPTION_FLAG, NULL, "print the experiment's scenario, do not run it", AT(show) },
@@ -37,6 +43,20 @@ static const struct option_spec simulate_options[] = {
       AT(plot) },
     { "every", 0, OPTION_SECONDS, "S", "print a line of the first round so often", AT(every_us) },
     { "all", 0, OPTION_FLAG, NULL, "list the jobs even if there are many", AT(all) },
+    { "trace", 0, OPTION_LIST, "FILE", "a trace of jobs (edl-trace(5)); more may follow",
+      AT(traces) },
+    { "import", 0, OPTION_TEXT, "KIND=DIR",
+      "the traces are of a public kind, with its measurements in DIR: pollux", AT(import) },
+    { "round", 0, OPTION_TEXT, "T", "decide so often (at events)", AT(round) },
+    { "window", 0, OPTION_TEXT, "T", "decide on events so close together at once (1s)",
+      AT(window) },
+    { "restart", 0, OPTION_TEXT, "T", "what a job stands still for after a change (30s)",
+      AT(restart) },
+    { "level", 0, OPTION_TEXT, "LIST",
+      "what policies may know: fixed, fixed-no-lengths, adaptive, adaptive-no-lengths (fixed)",
+      AT(level) },
+    { "against", 0, OPTION_TEXT, "NAME", "differences from this policy, with intervals",
+      AT(against) },
     { .name = NULL },
 };
 
@@ -52,7 +72,7 @@ static int wrong_use(const char *text)
 static bool wants_faults(const struct simulate_options *options)
 {
     return options->faults != NULL || options->seeds != 0 || options->first_seed != 0 ||
-           options->night || options->duration_us != 0 || options->nodes != 0 ||
+           options->night || options->duration_us != 0 || options->nodes != NULL ||
            options->only != NULL;
 }
 
@@ -60,6 +80,28 @@ static bool wants_scenario(const struct simulate_options *options)
 {
     return options->rounds != 0 || options->every_us != 0 || options->plot != NULL ||
            options->show || options->all;
+}
+
+static bool wants_traces(const struct simulate_options *options)
+{
+    return options->traces.n > 0;
+}
+
+static bool wants_trace_option(const struct simulate_options *options)
+{
+    return options->import != NULL || options->round != NULL || options->window != NULL ||
+           options->restart != NULL || options->level != NULL || options->against != NULL;
+}
+
+/* what is not of traces says so, instead of doing nothing */
+static int run_traces(const struct simulate_options *options, const struct arguments *arguments)
+{
+    if (options->faults != NULL || options->seeds != 0 || options->first_seed != 0 ||
+        options->night || options->duration_us != 0 || options->only != NULL || options->history ||
+        options->experiment != NULL || options->rounds != 0 || options->every_us != 0 ||
+        options->show || options->all)
+        return wrong_use("that option does not go with --trace");
+    return simulate_lab(options, arguments);
 }
 
 static int set_policy(const struct simulate_options *options, struct scenario *scenario)
@@ -140,6 +182,12 @@ static int run(const struct invocation *invocation)
     bool faults = wants_faults(options);
     bool scenario = arguments->n_args > 0 || options->experiment != NULL;
 
+    if (wants_traces(options))
+        return run_traces(options, arguments);
+    if (wants_trace_option(options))
+        return wrong_use("that option goes with --trace FILE");
+    if (arguments->n_args > 1)
+        return wrong_use("one scenario at a time");
     if (arguments->n_args > 0 && options->experiment != NULL)
         return wrong_use("either a FILE or --experiment, not both");
     if (scenario && faults)
@@ -160,7 +208,8 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_simulate = {
     .name = "simulate",
-    .usage = "FILE | --experiment NAME | --faults PROFILE [--seeds N | --seed N [--only LIST] "
+    .usage = "FILE | --experiment NAME | --trace FILE... | --faults PROFILE [--seeds N | --seed N "
+             "[--only LIST] "
              "[--history] | --night]",
     .summary = "Run the scheduler and its agents under a virtual clock",
     .details =
@@ -173,7 +222,7 @@ const struct verb verb_simulate = {
         "in --json. Nothing needs a running cluster.",
     .options = simulate_options,
     .options_size = sizeof(struct simulate_options),
-    .max_args = 1,
+    .max_args = TRACES_MAX,
     .local = true,
     .run = run,
 };

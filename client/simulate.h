@@ -12,12 +12,17 @@ struct simulate_options {
     struct common_options common;
     /* seeds */
     const char *faults, *only;
-    uint64_t seeds, first_seed, seed, nodes, duration_us;
+    uint64_t seeds, first_seed, seed, duration_us;
     bool history, night;
     /* scenarios */
     const char *experiment, *policy, *plot;
     uint64_t rounds, every_us;
     bool show, all;
+    /* traces */
+    struct option_list traces;
+    const char *import, *round, *restart, *window, *level, *against;
+    /* of seeds a number, of traces NODESxPLACES */
+    const char *nodes;
 };
 
 /* simulate_faults - seeds until one breaks a check; with --night until a signal. enum status. */

@@ -26,12 +26,14 @@
 #define LINE_COLUMNS 100
 #define TEXT_BYTES 512
 #define STACK_BYTES (64 * 1024)
+#define NODES_MAX 100000
 #define US_PER_HOUR (3600.0 * 1e6)
 
 struct series {
     const struct simulate_options *options;
     const char *profile;
     uint64_t seeds, violations; /* so far */
+    uint64_t nodes;             /* of --nodes; 0: by seed */
     uint64_t events, node_us;
     uint64_t seen[_SIM_SEEN_MAX];
     uint64_t begin_us, told_us; /* monotonic */
@@ -151,7 +153,7 @@ static char *replay_command(const struct series *series, uint64_t seed, const ch
         options->duration_us == 0 ? xstrdup("")
                                   : text_format(" --duration %" PRIu64 "us", options->duration_us);
     _cleanup_free_ char *nodes =
-        options->nodes == 0 ? xstrdup("") : text_format(" --nodes %" PRIu64, options->nodes);
+        series->nodes == 0 ? xstrdup("") : text_format(" --nodes %" PRIu64, series->nodes);
 
     return text_format("edl simulate --faults %s --seed %" PRIu64 "%s%s%s%s%s%s --history",
                        series->profile, seed, duration, nodes,
@@ -223,7 +225,7 @@ static int run_seed(struct series *series, uint64_t seed, const struct policy *p
     struct sim_run_options options = {
         .profile = series->profile,
         .duration_us = given->duration_us,
-        .nodes = (uint32_t)given->nodes,
+        .nodes = (uint32_t)series->nodes,
         .policy = policy,
         .only = series->only,
         .n_only = series->n_only,
@@ -349,8 +351,7 @@ static int parse_only(struct series *series, struct edl_error *error)
     return 0;
 }
 
-static int check(const struct series *series, const struct policy **ret_policy,
-                 struct edl_error *error)
+static int check(struct series *series, const struct policy **ret_policy, struct edl_error *error)
 {
     const struct simulate_options *options = series->options;
 
@@ -364,8 +365,11 @@ static int check(const struct series *series, const struct policy **ret_policy,
     if ((options->history || options->only != NULL) && options->seed == 0)
         return edl_error_set(error, -EINVAL, "%s needs --seed N",
                              options->history ? "--history" : "--only");
-    if (options->nodes > 100000)
-        return edl_error_set(error, -EINVAL, "--nodes is too large");
+    if (options->nodes != NULL && (parse_u64(options->nodes, &series->nodes) < 0 ||
+                                   series->nodes == 0 || series->nodes > NODES_MAX))
+        return edl_error_set(error, -EINVAL,
+                             "--nodes: a whole number from 1 to %d is expected, not \"%s\"",
+                             NODES_MAX, options->nodes);
     if (options->policy != NULL && (*ret_policy = policy_find(options->policy)) == NULL)
         return edl_error_set(error, -EINVAL, "no policy is called \"%s\"", options->policy);
     return check_profile(series->profile, error);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bounds.c - what no policy can beat on this trace: simple, and far off where jobs are long */
+#include <errno.h>
+#include <math.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "simulator/trace/figures.h"
+#include "simulator/trace/job_time.h"
+#include "simulator/trace/run.h"
+#include "simulator/trace/trace.h"
+
+struct best {
+    double time_s; /* alone at its best amount */
+    double size_s; /* instances times seconds at its cheapest amount */
+};
+
+static struct best best_of(const struct trace_job *job, uint32_t capacity, uint32_t per_node)
+{
+    struct best best = { .time_s = INFINITY, .size_s = INFINITY };
+    uint32_t most = job_most(job, capacity);
+
+    for (uint32_t n = job_least(job); n != 0; n = job_next(job, n, most)) {
+        double time_s = job_time_s(job, n, per_node);
+
+        best.time_s = fmin(best.time_s, time_s);
+        best.size_s = fmin(best.size_s, time_s * n);
+    }
+    return best;
+}
+
+/* A heap of what is left of each job, the least on top. */
+static void heap_put(double *heap, size_t n, double value)
+{
+    size_t i = n;
+
+    for (; i > 0 && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = value;
+}
+
+static void heap_sink(double *heap, size_t n, double value)
+{
+    size_t i = 0;
+
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && heap[child + 1] < heap[child])
+            child++;
+        if (heap[child] >= value)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = value;
+}
+
+/* work_until - the least that is left is worked on first; returns the sum of the ends */
+static double work_until(double *heap, size_t *n, double *now_s, double until_s)
+{
+    double ends = 0;
+
+    while (*n > 0 && *now_s + heap[0] <= until_s) {
+        *now_s += heap[0];
+        ends += *now_s;
+        (*n)--;
+        heap_sink(heap, *n, heap[*n]);
+    }
+    if (*n > 0)
+        heap[0] -= until_s - *now_s;
+    *now_s = fmax(*now_s, until_s);
+    return ends;
+}
+
+/* srpt_avg_s - shortest remaining first on one machine; sizes in seconds of that machine */
+static double srpt_avg_s(const struct trace *trace, const double *sizes_s)
+{
+    double *heap = xcalloc(trace->n, sizeof(*heap)), now_s = 0, sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < trace->n; i++) {
+        sum += work_until(heap, &n, &now_s, trace->jobs[i].submit_s);
+        heap_put(heap, n++, sizes_s[i]);
+        sum -= trace->jobs[i].submit_s;
+    }
+    while (n > 0) { /* to the end, without an infinity in sight */
+        now_s += heap[0];
+        sum += now_s;
+        n--;
+        heap_sink(heap, n, heap[n]);
+    }
+    free(heap);
+    return sum / (double)trace->n;
+}
+
+int bounds_of(const struct trace *trace, const struct run_config *config, struct bounds *ret,
+              struct edl_error *error)
+{
+    uint32_t capacity = config->n_nodes * config->per_node;
+    double *sizes_s = xcalloc(trace->n, sizeof(*sizes_s));
+    double work_s = 0, last_s = 0, shortest = 0;
+
+    for (size_t i = 0; i < trace->n; i++) {
+        struct best best = best_of(&trace->jobs[i], capacity, config->per_node);
+
+        sizes_s[i] = best.size_s / capacity;
+        work_s += sizes_s[i];
+        shortest += best.time_s;
+        last_s = fmax(last_s, trace->jobs[i].submit_s - trace->jobs[0].submit_s + best.time_s);
+    }
+    if (trace->n == 0 || !isfinite(work_s)) {
+        free(sizes_s);
+        return edl_error_set(error, -EINVAL, "%s: a job cannot run on %u places", trace->name,
+                             capacity);
+    }
+    ret->shortest_avg_s = shortest / (double)trace->n;
+    ret->srpt_avg_s = srpt_avg_s(trace, sizes_s);
+    ret->makespan_s = fmax(work_s, last_s);
+    free(sizes_s);
+    return 0;
+}

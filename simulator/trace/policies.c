@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policies.c - the laboratory's policies by name */
+#include "shared/macro.h"
+#include "simulator/trace/policy.h"
+
+extern const struct trace_policy trace_policy_tiresias, trace_policy_optimus;
+
+const struct trace_policy *const trace_policies[] = {
+    &trace_policy_tiresias,
+    &trace_policy_optimus,
+    NULL,
+};
+
+const struct trace_policy *trace_policy_find(const char *name)
+{
+    for (size_t i = 0; trace_policies[i] != NULL; i++)
+        if (streq(trace_policies[i]->name, name))
+            return trace_policies[i];
+    return NULL;
+}

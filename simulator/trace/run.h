@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h - a trace under a policy, from the first submission to the last end */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simulator/trace/policy.h"
+
+struct edl_error;
+struct trace;
+
+struct run_config {
+    uint32_t n_nodes, per_node;
+    double round_s;   /* 0: decisions follow events */
+    double window_s;  /* events so close to the first one are decided on together */
+    double restart_s; /* what a job stands still for after each change */
+    struct information information;
+    uint64_t (*clock_ns)(void); /* NULL: decision times are 0 */
+};
+
+struct run_job_result {
+    double submit_s, start_s, done_s; /* start_s: when it first held something */
+    double wait_s;                    /* without anything, until its end */
+    double held_s;                    /* instances times seconds until its end */
+    double lost_s;                    /* of these, standing still after a change */
+    double served_s;                  /* what one instance would have needed for the same */
+    uint32_t restarts;                /* changes after the first start */
+};
+
+struct run_result {
+    struct run_job_result *jobs; /* as in the trace */
+    size_t n_jobs;
+    double first_s, end_s; /* first submission, last end */
+    double used_s;         /* instances times seconds, until each was taken back */
+    double *decisions_s;   /* what each decision took */
+    size_t n_decisions;
+};
+
+/* run_trace - deterministic: no clock, no random number
+ * Errors: -EINVAL (a job cannot run on this cluster; the policy needs what is not offered; it
+ * leaves a job waiting for ever), -ERANGE (nothing is known of a shape that it chose) */
+int run_trace(const struct trace *trace, const struct trace_policy *policy,
+              const struct run_config *config, struct run_result *ret, struct edl_error *error);
+
+void run_result_done(struct run_result *result);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_job.c - a job's progress with what it holds */
+#include <errno.h>
+#include <math.h>
+
+#include "shared/macro.h"
+#include "simulator/trace/run_internal.h"
+
+const double *job_bounds(const struct run_job *job)
+{
+    const struct profile *profile = job->trace->profile;
+
+    return profile->bounds != NULL ? profile->bounds : job->own_bounds;
+}
+
+static int too_small(const struct run_job *job, const struct run *run, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EINVAL, "%s: job %s needs %u instances, the cluster has %u",
+                        run->trace->name, job->trace->name, job->min, pool_capacity(&run->pool));
+    return edl_error_remedy(error, "more or larger nodes: --nodes");
+}
+
+/* at_or_below - the largest of the counts that make a difference which is not above n */
+static uint32_t at_or_below(const struct profile *profile, uint32_t n)
+{
+    uint32_t best = profile->n_counts > 0 ? profile->counts[0] : n;
+
+    for (size_t i = 0; i < profile->n_counts && profile->counts[i] <= n; i++)
+        best = profile->counts[i];
+    return best;
+}
+
+int job_begin(struct run_job *job, const struct trace_job *trace, const struct run *run,
+              struct edl_error *error)
+{
+    struct profile *profile = trace->profile;
+    uint32_t capacity = pool_capacity(&run->pool);
+
+    job->trace = trace;
+    job->min = MAX_OF(trace->min, profile->min);
+    if (job->min > capacity)
+        return too_small(job, run, error);
+    job->max = at_or_below(profile, MIN_OF(MIN_OF(trace->max, profile->max), capacity));
+    job->max = MAX_OF(job->max, job->min);
+    job->requested = MAX_OF(MIN_OF(trace->requested, job->max), job->min);
+    job->own_bounds[1] = trace->work_steps;
+    job->end_s = INFINITY;
+    job->at_s = trace->submit_s;
+    job->result->submit_s = trace->submit_s;
+    job->result->start_s = job->result->done_s = NAN;
+    job->one = profile_pace_of(profile, job->min, run->pool.per_node, error);
+    return job->one != NULL ? 0 : -ERANGE;
+}
+
+/* spend - seconds with what it holds; served: at how many times the speed of the smallest amount */
+static void spend(struct run_job *job, double seconds, double served)
+{
+    job->result->held_s += seconds * job->shares.n;
+    job->result->served_s += seconds * served;
+    job->run_s += seconds;
+    job->at_s += seconds;
+}
+
+static void stand_still(struct run_job *job, double seconds)
+{
+    spend(job, seconds, 0);
+    job->result->lost_s += seconds * job->shares.n;
+    job->restart_left_s -= seconds;
+}
+
+/* pass_phase - to the end of the phase, which is within the seconds; returns what is left of them
+ */
+static double pass_phase(struct run_job *job, double seconds, double served, bool whole)
+{
+    double end = job_bounds(job)[job->phase + 1];
+    double delta = (end - job->progress) / job->pace->rate[job->phase];
+
+    /* to the even of two: as in the simulator whose figures these rounds give again */
+    if (whole)
+        delta = nearbyint(delta);
+    delta = fmin(delta, seconds);
+    spend(job, delta, served);
+    job->progress = end;
+    job->phase++;
+    if (job->phase == job->trace->profile->n_phases) {
+        job->done = true;
+        job->result->done_s = job->at_s;
+    }
+    return seconds - delta;
+}
+
+/* One that is due by its own forecast is done, whatever the last bit of its progress says. */
+static bool is_due(const struct run_job *job, double to_s, bool whole)
+{
+    return !whole && to_s >= job->end_s;
+}
+
+void job_advance(struct run_job *job, double to_s, bool whole)
+{
+    double seconds = to_s - job->at_s;
+    bool due = is_due(job, to_s, whole);
+
+    if (job->pace == NULL) {
+        job->result->wait_s += seconds;
+        job->at_s = to_s;
+        return;
+    }
+    if (job->restart_left_s > 0) {
+        double still = fmin(job->restart_left_s, seconds);
+
+        stand_still(job, still);
+        seconds -= still;
+    }
+    while ((seconds > 0 || due) && !job->done) {
+        double rate = job->pace->rate[job->phase];
+        double served = rate / job->one->rate[job->phase] * job->min;
+
+        if (!due && job->progress + rate * seconds < job_bounds(job)[job->phase + 1]) {
+            job->progress += rate * seconds;
+            spend(job, seconds, served);
+            break;
+        }
+        seconds = pass_phase(job, seconds, served, whole);
+    }
+    job->at_s = to_s;
+}
+
+double job_remaining_s(const struct run_job *job, const struct pace *pace)
+{
+    return (job_bounds(job)[job->phase + 1] - job->progress) / pace->rate[job->phase] +
+           pace->after_s[job->phase + 1];
+}
+
+void job_predict(struct run_job *job)
+{
+    job->end_s = job->pace == NULL
+                     ? INFINITY
+                     : job->at_s + job->restart_left_s + job_remaining_s(job, job->pace);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_view.c - what a policy sees, and no more than that */
+#include <math.h>
+
+#include "shared/macro.h"
+#include "simulator/trace/run_internal.h"
+
+static void make_room(struct run *run)
+{
+    size_t n = run->n_active;
+
+    if (n <= run->arrays_cap)
+        return;
+    run->arrays_cap = 2 * n;
+    run->view_jobs = xreallocarray(run->view_jobs, run->arrays_cap, sizeof(*run->view_jobs));
+    run->plan.counts = xreallocarray(run->plan.counts, run->arrays_cap, sizeof(uint32_t));
+    run->plan.pservers = xreallocarray(run->plan.pservers, run->arrays_cap, sizeof(uint32_t));
+    run->plan.order = xreallocarray(run->plan.order, run->arrays_cap, sizeof(uint32_t));
+}
+
+static void show_job(struct run *run, struct run_job *job, struct view_job *ret)
+{
+    const struct trace_job *trace = job->trace;
+    const struct profile *profile = trace->profile;
+
+    *ret = (struct view_job){
+        .id = (uint32_t)(job - run->jobs),
+        .submit_s = trace->submit_s,
+        .weight = trace->weight,
+        .deadline_s = trace->deadline_s,
+        .family = trace->family,
+        .user = trace->user,
+        .requested = job->requested,
+        .min = job->min,
+        .max = job->max,
+        .held = job->shares.n,
+        .pservers = job->pservers,
+        .restarts = job->result->restarts,
+        .attained_s = job->result->held_s,
+        .run_s = job->run_s,
+        .restart_left_s = job->restart_left_s,
+        .counts = profile->counts,
+        .n_counts = profile->n_counts,
+        .has_pservers = profile->min > 1,
+        .run_job = job,
+    };
+}
+
+void run_look(struct run *run)
+{
+    make_room(run);
+    for (size_t i = 0; i < run->n_active; i++) {
+        show_job(run, run->active[i], &run->view_jobs[i]);
+        run->plan.counts[i] = 0;
+        run->plan.pservers[i] = 0;
+        run->plan.order[i] = (uint32_t)i;
+    }
+    run->plan.placing = PLACE_MOST_FREE;
+    run->view.now_s = run->now_s;
+    run->view.jobs = run->view_jobs;
+    run->view.n = run->n_active;
+}
+
+/* pace_at - NULL where nothing was measured: to a policy such an amount has no speed */
+static const struct pace *pace_at(const struct view *view, size_t job, uint32_t n)
+{
+    return profile_pace_of(view->jobs[job].run_job->trace->profile, n, view->per_node, NULL);
+}
+
+double view_speed(const struct view *view, size_t job, uint32_t n)
+{
+    const struct run_job *run_job = view->jobs[job].run_job;
+    const struct pace *pace;
+
+    if ((view->uses & USES_SPEEDS) == 0)
+        return NAN;
+    pace = pace_at(view, job, n);
+    return pace != NULL ? pace->rate[run_job->phase] / run_job->one->rate[run_job->phase] : 0;
+}
+
+double view_remaining_s(const struct view *view, size_t job, uint32_t n)
+{
+    const unsigned both = USES_SPEEDS | USES_LENGTHS;
+    const struct pace *pace;
+
+    if ((view->uses & both) != both)
+        return NAN;
+    pace = pace_at(view, job, n);
+    return pace != NULL ? job_remaining_s(view->jobs[job].run_job, pace) : INFINITY;
+}
+
+double view_step_s(const struct view *view, size_t job, uint32_t n, uint32_t pservers)
+{
+    const struct pace *pace;
+
+    if ((view->uses & USES_SPEEDS) == 0)
+        return NAN;
+    if (pservers == 0)
+        pace = pace_at(view, job, n);
+    else
+        pace = profile_pace(view->jobs[job].run_job->trace->profile,
+                            &(struct shape){
+                                .counts = &n, .n_nodes = 1, .n = n, .pservers = pservers },
+                            NULL);
+    if (pace == NULL)
+        return INFINITY;
+    /* where batches change there is no step: the time of one unit of progress, as it is now */
+    return isnan(pace->step_s) ? 1 / pace->rate[view->jobs[job].run_job->phase] : pace->step_s;
+}
+
+double view_steps_left(const struct view *view, size_t job)
+{
+    const struct run_job *run_job = view->jobs[job].run_job;
+    const struct profile *profile = run_job->trace->profile;
+
+    if ((view->uses & USES_LENGTHS) == 0)
+        return NAN;
+    if (profile->ops->epoch_steps != NULL && profile->batch > 0)
+        return profile->ops->epoch_steps(profile, run_job->phase);
+    return job_bounds(run_job)[profile->n_phases] - run_job->progress;
+}
+
+uint32_t view_next(const struct view_job *job, uint32_t n)
+{
+    if (job->counts == NULL)
+        return n < job->max ? MAX_OF(n + 1, job->min) : 0;
+    for (size_t i = 0; i < job->n_counts && job->counts[i] <= job->max; i++)
+        if (job->counts[i] > n && job->counts[i] >= job->min)
+            return job->counts[i];
+    return 0;
+}
+
+uint32_t view_prev(const struct view_job *job, uint32_t n)
+{
+    uint32_t best = 0;
+
+    if (job->counts == NULL)
+        return n > job->min ? MIN_OF(n - 1, job->max) : 0;
+    for (size_t i = 0; i < job->n_counts && job->counts[i] < n; i++)
+        if (job->counts[i] >= job->min && job->counts[i] <= job->max)
+            best = job->counts[i];
+    return best;
+}
+
+uint32_t view_first(const struct view_job *job)
+{
+    uint32_t next = job->counts == NULL ? job->min : view_next(job, job->min - 1);
+
+    return next != 0 ? next : job->min;
+}
