@@ -3,12 +3,12 @@
 #include "shared/macro.h"
 #include "simulator/trace/policy.h"
 
-extern const struct trace_policy trace_policy_tiresias, trace_policy_optimus;
+extern const struct trace_policy trace_policy_fifo, trace_policy_srtf, trace_policy_tiresias,
+    trace_policy_fulfilment, trace_policy_optimus, trace_policy_afs, trace_policy_sia;
 
 const struct trace_policy *const trace_policies[] = {
-    &trace_policy_tiresias,
-    &trace_policy_optimus,
-    NULL,
+    &trace_policy_fifo,    &trace_policy_srtf, &trace_policy_tiresias, &trace_policy_fulfilment,
+    &trace_policy_optimus, &trace_policy_afs,  &trace_policy_sia,      NULL,
 };
 
 const struct trace_policy *trace_policy_find(const char *name)

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy_sia.c - Sia (SOSP 2023) on equal nodes: the best choice of configurations, exactly
+ *
+ * Configurations are powers of two within a node and whole nodes beyond. G is a configuration's
+ * speed over the job's slowest one; of another configuration than the one that runs it is scaled by
+ * (age - restarts * cost) / (age + cost). To minimise the sum of G^P over who runs and LAMBDA over
+ * who does not is, on nodes of one kind, a knapsack with one choice per job: solved by dynamic
+ * programming. A job at most doubles per decision; one that stands still after a change is left as
+ * it is. Lengths are not looked at. */
+#include <math.h>
+
+#include "shared/macro.h"
+#include "simulator/trace/policy.h"
+
+#define P (-0.5)
+#define LAMBDA 1.1
+#define LEAST_FACTOR 0.01
+#define ROUND_S 60.0 /* between decisions, where nothing happens */
+
+struct option {
+    uint32_t n;
+    double value; /* LAMBDA - G^P */
+};
+
+struct sia {
+    struct option *options;
+    size_t *first; /* of each job's options; [n] is the end */
+    size_t n_options, cap;
+};
+
+static bool is_configuration(const struct view *view, const struct view_job *job, uint32_t n)
+{
+    bool allowed = job->counts == NULL;
+
+    for (size_t i = 0; i < job->n_counts; i++)
+        allowed = allowed || job->counts[i] == n;
+    if (!allowed || n < job->min || n > job->max)
+        return false;
+    return n < view->per_node ? (n & (n - 1)) == 0 : n % view->per_node == 0;
+}
+
+/* most_now - twice what it has; who has nothing begins with the least */
+static uint32_t most_now(const struct view *view, const struct view_job *job)
+{
+    if (job->held > 0)
+        return MIN_OF(2 * job->held, job->max);
+    for (uint32_t n = job->min; n <= job->max; n++)
+        if (is_configuration(view, job, n))
+            return n;
+    return job->min;
+}
+
+static double restart_factor(const struct view *view, const struct view_job *job)
+{
+    double age_s = view->now_s - job->submit_s;
+
+    return fmax((age_s - job->restarts * view->restart_s) / (age_s + view->restart_s),
+                LEAST_FACTOR);
+}
+
+static void add_option(struct sia *sia, uint32_t n, double speed)
+{
+    if (sia->n_options == sia->cap) {
+        sia->cap = sia->cap ? 2 * sia->cap : 256;
+        sia->options = xreallocarray(sia->options, sia->cap, sizeof(*sia->options));
+    }
+    sia->options[sia->n_options++] = (struct option){ .n = n, .value = speed };
+}
+
+/* set_values - from speeds */
+static void set_values(const struct view *view, const struct view_job *job, struct option *options,
+                       size_t n)
+{
+    double slowest = INFINITY;
+
+    for (size_t i = 0; i < n; i++)
+        slowest = fmin(slowest, options[i].value);
+    for (size_t i = 0; i < n; i++) {
+        double g = options[i].value / slowest;
+
+        if (job->held > 0 && options[i].n != job->held)
+            g *= restart_factor(view, job);
+        options[i].value = LAMBDA - pow(g, P);
+    }
+}
+
+static void add_job(struct sia *sia, const struct view *view, size_t i)
+{
+    const struct view_job *job = &view->jobs[i];
+    uint32_t most = most_now(view, job);
+    size_t first = sia->n_options;
+
+    sia->first[i] = first;
+    for (uint32_t n = job->min; n <= most; n++) {
+        double speed =
+            n == job->held || is_configuration(view, job, n) ? view_speed(view, i, n) : 0;
+
+        if (speed > 0)
+            add_option(sia, n, speed);
+    }
+    if (sia->n_options == first)
+        add_option(sia, job->min, 1); /* no power of two fits its bounds */
+    set_values(view, job, &sia->options[first], sia->n_options - first);
+}
+
+/* put - one job's choice for every capacity; best[c] is what the jobs so far reach with c */
+static void put(const struct sia *sia, size_t i, bool pinned, uint32_t held, uint32_t capacity,
+                double *best, uint16_t *choice)
+{
+    for (uint32_t c = capacity + 1; c-- > 0;) {
+        double most = pinned ? -INFINITY : best[c];
+
+        choice[c] = 0;
+        for (size_t o = sia->first[i]; o < sia->first[i + 1]; o++) {
+            const struct option *option = &sia->options[o];
+
+            if (option->n > c || (pinned && option->n != held))
+                continue;
+            if (best[c - option->n] + option->value > most) {
+                most = best[c - option->n] + option->value;
+                choice[c] = (uint16_t)(o - sia->first[i] + 1);
+            }
+        }
+        best[c] = most;
+    }
+}
+
+static void choose(const struct sia *sia, const struct view *view, struct plan *plan)
+{
+    uint32_t width = view->capacity + 1, c = view->capacity;
+    double *best = xcalloc(width, sizeof(*best));
+    uint16_t *choices = xcalloc(view->n * (size_t)width, sizeof(*choices));
+
+    for (size_t i = 0; i < view->n; i++) {
+        const struct view_job *job = &view->jobs[i];
+
+        put(sia, i, job->held > 0 && job->restart_left_s > 0, job->held, view->capacity, best,
+            &choices[i * width]);
+    }
+    for (size_t i = view->n; i-- > 0;) {
+        uint16_t choice = choices[i * width + c];
+
+        if (choice == 0)
+            continue;
+        plan->counts[i] = sia->options[sia->first[i] + choice - 1].n;
+        c -= plan->counts[i];
+    }
+    free(choices);
+    free(best);
+}
+
+static int by_count(const void *a, const void *b, void *userdata)
+{
+    const struct plan *plan = userdata;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+
+    if (plan->counts[i] != plan->counts[j])
+        return plan->counts[i] > plan->counts[j] ? -1 : 1;
+    return i < j ? -1 : i > j;
+}
+
+static void decide(void *state, const struct view *view, struct plan *plan)
+{
+    struct sia sia = { .first = xcalloc(view->n + 1, sizeof(*sia.first)) };
+
+    (void)state;
+    for (size_t i = 0; i < view->n; i++)
+        add_job(&sia, view, i);
+    sia.first[view->n] = sia.n_options;
+    choose(&sia, view, plan);
+    plan->placing = PLACE_ALIGNED;
+    qsort_r(plan->order, view->n, sizeof(*plan->order), by_count, plan);
+    free(sia.options);
+    free(sia.first);
+}
+
+static double wake_s(void *state, const struct view *view)
+{
+    (void)state;
+    return view->now_s + ROUND_S;
+}
+
+const struct trace_policy trace_policy_sia = {
+    .name = "sia",
+    .summary = "the best configurations for all, exactly",
+    .uses = USES_SPEEDS,
+    .decide = decide,
+    .wake_s = wake_s,
+};
