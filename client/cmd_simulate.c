@@ -39,14 +39,22 @@ static const struct option_spec simulate_options[] = {
     { "show", 0, OPTION_FLAG, NULL, "print the experiment's scenario, do not run it", AT(show) },
     { "rounds", 0, OPTION_COUNT, "N", "of the scenario, each with the next seed (1; cases: 10)",
       AT(rounds) },
-    { "plot", 0, OPTION_TEXT, "FILE", "write the first round's time series, tab separated",
-      AT(plot) },
+    { "plot", 0, OPTION_TEXT, "FILE",
+      "write the first round's time series, tab separated; of traces a picture (SVG)", AT(plot) },
     { "every", 0, OPTION_SECONDS, "S", "print a line of the first round so often", AT(every_us) },
     { "all", 0, OPTION_FLAG, NULL, "list the jobs even if there are many", AT(all) },
     { "trace", 0, OPTION_LIST, "FILE", "a trace of jobs (edl-trace(5)); more may follow",
       AT(traces) },
     { "import", 0, OPTION_TEXT, "KIND=DIR",
-      "the traces are of a public kind, with its measurements in DIR: pollux", AT(import) },
+      "the traces are of a public kind, with its measurements in DIR: pollux, elasticflow",
+      AT(import) },
+    { "generate", 0, OPTION_TEXT, "KIND",
+      "make traces: poisson, diurnal, heavy-tailed, pserver; --seed and --rounds as above",
+      AT(generate) },
+    { "jobs", 0, OPTION_COUNT, "N", "of a trace that is made (160)", AT(jobs) },
+    { "rate", 0, OPTION_TEXT, "R", "submissions per hour of such a one (20)", AT(rate) },
+    { "export", 0, OPTION_TEXT, "FILE",
+      "write the trace in the form of edl-trace(5) (.csv, .json), run nothing", AT(export_to) },
     { "round", 0, OPTION_TEXT, "T", "decide so often (at events)", AT(round) },
     { "window", 0, OPTION_TEXT, "T", "decide on events so close together at once (1s)",
       AT(window) },
@@ -84,13 +92,14 @@ static bool wants_scenario(const struct simulate_options *options)
 
 static bool wants_traces(const struct simulate_options *options)
 {
-    return options->traces.n > 0;
+    return options->traces.n > 0 || options->generate != NULL;
 }
 
 static bool wants_trace_option(const struct simulate_options *options)
 {
     return options->import != NULL || options->round != NULL || options->window != NULL ||
-           options->restart != NULL || options->level != NULL || options->against != NULL;
+           options->restart != NULL || options->level != NULL || options->against != NULL ||
+           options->jobs != 0 || options->rate != NULL || options->export_to != NULL;
 }
 
 /* what is not of traces says so, instead of doing nothing */
@@ -98,9 +107,12 @@ static int run_traces(const struct simulate_options *options, const struct argum
 {
     if (options->faults != NULL || options->seeds != 0 || options->first_seed != 0 ||
         options->night || options->duration_us != 0 || options->only != NULL || options->history ||
-        options->experiment != NULL || options->rounds != 0 || options->every_us != 0 ||
-        options->show || options->all)
+        options->experiment != NULL || options->every_us != 0 || options->show || options->all)
         return wrong_use("that option does not go with --trace");
+    if (options->generate != NULL && (options->traces.n + arguments->n_args > 0 || options->import))
+        return wrong_use("either --trace FILE or --generate KIND, not both");
+    if (options->generate == NULL && (options->jobs != 0 || options->rate || options->rounds != 0))
+        return wrong_use("--jobs, --rate and --rounds go with --generate");
     return simulate_lab(options, arguments);
 }
 
@@ -185,7 +197,7 @@ static int run(const struct invocation *invocation)
     if (wants_traces(options))
         return run_traces(options, arguments);
     if (wants_trace_option(options))
-        return wrong_use("that option goes with --trace FILE");
+        return wrong_use("that option goes with --trace FILE or --generate KIND");
     if (arguments->n_args > 1)
         return wrong_use("one scenario at a time");
     if (arguments->n_args > 0 && options->experiment != NULL)

@@ -20,7 +20,8 @@ struct simulate_options {
     bool show, all;
     /* traces */
     struct option_list traces;
-    const char *import, *round, *restart, *window, *level, *against;
+    const char *import, *round, *restart, *window, *level, *against, *generate, *rate, *export_to;
+    uint64_t jobs;
     /* of seeds a number, of traces NODESxPLACES */
     const char *nodes;
 };

@@ -300,8 +300,15 @@ int simulate_lab(const struct simulate_options *options, const struct arguments 
 {
     struct lab lab = { .options = options };
     struct edl_error error = { 0 };
-    int r = run_all(&lab, arguments, &error);
+    int r;
 
+    if (options->export_to != NULL) {
+        r = lab_export(options, arguments, &error);
+        return r < 0 ? report_error(&error) : STATUS_OK;
+    }
+    r = run_all(&lab, arguments, &error);
+    if (r == 0 && options->plot != NULL)
+        r = lab_plot(&lab, options->plot, &error);
     if (r == 0 && options->common.json)
         lab_print_json(&lab);
     else if (r == 0)

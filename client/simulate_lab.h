@@ -43,5 +43,12 @@ int simulate_lab(const struct simulate_options *options, const struct arguments 
 int lab_traces(const struct simulate_options *options, const struct arguments *arguments,
                bool adaptive, struct trace ***ret, size_t *ret_n, struct edl_error *error);
 
+/* lab_export - writes the one trace that the options name to --export */
+int lab_export(const struct simulate_options *options, const struct arguments *arguments,
+               struct edl_error *error);
+
+/* lab_plot - completion times of all policies at the first level, as SVG */
+int lab_plot(const struct lab *lab, const char *path, struct edl_error *error);
+
 void lab_print_tables(const struct lab *lab);
 void lab_print_json(const struct lab *lab);

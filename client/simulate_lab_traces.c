@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulate_lab_traces.c - where the traces come from: files, importers */
+/* simulate_lab_traces.c - where traces come from and go to: files, importers, generators, --export
+ */
 #include <errno.h>
 
 #include "client/simulate_lab.h"
@@ -7,17 +8,23 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "simulator/trace/pollux.h"
+#include "simulator/trace/generate.h"
+#include "simulator/trace/import.h"
 #include "simulator/trace/trace.h"
+#include "simulator/trace/trace_file.h"
 
-typedef int (*import_fn)(const char *path, const char *dir, bool adaptive, struct trace **ret,
-                         struct edl_error *error);
+#define JOBS_DEFAULT 160
+#define PER_HOUR_DEFAULT 20.0
+#define PER_HOUR_MAX 1e6
+#define ROUNDS_MAX 1000
 
 static const struct importer {
     const char *name;
-    import_fn import;
+    int (*import)(const char *path, const struct import_options *options, struct trace **ret,
+                  struct edl_error *error);
 } importers[] = {
     { "pollux", pollux_import },
+    { "elasticflow", elasticflow_import },
 };
 
 static const struct importer *importer_for(const char *text, const char **ret_dir)
@@ -33,32 +40,76 @@ static const struct importer *importer_for(const char *text, const char **ret_di
     return NULL;
 }
 
-static int read_one(const struct simulate_options *options, const char *path, bool adaptive,
-                    struct trace **ret, struct edl_error *error)
+static int import_one(const struct simulate_options *options, const char *path, bool adaptive,
+                      struct trace **ret, struct edl_error *error)
 {
-    const char *dir = NULL;
-    const struct importer *importer =
-        options->import != NULL ? importer_for(options->import, &dir) : NULL;
+    struct import_options how = { .adaptive = adaptive, .seed = MAX_OF(options->seed, 1) };
+    const struct importer *importer = importer_for(options->import, &how.dir);
 
     if (importer != NULL)
-        return importer->import(path, dir, adaptive, ret, error);
-    (void)edl_error_set(error, -EINVAL, "--import: \"%s\" is none",
-                        options->import != NULL ? options->import : "");
-    return edl_error_remedy(error, "pollux=DIR, the folder of its applications");
+        return importer->import(path, &how, ret, error);
+    (void)edl_error_set(error, -EINVAL, "--import: \"%s\" is none", options->import);
+    return edl_error_remedy(error, "pollux=DIR, the folder of its applications, or "
+                                   "elasticflow=DIR, the folder of its throughputs");
+}
+
+static int parse_rate(const char *text, double *ret, struct edl_error *error)
+{
+    char *end;
+
+    *ret = PER_HOUR_DEFAULT;
+    if (text == NULL)
+        return 0;
+    *ret = strtod(text, &end);
+    if (end != text && *end == '\0' && *ret > 0 && *ret <= PER_HOUR_MAX)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "--rate: \"%s\" is no rate", text);
+    return edl_error_remedy(error, "submissions per hour, more than 0 and at most %g",
+                            PER_HOUR_MAX);
+}
+
+static int generate_one(const struct simulate_options *options, uint64_t round, struct trace **ret,
+                        struct edl_error *error)
+{
+    struct generate_options how = {
+        .kind = options->generate,
+        .jobs = (uint32_t)(options->jobs > 0 ? options->jobs : JOBS_DEFAULT),
+        .seed = MAX_OF(options->seed, 1) + round,
+    };
+    int r = parse_rate(options->rate, &how.per_hour, error);
+
+    if (r == 0 && options->jobs > TRACE_JOBS_MAX)
+        return edl_error_set(error, -EINVAL, "--jobs is at most %d", TRACE_JOBS_MAX);
+    return r == 0 ? trace_generate(&how, ret, error) : r;
+}
+
+static int get_one(const struct simulate_options *options, const struct arguments *arguments,
+                   size_t i, bool adaptive, struct trace **ret, struct edl_error *error)
+{
+    size_t given = options->traces.n;
+    const char *path;
+
+    if (options->generate != NULL)
+        return generate_one(options, i, ret, error);
+    path = i < given ? options->traces.values[i] : arguments->args[i - given];
+    if (options->import != NULL)
+        return import_one(options, path, adaptive, ret, error);
+    return trace_read(path, adaptive, ret, error);
 }
 
 int lab_traces(const struct simulate_options *options, const struct arguments *arguments,
                bool adaptive, struct trace ***ret, size_t *ret_n, struct edl_error *error)
 {
-    size_t given = options->traces.n, n = given + arguments->n_args;
-    struct trace **traces = xcalloc(n, sizeof(struct trace *));
+    size_t n = options->generate != NULL ? MAX_OF(options->rounds, 1)
+                                         : options->traces.n + arguments->n_args;
+    struct trace **traces;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        const char *path = i < given ? options->traces.values[i] : arguments->args[i - given];
-
-        r = read_one(options, path, adaptive, &traces[i], error);
-    }
+    if (n > ROUNDS_MAX)
+        return edl_error_set(error, -EINVAL, "%zu traces, at most %d", n, ROUNDS_MAX);
+    traces = xcalloc(n, sizeof(struct trace *));
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = get_one(options, arguments, i, adaptive, &traces[i], error);
     for (size_t i = 0; r < 0 && i < n; i++)
         (void)trace_free(traces[i]);
     if (r < 0) {
@@ -68,4 +119,31 @@ int lab_traces(const struct simulate_options *options, const struct arguments *a
     *ret = traces;
     *ret_n = n;
     return 0;
+}
+
+int lab_export(const struct simulate_options *options, const struct arguments *arguments,
+               struct edl_error *error)
+{
+    const char *path = options->export_to;
+    size_t bytes = strlen(path);
+    struct trace **traces = NULL;
+    FILE *file;
+    size_t n;
+    int r = lab_traces(options, arguments, false, &traces, &n, error);
+
+    if (r < 0)
+        return r;
+    file = n == 1 ? fopen(path, "we") : NULL;
+    if (n != 1)
+        r = edl_error_set(error, -EINVAL, "--export writes one trace, not %zu", n);
+    else if (file == NULL)
+        r = edl_error_errno(error, -errno, "%s cannot be written", path);
+    else
+        r = trace_write(traces[0], bytes > 5 && streq(path + bytes - 5, ".json"), file, error);
+    if (file != NULL && fclose(file) != 0 && r == 0)
+        r = edl_error_errno(error, -errno, "%s cannot be written", path);
+    for (size_t i = 0; i < n; i++)
+        (void)trace_free(traces[i]);
+    free(traces);
+    return r;
 }

@@ -5,13 +5,10 @@
 #include <errno.h>
 #include <math.h>
 
-#include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "simulator/trace/csv.h"
 #include "simulator/trace/pollux_app.h"
 #include "simulator/trace/profile.h"
-#include "simulator/trace/trace.h"
 
 #define ROUNDING 1e-8 /* a quotient this little above a whole number is that number */
 #define SIZES 50      /* batches that an adaptive job chooses from */
@@ -184,162 +181,103 @@ struct profile *pollux_profile_new(struct pollux_app *app, uint32_t batch)
     return &self->profile;
 }
 
-/* --- a workload --- */
-
-struct importer {
-    const char *dir;
-    bool adaptive;
-    struct csv *csv;
-    size_t name, time, application, instances, batch;
+struct pollux_shelf {
+    char *dir;
     struct pollux_app **apps;
     struct profile **profiles;
     size_t n_apps, n_profiles;
-    struct edl_error *error;
 };
 
-static struct pollux_app *app_for(struct importer *importer, const char *name)
+struct pollux_shelf *pollux_shelf_new(const char *dir)
 {
-    struct pollux_app *app;
+    struct pollux_shelf *shelf = xcalloc(1, sizeof(*shelf));
 
-    for (size_t i = 0; i < importer->n_apps; i++)
-        if (streq(importer->apps[i]->name, name))
-            return importer->apps[i];
-    if (pollux_app_read(importer->dir, name, &app, importer->error) < 0)
+    shelf->dir = xstrdup(dir);
+    return shelf;
+}
+
+struct pollux_shelf *pollux_shelf_free(struct pollux_shelf *shelf)
+{
+    if (shelf == NULL)
         return NULL;
-    importer->apps = xreallocarray(importer->apps, importer->n_apps + 1, sizeof(app));
-    importer->apps[importer->n_apps++] = app;
-    return app;
+    for (size_t i = 0; i < shelf->n_apps; i++)
+        (void)pollux_app_unref(shelf->apps[i]);
+    for (size_t i = 0; i < shelf->n_profiles; i++)
+        (void)profile_unref(shelf->profiles[i]);
+    free(shelf->apps);
+    free(shelf->profiles);
+    free(shelf->dir);
+    free(shelf);
+    return NULL;
+}
+
+static int app_for(struct pollux_shelf *shelf, const char *name, struct pollux_app **ret,
+                   struct edl_error *error)
+{
+    int r;
+
+    for (size_t i = 0; i < shelf->n_apps; i++)
+        if (streq(shelf->apps[i]->name, name)) {
+            *ret = shelf->apps[i];
+            return 0;
+        }
+    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL || strlen(name) > 100) {
+        (void)edl_error_set(error, -EINVAL, "\"%.60s\" is no application", name);
+        return edl_error_remedy(error, "the name of a folder of %s", shelf->dir);
+    }
+    r = pollux_app_read(shelf->dir, name, ret, error);
+    if (r < 0)
+        return r;
+    shelf->apps = xreallocarray(shelf->apps, shelf->n_apps + 1, sizeof(*ret));
+    shelf->apps[shelf->n_apps++] = *ret;
+    return 0;
 }
 
 /* profile_for - one for all jobs with that application and batch */
-static struct profile *profile_for(struct importer *importer, struct pollux_app *app,
+static struct profile *profile_for(struct pollux_shelf *shelf, struct pollux_app *app,
                                    uint32_t batch)
 {
     struct profile *profile;
 
-    for (size_t i = 0; i < importer->n_profiles; i++) {
-        profile = importer->profiles[i];
-        if (streq(profile->name, app->name) && profile->batch == batch)
+    for (size_t i = 0; i < shelf->n_profiles; i++) {
+        profile = shelf->profiles[i];
+        if (((const struct pollux_profile *)profile)->app == app && profile->batch == batch)
             return profile;
     }
     profile = pollux_profile_new(app, batch);
-    importer->profiles =
-        xreallocarray(importer->profiles, importer->n_profiles + 1, sizeof(profile));
-    importer->profiles[importer->n_profiles++] = profile;
+    shelf->profiles = xreallocarray(shelf->profiles, shelf->n_profiles + 1, sizeof(profile));
+    shelf->profiles[shelf->n_profiles++] = profile;
     return profile;
 }
 
-static int find_columns(struct importer *importer)
+int pollux_shelf_get(struct pollux_shelf *shelf, const char *name, uint64_t batch, bool adaptive,
+                     struct profile **ret, struct edl_error *error)
 {
-    const struct {
-        const char *name;
-        size_t *ret;
-    } wanted[] = {
-        { "name", &importer->name },
-        { "time", &importer->time },
-        { "application", &importer->application },
-        { "num_replicas", &importer->instances },
-        { "batch_size", &importer->batch },
-    };
-
-    for (size_t i = 0; i < ELEMENTS(wanted); i++) {
-        int r = csv_column(importer->csv, wanted[i].name, wanted[i].ret, importer->error);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int check_application(const struct importer *importer, size_t row)
-{
-    const char *name = csv_cell(importer->csv, row, importer->application);
-
-    if (name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL && strlen(name) < 100)
-        return 0;
-    return csv_refuse(importer->csv, row, importer->application, "is no application",
-                      "the name of a folder of --import pollux=DIR", importer->error);
-}
-
-static int check_batch(const struct importer *importer, size_t row, const struct pollux_app *app,
-                       uint64_t batch)
-{
-    char remedy[80];
-
-    if (batch >= app->init_batch && batch <= app->max_batch)
-        return 0;
-    (void)snprintf(remedy, sizeof(remedy), "from %u to %u: its validation files", app->init_batch,
-                   app->max_batch);
-    return csv_refuse(importer->csv, row, importer->batch, "was not measured", remedy,
-                      importer->error);
-}
-
-static int import_row(struct importer *importer, size_t row, struct trace *trace)
-{
-    const struct csv *csv = importer->csv;
     struct pollux_app *app = NULL;
-    struct trace_job *job;
-    uint64_t instances = 0, batch = 0;
-    double submit_s = 0;
-    int r = csv_number(csv, row, importer->time, 0, 1e12, &submit_s, importer->error);
+    int r = app_for(shelf, name, &app, error);
 
-    if (r == 0)
-        r = csv_count(csv, row, importer->instances, 1, 100000, &instances, importer->error);
-    if (r == 0)
-        r = csv_count(csv, row, importer->batch, 1, UINT32_MAX, &batch, importer->error);
-    if (r == 0)
-        r = check_application(importer, row);
-    if (r == 0 && (app = app_for(importer, csv_cell(csv, row, importer->application))) == NULL)
-        r = importer->error != NULL ? importer->error->code : -EINVAL;
-    if (r == 0)
-        r = check_batch(importer, row, app, batch);
     if (r < 0)
         return r;
-    job = trace_add(trace);
-    job->name = xstrdup(csv_cell(csv, row, importer->name));
-    job->family = xstrdup(app->name);
-    job->user = xstrdup("");
-    job->submit_s = submit_s;
-    /* the authors keep ncf's batch even where batches are chosen */
-    job->profile = profile_ref(
-        profile_for(importer, app,
-                    importer->adaptive && !streq(app->name, "ncf") ? 0 : (uint32_t)batch));
-    job->requested = (uint32_t)instances;
-    job->min = 1;
-    job->max = job->profile->max;
-    return 0;
-}
-
-static void importer_done(struct importer *importer)
-{
-    for (size_t i = 0; i < importer->n_apps; i++)
-        (void)pollux_app_unref(importer->apps[i]);
-    for (size_t i = 0; i < importer->n_profiles; i++)
-        (void)profile_unref(importer->profiles[i]);
-    free(importer->apps);
-    free(importer->profiles);
-    (void)csv_free(importer->csv);
-}
-
-int pollux_import(const char *path, const char *dir, bool adaptive, struct trace **ret,
-                  struct edl_error *error)
-{
-    struct importer importer = { .dir = dir, .adaptive = adaptive, .error = error };
-    struct trace *trace = NULL;
-    int r = csv_read(path, &importer.csv, error);
-
-    if (r == 0)
-        r = find_columns(&importer);
-    if (r == 0)
-        trace = trace_new(path);
-    for (size_t i = 0; r == 0 && i < importer.csv->n_rows; i++)
-        r = import_row(&importer, i, trace);
-    importer_done(&importer);
-    if (r < 0) {
-        (void)trace_free(trace);
-        return r;
+    if (batch < app->init_batch || batch > app->max_batch) {
+        (void)edl_error_set(error, -EINVAL, "%s was not measured with batch %llu", name,
+                            (unsigned long long)batch);
+        return edl_error_remedy(error, "from %u to %u: its validation files", app->init_batch,
+                                app->max_batch);
     }
-    trace_sort(trace);
-    *ret = trace;
+    /* the authors keep ncf's batch even where batches are chosen */
+    if (adaptive && !streq(app->name, "ncf"))
+        batch = 0;
+    *ret = profile_ref(profile_for(shelf, app, (uint32_t)batch));
     return 0;
+}
+
+const char *pollux_profile_dir(const struct profile *profile, size_t *ret_n)
+{
+    const char *folder;
+
+    if (profile->ops != &ops)
+        return NULL;
+    folder = ((const struct pollux_profile *)profile)->app->folder;
+    *ret_n = strlen(folder) - strlen(profile->name) - 1;
+    return folder;
 }

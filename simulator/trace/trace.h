@@ -17,6 +17,7 @@ struct trace_job {
     double weight;     /* 1: as others */
     double deadline_s; /* after submission; 0: none */
     uint32_t requested, min, max;
+    uint32_t batch;          /* the owner's; 0: not told */
     struct profile *profile; /* referenced */
 };
 
