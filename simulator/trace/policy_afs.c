@@ -12,6 +12,8 @@
 struct candidate {
     uint32_t i, now, next; /* next 0: it can take no more */
     double now_s, next_s;  /* remaining, with either */
+    /* per instance: what it gains relative to its speed now, and relative to that after the gain */
+    double gain_shorter, gain_longer;
 };
 
 static void look(const struct view *view, struct candidate *c)
@@ -20,17 +22,16 @@ static void look(const struct view *view, struct candidate *c)
     c->next_s = c->next != 0 ? view_remaining_s(view, c->i, c->next) : INFINITY;
     if (!(c->next_s < c->now_s))
         c->next = 0; /* more would not help */
+    c->gain_shorter = (c->now_s / c->next_s - 1) / (c->next - c->now);
+    c->gain_longer = (1 - c->next_s / c->now_s) / (c->next - c->now);
 }
 
-/* wins - a against b */
-static bool wins(const struct candidate *a, const struct candidate *b)
+/* wins - a against b; of two that are as long a is the shorter one */
+static inline bool wins(const struct candidate *a, const struct candidate *b)
 {
-    const struct candidate *shorter = a->now_s <= b->now_s ? a : b;
-    const struct candidate *longer = shorter == a ? b : a;
-    double gain_shorter = (shorter->now_s / shorter->next_s - 1) / (shorter->next - shorter->now);
-    double gain_longer = (1 - longer->next_s / longer->now_s) / (longer->next - longer->now);
-
-    return (gain_shorter > gain_longer ? shorter : longer) == a;
+    if (a->now_s <= b->now_s)
+        return a->gain_shorter > b->gain_longer;
+    return b->gain_shorter <= a->gain_longer;
 }
 
 static int by_remaining(const void *a, const void *b)

@@ -15,7 +15,8 @@
 #define P (-0.5)
 #define LAMBDA 1.1
 #define LEAST_FACTOR 0.01
-#define ROUND_S 60.0 /* between decisions, where nothing happens */
+#define OPTIONS_MAX 250 /* of a job */
+#define ROUND_S 60.0    /* between decisions, where nothing happens */
 
 struct option {
     uint32_t n;
@@ -91,7 +92,7 @@ static void add_job(struct sia *sia, const struct view *view, size_t i)
     size_t first = sia->n_options;
 
     sia->first[i] = first;
-    for (uint32_t n = job->min; n <= most; n++) {
+    for (uint32_t n = job->min; n <= most && sia->n_options - first < OPTIONS_MAX; n++) {
         double speed =
             n == job->held || is_configuration(view, job, n) ? view_speed(view, i, n) : 0;
 
@@ -103,42 +104,47 @@ static void add_job(struct sia *sia, const struct view *view, size_t i)
     set_values(view, job, &sia->options[first], sia->n_options - first);
 }
 
-/* put - one job's choice for every capacity; best[c] is what the jobs so far reach with c */
-static void put(const struct sia *sia, size_t i, bool pinned, uint32_t held, uint32_t capacity,
-                double *best, uint16_t *choice)
+/* put - one job's choice for every capacity: from before, what the jobs so far reach with so much,
+ * to best, what they reach with this one */
+static void put(const struct option *options, size_t n, const struct view_job *job,
+                uint32_t capacity, const double *before, double *best, uint8_t *choice)
 {
-    for (uint32_t c = capacity + 1; c-- > 0;) {
-        double most = pinned ? -INFINITY : best[c];
+    bool pinned = job->held > 0 && job->restart_left_s > 0;
 
-        choice[c] = 0;
-        for (size_t o = sia->first[i]; o < sia->first[i + 1]; o++) {
-            const struct option *option = &sia->options[o];
+    for (uint32_t c = 0; c <= capacity; c++)
+        best[c] = pinned ? -INFINITY : before[c];
+    for (size_t o = 0; o < n; o++) {
+        uint32_t taken = options[o].n;
+        double value = options[o].value;
 
-            if (option->n > c || (pinned && option->n != held))
-                continue;
-            if (best[c - option->n] + option->value > most) {
-                most = best[c - option->n] + option->value;
-                choice[c] = (uint16_t)(o - sia->first[i] + 1);
-            }
+        if (taken > capacity || (pinned && taken != job->held))
+            continue;
+        for (uint32_t c = taken; c <= capacity; c++) {
+            double with = before[c - taken] + value;
+            bool better = with > best[c];
+
+            best[c] = better ? with : best[c];
+            choice[c] = better ? (uint8_t)(o + 1) : choice[c];
         }
-        best[c] = most;
     }
 }
 
 static void choose(const struct sia *sia, const struct view *view, struct plan *plan)
 {
     uint32_t width = view->capacity + 1, c = view->capacity;
-    double *best = xcalloc(width, sizeof(*best));
-    uint16_t *choices = xcalloc(view->n * (size_t)width, sizeof(*choices));
+    double *before = xcalloc(width, sizeof(*before)), *best = xcalloc(width, sizeof(*best));
+    uint8_t *choices = xcalloc(view->n * (size_t)width, sizeof(*choices));
 
     for (size_t i = 0; i < view->n; i++) {
-        const struct view_job *job = &view->jobs[i];
+        double *swap = before;
 
-        put(sia, i, job->held > 0 && job->restart_left_s > 0, job->held, view->capacity, best,
-            &choices[i * width]);
+        put(&sia->options[sia->first[i]], sia->first[i + 1] - sia->first[i], &view->jobs[i],
+            view->capacity, before, best, &choices[i * width]);
+        before = best;
+        best = swap;
     }
     for (size_t i = view->n; i-- > 0;) {
-        uint16_t choice = choices[i * width + c];
+        uint8_t choice = choices[i * width + c];
 
         if (choice == 0)
             continue;
@@ -147,6 +153,7 @@ static void choose(const struct sia *sia, const struct view *view, struct plan *
     }
     free(choices);
     free(best);
+    free(before);
 }
 
 static int by_count(const void *a, const void *b, void *userdata)

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# `edl simulate --trace` and `--generate`: tables, JSON, pictures, export, and what is refused. No cluster is started.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}"
+PATH=$EDL_BUILD_DIR:$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAIL: $*" >&2; exit 1; }
+status_of() { # EXPECTED COMMAND...: output in $work/out
+    local expected=$1 status=0
+    shift
+    "$@" >"$work/out" 2>&1 || status=$?
+    [ $status = "$expected" ] || fail "$*: exit status $status instead of $expected: $(cat "$work/out")"
+}
+says() { grep -q -e "$1" "$work/out" || fail "no \"$1\" in: $(cat "$work/out")"; }
+
+# the same seed is the same result; the decisions' times are the only figures that may differ
+figures() { jq 'del(.. | .decision_p50_s?, .decision_p99_s?, .decision_max_s?)' "$1"; }
+edl simulate --generate poisson --jobs 60 --seed 3 --nodes 4x4 --json >"$work/one.json"
+edl simulate --generate poisson --jobs 60 --seed 3 --nodes 4x4 --json >"$work/two.json"
+[ "$(figures "$work/one.json")" = "$(figures "$work/two.json")" ] || fail 'seed 3 has two results'
+edl simulate --generate poisson --jobs 60 --seed 4 --nodes 4x4 --json >"$work/two.json"
+[ "$(figures "$work/one.json")" != "$(figures "$work/two.json")" ] || fail 'seeds 3 and 4 have one result'
+jq -e '.levels[0].policies | map(.policy) | index("afs-l") and index("fifo") and length >= 7' "$work/one.json" >/dev/null ||
+    fail "policies: $(cat "$work/one.json")"
+# nobody beats the bounds
+jq -e '.levels[0] | .traces[0].bounds as $b | .policies | all(.[].traces[0];
+    .completion_avg_s >= $b.completion_alone_avg_s and .completion_avg_s >= $b.completion_srpt_avg_s and
+    .makespan_s >= $b.makespan_s and .allocated <= 1 and .effective <= .allocated)' "$work/one.json" >/dev/null ||
+    fail "bounds: $(cat "$work/one.json")"
+
+# what was exported is the same trace, in both forms
+for form in csv json; do
+    edl simulate --generate poisson --jobs 60 --seed 3 --export "$work/trace.$form"
+    edl simulate --trace "$work/trace.$form" --nodes 4x4 --json >"$work/two.json"
+    [ "$(figures "$work/one.json" | jq '.levels[].policies[].traces')" = "$(figures "$work/two.json" | jq '.levels[].policies[].traces')" ] ||
+        fail "$form is another trace"
+done
+
+# several traces, differences, a picture
+status_of 0 edl simulate --generate diurnal --jobs 40 --rounds 3 --nodes 2x4 --policy fulfilment,afs-l --against afs-l --plot "$work/plot.svg"
+says '^level fixed: fixed batch, speeds true, lengths known'
+says '^diurnal-3 '
+says '^fulfilment - afs-l '
+[ "$(grep -c '<polyline' "$work/plot.svg")" = 2 ] || fail 'the picture has not two curves'
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/plot.svg" || fail 'the picture is no XML'
+status_of 0 edl simulate --trace "$work/trace.csv" "$work/trace.json" --nodes 4x4 --policy sia,srtf --level fixed-no-lengths
+says 'srtf uses what the level fixed-no-lengths does not offer: left out'
+! grep -q '^srtf ' "$work/out" || fail 'srtf ran without lengths'
+
+# each way of being wrong is told with a remedy
+printf 'submit_s,speed\n1,fast\n' >"$work/bad.csv"
+status_of 2 edl simulate --trace "$work/bad.csv"
+says 'bad.csv line 2, speed: "fast" is no speed'
+says 'power:P'
+status_of 2 edl simulate --trace "$work/trace.csv" --nodes 4y4
+says 'NODESxINSTANCES'
+status_of 2 edl simulate --trace "$work/trace.csv" --policy best
+says 'no policy for traces is called "best"'
+status_of 2 edl simulate --trace "$work/trace.csv" --against afs-l --policy sia
+says 'not among the policies'
+status_of 2 edl simulate --trace "$work/trace.csv" --restart soon
+says '"soon" is no time'
+status_of 2 edl simulate --trace "$work/trace.csv" --faults mixed
+says 'does not go with --trace'
+status_of 2 edl simulate --faults none --seeds 1 --restart 5s
+says 'goes with --trace FILE or --generate KIND'
+status_of 2 edl simulate --generate poisson --jobs 5 --trace "$work/trace.csv"
+says 'not both'
+status_of 2 edl simulate --trace "$work/trace.csv" --import other=/x
+says 'pollux=DIR'

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_trace_file.c - traces from files: our form, public forms, made-up ones */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "simulator/trace/generate.h"
+#include "simulator/trace/import.h"
+#include "tests/unit/trace_world.h"
+
+/* ---- files ---- */
+
+static char folder[] = "/tmp/test_trace_file.XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static const char *const names[] = {
+    "w.csv",
+    "log.csv",
+    "t/a.csv",
+    "t/b.csv",
+    "m/x/placements.csv",
+    "m/x/scalability.csv",
+    "m/x/validation-8.csv",
+    "m/x/validation-32.csv",
+    "m/x",
+    "m",
+    "t",
+};
+
+static int remove_folder(void **state)
+{
+    char path[200];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        if (unlink(path) < 0)
+            (void)rmdir(path);
+    }
+    return rmdir(folder);
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[200];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "we");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- our form ---- */
+
+static void test_own_form(void **state)
+{
+    struct trace *trace = trace_of("job,submit_s,model,speed,duration_s,instances,min,max,batch,"
+                                   "user,weight,deadline_s,family\n"
+                                   "late,20,m,power:1,100,4,2,8,64,ann,2,500,f\n"
+                                   "early,10,m,power:1,100,,,,,,,,\n");
+
+    (void)state;
+    assert_int_equal(trace->n, 2);
+    assert_string_equal(trace->name, "test.csv");
+    assert_string_equal(trace->jobs[0].name, "early");
+    assert_near(trace->jobs[0].work_steps, 100);
+    assert_int_equal(trace->jobs[0].requested, 1);
+    assert_int_equal(trace->jobs[0].min, 1);
+    assert_string_equal(trace->jobs[0].family, "m");
+    assert_near(trace->jobs[0].weight, 1);
+    assert_near(trace->jobs[1].work_steps, 400);
+    assert_int_equal(trace->jobs[1].requested, 4);
+    assert_int_equal(trace->jobs[1].min, 2);
+    assert_int_equal(trace->jobs[1].max, 8);
+    assert_int_equal(trace->jobs[1].batch, 64);
+    assert_string_equal(trace->jobs[1].user, "ann");
+    assert_string_equal(trace->jobs[1].family, "f");
+    assert_near(trace->jobs[1].weight, 2);
+    assert_near(trace->jobs[1].deadline_s, 500);
+    assert_ptr_equal(trace->jobs[0].profile, trace->jobs[1].profile); /* one for both */
+    (void)trace_free(trace);
+}
+
+static void test_own_form_refuses(void **state)
+{
+    static const struct {
+        const char *text, *says, *remedy;
+    } bad[] = {
+        { "submit,speed\n", "t line 1: \"submit\" is unknown", "did you mean submit_s?" },
+        { "submit_s\n1\n", "t line 2: speed is missing", "power:P" },
+        { "speed\npower:1\n", "t line 2: submit_s is missing", "seconds" },
+        { "submit_s,speed\n1,power:1\n", "work_steps is missing", "one of work_steps and" },
+        { "submit_s,speed,work_steps,duration_s\n1,power:1,1,1\n", "duration_s is missing", "not" },
+        { "submit_s,speed,work_steps\nx,power:1,1\n", "t line 2, submit_s: \"x\" is no number",
+          "a number from 0" },
+        { "submit_s,speed,work_steps\n1,power:1,-1\n", "work_steps: \"-1\" is out of", "1e-09" },
+        { "submit_s,speed,work_steps,min\n1,power:1,1,0\n", "min: \"0\" is no such", "from 1 to" },
+        { "submit_s,speed,work_steps,max,instances\n1,power:1,1,2,3\n", "instances: \"3\" is not",
+          "min <= instances <= max" },
+        { "submit_s,speed,work_steps,min\n1,pserver:wlm,1,1\n", "min: \"1\" is too few", "2 for" },
+        { "submit_s,speed,work_steps\n\n1,linear,1\n", "t line 3, speed: \"linear\" is no speed",
+          "power:P" },
+        { "submit_s,speed\n1,pollux:/x\n", "batch is missing", "needs the batch" },
+        { "submit_s,speed,batch,model\n1,pollux:/nowhere,8,x\n", "t line 2: /nowhere/x",
+          "one folder per application" },
+        { "submit_s,speed,batch,model\n1,pollux:/nowhere,8,../x\n",
+          "t line 2: \"../x\" is no application", "of /nowhere" },
+        { "submit_s,speed,work_steps\n1,power:1\n", "t line 2: 2 cells", "as many" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        struct edl_error error = { 0 };
+        struct trace *trace = NULL;
+        int r =
+            trace_parse_csv("t", xstrdup(bad[i].text), strlen(bad[i].text), false, &trace, &error);
+
+        if (r >= 0 || strstr(error.text, bad[i].says) == NULL ||
+            strstr(error.remedy, bad[i].remedy) == NULL)
+            fail_msg("%zu: %d, \"%s\", \"%s\"", i, r, error.text, error.remedy);
+    }
+}
+
+static void test_json_refuses(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "{", "t line 1: " },
+        { "[]", "{\"jobs\": [...]} is expected" },
+        { "{\"jobs\": [], \"more\": 1}", "is expected" },
+        { "{\"jobs\": [1]}", "t jobs[0]: a job is expected to be an object" },
+        { "{\"jobs\": [{\"submit\": 1}]}", "t jobs[0]: \"submit\" is unknown" },
+        { "{\"jobs\": [{\"submit_s\": [1]}]}", "t jobs[0], submit_s: a number or text" },
+        { "{\"jobs\": [{\"submit_s\": 1}]}", "t jobs[0]: speed is missing" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        struct edl_error error = { 0 };
+        struct trace *trace = NULL;
+
+        if (trace_parse_json("t", bad[i].text, strlen(bad[i].text), false, &trace, &error) >= 0 ||
+            strstr(error.text, bad[i].says) == NULL)
+            fail_msg("%zu: \"%s\"", i, error.text);
+    }
+}
+
+static char *written(const struct trace *trace, bool json)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+
+    assert_non_null(file);
+    assert_int_equal(trace_write(trace, json, file, NULL), 0);
+    (void)fclose(file);
+    return text;
+}
+
+static void test_round_trip(void **state)
+{
+    static const char *const kinds[] = { "poisson", "pserver" };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+        struct generate_options options = {
+            .kind = kinds[i], .jobs = 50, .per_hour = 20, .seed = 3
+        };
+        struct trace *trace = NULL, *again = NULL;
+        char *csv, *json;
+
+        assert_int_equal(trace_generate(&options, &trace, NULL), 0);
+        free(trace->jobs[0].name);
+        trace->jobs[0].name = xstrdup("a \"job\", with\na comma");
+        trace->jobs[1].weight = 0.1;
+        trace->jobs[2].deadline_s = 1.0 / 3;
+        csv = written(trace, false);
+        json = written(trace, true);
+        assert_int_equal(trace_parse_csv("t", xstrdup(csv), strlen(csv), false, &again, NULL), 0);
+        assert_string_equal(again->jobs[0].name, "a \"job\", with\na comma");
+        assert_true(again->jobs[2].deadline_s == 1.0 / 3);
+        {
+            char *twice = written(again, true);
+
+            assert_string_equal(twice, json);
+            free(twice);
+        }
+        (void)trace_free(again);
+        assert_int_equal(trace_parse_json("t", json, strlen(json), false, &again, NULL), 0);
+        {
+            char *twice = written(again, false);
+
+            assert_string_equal(twice, csv);
+            free(twice);
+        }
+        (void)trace_free(again);
+        (void)trace_free(trace);
+        free(csv);
+        free(json);
+    }
+}
+
+/* ---- made-up traces ---- */
+
+static void test_generators(void **state)
+{
+    static const char *const kinds[] = { "poisson", "diurnal", "heavy-tailed", "pserver" };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+        struct generate_options options = {
+            .kind = kinds[i], .jobs = 4000, .per_hour = 20, .seed = 1
+        };
+        struct trace *one = NULL, *two = NULL, *other = NULL;
+        char *texts[3];
+
+        assert_int_equal(trace_generate(&options, &one, NULL), 0);
+        assert_int_equal(trace_generate(&options, &two, NULL), 0);
+        options.seed = 2;
+        assert_int_equal(trace_generate(&options, &other, NULL), 0);
+        texts[0] = written(one, false);
+        texts[1] = written(two, false);
+        texts[2] = written(other, false);
+        assert_string_equal(texts[0], texts[1]);
+        assert_string_not_equal(texts[0], texts[2]);
+        /* 4000 gaps of 180 s: the mean is off by 1.6 % or less in two cases of three */
+        assert_true(fabs(one->jobs[3999].submit_s / 4000 / 180 - 1) < 0.08);
+        for (size_t j = 0; j < one->n; j++) {
+            assert_true(j == 0 || one->jobs[j].submit_s >= one->jobs[j - 1].submit_s);
+            assert_true(one->jobs[j].min <= one->jobs[j].requested &&
+                        one->jobs[j].requested <= one->jobs[j].max);
+            assert_true(one->jobs[j].work_steps > 0);
+        }
+        for (size_t j = 0; j < 3; j++)
+            free(texts[j]);
+        (void)trace_free(one);
+        (void)trace_free(two);
+        (void)trace_free(other);
+    }
+}
+
+static void test_no_such_generator(void **state)
+{
+    struct generate_options options = { .kind = "normal", .jobs = 1, .per_hour = 1, .seed = 1 };
+    struct edl_error error = { 0 };
+    struct trace *trace = NULL;
+
+    (void)state;
+    assert_int_equal(trace_generate(&options, &trace, &error), -EINVAL);
+    assert_non_null(strstr(error.remedy, "heavy-tailed"));
+}
+
+/* ---- logs of clusters ---- */
+
+static void put_tables(void)
+{
+    (void)mkdir(path_of("t"), 0700);
+    put("t/a.csv", "global_batch_size,1,2,4\n64,2,3.5,6\n128,1,,nan\n");
+    put("t/b.csv", "global_batch_size,2,4,8\n32,4,8,7\n");
+}
+
+static int import_log(const char *text, uint64_t seed, struct trace **ret, struct edl_error *error)
+{
+    static char dir[200];
+    struct import_options options = { .dir = dir, .seed = seed };
+
+    (void)snprintf(dir, sizeof(dir), "%s/t", folder);
+    put("log.csv", text);
+    return elasticflow_import(path_of("log.csv"), &options, ret, error);
+}
+
+static void test_log(void **state)
+{
+    struct trace *trace = NULL;
+
+    (void)state;
+    put_tables();
+    assert_int_equal(import_log("job_id,submission_time,duration,num_gpu,model_name,batch_size\n"
+                                "x,5,100,2,a,64\ny,4,10,8,b,32\nz,6,10,3,a,128\n",
+                                1, &trace, NULL),
+                     0);
+    assert_string_equal(trace->jobs[0].name, "y");
+    assert_near(trace->jobs[0].work_steps, 70);
+    assert_int_equal(trace->jobs[0].min, 2);
+    assert_int_equal(trace->jobs[0].requested, 8);
+    assert_int_equal(trace->jobs[0].max, 8); /* slower than with 4, but asked for */
+    assert_near(trace->jobs[1].work_steps, 350);
+    assert_int_equal(trace->jobs[1].max, 4);
+    assert_int_equal(trace->jobs[2].requested, 1); /* the only one that was measured */
+    (void)trace_free(trace);
+}
+
+static void test_log_without_models(void **state)
+{
+    struct trace *trace = NULL, *again = NULL;
+    char text[20000] = "job_id,submission_time,duration,num_gpu\n";
+    size_t of_b = 0;
+
+    (void)state;
+    put_tables();
+    for (int i = 0; i < 600; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "j%d,%d,100,%d\n", i, i,
+                       i < 300 ? 1 : 2);
+    assert_int_equal(import_log(text, 7, &trace, NULL), 0);
+    assert_int_equal(import_log(text, 7, &again, NULL), 0);
+    for (size_t i = 0; i < 600; i++) {
+        assert_string_equal(trace->jobs[i].family, again->jobs[i].family);
+        assert_true(i >= 300 || streq(trace->jobs[i].family, "a")); /* b needs 2 */
+        of_b += streq(trace->jobs[i].family, "b");
+    }
+    assert_true(of_b > 70 && of_b < 130); /* a third of 300 */
+    (void)trace_free(trace);
+    (void)trace_free(again);
+}
+
+static void test_log_refuses(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "job_id,submission_time,duration\n", "log.csv line 1: no column is called \"num_gpu\"" },
+        { "job_id,submission_time,duration,num_gpu\nx,1,2,0\n",
+          "line 2, column \"num_gpu\": \"0\"" },
+        { "job_id,submission_time,duration,num_gpu\nx,,2,1\n", "column \"submission_time\": \"\"" },
+        { "job_id,submission_time,duration,num_gpu,model_name\nx,1,2,1,c\n",
+          "line 2, column \"model_name\": \"c\" was not measured" },
+    };
+    struct edl_error error = { 0 };
+    struct trace *trace = NULL;
+
+    (void)state;
+    put_tables();
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        if (import_log(bad[i].text, 1, &trace, &error) != -EINVAL ||
+            strstr(error.text, bad[i].says) == NULL || error.remedy[0] == '\0')
+            fail_msg("%zu: \"%s\", \"%s\"", i, error.text, error.remedy);
+    }
+    put("t/b.csv", "global_batch_size,2,x\n32,4,8\n");
+    assert_int_equal(import_log(bad[1].text, 1, &trace, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "b.csv line 1: \"x\" is no number of GPUs"));
+    put("t/b.csv", "batch,2\n32,4\n");
+    assert_int_equal(import_log(bad[1].text, 1, &trace, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "its first column is \"batch\""));
+}
+
+/* ---- Pollux ---- */
+
+#define VALIDATION "progress,iteration,metric,grad_sqr,grad_var\n"
+#define TIMES "local_bsz,step_time,sync_time\n"
+
+static void put_models(void)
+{
+    (void)mkdir(path_of("m"), 0700);
+    (void)mkdir(path_of("m/x"), 0700);
+    /* no noise at all: a batch four times as large makes the progress of one step */
+    put("m/x/validation-8.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,0\n");
+    put("m/x/validation-32.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,0\n");
+    put("m/x/placements.csv", "placement," TIMES "1,4,1,0\n1,8,2,0.5\n2,4,1,0.25\n2,8,1.5,0.25\n"
+                              "11,4,2,1\n11,8,4,1\n");
+    put("m/x/scalability.csv", "num_nodes,num_replicas," TIMES "4,4,4,3,1\n4,8,8,5,1\n4,8,4,4,1\n");
+}
+
+static int import_workload(const char *text, struct trace **ret, struct edl_error *error)
+{
+    static char dir[200];
+    struct import_options options = { .dir = dir };
+
+    (void)snprintf(dir, sizeof(dir), "%s/m", folder);
+    put("w.csv", text);
+    return pollux_import(path_of("w.csv"), &options, ret, error);
+}
+
+static void test_pollux_physics(void **state)
+{
+    static const uint32_t apart[] = { 1, 1 }, two_and_one[] = { 2, 1 }, five[] = { 1, 1, 1, 1, 1 };
+    struct edl_error error = { 0 };
+    struct trace *trace = NULL;
+    struct run_config config = cluster_of(2, 2);
+    struct run_result result;
+    struct profile *profile;
+
+    (void)state;
+    put_models();
+    assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\n"
+                                     "j,0,x,2,12\nk,0,x,1,32\n",
+                                     &trace, NULL),
+                     0);
+    profile = trace->jobs[0].profile;
+    /* 6 on each of two on one node: half way between 1 and 1.5 s */
+    assert_near(profile_pace_of(profile, 2, 2, NULL)->step_s, 1.25);
+    assert_near(profile_pace(profile, &(struct shape){ apart, 2, 2, 0 }, NULL)->step_s, 3);
+    /* alone 12 is more than the 8 of the smallest run: two passes of 6, one exchange */
+    assert_near(profile_pace_of(profile, 1, 2, NULL)->step_s, 1.5 + 1.25);
+    assert_near(profile_pace_of(profile, 2, 2, NULL)->after_s[0], 250);
+    assert_int_equal(trace->jobs[0].max, 3); /* with 4 each */
+    /* 32 on one: four passes of 8 */
+    assert_near(profile_pace_of(trace->jobs[1].profile, 1, 2, NULL)->step_s, 2 + 3 * 1.5);
+    /* two and one was not measured: between the points; five nodes with one each are beyond them */
+    assert_non_null(
+        profile_pace(trace->jobs[1].profile, &(struct shape){ two_and_one, 2, 3, 0 }, NULL));
+    assert_null(profile_pace(trace->jobs[1].profile, &(struct shape){ five, 5, 5, 0 }, &error));
+    assert_non_null(
+        strstr(error.text, "nothing was measured around 5 instances on 5 nodes (11111)"));
+    config.round_s = 60;
+    result = run_of(trace, policy_of("fifo"), &config);
+    assert_near(result.jobs[0].done_s, 60 + 30 + 250);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_pollux_refuses(void **state)
+{
+    static const struct {
+        const char *file, *text, *says;
+    } bad[] = {
+        { "w.csv", "name,time,application,num_replicas\n", "no column is called \"batch_size\"" },
+        { "m/x/placements.csv", "placement," TIMES "102,4,1,0\n", "\"102\" is no placement" },
+        { "m/x/placements.csv", "placement," TIMES "1,4,x,0\n", "placements.csv line 2, column" },
+        { "m/x/validation-8.csv", VALIDATION "1,1,0,1,0\n1,2,0,1,0\n", "no progress in epoch 2" },
+        { "m/x/scalability.csv", "num_nodes\n", "column is called \"num_replicas\"" },
+    };
+    static const char workload[] = "name,time,application,num_replicas,batch_size\nj,0,x,2,12\n";
+    struct edl_error error = { 0 };
+    struct trace *trace = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        int r;
+
+        put_models();
+        if (i > 0)
+            put(bad[i].file, bad[i].text);
+        r = import_workload(i > 0 ? workload : bad[i].text, &trace, &error);
+        if (r != -EINVAL || strstr(error.text, bad[i].says) == NULL || error.remedy[0] == '\0')
+            fail_msg("%zu: %d \"%s\", \"%s\"", i, r, error.text, error.remedy);
+    }
+    put_models();
+    assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\nj,0,x,2,99\n",
+                                     &trace, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "w.csv line 2: x was not measured with batch 99"));
+    assert_string_equal(error.remedy, "from 8 to 32: its validation files");
+    assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\nj,0,y,2,9\n",
+                                     &trace, &error),
+                     -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_form),
+        cmocka_unit_test(test_own_form_refuses),
+        cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_generators),
+        cmocka_unit_test(test_no_such_generator),
+        cmocka_unit_test(test_log),
+        cmocka_unit_test(test_log_without_models),
+        cmocka_unit_test(test_log_refuses),
+        cmocka_unit_test(test_pollux_physics),
+        cmocka_unit_test(test_pollux_refuses),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_trace_run.c - the laboratory's engine, and policies whose answer can be worked out by hand
+ */
+#include "tests/unit/trace_world.h"
+
+/* ---- the engine ---- */
+
+static void test_one_job_at_events(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n10,power:1,100,2\n");
+    struct run_config config = cluster_of(1, 4);
+    struct run_result result = run_of(trace, policy_of("fifo"), &config);
+    struct figures figures;
+
+    (void)state;
+    assert_near(result.jobs[0].start_s, 10);
+    assert_near(result.jobs[0].done_s, 10 + 30 + 50);
+    assert_near(result.jobs[0].wait_s, 0);
+    assert_near(result.jobs[0].held_s, 160);
+    assert_near(result.jobs[0].lost_s, 60);
+    assert_near(result.jobs[0].served_s, 100);
+    assert_int_equal(result.jobs[0].restarts, 0);
+    assert_int_equal(figures_of(trace, &config, &result, &figures, NULL), 0);
+    assert_near(figures.makespan_s, 80);
+    assert_near(figures.allocated, 0.5);
+    assert_near(figures.effective, 100.0 / 320);
+    assert_near(figures.rho_worst, 80 / (25 + 90.0)); /* alone it has all four */
+    run_result_done(&result);
+    config.window_s = 5;
+    config.restart_s = 0;
+    result = run_of(trace, policy_of("fifo"), &config);
+    assert_near(result.jobs[0].done_s, 10 + 5 + 50);
+    assert_near(result.jobs[0].wait_s, 5);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_one_job_in_rounds(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps\n100000,power:1,100\n");
+    struct run_config config = cluster_of(1, 4);
+    struct run_result result;
+
+    (void)state;
+    config.round_s = 60;
+    result = run_of(trace, policy_of("fifo"), &config);
+    assert_near(result.jobs[0].start_s, 100020); /* the next multiple of 60 */
+    assert_near(result.jobs[0].done_s, 100020 + 30 + 100);
+    assert_true(result.n_decisions < 10); /* rounds in which nobody is here are not played */
+    assert_near(result.used_s, 180);      /* it is taken back at the end of a round */
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_fifo_lets_nobody_overtake(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
+                                   "0,power:1,300,3\n"  /* until 100 */
+                                   "1,power:1,200,2\n"  /* waits for it, until 200 */
+                                   "2,power:1,10,1\n"); /* would fit at once */
+    struct run_config config = cluster_of(1, 4);
+    struct run_result result;
+
+    (void)state;
+    config.restart_s = 0;
+    result = run_of(trace, policy_of("fifo"), &config);
+    assert_near(result.jobs[0].done_s, 100);
+    assert_near(result.jobs[1].done_s, 200);
+    assert_near(result.jobs[2].done_s, 110);
+    run_result_done(&result);
+    result = run_of(trace, policy_of("srtf"), &config);
+    assert_near(result.jobs[2].done_s, 12);
+    assert_near(result.jobs[0].done_s, 100); /* shorter than the second one */
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_srtf_stops_the_longer_one(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
+                                   "0,power:1,100,1\n20,power:1,10,1\n");
+    struct run_config config = cluster_of(1, 1);
+    struct run_result result = run_of(trace, policy_of("srtf"), &config);
+
+    (void)state;
+    assert_near(result.jobs[1].done_s, 20 + 30 + 10);
+    assert_near(result.jobs[0].done_s, 60 + 30 + 100); /* it stood still when it was stopped */
+    assert_int_equal(result.jobs[0].restarts, 1);
+    assert_near(result.jobs[0].wait_s, 40);
+    assert_near(result.jobs[0].lost_s, 20 + 30);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+/* ---- what a policy sees, and what it must not do ---- */
+
+static unsigned seen_speeds, seen_lengths;
+
+static void look_and_run(void *state, const struct view *view, struct plan *plan)
+{
+    (void)state;
+    seen_speeds += !isnan(view_speed(view, 0, 2)) + !isnan(view_step_s(view, 0, 2, 0));
+    seen_lengths += !isnan(view_remaining_s(view, 0, 1)) + !isnan(view_steps_left(view, 0));
+    plan->counts[0] = 1;
+}
+
+static void test_what_is_not_used_is_not_seen(void **state)
+{
+    static const struct {
+        unsigned uses, speeds, lengths;
+    } cases[] = {
+        { 0, 0, 0 },
+        { USES_SPEEDS, 2, 0 },
+        { USES_LENGTHS, 0, 1 }, /* steps, but not how long they take */
+        { USES_SPEEDS | USES_LENGTHS, 2, 2 },
+    };
+    struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,100\n");
+    struct run_config config = cluster_of(1, 4);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct trace_policy policy = { .name = "spy",
+                                       .uses = cases[i].uses,
+                                       .decide = look_and_run };
+        struct run_result result;
+
+        seen_speeds = seen_lengths = 0;
+        result = run_of(trace, &policy, &config);
+        assert_int_equal(result.n_decisions, 1);
+        assert_int_equal(seen_speeds, cases[i].speeds);
+        assert_int_equal(seen_lengths, cases[i].lengths);
+        run_result_done(&result);
+    }
+    (void)trace_free(trace);
+}
+
+static void do_nothing(void *state, const struct view *view, struct plan *plan)
+{
+    (void)state;
+    (void)view;
+    (void)plan;
+}
+
+static void give_too_much(void *state, const struct view *view, struct plan *plan)
+{
+    (void)state;
+    for (size_t i = 0; i < view->n; i++)
+        plan->counts[i] = 3;
+}
+
+static void give_too_little(void *state, const struct view *view, struct plan *plan)
+{
+    (void)state;
+    (void)view;
+    plan->counts[0] = 1;
+}
+
+static void assert_refused(const struct trace *trace, const struct trace_policy *policy,
+                           const struct run_config *config, const char *says)
+{
+    struct edl_error error = { 0 };
+    struct run_result result;
+
+    assert_int_equal(run_trace(trace, policy, config, &result, &error), -EINVAL);
+    if (strstr(error.text, says) == NULL)
+        fail_msg("no \"%s\" in \"%s\"", says, error.text);
+}
+
+static void test_policies_are_checked(void **state)
+{
+    struct trace *trace = trace_of(
+        "job,submit_s,speed,work_steps,min,instances\na,0,power:1,9,2,2\nb,0,power:1,9,2,2\n");
+    struct trace_policy policy = { .name = "bad", .decide = do_nothing };
+    struct run_config config = cluster_of(1, 4);
+
+    (void)state;
+    assert_refused(trace, &policy, &config, "bad leaves job a of test.csv waiting for ever");
+    config.round_s = 1;
+    assert_refused(trace, &policy, &config, "waiting for ever");
+    policy.decide = give_too_much;
+    assert_refused(trace, &policy, &config, "bad gives out 6 instances of 4");
+    policy.decide = give_too_little;
+    assert_refused(trace, &policy, &config, "bad gives job a 1 instances, not 2 to 4");
+    config.information.lengths = false;
+    assert_refused(trace, policy_of("srtf"), &config, "srtf uses lengths");
+    config = cluster_of(1, 1);
+    assert_refused(trace, policy_of("fifo"), &config, "job a needs 2 instances, the cluster has 1");
+    (void)trace_free(trace);
+}
+
+/* ---- policies ---- */
+
+static const char *plan_of; /* the policy whose first decision is recorded */
+static uint32_t counts[8], pservers[8];
+
+static void record(void *state, const struct view *view, struct plan *plan)
+{
+    policy_of(plan_of)->decide(state, view, plan);
+    if (counts[0] != UINT32_MAX)
+        return;
+    for (size_t i = 0; i < view->n; i++) {
+        counts[i] = plan->counts[i];
+        pservers[i] = plan->pservers[i];
+    }
+}
+
+/* first_plan - of a policy for jobs that are all there at once */
+static void first_plan(const char *policy, const char *text, uint32_t n_nodes, uint32_t per_node)
+{
+    struct trace *trace = trace_of(text);
+    struct trace_policy recorded = *policy_of(policy);
+    struct run_config config = cluster_of(n_nodes, per_node);
+    struct run_result result;
+
+    plan_of = policy;
+    counts[0] = UINT32_MAX;
+    recorded.decide = record;
+    result = run_of(trace, &recorded, &config);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_optimus(void **state)
+{
+    (void)state;
+    /* gains of the first: 660 (1 - 1/2), 660 (1/2 - 1/3), 660 (1/3 - 1/4) = 55; the other's is 50
+     */
+    first_plan("optimus", "submit_s,speed,work_steps\n0,power:1,660\n0,power:1,100\n", 1, 5);
+    assert_int_equal(counts[0], 4);
+    assert_int_equal(counts[1], 1);
+    /* a table's next amount is dearer: its gain counts by instance */
+    first_plan("optimus", "submit_s,speed,work_steps\n0,table:1=1;4=2,100\n0,power:1,40\n", 1, 5);
+    assert_int_equal(counts[0], 1); /* 50 / 3 against 20, 6.7, 3.3, 2 */
+    assert_int_equal(counts[1], 4);
+}
+
+static void test_optimus_chooses_servers_and_trainers(void **state)
+{
+    (void)state;
+    first_plan("optimus", "submit_s,speed,work_steps,max\n0,pserver:vgg-16,1000,6\n", 1, 8);
+    assert_int_equal(counts[0], 6);
+    assert_int_equal(pservers[0], 5); /* one trainer: more of them are slower here */
+    first_plan("optimus", "submit_s,speed,work_steps,max\n0,pserver:dssm,1000,6\n", 1, 8);
+    assert_int_equal(pservers[0], 1);
+}
+
+static void test_afs(void **state)
+{
+    (void)state;
+    /* not enough for all: the shortest */
+    first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,30\n0,power:1,10\n0,power:1,20\n", 1,
+               2);
+    assert_int_equal(counts[0], 0);
+    assert_int_equal(counts[1], 1);
+    assert_int_equal(counts[2], 1);
+    /* equal speed-up: the shorter one gains 1 relative to its speed, the longer one 1/2 behind it;
+     * then both 1/2, and the longer one wins */
+    first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,100\n0,power:1,10\n", 1, 3);
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[1], 2);
+    first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,100\n0,power:1,10\n", 1, 4);
+    assert_int_equal(counts[0], 2);
+    assert_int_equal(counts[1], 2);
+    /* the shorter one does not scale: 0.02 against 0.5 */
+    first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,100\n0,power:0.03,10\n", 1, 4);
+    assert_int_equal(counts[0], 3);
+    assert_int_equal(counts[1], 1);
+}
+
+static void test_fulfilment(void **state)
+{
+    (void)state;
+    /* 50 places, 48 may be taken by growth, 3 are minima: half of 40, of 30 and of 20 */
+    first_plan("fulfilment",
+               "submit_s,speed,work_steps,max\n0,power:1,9,41\n0,power:1,9,31\n0,power:1,9,21\n",
+               10, 5);
+    assert_int_equal(counts[0], 21);
+    assert_int_equal(counts[1], 16);
+    assert_int_equal(counts[2], 11);
+}
+
+static void test_fulfilment_shrinks_for_who_waits(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,min,instances\n"
+                                   "0,power:1,1000,1,1\n50,power:1,10,3,3\n");
+    struct run_config config = cluster_of(1, 4);
+    struct run_result result = run_of(trace, policy_of("fulfilment"), &config);
+
+    (void)state;
+    assert_near(result.jobs[1].start_s, 50);
+    assert_int_equal(result.jobs[0].restarts, 2); /* shrunk, and grown again */
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_tiresias(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
+                                   "0,power:1,400000,4\n1000,power:1,4000,4\n");
+    struct run_config config = cluster_of(1, 4);
+    struct run_result result;
+
+    (void)state;
+    config.restart_s = 0;
+    result = run_of(trace, policy_of("tiresias"), &config);
+    /* 16 instance-hours are 14400 s with four: then the second one goes first */
+    assert_near(result.jobs[1].start_s, 14400);
+    assert_near(result.jobs[1].done_s, 15400);
+    assert_near(result.jobs[0].done_s, 100000 + 1000);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+/* --- Sia: the knapsack against every choice there is --- */
+
+static unsigned compared;
+
+static double sia_value(const struct view *view, size_t i, uint32_t n)
+{
+    const struct view_job *job = &view->jobs[i];
+    double age_s = view->now_s - job->submit_s, g;
+
+    if (n == 0)
+        return 0;
+    g = view_speed(view, i, n);
+    if (job->held > 0 && n != job->held)
+        g *= fmax((age_s - job->restarts * view->restart_s) / (age_s + view->restart_s), 0.01);
+    return 1.1 - 1 / sqrt(g);
+}
+
+static bool sia_may(const struct view *view, size_t i, uint32_t n)
+{
+    const struct view_job *job = &view->jobs[i];
+
+    if (job->held > 0 && job->restart_left_s > 0)
+        return n == job->held;
+    if (n > (job->held > 0 ? 2 * job->held : 1) || n > job->max)
+        return false;
+    return n == 0 || n == job->held ||
+           (n < view->per_node ? (n & (n - 1)) == 0 : n % view->per_node == 0);
+}
+
+static double best_of_all(const struct view *view, size_t i, uint32_t left)
+{
+    double best = -INFINITY;
+
+    if (i == view->n)
+        return 0;
+    for (uint32_t n = 0; n <= left; n++)
+        if (sia_may(view, i, n))
+            best = fmax(best, sia_value(view, i, n) + best_of_all(view, i + 1, left - n));
+    return best;
+}
+
+static void compare_sia(void *state, const struct view *view, struct plan *plan)
+{
+    double value = 0;
+
+    policy_of("sia")->decide(state, view, plan);
+    if (view->n > 4)
+        return;
+    for (size_t i = 0; i < view->n; i++)
+        value += sia_value(view, i, plan->counts[i]);
+    assert_near(value, best_of_all(view, 0, view->capacity));
+    compared++;
+}
+
+static void test_sia_is_exact(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps\n"
+                                   "0,power:0.9,2000\n5,power:0.6,1500\n100,amdahl:0.05,2500\n"
+                                   "300,power:1,900\n310,amdahl:0.3,700\n400,power:0.8,1200\n");
+    struct trace_policy policy = *policy_of("sia");
+    struct run_config config = cluster_of(2, 4);
+    struct run_result result;
+
+    (void)state;
+    compared = 0;
+    policy.decide = compare_sia;
+    result = run_of(trace, &policy, &config);
+    assert_true(compared > 10);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_same_run_twice(void **state)
+{
+    struct trace *trace =
+        trace_of("submit_s,speed,work_steps,instances\n"
+                 "0,power:0.9,2000,2\n5,power:0.6,1500,1\n100,amdahl:0.05,2500,4\n"
+                 "300,power:1,900,2\n310,amdahl:0.3,700,2\n400,power:0.8,1200,8\n");
+    struct run_config config = cluster_of(2, 4);
+
+    (void)state;
+    for (size_t p = 0; trace_policies[p] != NULL; p++) {
+        struct run_result one = run_of(trace, trace_policies[p], &config);
+        struct run_result two = run_of(trace, trace_policies[p], &config);
+
+        assert_memory_equal(one.jobs, two.jobs, one.n_jobs * sizeof(*one.jobs));
+        for (size_t i = 0; i < one.n_jobs; i++) /* nobody is faster than alone with all */
+            assert_true(one.jobs[i].done_s - one.jobs[i].start_s >= 30);
+        run_result_done(&one);
+        run_result_done(&two);
+    }
+    (void)trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_job_at_events),
+        cmocka_unit_test(test_one_job_in_rounds),
+        cmocka_unit_test(test_fifo_lets_nobody_overtake),
+        cmocka_unit_test(test_srtf_stops_the_longer_one),
+        cmocka_unit_test(test_what_is_not_used_is_not_seen),
+        cmocka_unit_test(test_policies_are_checked),
+        cmocka_unit_test(test_optimus),
+        cmocka_unit_test(test_optimus_chooses_servers_and_trainers),
+        cmocka_unit_test(test_afs),
+        cmocka_unit_test(test_fulfilment),
+        cmocka_unit_test(test_fulfilment_shrinks_for_who_waits),
+        cmocka_unit_test(test_tiresias),
+        cmocka_unit_test(test_sia_is_exact),
+        cmocka_unit_test(test_same_run_twice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
