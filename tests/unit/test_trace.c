@@ -113,6 +113,11 @@ static void test_pool(void **state)
     pool_release(&pool, &b);
     pool_release(&pool, &c);
     assert_int_equal(pool.n_free, pool_capacity(&pool));
+    for (uint32_t i = 0; i < 4; i++)
+        pool_most_free(&pool, 1, &a); /* nodes 0, 1, 2, and the first of equals */
+    assert_int_equal(a.items[2].node, 2);
+    assert_int_equal(a.items[3].node, 0);
+    pool_release(&pool, &a);
     shares_done(&a);
     shares_done(&b);
     shares_done(&c);

@@ -323,6 +323,12 @@ static void test_log_without_models(void **state)
         of_b += streq(trace->jobs[i].family, "b");
     }
     assert_true(of_b > 70 && of_b < 130); /* a third of 300 */
+    (void)trace_free(again);
+    assert_int_equal(import_log(text, 8, &again, NULL), 0);
+    of_b = 0;
+    for (size_t i = 0; i < 600; i++)
+        of_b += !streq(trace->jobs[i].family, again->jobs[i].family);
+    assert_true(of_b > 50); /* another seed, other models */
     (void)trace_free(trace);
     (void)trace_free(again);
 }
@@ -369,8 +375,9 @@ static void put_models(void)
     /* no noise at all: a batch four times as large makes the progress of one step */
     put("m/x/validation-8.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,0\n");
     put("m/x/validation-32.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,0\n");
-    put("m/x/placements.csv", "placement," TIMES "1,4,1,0\n1,8,2,0.5\n2,4,1,0.25\n2,8,1.5,0.25\n"
-                              "11,4,2,1\n11,8,4,1\n");
+    put("m/x/placements.csv",
+        "placement," TIMES "1,4,1,0\n1,8,2,0.5\n1,16,4,0.5\n2,4,1,0.25\n2,8,1.5,0.25\n"
+        "2,16,3,0.25\n11,4,2,1\n11,8,4,1\n11,16,8,1\n");
     put("m/x/scalability.csv", "num_nodes,num_replicas," TIMES "4,4,4,3,1\n4,8,8,5,1\n4,8,4,4,1\n");
 }
 
@@ -402,13 +409,17 @@ static void test_pollux_physics(void **state)
     profile = trace->jobs[0].profile;
     /* 6 on each of two on one node: half way between 1 and 1.5 s */
     assert_near(profile_pace_of(profile, 2, 2, NULL)->step_s, 1.25);
-    assert_near(profile_pace(profile, &(struct shape){ apart, 2, 2, 0 }, NULL)->step_s, 3);
-    /* alone 12 is more than the 8 of the smallest run: two passes of 6, one exchange */
+    assert_near(profile_pace(profile, &(struct shape){ .counts = apart, .n_nodes = 2, .n = 2 },
+                             NULL)
+                    ->step_s,
+                3);
+    /* alone a batch above the 8 of the smallest run takes two passes, here of 6, and one exchange
+     */
     assert_near(profile_pace_of(profile, 1, 2, NULL)->step_s, 1.5 + 1.25);
     assert_near(profile_pace_of(profile, 2, 2, NULL)->after_s[0], 250);
     assert_int_equal(trace->jobs[0].max, 3); /* with 4 each */
-    /* 32 on one: four passes of 8 */
-    assert_near(profile_pace_of(trace->jobs[1].profile, 1, 2, NULL)->step_s, 2 + 3 * 1.5);
+    /* 32 on one: two passes of 16, the most that was measured */
+    assert_near(profile_pace_of(trace->jobs[1].profile, 1, 2, NULL)->step_s, 4 + 3.5);
     /* two and one was not measured: between the points; five nodes with one each are beyond them */
     assert_non_null(
         profile_pace(trace->jobs[1].profile, &(struct shape){ two_and_one, 2, 3, 0 }, NULL));

@@ -261,6 +261,9 @@ static void test_afs(void **state)
     first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,100\n0,power:1,10\n", 1, 4);
     assert_int_equal(counts[0], 2);
     assert_int_equal(counts[1], 2);
+    first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,10\n0,power:1,100\n", 1, 4);
+    assert_int_equal(counts[0], 2);
+    assert_int_equal(counts[1], 2);
     /* the shorter one does not scale: 0.02 against 0.5 */
     first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,100\n0,power:0.03,10\n", 1, 4);
     assert_int_equal(counts[0], 3);
