@@ -14,7 +14,7 @@
 #include "shared/parse.h"
 #include "simulator/trace/trace.h"
 
-#define POLICIES_MAX 32
+#define POLICIES_MAX 12 /* columns of a table */
 #define PLACES_MAX 1000000
 #define NODES_DEFAULT "16x4"
 #define RESTART_DEFAULT_S 30.0
@@ -261,6 +261,11 @@ static int run_level(struct lab *lab, struct lab_level *level, struct edl_error 
         else
             report_note("%s uses what the level %s does not offer: left out",
                         lab->policies[i]->name, level->name);
+    if (r == 0 && level->n_rows == 0) {
+        r = edl_error_set(error, -EINVAL, "no policy that was named can run at level %s",
+                          level->name);
+        (void)edl_error_remedy(error, "another --level or --policy");
+    }
     if (r == 0 && lab->against != NULL && lab->n_traces > 0)
         compare(lab, level);
     return r;

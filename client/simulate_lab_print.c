@@ -126,6 +126,14 @@ static void lost_traces(const struct lab *lab, const struct lab_level *level,
     }
 }
 
+static bool has_pairs(const struct lab_level *level)
+{
+    for (size_t i = 0; i < level->n_rows; i++)
+        if (level->rows[i].is_paired)
+            return true;
+    return false;
+}
+
 static void print_paired(const struct lab *lab, const struct lab_level *level)
 {
     static const char *const headers[] = { "DIFFERENCE", "MEAN", "LOW",        "HIGH", "PERCENT",
@@ -164,7 +172,7 @@ static void print_level(const struct lab *lab, const struct lab_level *level)
     print_waits(level);
     (void)putchar('\n');
     print_traces(lab, level);
-    if (lab->against != NULL)
+    if (has_pairs(level))
         print_paired(lab, level);
 }
 

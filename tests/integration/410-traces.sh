@@ -59,6 +59,8 @@ status_of 2 edl simulate --trace "$work/trace.csv" --policy best
 says 'no policy for traces is called "best"'
 status_of 2 edl simulate --trace "$work/trace.csv" --against afs-l --policy sia
 says 'not among the policies'
+status_of 2 edl simulate --trace "$work/trace.csv" --policy srtf --level fixed,adaptive-no-lengths --plot "$work/none.svg"
+says 'no policy that was named can run at level adaptive-no-lengths'
 status_of 2 edl simulate --trace "$work/trace.csv" --restart soon
 says '"soon" is no time'
 status_of 2 edl simulate --trace "$work/trace.csv" --faults mixed
