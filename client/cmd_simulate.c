@@ -220,7 +220,8 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_simulate = {
     .name = "simulate",
-    .usage = "FILE | --experiment NAME | --trace FILE... | --faults PROFILE [--seeds N | --seed N "
+    .usage = "FILE | --experiment NAME | --trace FILE... | --generate KIND | --faults PROFILE "
+             "[--seeds N | --seed N "
              "[--only LIST] "
              "[--history] | --night]",
     .summary = "Run the scheduler and its agents under a virtual clock",
@@ -231,7 +232,9 @@ const struct verb verb_simulate = {
         "With a FILE (edl-simulate(5)) or an experiment: waiting and completion times,\n"
         "utilisation, fairness and resizes. A goal that is missed is no error: MET says so, and "
         "met\n"
-        "in --json. Nothing needs a running cluster.",
+        "in --json. With --trace or --generate: jobs with measured speeds (edl-trace(5)) under "
+        "one\n"
+        "allocation policy after the other, beside bounds. Nothing needs a running cluster.",
     .options = simulate_options,
     .options_size = sizeof(struct simulate_options),
     .max_args = TRACES_MAX,
