@@ -8,14 +8,6 @@ fail() {
     exit 1
 }
 edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
-await() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
-        read -r -t 0.05 <> <(:) || true
-    done
-}
 unit_of() { machine_in n1 systemctl list-units "edl-$1.*.service" --no-legend --plain | cut -d' ' -f1; }
 property() { machine_in n1 systemctl show "$1" -p "$2" --value; }
 state_of() { edl show "$1" --json | jq -r .job.state; }

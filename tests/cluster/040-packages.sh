@@ -12,14 +12,6 @@ fail() {
     in_machine sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o cat -n 60; edl ps --all'
     exit 1
 }
-await() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
-        read -r -t 0.05 <> <(:) || true
-    done
-}
 # whatever has our name; the repository is not the packages'
 ours() { in_machine sh -c 'find / -xdev -name "*edl*" ! -path "/opt/edl*" ! -path "/edl-init" ! -path "/var/lib/apt/*" ! -path "/proc/*" ! -path "/sys/*"; find /run -name "*edl*"; getent passwd edl; systemctl list-units --all --no-legend --plain "edl*"'; }
 

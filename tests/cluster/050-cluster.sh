@@ -20,14 +20,6 @@ fail() {
     for name in $nodes; do on "$name" journalctl -u edl-agent --no-pager -o short-precise -n 20; done
     exit 1
 }
-await() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
-        read -r -t 0.05 <> <(:) || true
-    done
-}
 each() { # COMMAND NAME...: the command for each name, at once
     local command=$1 name
     local -A pids

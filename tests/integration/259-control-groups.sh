@@ -33,14 +33,6 @@ agent_begin() { # NODE COMMAND...: with COMMAND in front
         --conf '' --runtime direct --no-foreign --heartbeat 300ms --tasks-max 64 --cpu 2 --cpu-quota $root
     agent=$pid
 }
-await() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
-        read -r -t 0.05 <> <(:) || true
-    done
-}
 show() { edl show "$1" --json; }
 job_is() { [ "$(show "$1" | jq -r .job.state)" = "$2" ]; }
 pid_of() { show "$1" | jq '.processes[0].pid'; }

@@ -24,14 +24,6 @@ echo 'cpu: 300m' >"$conf.d/10-own.conf"
 # one that joins by a token of its command line, which is wiped there
 begin agent "joined as n1" edl-agent --conf "$conf" --token "$(cat "$work/scheduler/join-token")"
 
-await() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
-        read -r -t 0.05 <> <(:) || true
-    done
-}
 offers() { edl nodes n1 --json | jq -e "$1" >/dev/null; }
 job_is() { [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]; }
 reload() { # WHAT: SIGHUP, until it says so; lines of before do not count

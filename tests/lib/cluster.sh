@@ -3,9 +3,11 @@
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 #   cluster_start [edl dev options]     programs from $EDL_BUILD_DIR; $work is the folder, removed at the end
+#   await SECONDS WHAT COMMAND...       as in await.sh; looks again after every event of the cluster
 # At exit the cluster is stopped, and the test fails if any process of it is left.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+. "$EDL_SOURCE_DIR/tests/lib/await.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 export XDG_RUNTIME_DIR=$work/runtime
@@ -80,15 +82,10 @@ api() { # METHOD PATH [curl arguments]: the answer's body
     curl -sS --max-time 40 -X "$method" -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" "$@" "$EDL_SERVER$path"
 }
 
-# await SECONDS DESCRIPTION COMMAND...: until the command succeeds; looks again after every event of the cluster
-await() {
-    local deadline=$((SECONDS + $1)) what=$2 revision=0
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not within the deadline: $what"
-        # a long poll: returns at the next event, or after a second for what makes none (counts, logs)
-        revision=$(api GET "/events?after=$revision&wait=1" 2>/dev/null | jq -r '[.events[].revision] | max // 0' 2>/dev/null || echo 0)
-    done
+# after every event of the cluster: a long poll, which returns at the next one, or after a second for what makes none (counts, logs)
+await_revision=0
+await_pause() {
+    await_revision=$(api GET "/events?after=$await_revision&wait=1" 2>/dev/null | jq -r '[.events[].revision] | max // 0' 2>/dev/null || echo 0)
 }
 
 job_field() { # JOB JQ-EXPRESSION

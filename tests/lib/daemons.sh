@@ -4,9 +4,11 @@
 #   . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 #   begin NAME PATTERN COMMAND...       in the background, until its log ($work/NAME.log) says PATTERN; sets $pid
 #   end PID                             of one that was begun
+#   await SECONDS WHAT COMMAND...       as in await.sh
 # $work is a folder of the test's own, removed at the end with everything that was begun.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+. "$EDL_SOURCE_DIR/tests/lib/await.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 pids=''

@@ -15,6 +15,8 @@
 # root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
 machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd12,libjansson4,libsqlite3-0,libsystemd0
 machine_packages=$machine_packages,libcurl3-gnutls,libyaml-0-2,libgnutls30,libarchive13,zlib1g
+# shellcheck disable=SC1091
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 machine_hierarchies='cpu cpuacct cpuset memory blkio pids devices freezer systemd unified'
 
 machines_skip() {
@@ -174,14 +176,14 @@ machine_await() { # NAME DEADLINE: until it is up
             machine_in "$name" systemctl --failed --no-legend 2>&1
             machines_skip "systemd does not boot in systemd-nspawn, see above"
         }
-        read -r -t 0.05 <> <(:) || true
+        await_pause
     done
 }
 
 machine_reboot() { # NAME
     local deadline=$((SECONDS + 60))
     machine_in "$1" systemctl reboot
-    while pgrep -P "${machine_pid[$1]}" >/dev/null && [ $SECONDS -lt $deadline ]; do read -r -t 0.05 <> <(:) || true; done
+    while pgrep -P "${machine_pid[$1]}" >/dev/null && [ $SECONDS -lt $deadline ]; do await_pause; done
     machine_cut "$1" # what starts it again is not nspawn here
     machine_boot "$1"
 }

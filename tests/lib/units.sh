@@ -3,19 +3,10 @@
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 #   units_start n1                                 # scheduler and agent; edl in it asks this scheduler
-#   await SECONDS WHAT COMMAND...
 fail() {
     echo "FAIL: $1"
     for machine in "${!machine_pid[@]}"; do machine_in "$machine" sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o short-precise -n 60'; done
     exit 1
-}
-await() { # SECONDS WHAT COMMAND...
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@"; do
-        [ $SECONDS -lt $deadline ] || fail "not in time: $what"
-        read -r -t 0.05 <> <(:) || true
-    done
 }
 
 units_install() { # NAME: as make install would, with /usr for the prefix and /etc for conf
