@@ -519,7 +519,7 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
     bool possible = unit_launcher_possible();
 
     if (a->options->runtime == AGENT_RUNTIME_SYSTEMD && !possible)
-        return edl_error_set(error, -ENOTSUP,
+        return edl_error_set(error, EDL_ECONFIG,
                              "--runtime systemd: systemd does not run this machine, or edl-agent is"
                              " not root; use --runtime direct");
     possible = possible && a->options->runtime != AGENT_RUNTIME_DIRECT;

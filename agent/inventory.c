@@ -209,10 +209,10 @@ static int share(const char *name, uint64_t wanted, uint64_t reserve, uint64_t t
                  struct edl_error *error)
 {
     if (reserve >= total)
-        return edl_error_set(error, -EINVAL, "--reserve-%s keeps %llu, this machine has %llu", name,
-                             (unsigned long long)reserve, (unsigned long long)total);
+        return edl_error_set(error, EDL_ECONFIG, "--reserve-%s keeps %llu, this machine has %llu",
+                             name, (unsigned long long)reserve, (unsigned long long)total);
     if (wanted > total - reserve)
-        return edl_error_set(error, -EINVAL, "--%s offers %llu, this machine has %llu%s%.0llu",
+        return edl_error_set(error, EDL_ECONFIG, "--%s offers %llu, this machine has %llu%s%.0llu",
                              name, (unsigned long long)wanted, (unsigned long long)total,
                              reserve > 0 ? " and keeps " : "", (unsigned long long)reserve);
     *ret = wanted > 0 ? wanted : total - reserve;

@@ -9,6 +9,17 @@
 #include "shared/journal.h"
 #include "shared/log.h"
 
+/* What is wrong in options and files is not right a second later: edl-agent.service has
+ * RestartPreventExitStatus= for it. */
+#define STATUS_CONFIG 2
+
+static int exit_status(int r)
+{
+    if (r == EDL_ECONFIG)
+        return STATUS_CONFIG;
+    return r < 0 ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct agent_options options;
@@ -23,7 +34,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "edl-agent: %s\n%s%s%sTry 'edl-agent --help'.\n", error.text,
                       error.remedy[0] != '\0' ? "try: " : "", error.remedy,
                       error.remedy[0] != '\0' ? "\n" : "");
-        return 2;
+        return STATUS_CONFIG;
     }
     if (r > 0)
         return 0;
@@ -35,5 +46,5 @@ int main(int argc, char **argv)
     options_done(&options);
     if (r < 0)
         (void)log_failure(&error, "cannot run");
-    return r < 0 ? 1 : 0;
+    return exit_status(r);
 }

@@ -71,7 +71,7 @@ static int read_kept(const char *state_dir, struct kept *ret, struct edl_error *
     ret->address = json_string_value(json_object_get(ret->json, "address"));
     if (ret->server != NULL && ret->node != NULL && ret->address != NULL)
         return 0;
-    (void)edl_error_set(error, -EINVAL, "%s is damaged", ret->path);
+    (void)edl_error_set(error, EDL_ECONFIG, "%s is damaged", ret->path);
     return edl_error_remedy(error, "remove it and give --join, or --scheduler and --node");
 }
 
@@ -87,7 +87,7 @@ static int choose_node(const struct agent_options *options, const struct kept *k
         return 0;
     }
     if (gethostname(host, sizeof host - 1) == -1 || !agent_node_valid(host)) {
-        (void)edl_error_set(error, -EINVAL, "the host's name \"%s\" cannot be a node's", host);
+        (void)edl_error_set(error, EDL_ECONFIG, "the host's name \"%s\" cannot be a node's", host);
         return edl_error_remedy(error, "give --node NAME (letters, digits, - _ .)");
     }
     m->node = xstrdup(host);
@@ -102,11 +102,36 @@ static int check_same(const struct agent_options *options, const struct kept *ke
         return 0;
     if (streq(m->node, kept->node) && (options->join == NULL || streq(options->join, kept->server)))
         return 0;
-    (void)edl_error_set(error, -EEXIST, "the state folder belongs to node %s of %s", kept->node,
+    (void)edl_error_set(error, EDL_ECONFIG, "the state folder belongs to node %s of %s", kept->node,
                         kept->server);
+    if (!streq(m->node, kept->node))
+        return edl_error_remedy(error, "leave --node out, or give another --state-dir; or remove "
+                                       "the folder when nothing runs any more");
     return edl_error_remedy(error,
-                            "give another --state-dir; or --scheduler URL when the cluster moved "
-                            "there; or remove the folder when nothing runs any more");
+                            "when the cluster moved there: --scheduler %.99s instead of --join (in "
+                            "a file scheduler: instead of join:); else another --state-dir, or "
+                            "remove the folder when nothing runs any more",
+                            options->join);
+}
+
+/* refuse_to_join - passed: whoever made this machine did so in order that it joins by itself */
+static int refuse_to_join(const struct agent_options *options, const char *server,
+                          struct edl_error *error)
+{
+    if (server == NULL && options->join_token_passed) {
+        (void)edl_error_set(error, EDL_ECONFIG,
+                            "there is the credential edl.join-token to join with, but nothing says "
+                            "which cluster");
+        return edl_error_remedy(error,
+                                "write join: and ca-pin:, as the line of `edl node add` has "
+                                "them, into a file of /etc/edl/agent.conf.d (edl-agent.conf(5)), "
+                                "then systemctl restart edl-agent");
+    }
+    (void)edl_error_set(error, EDL_ECONFIG, "this node has not joined %s yet%s",
+                        server != NULL ? server : "a cluster",
+                        server != NULL ? ", and there is no token to join with" : "");
+    return edl_error_remedy(error, "run the line that `edl node add` prints on the scheduler's "
+                                   "host: edl-agent --join ...");
 }
 
 static int choose_server(const struct agent_options *options, const struct kept *kept,
@@ -116,19 +141,9 @@ static int choose_server(const struct agent_options *options, const struct kept 
                          : options->scheduler != NULL ? options->scheduler
                                                       : kept->server;
 
-    if (server == NULL) {
-        (void)edl_error_set(error, -EINVAL, "this node has not joined a cluster yet");
-        return edl_error_remedy(error, "run the line that `edl node add` prints on the "
-                                       "scheduler's host: edl-agent --join ...");
-    }
-    if (!kept->joined && options->token[0] == '\0' && options->join_token_file == NULL) {
-        (void)edl_error_set(error, -EINVAL,
-                            "this node has not joined %s yet, and there is no "
-                            "token to join with",
-                            server);
-        return edl_error_remedy(error, "run the line that `edl node add` prints on the "
-                                       "scheduler's host: edl-agent --join ...");
-    }
+    if (server == NULL ||
+        (!kept->joined && options->token[0] == '\0' && options->join_token_file == NULL))
+        return refuse_to_join(options, server, error);
     m->server = xstrdup(server);
     return 0;
 }
@@ -159,8 +174,8 @@ static int check_pin(const struct kept *kept, const char *pin, struct edl_error 
         r = certificate_pin(ca, found, error);
     if (r < 0 || streq(found, pin))
         return r;
-    (void)edl_error_set(error, -EEXIST, "the state folder belongs to the cluster with the pin %s",
-                        found);
+    (void)edl_error_set(error, EDL_ECONFIG,
+                        "the state folder belongs to the cluster with the pin %s", found);
     return edl_error_remedy(error, "give another --state-dir, or remove it when nothing runs any "
                                    "more");
 }
@@ -175,7 +190,7 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
     if (strncmp(m->server, "https://", 8) != 0)
         return 0;
     if (options->ca_pin == NULL && options->ca == NULL && !kept->has_ca) {
-        (void)edl_error_set(error, -EINVAL, "nothing says which server is the true one at %s",
+        (void)edl_error_set(error, EDL_ECONFIG, "nothing says which server is the true one at %s",
                             m->server);
         return edl_error_remedy(error, "give --ca-pin as the line of `edl node add` has it, or "
                                        "--ca FILE with the ca.pem of the scheduler");

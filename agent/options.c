@@ -13,6 +13,7 @@
 
 #include "agent/layout.h"
 #include "agent/log_trim.h"
+#include "agent/options_help.h"
 #include "agent/process_limits.h"
 #include "shared/account_name.h"
 #include "shared/cleanup.h"
@@ -68,57 +69,6 @@ enum option_key {
     _OPTION_MAX
 };
 _Static_assert((int)_OPTION_MAX <= AGENT_SETTINGS_MAX, "each has its text");
-
-static const char help[] =
-    "Usage: edl-agent --join URL --token TOKEN --ca-pin PIN [OPTION...]   (see: edl node add)\n"
-    "       edl-agent [OPTION...]                                         once it has joined\n"
-    "Runs the processes that the scheduler orders on this node.\n\n"
-    "  --join URL                join the cluster of this scheduler: https://host:port\n"
-    "  --token TOKEN             good for one join\n"
-    "  --join-only               end when the node has joined: the service does the rest\n"
-    "  --ca-pin PIN              sha256:...: how the scheduler is known for the true one\n"
-    "  --ca FILE                 the same by the certificate of its authority\n"
-    "  --node NAME               name of this node, unique in the cluster (default: host name)\n"
-    "  --scheduler URL           where the scheduler is, if not where it was joined\n"
-    "  --join-token-file FILE    file with the token, read each time the node has to join\n"
-    "  --state-dir DIR           credential, socket, process folders, logs (default: as root\n"
-    "                            /var/lib/edl/agent, else ~/.local/state/edl/agent)\n"
-    "  --runtime-dir DIR         process folders, on a tmpfs (default: the state folder)\n"
-    "  --output-dir DIR          where jobs write results (default: output in the state folder)\n"
-    "  --address ADDRESS         where processes of this node are reached (default: the one\n"
-    "                            from which it reached the scheduler when it joined; on the\n"
-    "                            scheduler's own machine the one on the way to others)\n"
-    "  --conf FILE               and FILE.d/*.conf: these options, one a line as NAME: VALUE\n"
-    "                            (default: as root /etc/edl/agent.conf; \"\": none)\n"
-    "  --cpu QUANTITY            offered: 4, 0.5, 500m (default: all but the reserve)\n"
-    "  --memory QUANTITY         offered: 8Gi (default: all but the reserve)\n"
-    "  --reserve-cpu QUANTITY    not to be offered: kept for the machine itself\n"
-    "  --reserve-memory QUANTITY the same\n"
-    "  --gpus N                  devices offered, at most 64 (default: those that NVML knows)\n"
-    "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
-    "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated, see\n"
-    "                            also EDL_LABELS (arch and os are there by themselves)\n"
-    "  --ports FIRST-LAST        for processes (default 20000-20999)\n"
-    "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
-    "  --runtime WHICH           systemd: a unit for each process, with limits; direct: without;\n"
-    "                            auto (default): systemd where it runs the machine\n"
-    "  --tasks-max N             threads and processes of one process (default 4096)\n"
-    "  --pin-cores               who is granted whole cores gets some for itself, near each other\n"
-    "  --cpu-quota               no process uses more than it was granted, also of idle cores\n"
-    "                            (default: it has its share when cores are short)\n"
-    "  --allow-user NAME         an account that processes may run as; may be repeated. Without\n"
-    "                            it and --allow-group: all but root and those of the system\n"
-    "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
-    "  --default-user NAME       for jobs of people who have no account on this node\n"
-    "  --workspace-cache BYTES   archives of workspaces that are kept (default 8Gi)\n"
-    "  --log-max BYTES           of the output of one process the last so many are kept (default\n"
-    "                            1Gi, at least 256Ki)\n"
-    "  --old-logs-max BYTES      of all processes that have ended together (default 8Gi)\n"
-    "  --allow-root              run processes of jobs that name no user as root\n"
-    "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"
-    "  --no-control-groups       with the direct runtime: hold nobody to limits; starts take less\n"
-    "  --no-foreign              do not report other load (nodes that share a machine)\n"
-    "  --help, --version\n";
 
 static const struct option long_options[] = {
     { "help", no_argument, NULL, OPTION_HELP },
@@ -544,12 +494,24 @@ static const char *default_state_dir(struct agent_options *o)
     return n > 0 && (size_t)n < sizeof o->default_state_dir ? o->default_state_dir : NULL;
 }
 
+/* Files say where it was joined; whoever says on the command line where the scheduler is now knows
+ * it better. The other way round both stay and are refused: the service reads the files alone. */
+static void settle_server(struct agent_options *o)
+{
+    if (o->given_source[OPTION_SCHEDULER] == o->source &&
+        o->given_source[OPTION_JOIN] != o->source && o->scheduler != NULL)
+        o->join = NULL;
+}
+
 static int check(const struct agent_options *o, struct edl_error *error)
 {
     if (o->state_dir == NULL || o->state_dir[0] == '\0')
         return edl_error_set(error, -EINVAL, "--state-dir is missing");
-    if (o->join != NULL && o->scheduler != NULL)
-        return edl_error_set(error, -EINVAL, "--join and --scheduler both say where it is");
+    if (o->join != NULL && o->scheduler != NULL) {
+        (void)edl_error_set(error, -EINVAL, "--join and --scheduler both say where it is");
+        return edl_error_remedy(error, "to join, leave scheduler out; when the cluster moved, leave"
+                                       " join out: a node that has joined needs it no more");
+    }
     if (o->join_only && o->join == NULL)
         return edl_error_set(error, -EINVAL, "--join-only without --join: there is nothing to do");
     if (o->node != NULL && !agent_node_valid(o->node))
@@ -577,7 +539,7 @@ static int read_command_line(struct agent_options *o, int argc, char **argv,
             return edl_error_set(error, -EINVAL, "cannot understand '%s'", argv[optind - 1]);
         if (key == OPTION_HELP || key == OPTION_VERSION) {
             if (key == OPTION_HELP)
-                (void)fputs(help, stdout);
+                (void)fputs(agent_options_help, stdout);
             else
                 (void)printf("edl-agent %s\n", EDL_VERSION);
             return 1;
@@ -622,6 +584,7 @@ static int parse_all(int argc, char **argv, bool again, struct agent_options *re
     if (r == 0)
         r = add_environment(&o, error);
     take_passed_token(&o);
+    settle_server(&o);
     if (o.state_dir == NULL)
         o.state_dir = default_state_dir(&o);
     if (r == 0)

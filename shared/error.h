@@ -22,7 +22,8 @@
     XX(EDL_ECHANGED, -1009, 412, "it was changed since")                                           \
     XX(EDL_ECOMPACTED, -1010, 410, "that part of the history is gone")                             \
     XX(EDL_ETOOMANY, -1011, 429, "too many at once")                                               \
-    XX(EDL_EWIRE, -1012, 426, "agent and scheduler have no version in common")
+    XX(EDL_EWIRE, -1012, 426, "agent and scheduler have no version in common")                     \
+    XX(EDL_ECONFIG, -1013, 422, "options or files of this program cannot be followed")
 
 enum {
 #define XX(name, value, status, text) name = (value),

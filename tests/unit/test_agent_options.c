@@ -219,6 +219,26 @@ static void test_files(void **state)
     remove_files(&f);
 }
 
+/* A file says where it was joined, the command line where the scheduler is now; the other way round
+ * the service, which reads the files alone, would go elsewhere than it was joined. */
+static void test_moved(void **state)
+{
+    struct files f = make_files();
+    struct agent_options options;
+    struct edl_error error;
+
+    (void)state;
+    write_file(f.conf, "join: https://old:7010\n");
+    assert_int_equal(PARSE(&options, &error, "--conf", f.conf), 0);
+    assert_null(options.join);
+    assert_string_equal(options.scheduler, "unix:/s");
+    options_done(&options);
+    assert_int_equal(PARSE(&options, &error, "--join", "https://new:7010"), -EINVAL);
+    assert_non_null(strstr(error.text, "both say where it is"));
+    assert_non_null(strstr(error.remedy, "leave join out"));
+    remove_files(&f);
+}
+
 static void test_files_refused(void **state)
 {
     static const struct {
@@ -411,7 +431,7 @@ static void test_another_offer(void **state)
     assert_int_equal(inventory.memory_bytes, 4096);
     assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 200, 0, 0, 2 * memory },
                                      &error),
-                     -EINVAL);
+                     EDL_ECONFIG);
     assert_int_equal(inventory.cpu_millicores, 100);
     assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 0 }, &error), 0);
     assert_int_equal(inventory.cpu_millicores, cpu);
@@ -431,12 +451,12 @@ static void test_reserve(void **state)
     assert_int_equal(some.memory_bytes, all.memory_bytes - 4096);
     assert_int_equal(inventory_init(&some, &(struct inventory_offer){ all.cpu_millicores, 0, 1, 0 },
                                     true, &error),
-                     -EINVAL);
+                     EDL_ECONFIG);
     assert_non_null(strstr(error.text, "--cpu offers"));
     assert_non_null(strstr(error.text, "and keeps 1"));
     assert_int_equal(inventory_init(&some, &(struct inventory_offer){ 0, 0, 0, all.memory_bytes },
                                     true, &error),
-                     -EINVAL);
+                     EDL_ECONFIG);
     assert_non_null(strstr(error.text, "--reserve-memory keeps"));
 }
 
@@ -489,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup(test_runtime, without_labels),
         cmocka_unit_test_setup(test_refused, without_labels),
         cmocka_unit_test_setup(test_files, without_labels),
+        cmocka_unit_test_setup(test_moved, without_labels),
         cmocka_unit_test_setup(test_files_refused, without_labels),
         cmocka_unit_test_setup(test_example, without_labels),
         cmocka_unit_test_setup(test_read_again, without_labels),
