@@ -76,11 +76,11 @@ doctor 1 --state-dir "$work/n1"
 says '^problem  credential: the scheduler refuses it (401).*edl node add n1'
 
 # clocks: a server whose Date is an hour late, and three seconds
-python3 - "$work" <<'END' &
-import http.server, email.utils, sys, time
+python3 - "$work" "$(edl-agent --version | cut -d' ' -f2)" <<'END' &
+import http.server, email.utils, json, sys, time
 class Late(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        body = b'{"version": "0.1.0"}' if self.path == '/version' else b'{}'
+        body = json.dumps({'version': sys.argv[2]} if self.path == '/version' else {}).encode()
         self.send_response_only(200)
         self.send_header('Date', email.utils.formatdate(time.time() - float(open(sys.argv[1] + '/late').read()), usegmt=True))
         self.send_header('Content-Type', 'application/json')
@@ -101,6 +101,7 @@ says '^problem  clock offset: this clock is 3[56][0-9][0-9] s ahead of the sched
 echo 10 >"$work/late"
 doctor 0 --state-dir "$work/none" --scheduler "http://127.0.0.1:$(cat "$work/port")"
 says '^warning  clock offset: this clock is [0-9]* s ahead of'
+says '^ok       version: '
 
 # a disk that is too small
 mkdir "$work/small"
