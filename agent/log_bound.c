@@ -164,7 +164,14 @@ void log_bound_kick(struct log_bound *b)
 
 void log_bound_forget(struct log_bound *b, const struct process *p)
 {
-    b->old_bytes += MAX_OF(p->log_size - p->log_from, (uint64_t)FILE_LEAST_BYTES);
+    _cleanup_free_ char *path = layout_log_path(b->config.layout, &p->id);
+    struct stat st;
+    uint64_t size;
+
+    if (lstat(path, &st) == -1)
+        return;                  /* it has none */
+    size = (uint64_t)st.st_size; /* what it wrote since the last look as well, if there was one */
+    b->old_bytes += MAX_OF(size - MIN_OF(p->log_from, size), (uint64_t)FILE_LEAST_BYTES);
 }
 
 void log_bound_set(struct log_bound *b, struct log_bounds bounds)
