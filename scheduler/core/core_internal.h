@@ -215,6 +215,11 @@ void process_attach(struct process *process, struct node *node);
  * afterwards */
 void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,
                   struct instant now);
+/* process_was_refused - whether its agent did not start it because the node, as this same report
+ * says, offers less than it was ordered for: no failure of its own. One that a node refuses
+ * although it offers as much fails like any other, or it would be ordered there for ever. */
+bool process_was_refused(const struct process *process, const struct process_report *report,
+                         const struct node_offer *offer);
 void process_exited(struct cluster *cluster, struct process *process,
                     const struct process_report *report, struct instant now);
 void process_lost(struct cluster *cluster, struct process *process, const char *reason,

@@ -518,7 +518,8 @@ static void take_stuck(struct cluster *cluster, struct process *process,
 }
 
 static void take_process(struct cluster *cluster, struct process *process,
-                         const struct process_report *report, bool rebooted, struct instant now)
+                         const struct process_report *report, const struct node_offer *offer,
+                         bool rebooted, struct instant now)
 {
     bool changed = false;
 
@@ -534,7 +535,7 @@ static void take_process(struct cluster *cluster, struct process *process,
         effect_save_process(cluster, process);
     }
     if (report->state == PROCESS_EXITED && !process->stop_wanted &&
-        (rebooted || ended_by_node(report))) {
+        (rebooted || ended_by_node(report) || process_was_refused(process, report, offer))) {
         process_lost(cluster, process, rebooted ? REASON_REBOOTED : report->reason, now);
         return;
     }
@@ -618,7 +619,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     for (size_t i = 0; i < report->n_processes; i++) {
         process = reported_process(cluster, node, &report->processes[i]);
         if (process != NULL)
-            take_process(cluster, process, &report->processes[i], rebooted, now);
+            take_process(cluster, process, &report->processes[i], &report->offer, rebooted, now);
         else if (!process_state_is_final(report->processes[i].state))
             n_stale++;
     }

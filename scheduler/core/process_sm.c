@@ -391,6 +391,21 @@ static bool cannot_start(const struct process_report *report)
     return report->reason != NULL && strncmp(report->reason, words, sizeof words - 1) == 0;
 }
 
+bool process_was_refused(const struct process *process, const struct process_report *report,
+                         const struct node_offer *offer)
+{
+    const struct role_spec *spec = &process->job->spec->roles[process->role];
+
+    if (process->state >= PROCESS_RUNNING || !cannot_start(report))
+        return false;
+    for (uint32_t i = 0; i < process->n_ports; i++)
+        if (process->ports[i] < offer->port_first || process->ports[i] > offer->port_last)
+            return true;
+    return spec->cpu_millicores > offer->cpu_millicores ||
+           spec->memory_bytes > offer->memory_bytes ||
+           (process->gpu_mask & ~gpus_mask(offer->gpus)) != 0;
+}
+
 void process_exited(struct cluster *cluster, struct process *process,
                     const struct process_report *report, struct instant now)
 {

@@ -188,12 +188,12 @@ static void test_what_fails_again_waits(void **state)
     world_free(w);
 }
 
-/* The agent says that it cannot be started; then its back-off is over. */
-static void fail_start(struct world *w, const struct job *job)
+/* The agent says that it cannot be started, and what it offers. */
+static void fail_start_with(struct world *w, const struct job *job, const struct node_offer *offer)
 {
     const struct process *process = world_live(job, "trainer", 0);
     struct node_report report = { .boot_id = process->node->boot_id,
-                                  .offer = process->node->offer,
+                                  .offer = *offer,
                                   .n_processes = 1 };
     const struct process_report item = { .job_id = job->id,
                                          .role = "trainer",
@@ -205,6 +205,12 @@ static void fail_start(struct world *w, const struct job *job)
     report.processes = &item;
     assert_int_equal(cluster_report(w->cluster, process->node, &report, w->now, NULL), 0);
     world_plan(w);
+}
+
+/* as it is offered; then its back-off is over */
+static void fail_start(struct world *w, const struct job *job)
+{
+    fail_start_with(w, job, &world_live(job, "trainer", 0)->node->offer);
     world_advance(w, USEC_PER_SEC);
     cluster_tick(w->cluster, w->now);
     world_plan(w);
@@ -264,6 +270,51 @@ static void test_what_cannot_start_waits_for_no_other_node(void **state)
     world_free(w);
 }
 
+/* The order was on its way when the node was told to offer less: no job is blamed for that. */
+static void test_what_a_smaller_node_refuses_goes_elsewhere(void **state)
+{
+    static const struct {
+        uint64_t cpu, memory;
+        uint16_t port_first;
+        bool elsewhere, counts;
+    } rows[] = {
+        { 200, GIB, 20000, true, false },
+        { 1000, GIB / 64, 20000, true, false },
+        { 1000, GIB, 40000, false, false }, /* other ports are as good */
+        { 999, GIB, 20000, false, true },   /* enough for this one: there is another reason */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct world *w = world_new(2, 1000, GIB, 1000);
+        struct job_spec *spec = world_spec("a", 1, 1, 300, 0, 0);
+        struct fake_agent *agent;
+        struct job *job;
+
+        spec->restart_max = 0;
+        spec->roles[0].memory_bytes = GIB / 2;
+        spec->roles[0].n_ports = 1;
+        job = world_submit(w, spec);
+        agent = &w->agents[node_of(job, "trainer", 0)[5] - '0'];
+        agent->offer.cpu_millicores = rows[i].cpu;
+        agent->offer.memory_bytes = rows[i].memory;
+        agent->offer.port_first = rows[i].port_first;
+        agent->offer.port_last = (uint16_t)(rows[i].port_first + 999);
+        fail_start_with(w, job, &agent->offer);
+        if (rows[i].counts) {
+            assert_int_equal(job->state, JOB_FAILED);
+        } else {
+            assert_string_not_equal(node_of(job, "trainer", 0), "nowhere");
+            assert_int_equal(!streq(node_of(job, "trainer", 0), agent->name), rows[i].elsewhere);
+            assert_int_equal(job->slots[0][0].failures, 0);
+            assert_false(node_failed_to_start(cluster_node(w->cluster, agent->name), job, w->now));
+            world_run(w, 3);
+            assert_int_equal(job->state, JOB_RUNNING);
+        }
+        world_free(w);
+    }
+}
+
 /* Free slots that an earlier maximum left over are no room beside what is still being stopped. */
 static void test_moves_stay_within_a_lower_maximum(void **state)
 {
@@ -309,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_what_backs_off_keeps_its_place_when_others_give_way),
         cmocka_unit_test(test_moves_stay_within_a_lower_maximum),
         cmocka_unit_test(test_what_cannot_start_is_tried_elsewhere),
+        cmocka_unit_test(test_what_a_smaller_node_refuses_goes_elsewhere),
         cmocka_unit_test(test_what_cannot_start_waits_for_no_other_node),
     };
 
