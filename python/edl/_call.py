@@ -2,13 +2,16 @@
 """One call until it is answered, over any number of restarts; what an answer means as an exception."""
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import math
 import os
 import socket
+import stat
+import threading
 import time
-from typing import Any, Callable, Dict, Optional, TypeVar
+from typing import Any, Callable, Dict, Iterator, Optional, TypeVar
 
 PATIENCE_S = 300.0
 CALL_TIMEOUT_S = 90.0  # longer than the agent bridges an outage
@@ -17,6 +20,8 @@ LATE_S = 5.0  # an answer may come so much after the end of a wait
 PAUSE_FIRST_S = 0.05
 PAUSE_MOST_S = 2.0
 EARLY_S = 0.1
+TURN_LEAST_S = 1.0  # in which an agent answers whoever has not to wait
+PATH_MAX_BYTES = 107  # unix(7), without the last zero
 ANSWER_MAX_BYTES = 64 << 20
 NOTHING_STORED = 507  # the scheduler is there, and waits for room on its disk
 AWAY = (502, 503, 504, NOTHING_STORED)
@@ -148,6 +153,34 @@ class NoNews(Exception):
     """Raised by what reads the answer to a wait: ask again."""
 
 
+def _check_path(path: str) -> None:
+    """NotInJob when nothing could ever answer there; what is not there yet may be an agent that is restarted."""
+    remedy = "leave EDL_SOCKET as the agent sets it: edl submit -- PROGRAM"
+    if not os.path.isabs(path) or "\0" in path:
+        raise NotInJob(f"the path of the agent's socket, {path!r}, is not an absolute one", remedy)
+    if len(os.fsencode(path)) > PATH_MAX_BYTES:
+        raise NotInJob(f"the path of the agent's socket, {path!r}, is longer than {PATH_MAX_BYTES} bytes", remedy)
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise NotInJob(f"{path} is not a socket", remedy)
+
+
+@contextlib.contextmanager
+def _turn(lock: Optional[threading.Lock], until: float, target: str) -> Iterator[None]:
+    """One thread asks at a time. Who cannot in time waits for what another one is waiting for: Timeout."""
+    left = max(until - time.monotonic(), TURN_LEAST_S)
+    if lock is not None and not lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
+        raise Timeout(f"{target}: no news in time, for another thread either")
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()
+
+
 class Caller:
     """Calls of one process to its agent. Safe to be used by several threads."""
 
@@ -155,6 +188,7 @@ class Caller:
         path = socket_path if socket_path is not None else os.environ.get("EDL_SOCKET", "")
         if not path:
             raise NotInJob("EDL_SOCKET is not set", "submit the program as a job: edl submit -- PROGRAM")
+        _check_path(path)
         self._path = path
         self.patience = patience
 
@@ -217,23 +251,28 @@ class Caller:
         self,
         method: str,
         target: str,
-        body: Optional[Dict[str, Any]],
+        body: Optional[Callable[[], Dict[str, Any]]],
         timeout: Optional[float],
         read: Callable[[Dict[str, Any]], Result],
+        lock: Optional[threading.Lock] = None,
     ) -> Result:
-        """The same call until `read` makes something of its answer; Timeout when that is not in time."""
+        """The same call until `read` makes something of its answer; Timeout when that is not in time.
+
+        What is asked is made anew each time. With a lock no two threads ask at once, each question and what is
+        made of its answer on its own; between two of them others have their turn."""
         until = math.inf if timeout is None else time.monotonic() + max(timeout, 0.0)
         while True:
-            now = time.monotonic()
-            wait = min(WAIT_MAX_S, math.ceil(min(max(until - now, 0.0), WAIT_MAX_S)))
-            asked = None if body is None else {**body, "wait": wait}
-            path = target if body is not None else f"{target}wait={wait}"
-            answer = self._call(method, path, asked, wait, until + LATE_S)
-            try:
-                return self._read(target, answer, read)
-            except NoNews:
-                pass
+            with _turn(lock, until, target):
+                began = time.monotonic()
+                wait = min(WAIT_MAX_S, math.ceil(min(max(until - began, 0.0), WAIT_MAX_S)))
+                asked = None if body is None else {**body(), "wait": wait}
+                path = target if body is not None else f"{target}wait={wait}"
+                answer = self._call(method, path, asked, wait, until + LATE_S)
+                try:
+                    return self._read(target, answer, read)
+                except NoNews:
+                    pass
             if time.monotonic() >= until:
                 raise Timeout(f"{target}: no news in time")
-            if time.monotonic() - now < EARLY_S:  # a scheduler that ends answers early
+            if time.monotonic() - began < EARLY_S:  # a scheduler that ends answers early
                 time.sleep(EARLY_S)

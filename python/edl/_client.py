@@ -115,7 +115,7 @@ class Client:
         self.caller = Caller(socket_path, patience)
         #: whether the end of `tasks` told this process, and no other, to save the model
         self.elected = False
-        self._lock = threading.Lock()
+        self._asking = threading.Lock()
         self._held: "weakref.WeakSet[Task]" = weakref.WeakSet()
 
     def __enter__(self) -> "Client":
@@ -159,7 +159,9 @@ class Client:
 
     def _read_task(self, json: Dict[str, Any]) -> Optional[Task]:
         if "task" in json:
-            return Task(self, json["task"])
+            task = Task(self, json["task"])
+            self._held.add(task)
+            return task
         if json.get("wait") is True:
             raise NoNews
         if json.get("finished") is not True:
@@ -169,14 +171,12 @@ class Client:
 
     def next_task(self, timeout: Optional[float] = None) -> Optional[Task]:
         """The next task, None when all passes are done; waits while all are with others. Timeout."""
-        with self._lock:
-            known = sorted(task.id for task in self._held if not task._over)
-            task = self.caller.wait(
-                "POST", "/jobs/self/tasks/lease", {"known": known}, timeout, self._read_task
-            )
-            if task is not None:
-                self._held.add(task)
-        return task
+
+        def known() -> Dict[str, Any]:
+            return {"known": sorted(task.id for task in self._held if not task._over)}
+
+        # one at a time: to a question that does not name what the answer before it brought, that is given again
+        return self.caller.wait("POST", "/jobs/self/tasks/lease", known, timeout, self._read_task, self._asking)
 
     def tasks(self) -> Iterator[Task]:
         """Tasks until all passes are done."""
@@ -203,7 +203,7 @@ class Client:
     def join(self, after: int = 0, timeout: Optional[float] = None) -> Optional[World]:
         """The next generation with this process in it; after: the one that it is done with. None: it is being
         stopped, there will be none. Timeout: others are not there yet; ask again with the same `after`."""
-        return self.caller.wait("POST", _RENDEZVOUS, {"after": after}, timeout, self._read_world)
+        return self.caller.wait("POST", _RENDEZVOUS, lambda: {"after": after}, timeout, self._read_world)
 
     def worlds(self) -> Iterator[World]:
         """One after the other, until this process is being stopped. Each is to be used until it is over."""
@@ -224,7 +224,7 @@ class Client:
             return True
 
         try:
-            return self.caller.wait("POST", _RENDEZVOUS, {"generation": generation}, timeout, read)
+            return self.caller.wait("POST", _RENDEZVOUS, lambda: {"generation": generation}, timeout, read)
         except Timeout:
             return False
 

@@ -88,6 +88,33 @@ class Agent:
         return edl.Client(self.path, patience)
 
 
+class Beside(Agent):
+    """Connections are answered beside each other; a question for a task is, when the test says so."""
+
+    def __init__(self, *answers: str) -> None:
+        self.go_on = threading.Event()
+        self.came = threading.Event()
+        super().__init__(*answers)
+
+    def _play(self) -> None:
+        threads = []
+        for answer in self._answers:
+            connection, _ = self._socket.accept()
+            threads.append(threading.Thread(target=self._answer, args=(connection, answer)))
+            threads[-1].start()
+        for thread in threads:
+            thread.join()
+        self._socket.close()
+
+    def _answer(self, connection: socket.socket, answer: str) -> None:
+        with connection:
+            self._read(connection)
+            if self.asked[-1][0].endswith("/lease"):
+                self.came.set()
+                self.go_on.wait(10)
+            connection.sendall(answer.encode())
+
+
 class Test(unittest.TestCase):
     def test_self(self) -> None:
         found = {"EDL_JOB": "mnist", "EDL_JOB_ID": "12", "EDL_ROLE": "trainer", "EDL_INDEX": "3", "EDL_INCARNATION": "40"}
@@ -140,6 +167,59 @@ class Test(unittest.TestCase):
             client.model_saved("/out/model")
             self.assertIsNone(client.next_task())
             self.assertFalse(client.elected)
+
+    def test_threads_take_turns(self) -> None:
+        with Beside(task(5), says({"wait": True}), says({}), task(6)) as agent:
+            client = agent.client(5.0)
+            agent.go_on.set()
+            five = client.next_task()
+            assert five is not None
+            agent.go_on.clear()
+            agent.came.clear()
+            taken: List[Any] = []
+            waiter = threading.Thread(target=lambda: taken.append(client.next_task()))
+            waiter.start()  # is asked for, but the answer is not there
+            self.assertTrue(agent.came.wait(5))
+            self.assertTrue(five.done())
+            began = time.monotonic()
+            timeouts: List[bool] = []
+
+            def look() -> None:
+                try:
+                    client.next_task(0)
+                except edl.Timeout:
+                    timeouts.append(True)
+
+            looker = threading.Thread(target=look, daemon=True)
+            looker.start()  # nor is it for this one, which was not to wait
+            looker.join(5)
+            in_time = not looker.is_alive()
+            agent.go_on.set()
+            waiter.join(5)
+            self.assertTrue(in_time, "a thread that was to look once waits for another one")
+            self.assertTrue(timeouts)
+            self.assertLess(time.monotonic() - began, 5)
+            self.assertEqual([t.id for t in taken], [6])
+            lease = "POST /jobs/self/tasks/lease"
+            known = [body["known"] for what, body in agent.asked if what == lease and body is not None]
+            self.assertEqual(known, [[], [5], []])  # done meanwhile: no longer in the same wait
+
+    def test_what_is_no_socket(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "file")
+            with open(file, "w"):
+                pass
+            wrong = {file: "file is not a socket", folder: "is not a socket", "socket": "absolute", "/" + "x" * 108: "107 bytes"}
+            for path, why in wrong.items():
+                with self.assertRaisesRegex(edl.NotInJob, f"{why}.*EDL_SOCKET"):
+                    edl.Client(path)
+            edl.Client(os.path.join(folder, "later"))  # of an agent that is being restarted
+            os.environ["EDL_SOCKET"] = file
+            try:
+                with self.assertRaisesRegex(edl.NotInJob, "is not a socket"):
+                    edl.Client()
+            finally:
+                del os.environ["EDL_SOCKET"]
 
     def test_one_without_a_word(self) -> None:
         with Agent(task(5), task(6), says({"finished": True}), task(7), says({}), task(8), says({})) as agent:
