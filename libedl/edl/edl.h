@@ -19,7 +19,9 @@
  *   -EINTR         told to stop (edl_client_set_stop)
  *   -EPROTO        what came is no answer of an agent
  *   -E2BIG         the question or the answer is too large
- *   -EAGAIN        too many calls at once
+ *   -EAGAIN        too many calls at once; of edl_progress, which is said once: agent or scheduler
+ *                  are being restarted
+ *   -ENOSPC        of edl_progress: nothing can be stored, as a disk is full; other calls wait
  *   -EREMOTEIO     any other error of the scheduler
  * When memory is out the program is aborted.
  *

@@ -366,7 +366,13 @@ static void test_what_is_told(void **state)
                                            SAYS("{\"stopping\":false}"),
                                            SAYS("{\"stopping\":true}"),
                                            REFUSES("403 Forbidden", "not one of this node's"),
+                                           REFUSES("503 Service Unavailable", "it restarts"),
+                                           REFUSES("504 Gateway Timeout", "nobody answers"),
+                                           REFUSES("507 Insufficient Storage", "disk full"),
+                                           REFUSES("500 Internal Server Error", "a fault"),
+                                           REFUSES("405 Method Not Allowed", "not so"),
                                            NULL };
+    static const int once[] = { -EAGAIN, -ETIMEDOUT, -ENOSPC, -EREMOTEIO, -EREMOTEIO };
     struct agent agent;
 
     (void)state;
@@ -381,6 +387,8 @@ static void test_what_is_told(void **state)
     assert_int_equal(edl_checkpoint_done(agent.client), 0);
     assert_int_equal(edl_checkpoint_done(agent.client), 1);
     assert_int_equal(edl_checkpoint_done(agent.client), -EACCES);
+    for (size_t i = 0; i < ELEMENTS(once); i++)
+        assert_int_equal(edl_progress(agent.client, "{}"), once[i]);
     end(&agent);
 }
 
