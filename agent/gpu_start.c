@@ -198,6 +198,7 @@ int agent_open_gpus(struct agent *a, struct edl_error *error)
     a->probe = probe_new(a->event, &(struct probe_config){ .program = program,
                                                            .state_dir = a->layout.state_dir,
                                                            .output_dir = a->layout.output_dir,
+                                                           .node = a->layout.node,
                                                            .on_answer = on_probed,
                                                            .userdata = a });
     (void)probe_ask(a->probe, clock_read_us(CLOCK_BOOTTIME));

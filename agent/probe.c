@@ -24,7 +24,7 @@
 
 struct probe {
     struct probe_config config; /* text owned below */
-    char *program, *state_dir, *output_dir;
+    char *program, *state_dir, *output_dir, *node;
     sd_event *event; /* ref */
     int fd;          /* -1: no prober */
     int pidfd;
@@ -75,7 +75,7 @@ static int watch(struct probe *p)
 static int start(struct probe *p, struct edl_error *error)
 {
     static const int numbers[] = { STDIN_FILENO, STDOUT_FILENO };
-    const char *const argv[] = { p->program, p->state_dir, p->output_dir, NULL };
+    const char *const argv[] = { p->program, p->state_dir, p->output_dir, p->node, NULL };
     struct helper prober;
     int r = helper_start(argv, numbers, ELEMENTS(numbers), &prober, error);
 
@@ -183,6 +183,7 @@ struct probe *probe_new(sd_event *event, const struct probe_config *config)
     p->program = xstrdup(config->program);
     p->state_dir = xstrdup(config->state_dir);
     p->output_dir = xstrdup(config->output_dir);
+    p->node = xstrdup(config->node);
     p->event = sd_event_ref(event);
     p->fd = -1;
     p->pidfd = -1;
@@ -198,6 +199,7 @@ struct probe *probe_free(struct probe *p)
     free(p->program);
     free(p->state_dir);
     free(p->output_dir);
+    free(p->node);
     free(p);
     return NULL;
 }

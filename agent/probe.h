@@ -19,6 +19,7 @@ struct probe;
 struct probe_config { /* text is copied */
     const char *program;
     const char *state_dir, *output_dir;
+    const char *node; /* of which its entries in the journal are */
     /* on_answer - to question `number`; json is borrowed */
     void (*on_answer)(uint64_t number, const json_t *json, void *userdata);
     void *userdata;

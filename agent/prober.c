@@ -16,6 +16,7 @@
 #include "agent/nvml.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/journal.h"
 #include "shared/json_text.h"
 #include "shared/log.h"
 #include "shared/macro.h"
@@ -59,6 +60,7 @@ int main(int argc, char **argv)
     bool wants_versions = argc > 1 && streq(argv[1], "--versions");
 
     log_init("edl-prober");
+    journal_open();
     if (argc == 2 && streq(argv[1], "--version")) {
         (void)printf("edl-prober %s\n", EDL_VERSION);
         return 0;
@@ -67,12 +69,14 @@ int main(int argc, char **argv)
         argc--;
         argv++;
     }
-    if (argc != 3 || argv[1][0] == '-') {
+    if (argc < 3 || argc > 4 || argv[1][0] == '-') {
         (void)fprintf(
-            stderr, "Usage: edl-prober [--versions] STATE_DIR OUTPUT_DIR\n"
+            stderr, "Usage: edl-prober [--versions] STATE_DIR OUTPUT_DIR [NODE]\n"
                     "Tells edl-agent of disks, network interfaces and GPUs, once for each line.\n");
         return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
     }
+    if (argc == 4)
+        log_node(argv[3]);
     disks[0].path = argv[1];
     disks[1].path = argv[2];
     if (nvml_open(getenv("EDL_NVML_LIBRARY"), &nvml, &error) < 0)

@@ -32,6 +32,7 @@
 #include "agent/log_watch.h"
 #include "agent/notify.h"
 #include "agent/process_dir.h"
+#include "agent/subject.h"
 #include "agent/supervise.h"
 #include "agent/unpacker.h"
 #include "shared/cleanup.h"
@@ -135,6 +136,8 @@ static void load_environment(struct supervisor *s)
 /* claim - this folder is ours, and nothing was ever started from it */
 static int claim(struct supervisor *s, const char *path, struct edl_error *error)
 {
+    int r;
+
     s->dir_fd = process_dir_open(path, error);
     if (s->dir_fd < 0)
         return s->dir_fd;
@@ -144,7 +147,10 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
         faccessat(s->dir_fd, "supervisor.json", F_OK, 0) == 0)
         return edl_error_set(error, -EEXIST, "%s was started before; nothing is started twice",
                              path);
-    return process_dir_read_order(s->dir_fd, &s->order, error);
+    r = process_dir_read_order(s->dir_fd, &s->order, error);
+    if (r == 0)
+        log_node(text_of(json_object_get(s->order, "env"), "EDL_NODE"));
+    return r;
 }
 
 #define LOG_FLAGS (O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
@@ -505,7 +511,14 @@ int supervise_folder(const char *path)
                             .spec.log_fd = -1,
                             .child = { .pidfd = -1, .status_fd = -1 } };
     struct edl_error error = { 0 };
+    struct process_id id;
+    struct log_subject subject;
     int r;
+
+    if (process_id_parse(s.key, &id) == 0) {
+        subject = subject_of(&id, MESSAGE_NONE);
+        log_about(&subject);
+    }
 
     supervise_block_signals();
     (void)signal(SIGCHLD, SIG_DFL); /* ignored by the spawn server: we want to be told */
@@ -521,5 +534,6 @@ int supervise_folder(const char *path)
     supervisor_done(&s);
     if (r < 0)
         (void)log_failure(&error, "%s", path);
+    log_about(NULL);
     return r;
 }

@@ -6,6 +6,7 @@
 
 #include "agent/spawn_server.h"
 #include "agent/supervise.h"
+#include "shared/journal.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -19,6 +20,7 @@ static void reset_signals(void)
 int main(int argc, char **argv)
 {
     log_init("edl-supervisor");
+    journal_open();
     reset_signals();
     if (argc == 2 && streq(argv[1], "--version")) {
         (void)printf("edl-supervisor %s\n", EDL_VERSION);

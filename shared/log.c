@@ -19,6 +19,7 @@ static enum log_level log_most = LOG_LEVEL_INFO;
 static bool to_journal;
 static log_sink sink;
 static char own_node[LOG_NODE_SIZE];
+static struct log_subject own_process;
 static char held[16384];
 static size_t n_held;
 static bool holding;
@@ -77,6 +78,11 @@ void log_to(log_sink taker)
 void log_node(const char *node)
 {
     (void)snprintf(own_node, sizeof own_node, "%s", node);
+}
+
+void log_about(const struct log_subject *subject)
+{
+    own_process = subject != NULL ? *subject : (struct log_subject){ 0 };
 }
 
 static void write_held(void)
@@ -140,6 +146,12 @@ static bool take_sink(enum log_level level, const struct log_subject *subject, c
         return false;
     if (subject->node == NULL || subject->node[0] == '\0')
         record.subject.node = own_node;
+    if (subject->job == 0) {
+        record.subject.job = own_process.job;
+        record.subject.role = own_process.role;
+        record.subject.index = own_process.index;
+        record.subject.incarnation = own_process.incarnation;
+    }
     return sink(&record) >= 0;
 }
 

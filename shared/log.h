@@ -59,6 +59,10 @@ void log_to(log_sink sink);
 /* log_node - the node that entries are of which name none; copied */
 void log_node(const char *node);
 
+/* log_about - the process that entries are about which name nothing; role is borrowed. NULL: none
+ */
+void log_about(const struct log_subject *subject);
+
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* log_entry - as log_write, of something that has a name: a process, a job, a node */

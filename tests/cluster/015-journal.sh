@@ -25,6 +25,15 @@ await 20 'its failure is told' failed
 entries EDL_NODE=n1 _SYSTEMD_UNIT=edl-agent.service | jq -se 'any(.MESSAGE | startswith("joined as n1"))' >/dev/null ||
     fail 'the agent does not say which node it is'
 
+# what is beside the agent has fields as well: a supervisor that finds its process folder not as it should be, and the prober
+machine_in n1 systemd-run -q --wait /opt/edl/bin/edl-supervisor /run/nowhere/9.trainer.3.4 && fail 'there is a supervisor for nothing'
+entries EDL_JOB=9 | jq -se 'length == 1 and all(.[]; .SYSLOG_IDENTIFIER == "edl-supervisor" and .EDL_ROLE == "trainer" and .EDL_INDEX == "3" and
+    .EDL_INCARNATION == "4" and .PRIORITY == "3" and (.MESSAGE | startswith("/run/nowhere/9.trainer.3.4: ")))' >/dev/null ||
+    fail "the supervisor of 9.trainer.3.4 says $(entries EDL_JOB=9)"
+machine_in n1 systemd-run -q --wait -E EDL_NVML_LIBRARY=libc.so.6 -p StandardInput=null /opt/edl/bin/edl-prober /run /run n7
+entries EDL_NODE=n7 | jq -se 'any(.SYSLOG_IDENTIFIER == "edl-prober" and (.MESSAGE | startswith("GPUs are not seen: ")))' >/dev/null ||
+    fail "the prober says $(entries EDL_NODE=n7)"
+
 # -x: what an entry means, with the names put in
 explained=$(machine_in n1 journalctl -q --no-pager -x EDL_JOB=2)
 for text in 'Process trainer-0 of job 2 has ended on node n1' 'Job 2 has failed' 'edl logs 2' 'man:edl-agent(8)'; do

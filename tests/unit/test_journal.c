@@ -143,6 +143,25 @@ static void test_an_agent_speaks_of_its_own_node(void **state)
     (void)end(&world);
 }
 
+static void test_a_supervisor_speaks_of_its_own_process(void **state)
+{
+    struct world world = begin(true);
+    struct edl_error error = { 0 };
+
+    (void)state;
+    log_about(&(struct log_subject){ .job = 9, .role = "trainer", .index = 3, .incarnation = 4 });
+    (void)edl_error_set(&error, -EBUSY, "it has one");
+    (void)log_failure(&error, "folder");
+    assert_non_null(strstr(sent, "\nEDL_JOB=9\nEDL_ROLE=trainer\nEDL_INDEX=3\n"
+                                 "EDL_INCARNATION=4\n"));
+    log_entry(LOG_LEVEL_INFO, &process, "another");
+    assert_null(strstr(sent, "EDL_JOB=9"));
+    log_about(NULL);
+    log_info("nobody");
+    assert_null(strstr(sent, "EDL_JOB"));
+    (void)end(&world);
+}
+
 static void test_an_error_is_of_something(void **state)
 {
     struct world world = begin(true);
@@ -285,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_what_is_about_nothing_has_no_fields),
         cmocka_unit_test(test_a_job_has_no_index),
         cmocka_unit_test(test_an_agent_speaks_of_its_own_node),
+        cmocka_unit_test(test_a_supervisor_speaks_of_its_own_process),
         cmocka_unit_test(test_an_error_is_of_something),
         cmocka_unit_test(test_other_peoples_words_stay_one_line),
         cmocka_unit_test(test_what_the_journal_does_not_take_is_a_line),
