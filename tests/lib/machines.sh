@@ -10,6 +10,7 @@
 #   machine_link n1 down                           # or up: its cable
 #   machine_cable n1 30 0 2000                     # loses 30 % of what it is sent and nothing of what it sends, takes 2 s each way
 #   machine_cable n1                               # a good one again
+#   machine_has=PACKAGE,PACKAGE                     # before that: what its machines have besides, in a root of their own
 #   machine_wants_kernel=yes                       # before that: a test that boots $base under $base.vmlinuz by itself
 # The test itself is at 10.77.0.1, in a network namespace of its own. What a machine writes lives until the test ends. The
 # root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
@@ -17,6 +18,7 @@ machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd
 machine_packages=$machine_packages,libcurl3-gnutls,libyaml-0-2,libgnutls30,libarchive13,zlib1g
 # shellcheck disable=SC1091
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
+[ -z "${machine_has:-}" ] || machine_packages=$machine_packages,$machine_has
 machine_hierarchies='cpu cpuacct cpuset memory blkio pids devices freezer systemd unified'
 
 machines_skip() {
