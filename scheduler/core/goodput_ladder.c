@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_ladder.c - the most that a budget buys of many segments */
+#include "scheduler/core/goodput_ladder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/macro.h"
+
+struct goodput_chunk {
+    double slopes[GOODPUT_CHUNK], widths[GOODPUT_CHUNK]; /* slopes ascend, from `first` on */
+    size_t first, n;                                     /* live: [first, n) */
+    double width, value;                                 /* sums of the live ones */
+    struct goodput_chunk *next;                          /* in the list of spare ones */
+};
+
+void goodput_ladder_init(struct goodput_ladder *ladder, double budget)
+{
+    *ladder = (struct goodput_ladder){ .budget = budget };
+}
+
+void goodput_ladder_done(struct goodput_ladder *ladder)
+{
+    for (size_t i = 0; i < ladder->n; i++)
+        free(ladder->chunks[i]);
+    while (ladder->spare != NULL) {
+        struct goodput_chunk *chunk = ladder->spare;
+
+        ladder->spare = chunk->next;
+        free(chunk);
+    }
+    free(ladder->chunks);
+    *ladder = (struct goodput_ladder){ 0 };
+}
+
+static void sum(struct goodput_chunk *chunk)
+{
+    chunk->width = 0;
+    chunk->value = 0;
+    for (size_t i = chunk->first; i < chunk->n; i++) {
+        chunk->width += chunk->widths[i];
+        chunk->value += chunk->widths[i] * chunk->slopes[i];
+    }
+}
+
+static struct goodput_chunk *chunk_at(struct goodput_ladder *ladder, size_t at)
+{
+    struct goodput_chunk *chunk = ladder->spare;
+
+    if (ladder->n == ladder->cap) {
+        ladder->cap = ladder->cap ? 2 * ladder->cap : 16;
+        ladder->chunks = xreallocarray(ladder->chunks, ladder->cap, sizeof *ladder->chunks);
+    }
+    memmove(&ladder->chunks[at + 1], &ladder->chunks[at],
+            (ladder->n - at) * sizeof *ladder->chunks);
+    ladder->n++;
+    if (chunk != NULL)
+        ladder->spare = chunk->next;
+    else
+        chunk = xcalloc(1, sizeof *chunk);
+    chunk->first = chunk->n = 0;
+    chunk->width = chunk->value = 0;
+    ladder->chunks[at] = chunk;
+    return chunk;
+}
+
+static void drop_first_chunk(struct goodput_ladder *ladder)
+{
+    struct goodput_chunk *chunk = ladder->chunks[0];
+
+    chunk->next = ladder->spare;
+    ladder->spare = chunk;
+    ladder->n--;
+    memmove(&ladder->chunks[0], &ladder->chunks[1], ladder->n * sizeof *ladder->chunks);
+}
+
+/* The chunk that a slope belongs to: the last one that begins below it, else the first. */
+static size_t chunk_for(const struct goodput_ladder *ladder, double slope)
+{
+    size_t low = 0, high = ladder->n;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        const struct goodput_chunk *chunk = ladder->chunks[middle];
+
+        if (chunk->slopes[chunk->first] < slope)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void split(struct goodput_ladder *ladder, size_t at)
+{
+    struct goodput_chunk *upper = chunk_at(ladder, at + 1);
+    struct goodput_chunk *lower = ladder->chunks[at];
+    size_t half = (lower->first + lower->n) / 2;
+
+    upper->n = lower->n - half;
+    memcpy(upper->slopes, &lower->slopes[half], upper->n * sizeof upper->slopes[0]);
+    memcpy(upper->widths, &lower->widths[half], upper->n * sizeof upper->widths[0]);
+    lower->n = half;
+    sum(lower);
+    sum(upper);
+}
+
+static void insert(struct goodput_chunk *chunk, double slope, double width)
+{
+    size_t at = chunk->n;
+
+    if (chunk->n == GOODPUT_CHUNK) { /* there is room at the front, or it would have been split */
+        memmove(&chunk->slopes[0], &chunk->slopes[chunk->first],
+                (chunk->n - chunk->first) * sizeof chunk->slopes[0]);
+        memmove(&chunk->widths[0], &chunk->widths[chunk->first],
+                (chunk->n - chunk->first) * sizeof chunk->widths[0]);
+        chunk->n -= chunk->first;
+        chunk->first = 0;
+        at = chunk->n;
+    }
+    while (at > chunk->first && chunk->slopes[at - 1] > slope) {
+        chunk->slopes[at] = chunk->slopes[at - 1];
+        chunk->widths[at] = chunk->widths[at - 1];
+        at--;
+    }
+    chunk->slopes[at] = slope;
+    chunk->widths[at] = width;
+    chunk->n++;
+    chunk->width += width;
+    chunk->value += slope * width;
+}
+
+/* What is beyond the budget goes, from the cheap end on. */
+static void trim(struct goodput_ladder *ladder)
+{
+    while (ladder->width > ladder->budget && ladder->n > 0) {
+        struct goodput_chunk *chunk = ladder->chunks[0];
+        double over = ladder->width - ladder->budget;
+        double slope = chunk->slopes[chunk->first];
+        double gone = MIN_OF(over, chunk->widths[chunk->first]);
+
+        chunk->widths[chunk->first] -= gone;
+        chunk->width -= gone;
+        chunk->value -= gone * slope;
+        ladder->value -= gone * slope;
+        if (gone < over || chunk->widths[chunk->first] <= 0)
+            chunk->first++;
+        ladder->width = gone < over ? ladder->width - gone : ladder->budget;
+        if (chunk->first == chunk->n)
+            drop_first_chunk(ladder);
+    }
+}
+
+void goodput_ladder_add(struct goodput_ladder *ladder, double slope, double width)
+{
+    struct goodput_chunk *chunk;
+    size_t at;
+
+    if (slope <= goodput_ladder_floor(ladder) || !(width > 0))
+        return;
+    if (ladder->n == 0)
+        (void)chunk_at(ladder, 0);
+    at = chunk_for(ladder, slope);
+    chunk = ladder->chunks[at];
+    if (chunk->n - chunk->first == GOODPUT_CHUNK) {
+        split(ladder, at);
+        at += ladder->chunks[at + 1]->slopes[0] < slope;
+    }
+    insert(ladder->chunks[at], slope, width);
+    ladder->width += width;
+    ladder->value += slope * width;
+    trim(ladder);
+}
+
+double goodput_ladder_floor(const struct goodput_ladder *ladder)
+{
+    if (ladder->width < ladder->budget || ladder->n == 0)
+        return 0;
+    return ladder->chunks[0]->slopes[ladder->chunks[0]->first];
+}
+
+struct goodput_look goodput_ladder_look(const struct goodput_ladder *ladder)
+{
+    return (struct goodput_look){ .ladder = ladder,
+                                  .at = ladder->n > 0 ? ladder->chunks[0]->first : 0,
+                                  /* what is not sold is given for nothing */
+                                  .passed_width = ladder->budget - ladder->width };
+}
+
+double goodput_look_loss(struct goodput_look *look, double cost)
+{
+    const struct goodput_ladder *ladder = look->ladder;
+
+    if (cost > ladder->budget)
+        return INFINITY;
+    while (look->chunk < ladder->n) {
+        const struct goodput_chunk *chunk = ladder->chunks[look->chunk];
+
+        if (look->at == chunk->first && look->passed_width + chunk->width <= cost) {
+            look->passed_width += chunk->width;
+            look->passed_value += chunk->value;
+            look->at = chunk->n;
+        }
+        while (look->at < chunk->n && look->passed_width + chunk->widths[look->at] <= cost) {
+            look->passed_width += chunk->widths[look->at];
+            look->passed_value += chunk->widths[look->at] * chunk->slopes[look->at];
+            look->at++;
+        }
+        if (look->at < chunk->n)
+            return look->passed_value +
+                   fmax(cost - look->passed_width, 0) * chunk->slopes[look->at];
+        look->chunk++;
+        look->at = look->chunk < ladder->n ? ladder->chunks[look->chunk]->first : 0;
+    }
+    return look->passed_value;
+}

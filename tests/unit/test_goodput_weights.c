@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_goodput_weights.c - the recursion against its closed form, and against every division */
+#include <stdbool.h>
+#include <time.h>
+
+#include "scheduler/core/goodput_ladder.h"
+#include "scheduler/core/goodput_weights.h"
+#include "tests/unit/goodput_curves.h"
+
+#define FEW 4
+#define BUNDLES 8
+
+static void test_ladder_keeps_the_best_of_a_budget(void **state)
+{
+    enum { SEGMENTS = 3000 };
+    static double slopes[SEGMENTS], widths[SEGMENTS];
+    struct goodput_ladder ladder;
+    uint64_t seed = 3;
+    const double budget = 700;
+
+    (void)state;
+    goodput_ladder_init(&ladder, budget);
+    for (int n = 0; n < SEGMENTS; n++) {
+        slopes[n] = 1 + random_unit(&seed);
+        widths[n] = 0.25 * (double)(1 + random_below(&seed, 12));
+        goodput_ladder_add(&ladder, slopes[n], widths[n]);
+        if (n % 500 != 499)
+            continue;
+        struct goodput_look look = goodput_ladder_look(&ladder);
+
+        for (double cost = 0; cost <= budget; cost += 23.5) {
+            double loss = goodput_look_loss(&look, cost);
+            /* by definition: what the dearest ones are worth in a budget, less in a smaller one */
+            double expected = 0;
+            double left = budget, less = budget - cost;
+            double last = 3;
+
+            for (;;) {
+                double next = 0, width = 0;
+
+                for (int i = 0; i <= n; i++)
+                    if (slopes[i] < last && slopes[i] > next) {
+                        next = slopes[i];
+                        width = widths[i];
+                    }
+                if (next <= 0 || left <= 0)
+                    break;
+                expected += next * (fmin(width, left) - fmin(width, less));
+                left -= fmin(width, left);
+                less -= fmin(width, less);
+                last = next;
+            }
+            assert_near(loss, expected, 1e-6);
+        }
+        assert_true(isinf(goodput_look_loss(&look, budget + 1)));
+    }
+    assert_near(ladder.width, budget, 1e-9);
+    goodput_ladder_done(&ladder);
+}
+
+/* heSRPT: of s = k^p, the i-th longest of M holds (i/M)^Q - ((i-1)/M)^Q of all, Q = 1/(1-p). The
+ * weights are proportional to (i^Q - (i-1)^Q)^(1/Q). */
+static void test_recursion_is_the_closed_form_for_powers(void **state)
+{
+    static const double powers[] = { 0.3, 0.5, 0.8 };
+    enum { JOBS = 6 };
+
+    (void)state;
+    for (size_t e = 0; e < ELEMENTS(powers); e++) {
+        struct goodput_weighed jobs[JOBS], ranked[JOBS];
+        struct goodput_curve curve = { .n = 0 };
+        double p = powers[e];
+
+        /* a budget of 1, divided finely where the shares of all but the longest are */
+        for (int i = 0; i < GOODPUT_POINTS_MAX; i++) {
+            double k = pow(3e-3, 1 - (double)i / (GOODPUT_POINTS_MAX - 1));
+
+            add_point(&curve, k, pow(k, p));
+        }
+        for (int i = 0; i < JOBS; i++)
+            jobs[i] = (struct goodput_weighed){
+                .id = (uint64_t)i, .curve = &curve, .priority_weight = 1, .remaining_s = 1000 - i
+            };
+        memcpy(ranked, jobs, sizeof jobs);
+        goodput_weigh(jobs, JOBS, 1);
+        goodput_weigh_by_rank(ranked, JOBS, p);
+        for (int i = 0; i < JOBS; i++) {
+            double q = 1 / (1 - p);
+
+            assert_int_equal(jobs[i].rank, i + 1);
+            assert_near(ranked[i].a, pow(pow(i + 1, q) - pow(i, q), 1 / q), 1e-9);
+            assert_near(jobs[i].a / ranked[i].a, 1, 0.01);
+        }
+    }
+}
+
+/* Longest first in both lists; ties by id; a priority counts as that many jobs. */
+static void test_rank_form_counts_priorities(void **state)
+{
+    struct goodput_curve curve = power_curve(0.5, 4);
+    struct goodput_weighed jobs[] = {
+        { .id = 9, .curve = &curve, .priority_weight = 1, .remaining_s = 50 },
+        { .id = 2, .curve = &curve, .priority_weight = 1, .remaining_s = 50 },
+        { .id = 1, .curve = &curve, .priority_weight = 3, .remaining_s = 60 },
+    };
+
+    (void)state;
+    goodput_weigh_by_rank(jobs, 3, 0.5);
+    assert_int_equal(jobs[1].rank, 1);
+    assert_int_equal(jobs[0].rank, 2);
+    assert_int_equal(jobs[2].rank, 3); /* 60 s for each of three is shorter */
+    assert_near(jobs[1].a, 1, 1e-12);
+    assert_near(jobs[2].a, sqrt(25 - 4), 1e-12);
+    for (uint64_t n = 1; n < UINT64_C(1000000000); n *= 10) /* digits are kept for large sums */
+        assert_near(goodput_rank_weight((double)n, 1, 0.9) /
+                        ((double)(n + 1) * pow(-expm1(10 * log1p(-1 / (double)(n + 1))), 0.1)),
+                    1, 1e-6);
+}
+
+struct every {
+    const struct goodput_weighed *jobs;
+    int n;
+    double best;
+};
+
+/* Every division of the bundles among the jobs. */
+static void try_all(struct every *every, int job, int left, double sum)
+{
+    if (job == every->n) {
+        every->best = fmax(every->best, sum);
+        return;
+    }
+    try_all(every, job + 1, left, sum);
+    for (int i = 0; i < every->jobs[job].curve->n; i++) {
+        const struct goodput_point *point = &every->jobs[job].curve->points[i];
+
+        if (point->cost <= left)
+            try_all(every, job + 1, left - (int)point->cost,
+                    sum + every->jobs[job].a * point->speed);
+    }
+}
+
+/* What makes the weights right: the best that any division makes of them is the sum of the
+ * priorities (Bellman's equation), for the longest k jobs, for every k. */
+static void test_weights_solve_bellmans_equation(void **state)
+{
+    uint64_t seed = 11;
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct goodput_curve curves[FEW];
+        struct goodput_weighed jobs[FEW];
+        int n = 1 + (int)random_below(&seed, FEW);
+        double priorities = 0;
+
+        for (int i = 0; i < n; i++) {
+            curves[i] = random_curve(&seed, BUNDLES, true);
+            jobs[i] = (struct goodput_weighed){ .id = (uint64_t)i,
+                                                .curve = &curves[i],
+                                                .priority_weight = 1 + random_unit(&seed),
+                                                .remaining_s = 100 * pow(0.2, i) };
+        }
+        goodput_weigh(jobs, (size_t)n, BUNDLES);
+        for (int k = 0; k < n; k++) {
+            struct every every = { .jobs = jobs, .n = k + 1 };
+
+            priorities += jobs[k].priority_weight;
+            assert_int_equal(jobs[k].rank, k + 1);
+            try_all(&every, 0, BUNDLES, 0);
+            assert_near(every.best, priorities, 1e-9);
+        }
+    }
+}
+
+/* --- the flow time itself: the division by weights against the best plan there is --- */
+
+struct race {
+    struct goodput_curve curves[FEW];
+    double left[FEW];
+    int n;
+};
+
+static bool over(const struct race *race)
+{
+    for (int i = 0; i < race->n; i++)
+        if (race->left[i] > 1e-9)
+            return false;
+    return true;
+}
+
+static double next_end(const struct race *race, const int *division)
+{
+    double dt = INFINITY;
+
+    for (int i = 0; i < race->n; i++)
+        if (race->left[i] > 1e-9 && division[i] > 0)
+            dt = fmin(dt, race->left[i] / race->curves[i].points[division[i] - 1].speed);
+    return dt;
+}
+
+static int advance(struct race *race, const int *division, double dt)
+{
+    int waiting = 0;
+
+    for (int i = 0; i < race->n; i++) {
+        waiting += race->left[i] > 1e-9;
+        if (race->left[i] > 1e-9 && division[i] > 0)
+            race->left[i] -= dt * race->curves[i].points[division[i] - 1].speed;
+    }
+    return waiting;
+}
+
+struct division_search {
+    const struct goodput_weighed *jobs;
+    const int *of;
+    int n, now[FEW], best[FEW];
+    double most;
+};
+
+static void divide(struct division_search *search, int at, int left, double sum)
+{
+    if (at == search->n) {
+        if (sum > search->most + 1e-12) {
+            search->most = sum;
+            memcpy(search->best, search->now, sizeof search->best);
+        }
+        return;
+    }
+    for (int k = 0; k <= left; k++) {
+        search->now[search->of[at]] = k;
+        divide(search, at + 1, left - k,
+               sum +
+                   (k > 0 ? search->jobs[at].a * search->jobs[at].curve->points[k - 1].speed : 0));
+    }
+    search->now[search->of[at]] = 0;
+}
+
+static double flow_by_weights(struct race race, int bundles)
+{
+    double flow = 0;
+
+    while (!over(&race)) {
+        struct goodput_weighed jobs[FEW];
+        int of[FEW], n = 0;
+        struct division_search search = { .jobs = jobs, .of = of };
+        double dt;
+
+        for (int i = 0; i < race.n; i++)
+            if (race.left[i] > 1e-9) {
+                of[n] = i;
+                jobs[n++] = (struct goodput_weighed){ .id = (uint64_t)i,
+                                                      .curve = &race.curves[i],
+                                                      .priority_weight = 1,
+                                                      .remaining_s = race.left[i] };
+            }
+        goodput_weigh(jobs, (size_t)n, bundles);
+        search.n = n;
+        divide(&search, 0, bundles, 0);
+        dt = next_end(&race, search.best);
+        flow += dt * advance(&race, search.best, dt);
+    }
+    return flow;
+}
+
+static double best_flow(struct race race, int bundles);
+
+/* Every division until somebody ends, and the best after that. */
+static void try_divisions(const struct race *race, int at, int left, int *division, double *best)
+{
+    if (at == race->n) {
+        struct race next = *race;
+        double dt = next_end(race, division);
+        double flow;
+
+        if (isinf(dt))
+            return;
+        flow = dt * advance(&next, division, dt);
+        if (flow < *best)
+            *best = fmin(*best, flow + best_flow(next, race->curves[0].n));
+        return;
+    }
+    for (int k = 0; k <= (race->left[at] > 1e-9 ? left : 0); k++) {
+        division[at] = k;
+        try_divisions(race, at + 1, left - k, division, best);
+    }
+}
+
+static double best_flow(struct race race, int bundles)
+{
+    int division[FEW] = { 0 };
+    double best = INFINITY;
+
+    if (over(&race))
+        return 0;
+    try_divisions(&race, 0, bundles, division, &best);
+    return best;
+}
+
+static void test_flow_time_is_near_the_best_of_all_plans(void **state)
+{
+    uint64_t seed = 5;
+    double sum = 0, worst = 0;
+    enum { ROUNDS = 60, SLOTS = 6, RACERS = 3 };
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct race race = { .n = RACERS };
+        double ratio;
+
+        for (int i = 0; i < race.n; i++) {
+            race.curves[i] = random_curve(&seed, SLOTS, true);
+            race.left[i] = 10 + 500 * random_unit(&seed) * random_unit(&seed);
+        }
+        ratio = flow_by_weights(race, SLOTS) / best_flow(race, SLOTS);
+        sum += ratio;
+        worst = fmax(worst, ratio);
+    }
+    print_message("flow time / best of all plans: mean %.4f, worst %.4f\n", sum / ROUNDS, worst);
+    assert_true(sum / ROUNDS < 1.01);
+    assert_true(worst < 1.06);
+}
+
+static double seconds(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* The bound is generous: sanitizers and a loaded machine. bench/goodput tells the figures. */
+static void test_recursion_is_fast_for_a_thousand_jobs(void **state)
+{
+    enum { JOBS = 1000 };
+    static struct goodput_curve curves[JOBS];
+    static struct goodput_weighed jobs[JOBS];
+    uint64_t seed = 1;
+    double best = INFINITY;
+
+    (void)state;
+    for (int i = 0; i < JOBS; i++) {
+        curves[i] = power_curve(0.5 + 0.45 * random_unit(&seed), 64);
+        jobs[i] = (struct goodput_weighed){ .id = (uint64_t)i,
+                                            .curve = &curves[i],
+                                            .priority_weight = 1,
+                                            .remaining_s = exp(10 * random_unit(&seed)) };
+    }
+    for (int round = 0; round < 5; round++) {
+        double begun = seconds();
+
+        goodput_weigh(jobs, JOBS, 4 * JOBS);
+        best = fmin(best, seconds() - begun);
+    }
+    print_message("1,000 jobs, 4,000 bundles: %.3f ms\n", best * 1e3);
+    assert_true(best < 0.05);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ladder_keeps_the_best_of_a_budget),
+        cmocka_unit_test(test_recursion_is_the_closed_form_for_powers),
+        cmocka_unit_test(test_rank_form_counts_priorities),
+        cmocka_unit_test(test_weights_solve_bellmans_equation),
+        cmocka_unit_test(test_flow_time_is_near_the_best_of_all_plans),
+        cmocka_unit_test(test_recursion_is_fast_for_a_thousand_jobs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
