@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_deadline.c - progressive filling in the order of the deadlines
+ *
+ * What is free is a list of steps over time, which ends with one that lasts for ever. A step ends
+ * where a job that was filled in ends. */
+#include "scheduler/core/goodput_deadline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/macro.h"
+
+struct step {
+    double from_s;
+    double free; /* bundles, until the next step */
+};
+
+struct profile {
+    struct step *steps; /* owned */
+    size_t n;
+};
+
+static double end_of_step(const struct profile *profile, size_t at)
+{
+    return at + 1 < profile->n ? profile->steps[at + 1].from_s : INFINITY;
+}
+
+static int point_in(const struct goodput_curve *curve, int share, double room)
+{
+    return MIN_OF(share, goodput_curve_within(curve, room));
+}
+
+/* When it ends with such a share; INFINITY: never */
+static double end_with(const struct profile *profile, const struct goodput_due *job, int share)
+{
+    double left_s = job->remaining_s;
+
+    for (size_t at = 0; at < profile->n; at++) {
+        int point = point_in(job->curve, share, profile->steps[at].free);
+        double from_s = profile->steps[at].from_s;
+        double lasts_s = end_of_step(profile, at) - from_s;
+        double speed = point < 0 ? 0 : job->curve->points[point].speed;
+
+        if (left_s <= 0)
+            return from_s;
+        if (speed > 0 && left_s / speed <= lasts_s)
+            return from_s + left_s / speed;
+        left_s -= speed > 0 ? speed * lasts_s : 0;
+    }
+    return INFINITY;
+}
+
+/* A step begins there. */
+static void cut_at(struct profile *profile, double at_s)
+{
+    size_t at = 0;
+
+    while (end_of_step(profile, at) <= at_s)
+        at++;
+    if (profile->steps[at].from_s >= at_s)
+        return;
+    memmove(&profile->steps[at + 1], &profile->steps[at],
+            (profile->n - at) * sizeof *profile->steps);
+    profile->n++;
+    profile->steps[at + 1].from_s = at_s;
+}
+
+static void fill_in(struct profile *profile, const struct goodput_due *job)
+{
+    cut_at(profile, job->end_s);
+    for (size_t at = 0; at < profile->n && profile->steps[at].from_s < job->end_s; at++) {
+        int point = point_in(job->curve, job->share, profile->steps[at].free);
+
+        if (point >= 0)
+            profile->steps[at].free -= job->curve->points[point].cost;
+    }
+}
+
+static void plan_one(struct profile *profile, struct goodput_due *job)
+{
+    job->feasible = false;
+    job->share = job->point_now = GOODPUT_NO_POINT;
+    job->end_s = INFINITY;
+    for (int share = 0; share < job->curve->n && !job->feasible; share++) {
+        double end_s = end_with(profile, job, share);
+
+        job->feasible = end_s <= job->deadline_s;
+        job->share = share;
+        job->end_s = end_s;
+    }
+    if (!job->feasible) {
+        job->share = GOODPUT_NO_POINT;
+        return;
+    }
+    job->point_now = point_in(job->curve, job->share, profile->steps[0].free);
+    fill_in(profile, job);
+}
+
+static int earlier_first(const void *left, const void *right)
+{
+    const struct goodput_due *a = *(struct goodput_due *const *)left;
+    const struct goodput_due *b = *(struct goodput_due *const *)right;
+
+    if (a->deadline_s != b->deadline_s)
+        return a->deadline_s < b->deadline_s ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static size_t plan_in_order(struct goodput_due **order, size_t n, double budget)
+{
+    /* a job cuts at most one step in two */
+    struct profile profile = { .steps = xcalloc(n + 2, sizeof *profile.steps), .n = 1 };
+    size_t failed = 0;
+
+    profile.steps[0] = (struct step){ .from_s = 0, .free = budget };
+    qsort(order, n, sizeof *order, earlier_first);
+    for (size_t i = 0; i < n; i++) {
+        plan_one(&profile, order[i]);
+        failed += !order[i]->feasible;
+    }
+    free(profile.steps);
+    return failed;
+}
+
+size_t goodput_due_plan(struct goodput_due *jobs, size_t n, double budget)
+{
+    struct goodput_due **order = xcalloc(n, sizeof(struct goodput_due *));
+    size_t failed;
+
+    for (size_t i = 0; i < n; i++)
+        order[i] = &jobs[i];
+    failed = plan_in_order(order, n, budget);
+    free(order);
+    return failed;
+}
+
+bool goodput_due_admits(struct goodput_due *promised, size_t n, struct goodput_due *candidate,
+                        double budget)
+{
+    struct goodput_due **order = xcalloc(n + 1, sizeof(struct goodput_due *));
+    size_t before = goodput_due_plan(promised, n, budget);
+    size_t after;
+
+    for (size_t i = 0; i < n; i++)
+        order[i] = &promised[i];
+    order[n] = candidate;
+    after = plan_in_order(order, n + 1, budget);
+    free(order);
+    return candidate->feasible && after <= before;
+}
