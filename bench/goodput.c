@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput.c - what the arithmetic of the policy goodput costs, by itself
+ *
+ * Jobs with power curves of 20 to 30 sizes each, four bundles a job: a division decided afresh with
+ * weights by recursion and by rank; one event (a job changes, the division follows) in the index;
+ * one fit of each speed model; one division among three types from the last prices. Times are the
+ * thread's own (CPU), so that they say something on a busy machine.
+ *
+ * Usage: goodput [--json] [--rounds N] */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "scheduler/core/goodput_fit_allreduce.h"
+#include "scheduler/core/goodput_fit_pserver.h"
+#include "scheduler/core/goodput_index.h"
+#include "scheduler/core/goodput_types.h"
+#include "scheduler/core/goodput_weights.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+#include "shared/random.h"
+
+#define BUNDLES_PER_JOB 4
+#define TYPES 3
+
+struct samples {
+    double *us; /* owned */
+    size_t n, cap;
+};
+
+struct row {
+    const char *key, *what;
+    size_t jobs;
+    double p50_us, p99_us, most_us;
+};
+
+struct jobs {
+    struct goodput_curve *curves;     /* owned */
+    struct goodput_request *requests; /* owned */
+    size_t n;
+    double budget;
+    uint64_t seed;
+};
+
+static double now_us(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+static void add(struct samples *samples, double us)
+{
+    if (samples->n == samples->cap) {
+        samples->cap = samples->cap ? 2 * samples->cap : 256;
+        samples->us = xreallocarray(samples->us, samples->cap, sizeof *samples->us);
+    }
+    samples->us[samples->n++] = us;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static struct row row_of(const char *key, const char *what, size_t jobs, struct samples *samples)
+{
+    struct row row = { .key = key, .what = what, .jobs = jobs };
+
+    qsort(samples->us, samples->n, sizeof *samples->us, compare);
+    row.p50_us = samples->us[samples->n / 2];
+    row.p99_us = samples->us[samples->n * 99 / 100];
+    row.most_us = samples->us[samples->n - 1];
+    free(samples->us);
+    return row;
+}
+
+/* --- jobs --- */
+
+static void draw(struct jobs *jobs, size_t i)
+{
+    struct goodput_curve *curve = &jobs->curves[i];
+    double p = 0.5 + 0.45 * random_unit(&jobs->seed);
+    uint32_t last = 0;
+
+    curve->n = 0;
+    for (int at = 0; at < GOODPUT_POINTS_MAX; at++) {
+        uint32_t k = (uint32_t)lrint(pow(64, at / (GOODPUT_POINTS_MAX - 1.0)));
+
+        if (k > last)
+            curve->points[curve->n++] = (struct goodput_point){ k, k, pow(k, p) };
+        last = MAX_OF(k, last);
+    }
+    jobs->requests[i] = (struct goodput_request){
+        .id = i + 1,
+        .curve = curve,
+        .priority_weight = 1,
+        .work.remaining_s = exp(11 * random_unit(&jobs->seed)),
+        .resize_s = 30,
+        .current = (int)random_below(&jobs->seed, 4),
+        .required = GOODPUT_NO_POINT,
+        .tenant = GOODPUT_NO_TENANT,
+    };
+}
+
+static struct jobs jobs_new(size_t n)
+{
+    struct jobs jobs = { .curves = xcalloc(n, sizeof *jobs.curves),
+                         .requests = xcalloc(n, sizeof *jobs.requests),
+                         .n = n,
+                         .budget = BUNDLES_PER_JOB * (double)n,
+                         .seed = 1 };
+
+    for (size_t i = 0; i < n; i++)
+        draw(&jobs, i);
+    return jobs;
+}
+
+static void jobs_done(struct jobs *jobs)
+{
+    free(jobs->curves);
+    free(jobs->requests);
+}
+
+/* --- what is measured --- */
+
+static struct row bench_afresh(size_t n, size_t rounds, enum goodput_weight_form form)
+{
+    struct jobs jobs = jobs_new(n);
+    struct goodput_target *targets = xcalloc(n, sizeof *targets);
+    struct goodput_options options = goodput_defaults;
+    struct samples samples = { 0 };
+    bool rank = form == GOODPUT_WEIGHTS_RANK;
+
+    options.weights = form;
+    for (size_t r = 0; r < MAX_OF(rounds / 20, 10); r++) {
+        double begun = now_us();
+
+        (void)goodput_allocate(&options, jobs.requests, n, NULL, 0, jobs.budget, targets);
+        add(&samples, now_us() - begun);
+    }
+    free(targets);
+    jobs_done(&jobs);
+    return row_of(rank ? "full_rank" : "full_recursion",
+                  rank ? "division afresh, rank" : "division afresh, recursion", n, &samples);
+}
+
+static struct row bench_recursion(size_t n, size_t rounds)
+{
+    struct jobs jobs = jobs_new(n);
+    struct goodput_weighed *weighed = xcalloc(n, sizeof *weighed);
+    struct samples samples = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        weighed[i] = (struct goodput_weighed){ .id = i,
+                                               .curve = &jobs.curves[i],
+                                               .priority_weight = 1,
+                                               .remaining_s = jobs.requests[i].work.remaining_s };
+    for (size_t r = 0; r < MAX_OF(rounds / 20, 10); r++) {
+        double begun = now_us();
+
+        goodput_weigh(weighed, n, jobs.budget);
+        add(&samples, now_us() - begun);
+    }
+    free(weighed);
+    jobs_done(&jobs);
+    return row_of("recursion", "weights alone, recursion", n, &samples);
+}
+
+static struct row bench_event(size_t n, size_t rounds)
+{
+    struct jobs jobs = jobs_new(n);
+    struct goodput_index *index =
+        goodput_index_new(&goodput_defaults, &goodput_index_tuning, jobs.budget);
+    struct samples samples = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        goodput_index_put(index, &jobs.requests[i]);
+    for (size_t r = 0; r < n / 16; r++)
+        (void)goodput_index_settle(index, NULL, NULL);
+    for (size_t r = 0; r < 10 * rounds; r++) {
+        size_t i = random_below(&jobs.seed, n);
+        double begun;
+
+        draw(&jobs, i);
+        begun = now_us();
+        goodput_index_put(index, &jobs.requests[i]);
+        (void)goodput_index_settle(index, NULL, NULL);
+        add(&samples, now_us() - begun);
+    }
+    (void)goodput_index_free(index);
+    jobs_done(&jobs);
+    return row_of("event", "one event in the index", n, &samples);
+}
+
+static struct row bench_pserver_fit(size_t rounds)
+{
+    struct goodput_pserver_fit fit;
+    struct samples samples = { 0 };
+    uint64_t seed = 1;
+
+    goodput_pserver_init(&fit, 128, false);
+    for (size_t r = 0; r < 10 * rounds; r++) {
+        struct goodput_pserver_report report = { 1 + (uint32_t)random_below(&seed, 20),
+                                                 1 + (uint32_t)random_below(&seed, 20), 0 };
+        double theta[GOODPUT_THETAS];
+        double begun;
+
+        report.step_s = 0.2 + 0.1 * report.workers / report.pservers + 0.02 * report.workers +
+                        0.02 * random_unit(&seed);
+        begun = now_us();
+        (void)goodput_pserver_add(&fit, &report);
+        goodput_pserver_solve(&fit, theta);
+        add(&samples, now_us() - begun);
+    }
+    return row_of("pserver_fit", "report and coefficients, pserver", 1, &samples);
+}
+
+static struct row bench_allreduce_fit(size_t rounds)
+{
+    enum { POINTS = 20 };
+    struct samples samples = { 0 };
+    uint64_t seed = 1;
+
+    for (size_t r = 0; r < rounds; r++) {
+        struct goodput_perf_point points[POINTS];
+        struct goodput_perf perf;
+        double begun;
+
+        for (size_t i = 0; i < POINTS; i++) {
+            uint32_t k = i == 0 ? 3 : 1 + (uint32_t)random_below(&seed, 16);
+            double batch = 16 + (double)random_below(&seed, 256);
+            double accumulate_s = 0.05 + 0.001 * batch * (1 + 0.1 * random_unit(&seed));
+
+            points[i] =
+                (struct goodput_perf_point){ i == 0 ? 1 : (k + 3) / 4, k, batch, accumulate_s,
+                                             accumulate_s + (k > 4 ? 0.1 : 0.03) + 0.002 * k };
+        }
+        begun = now_us();
+        (void)goodput_perf_fit(points, POINTS, &perf);
+        add(&samples, now_us() - begun);
+    }
+    return row_of("allreduce_fit", "fit of 20 points, all-reduce", 1, &samples);
+}
+
+static struct row bench_types(size_t n, size_t rounds)
+{
+    enum { SIZES = 7 };
+    struct goodput_option *options = xcalloc(n * TYPES * SIZES, sizeof *options);
+    struct goodput_chooser *choosers = xcalloc(n, sizeof *choosers);
+    struct goodput_type types[TYPES];
+    const struct goodput_effort effort = { 6, 0 };
+    struct goodput_auction auction;
+    struct samples samples = { 0 };
+    uint64_t seed = 1;
+
+    for (size_t t = 0; t < TYPES; t++)
+        types[t] = (struct goodput_type){ .budget = (double)n };
+    for (size_t i = 0; i < n; i++) {
+        double p = 0.4 + 0.5 * random_unit(&seed);
+
+        choosers[i] = (struct goodput_chooser){ i, &options[i * TYPES * SIZES], TYPES * SIZES,
+                                                GOODPUT_NO_OPTION };
+        for (uint32_t o = 0; o < TYPES * SIZES; o++)
+            options[i * TYPES * SIZES + o] =
+                (struct goodput_option){ o / SIZES, 1U << o % SIZES,
+                                         (1 + o / SIZES) * pow(1U << o % SIZES, p) };
+    }
+    for (size_t r = 0; r < MAX_OF(rounds / 40, 5); r++) {
+        double begun = now_us();
+
+        (void)goodput_types_divide(choosers, n, types, TYPES, &effort, &auction);
+        add(&samples, now_us() - begun);
+    }
+    free(options);
+    free(choosers);
+    return row_of("types", "division among 3 types, 6 rounds", n, &samples);
+}
+
+static void print_json(const struct row *rows, size_t n)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(array,
+                                    json_pack("{s:s,s:I,s:f,s:f,s:f}", "what", rows[i].key, "jobs",
+                                              (json_int_t)rows[i].jobs, "p50_us", rows[i].p50_us,
+                                              "p99_us", rows[i].p99_us, "max_us", rows[i].most_us));
+    (void)json_dumpf(array, stdout, JSON_INDENT(2));
+    (void)putchar('\n');
+    json_decref(array);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+                                             { "rounds", required_argument, NULL, 'r' },
+                                             { NULL, 0, NULL, 0 } };
+    static const size_t sizes[] = { 1000, 10000 };
+    struct row rows[16];
+    uint64_t rounds = 400;
+    bool json = false;
+    size_t n = 0;
+    int key, r = 0;
+
+    while (r == 0 && (key = getopt_long(argc, argv, "", options, NULL)) != -1)
+        r = key == 'j' ? (json = true, 0) : key == 'r' ? parse_u64(optarg, &rounds) : -EINVAL;
+    if (r < 0 || optind < argc || rounds == 0) {
+        (void)fprintf(stderr, "Usage: goodput [--json] [--rounds N]\n");
+        return 2;
+    }
+    for (size_t s = 0; s < ELEMENTS(sizes); s++) {
+        rows[n++] = bench_event(sizes[s], rounds);
+        rows[n++] = bench_recursion(sizes[s], rounds);
+        rows[n++] = bench_afresh(sizes[s], rounds, GOODPUT_WEIGHTS_RECURSION);
+        rows[n++] = bench_afresh(sizes[s], rounds, GOODPUT_WEIGHTS_RANK);
+        rows[n++] = bench_types(sizes[s], rounds);
+    }
+    rows[n++] = bench_pserver_fit(rounds);
+    rows[n++] = bench_allreduce_fit(rounds);
+    if (json) {
+        print_json(rows, n);
+        return 0;
+    }
+    printf("%-34s %8s %12s %12s %12s\n", "", "jobs", "p50 us", "p99 us", "most us");
+    for (size_t i = 0; i < n; i++)
+        printf("%-34s %8zu %12.2f %12.2f %12.2f\n", rows[i].what, rows[i].jobs, rows[i].p50_us,
+               rows[i].p99_us, rows[i].most_us);
+    return 0;
+}
