@@ -31,6 +31,7 @@ void goodput_ladder_done(struct goodput_ladder *ladder)
         free(chunk);
     }
     free(ladder->chunks);
+    free(ladder->lows);
     *ladder = (struct goodput_ladder){ 0 };
 }
 
@@ -44,14 +45,17 @@ static void sum(struct goodput_chunk *chunk)
     }
 }
 
-static struct goodput_chunk *chunk_at(struct goodput_ladder *ladder, size_t at)
+static struct goodput_chunk *chunk_at(struct goodput_ladder *ladder, size_t at, double low)
 {
     struct goodput_chunk *chunk = ladder->spare;
 
     if (ladder->n == ladder->cap) {
         ladder->cap = ladder->cap ? 2 * ladder->cap : 16;
         ladder->chunks = xreallocarray(ladder->chunks, ladder->cap, sizeof *ladder->chunks);
+        ladder->lows = xreallocarray(ladder->lows, ladder->cap, sizeof *ladder->lows);
     }
+    memmove(&ladder->lows[at + 1], &ladder->lows[at], (ladder->n - at) * sizeof *ladder->lows);
+    ladder->lows[at] = low;
     memmove(&ladder->chunks[at + 1], &ladder->chunks[at],
             (ladder->n - at) * sizeof *ladder->chunks);
     ladder->n++;
@@ -73,18 +77,20 @@ static void drop_first_chunk(struct goodput_ladder *ladder)
     ladder->spare = chunk;
     ladder->n--;
     memmove(&ladder->chunks[0], &ladder->chunks[1], ladder->n * sizeof *ladder->chunks);
+    memmove(&ladder->lows[0], &ladder->lows[1], ladder->n * sizeof *ladder->lows);
 }
 
-/* The chunk that a slope belongs to: the last one that begins below it, else the first. */
+/* The chunk that a slope belongs to: the last one that begins below it, else the first. Nothing is
+ * put before what a later chunk begins with, so its low stays true; that of the first is not asked.
+ */
 static size_t chunk_for(const struct goodput_ladder *ladder, double slope)
 {
     size_t low = 0, high = ladder->n;
 
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        const struct goodput_chunk *chunk = ladder->chunks[middle];
 
-        if (chunk->slopes[chunk->first] < slope)
+        if (ladder->lows[middle] < slope)
             low = middle;
         else
             high = middle;
@@ -94,9 +100,9 @@ static size_t chunk_for(const struct goodput_ladder *ladder, double slope)
 
 static void split(struct goodput_ladder *ladder, size_t at)
 {
-    struct goodput_chunk *upper = chunk_at(ladder, at + 1);
     struct goodput_chunk *lower = ladder->chunks[at];
     size_t half = (lower->first + lower->n) / 2;
+    struct goodput_chunk *upper = chunk_at(ladder, at + 1, lower->slopes[half]);
 
     upper->n = lower->n - half;
     memcpy(upper->slopes, &lower->slopes[half], upper->n * sizeof upper->slopes[0]);
@@ -160,7 +166,7 @@ void goodput_ladder_add(struct goodput_ladder *ladder, double slope, double widt
     if (slope <= goodput_ladder_floor(ladder) || !(width > 0))
         return;
     if (ladder->n == 0)
-        (void)chunk_at(ladder, 0);
+        (void)chunk_at(ladder, 0, slope);
     at = chunk_for(ladder, slope);
     chunk = ladder->chunks[at];
     if (chunk->n - chunk->first == GOODPUT_CHUNK) {

@@ -11,12 +11,13 @@
 
 #include <stddef.h>
 
-#define GOODPUT_CHUNK 64
+#define GOODPUT_CHUNK 32
 
 struct goodput_chunk; /* private */
 
 struct goodput_ladder {
     struct goodput_chunk **chunks; /* owned; the first one holds the lowest slopes */
+    double *lows; /* owned: slope that a chunk began with when it came; it is looked for by that */
     size_t n, cap;
     struct goodput_chunk *spare; /* owned list */
     double budget;
