@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_learn.c - speed curves from finished tasks */
+#include "scheduler/core/goodput_learn.h"
+
+#include <math.h>
+
+#include "shared/macro.h"
+
+#define TASKS_PER_INSTANCE 4
+#define TASKS_MIN 8
+/* One size after the other up to here, then by a sixth more, so that thousands fit on a curve. */
+#define DENSE_SIZES 8
+#define SPARSE_STEP 6
+
+void goodput_learn_init(struct goodput_learned *learned)
+{
+    *learned = (struct goodput_learned){ .stalled_s = -1, .resize_s = GOODPUT_RESIZE_S };
+    /* one unit a step, one server that stays: t0 M/w is then t0/k */
+    goodput_pserver_init(&learned->fit, 1, false);
+}
+
+static void begin_window(struct goodput_learned *learned, const struct goodput_progress *progress)
+{
+    learned->from_s = progress->now_s;
+    learned->from_tasks = progress->tasks;
+    learned->from_units = progress->units;
+}
+
+/* What went back to the queue, or a dataset that was changed, is no progress to measure by. */
+static bool is_broken(const struct goodput_learned *learned,
+                      const struct goodput_progress *progress)
+{
+    return progress->instances != learned->instances || progress->now_s < learned->from_s ||
+           progress->tasks < learned->from_tasks || progress->units < learned->from_units;
+}
+
+static void time_resize(struct goodput_learned *learned, const struct goodput_progress *progress)
+{
+    if (progress->instances == 0 && learned->instances > 0) {
+        learned->stalled_s = progress->now_s;
+    } else if (progress->instances > 0 && learned->stalled_s >= 0) {
+        double took_s = fmax(progress->now_s - learned->stalled_s, 0);
+
+        learned->resize_s += 0.5 * (took_s - learned->resize_s);
+        learned->stalled_s = -1;
+    }
+}
+
+bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress)
+{
+    struct goodput_pserver_report report = { .workers = progress->instances, .pservers = 1 };
+    uint64_t wanted = MAX_OF(TASKS_PER_INSTANCE * (uint64_t)progress->instances, TASKS_MIN);
+    uint64_t tasks;
+
+    time_resize(learned, progress);
+    if (progress->instances == 0 || is_broken(learned, progress)) {
+        learned->instances = progress->instances;
+        learned->warm = false;
+        begin_window(learned, progress);
+        return false;
+    }
+    tasks = progress->tasks - learned->from_tasks;
+    if (!learned->warm) { /* until each has had the time for one task of its own */
+        learned->warm = tasks >= progress->instances;
+        if (learned->warm)
+            begin_window(learned, progress);
+        return false;
+    }
+    if (tasks < wanted || progress->units <= learned->from_units)
+        return false;
+    report.step_s = (progress->now_s - learned->from_s) / (progress->units - learned->from_units);
+    begin_window(learned, progress);
+    if (goodput_pserver_add(&learned->fit, &report) < 0)
+        return false; /* no time has passed: nothing can be told */
+    learned->windows++;
+    return true;
+}
+
+/* ret_theta: without anything measured, that of a job that is as fast as it has instances */
+static void theta_of(const struct goodput_learned *learned, double ret_theta[GOODPUT_THETAS])
+{
+    goodput_pserver_solve(&learned->fit, ret_theta);
+    if (learned->windows == 0)
+        ret_theta[0] = 1;
+}
+
+double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances)
+{
+    double theta[GOODPUT_THETAS];
+
+    if (learned->windows == 0 || instances == 0)
+        return 0;
+    theta_of(learned, theta);
+    return 1 / goodput_pserver_speed(theta, 1, false, instances, 1);
+}
+
+static void add_size(struct goodput_curve *curve, const double *theta,
+                     const struct goodput_span *span, uint32_t instances)
+{
+    double speed = goodput_pserver_speed(theta, 1, false, instances, 1) /
+                   goodput_pserver_speed(theta, 1, false, 1, 1);
+
+    curve->points[curve->n++] =
+        (struct goodput_point){ instances, instances * span->cost_per_instance, speed };
+}
+
+static uint32_t step_after(uint32_t instances)
+{
+    return instances < DENSE_SIZES ? 1 : MAX_OF(instances / SPARSE_STEP, 1);
+}
+
+void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
+                         struct goodput_curve *ret_curve)
+{
+    uint64_t reach = GOODPUT_GROWTH_MAX * (uint64_t)MAX_OF(span->current, span->min);
+    uint32_t most = (uint32_t)MIN_OF(reach, span->max);
+    uint32_t held = span->current >= span->min && span->current <= most ? span->current : most;
+    double theta[GOODPUT_THETAS];
+
+    theta_of(learned, theta);
+    ret_curve->n = 0;
+    /* two places are kept: for what is held, and for the largest */
+    for (uint32_t k = span->min; k <= most && ret_curve->n < GOODPUT_POINTS_MAX - 2;
+         k += step_after(k)) {
+        if (ret_curve->n > 0 && held < k && held > ret_curve->points[ret_curve->n - 1].instances)
+            add_size(ret_curve, theta, span, held);
+        if (k < most)
+            add_size(ret_curve, theta, span, k);
+    }
+    if (ret_curve->n == 0 || (held < most && held > ret_curve->points[ret_curve->n - 1].instances))
+        add_size(ret_curve, theta, span, ret_curve->n == 0 ? MIN_OF(held, most) : held);
+    if (ret_curve->points[ret_curve->n - 1].instances < most)
+        add_size(ret_curve, theta, span, most);
+}
+
+struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,
+                                       double units_left)
+{
+    double unit_s = goodput_learn_unit_s(learned, 1);
+
+    return (struct goodput_work){
+        .remaining_s = units_left >= 0 && unit_s > 0 ? units_left * unit_s : -1,
+        .attained_s = units_done * unit_s,
+    };
+}

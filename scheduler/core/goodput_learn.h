@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_learn.h - the speed curve of a job that says nothing of itself, from its task queue alone
+ *
+ * The queue knows how many tasks were finished and how much was in them; the scheduler knows how
+ * many instances ran. While that number stays, the time per unit of work is one measurement of
+ *     T(k) = t0/k + t1 + t3 k          all t >= 0
+ * which is the model of goodput_fit_pserver.h with the servers held constant. What begins with a
+ * change of size is not learnt from: instances start, caches are cold, tasks that were leased
+ * before are still under way.
+ *
+ * Optimistic: until two sizes were measured a job is taken to be as fast as it has instances. It
+ * grows at most fourfold in one decision, so a wrong guess costs one resize, not a cluster.
+ *
+ * Pure, no allocation; small enough to be part of a job and to be copied with it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/goodput_curve.h"
+#include "scheduler/core/goodput_fit_pserver.h"
+#include "scheduler/core/goodput_length.h"
+
+#define GOODPUT_GROWTH_MAX 4 /* times, in one decision */
+#define GOODPUT_RESIZE_S 10  /* until one was measured */
+
+struct goodput_learned {
+    struct goodput_pserver_fit fit;
+    uint32_t instances; /* of the window; 0: there is none */
+    bool warm;          /* what a change of size brings has passed */
+    double from_s;      /* when the window began */
+    uint64_t from_tasks;
+    double from_units;
+    uint32_t windows; /* measurements, of all sizes */
+    double stalled_s; /* when a resize began; below 0: there is none */
+    double resize_s;  /* how long one takes, the last ones most */
+};
+
+struct goodput_progress {
+    double now_s;
+    uint32_t instances; /* that all run, and are all that there are; 0: it is being resized */
+    uint64_t tasks;     /* finished so far, over all passes */
+    double units;       /* of work in them: records */
+};
+
+/* What a curve is to span. */
+struct goodput_span {
+    uint32_t min, max;        /* instances; 1 <= min <= max */
+    uint32_t current;         /* held now; 0: none */
+    double cost_per_instance; /* bundles, > 0 */
+};
+
+void goodput_learn_init(struct goodput_learned *learned);
+/* goodput_learn_note - how far a job is, whenever somebody looks: true when that completed a
+ * measurement. A window ends after four tasks of each instance, and eight at least. O(1). */
+bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress);
+/* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet */
+double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances);
+/* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all small ones, geometric
+ * ones beyond, and the one that is held; at most GOODPUT_GROWTH_MAX times that. Never empty. */
+void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
+                         struct goodput_curve *ret_curve);
+/* goodput_learn_work - what is left and what was done, in seconds on one instance; units_left below
+ * 0: nobody knows. Nothing measured yet: unknown. */
+struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,
+                                       double units_left);

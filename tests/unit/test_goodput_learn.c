@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_goodput_learn.c - speed curves from nothing but finished tasks */
+#include "scheduler/core/goodput_learn.h"
+#include "tests/unit/goodput_curves.h"
+
+#define UNITS_PER_TASK 50
+
+/* A job whose tasks take what its curve says, a little more or less each. */
+struct pretended {
+    double theta[GOODPUT_THETAS]; /* seconds a unit: t0/k + t1 + t3 k */
+    double now_s;
+    uint64_t tasks;
+    uint64_t seed;
+};
+
+static double unit_s(const struct pretended *job, uint32_t k)
+{
+    return job->theta[0] / MAX_OF(k, 1) + job->theta[1] + job->theta[3] * k;
+}
+
+/* So many tasks with k instances, told of after each; the number of measurements */
+static int run(struct pretended *job, struct goodput_learned *learned, uint32_t k, int tasks)
+{
+    int measured = 0;
+
+    for (int i = 0; i < tasks; i++) {
+        struct goodput_progress progress;
+
+        job->now_s += UNITS_PER_TASK * unit_s(job, k) * (0.8 + 0.4 * random_unit(&job->seed));
+        job->tasks++;
+        progress = (struct goodput_progress){ job->now_s, k, job->tasks,
+                                              (double)job->tasks * UNITS_PER_TASK };
+        measured += goodput_learn_note(learned, &progress);
+    }
+    return measured;
+}
+
+static struct pretended pretend(void)
+{
+    return (struct pretended){ .theta = { 0.08, 0.004, 0, 0.0004 }, .seed = 61, .now_s = 1000 };
+}
+
+static void test_curve_is_optimistic_until_two_sizes_were_measured(void **state)
+{
+    struct pretended job = pretend();
+    struct goodput_learned learned;
+    struct goodput_span span = { .min = 1, .max = 100, .current = 2, .cost_per_instance = 0.5 };
+    struct goodput_curve curve;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    for (int known = 0; known < 2; known++) {
+        goodput_learn_curve(&learned, &span, &curve);
+        assert_int_equal(goodput_curve_check(&curve), 0);
+        assert_int_equal(curve.n, 8); /* four times what it has */
+        for (int i = 0; i < curve.n; i++) {
+            assert_near(curve.points[i].speed, i + 1, 1e-6);
+            assert_near(curve.points[i].cost, 0.5 * (i + 1), 1e-12);
+        }
+        assert_near(goodput_learn_work(&learned, 500, 1000).remaining_s,
+                    known ? 1000 * 2 * unit_s(&job, 2) : -1, known ? 15 : 0);
+        (void)run(&job, &learned, 2, 100);
+    }
+}
+
+static void test_curve_is_that_of_the_job_after_three_sizes(void **state)
+{
+    struct pretended job = pretend();
+    struct goodput_learned learned;
+    struct goodput_span span = { .min = 1, .max = 24, .current = 8, .cost_per_instance = 1 };
+    struct goodput_curve curve;
+    struct goodput_work work;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    assert_true(run(&job, &learned, 1, 200) > 5);
+    (void)run(&job, &learned, 4, 200);
+    (void)run(&job, &learned, 8, 400);
+    goodput_learn_curve(&learned, &span, &curve);
+    assert_int_equal(goodput_curve_check(&curve), 0);
+    for (int i = 0; i < curve.n; i++)
+        assert_near(curve.points[i].speed /
+                        (unit_s(&job, 1) / unit_s(&job, curve.points[i].instances)),
+                    1, 0.1);
+    work = goodput_learn_work(&learned, 300, 1000);
+    assert_near(work.remaining_s, 1000 * unit_s(&job, 1), 0.05 * work.remaining_s);
+    assert_near(work.attained_s, 300 * unit_s(&job, 1), 0.05 * work.attained_s);
+}
+
+static void test_nothing_is_learnt_while_it_is_resized(void **state)
+{
+    struct pretended job = pretend();
+    struct goodput_learned learned, before;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    (void)run(&job, &learned, 4, 100);
+    before = learned;
+    assert_int_equal(run(&job, &learned, 0, 100), 0);
+    assert_memory_equal(&before.fit, &learned.fit, sizeof before.fit);
+    /* slow ones at the beginning of a size do not count */
+    job.now_s += 100000;
+    assert_int_equal(run(&job, &learned, 8, 1 + 8), 0);
+    assert_int_equal(run(&job, &learned, 8, 8 * 4 - 1), 0);
+    assert_int_equal(run(&job, &learned, 8, 1), 1);
+    assert_near(goodput_learn_unit_s(&learned, 8), unit_s(&job, 8), 0.1 * unit_s(&job, 8));
+    /* nor does what went back to the queue */
+    job.tasks -= 20;
+    assert_int_equal(run(&job, &learned, 8, 1), 0);
+    assert_false(learned.warm);
+}
+
+/* Whatever the bounds: ascending sizes, with the smallest, the largest in reach and the held one.
+ */
+static void test_curve_spans_what_it_is_to(void **state)
+{
+    struct pretended job = pretend();
+    struct goodput_learned learned;
+    uint64_t seed = 62;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    (void)run(&job, &learned, 1, 100);
+    (void)run(&job, &learned, 4, 100);
+    for (int round = 0; round < 5000; round++) {
+        struct goodput_span span = { .cost_per_instance = 0.25 };
+        struct goodput_curve curve;
+        uint32_t reach;
+
+        span.min = 1 + (uint32_t)random_below(&seed, 40);
+        span.max = span.min + (uint32_t)random_below(&seed, round % 2 ? 10 : 4000);
+        span.current =
+            round % 5 == 0 ? 0 : span.min + (uint32_t)random_below(&seed, span.max - span.min + 1);
+        reach = MIN_OF(4 * MAX_OF(span.current, span.min), span.max);
+        goodput_learn_curve(&learned, &span, &curve);
+        assert_int_equal(goodput_curve_check(&curve), 0);
+        assert_int_equal(curve.points[0].instances, span.min);
+        assert_int_equal(curve.points[curve.n - 1].instances, reach);
+        if (span.current > 0)
+            assert_true(goodput_curve_at(&curve, span.current) != GOODPUT_NO_POINT);
+    }
+}
+
+static void test_cost_of_a_resize_is_how_long_it_took(void **state)
+{
+    struct pretended job = pretend();
+    struct goodput_learned learned;
+    double begun_s;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    assert_near(learned.resize_s, GOODPUT_RESIZE_S, 0);
+    for (int i = 0; i < 8; i++) {
+        (void)run(&job, &learned, 2, 10);
+        begun_s = job.now_s;
+        (void)run(&job, &learned, 0, 3);
+        job.now_s = begun_s + 40;
+        (void)run(&job, &learned, 4, 1);
+    }
+    assert_near(learned.resize_s, 40, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_curve_is_optimistic_until_two_sizes_were_measured),
+        cmocka_unit_test(test_curve_is_that_of_the_job_after_three_sizes),
+        cmocka_unit_test(test_nothing_is_learnt_while_it_is_resized),
+        cmocka_unit_test(test_curve_spans_what_it_is_to),
+        cmocka_unit_test(test_cost_of_a_resize_is_how_long_it_took),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
