@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct goodput_learned;
+
 #define POLICY_GROUPS_MAX 65
 
 struct policy_job {
@@ -27,6 +29,9 @@ struct policy_job {
     uint32_t gpus;                         /* limit of one instance */
     uint64_t where; /* digest of what else decides which nodes it fits, 0: nothing */
     uint32_t group; /* in policy_totals.groups; 0 when there are none */
+    /* only for policies that learn (struct policy.learns): */
+    const struct goodput_learned *learned; /* borrowed for the call; NULL: nothing is known */
+    double units_done, units_left;         /* of its work; left below 0: nobody knows */
 };
 
 /* A group of users and what its jobs hold, lack and are promised. Between groups the order is that
@@ -64,6 +69,7 @@ struct policy_state;
 struct policy {
     const char *name;
     const char *summary;
+    bool learns; /* it is told how fast jobs were at which size */
     struct policy_state *(*new)(void);
     struct policy_state *(*free)(struct policy_state *state); /* accepts NULL; returns NULL */
     /* a job that is new or changed; O(log n) */
@@ -82,7 +88,7 @@ struct policy {
     int (*compare_givers)(const struct policy_job *a, const struct policy_job *b);
 };
 
-extern const struct policy policy_fulfilment;
+extern const struct policy policy_fulfilment, policy_goodput;
 
 /* policy_group_part - what a group holds of the cluster, in billionths */
 int64_t policy_group_part(const struct policy_group *group, int64_t cpu_total_millicores,

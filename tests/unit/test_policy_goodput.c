@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_policy_goodput.c - the promises of a policy, and who gets what of a small cluster
+ *
+ * A pretended cluster of a few nodes that carries out at once what the policy says. */
+#include "scheduler/core/goodput_learn.h"
+#include "scheduler/core/policy.h"
+#include "tests/unit/goodput_curves.h"
+
+#define JOBS_MAX 12
+#define NODES_MAX 6
+#define MIB (1 << 20)
+
+struct cluster_of {
+    struct policy_job jobs[JOBS_MAX];
+    struct goodput_learned learned[JOBS_MAX];
+    uint32_t held[JOBS_MAX][NODES_MAX]; /* instances */
+    size_t n_jobs, n_nodes;
+    int64_t cpu, memory, gpus; /* of a node */
+    struct policy_group groups[3];
+    uint32_t n_groups, load_permille;
+    size_t moves;
+    const struct policy_job *before; /* what the policy was told */
+};
+
+static int64_t used(const struct cluster_of *c, size_t node, int what)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < c->n_jobs; i++) {
+        const struct policy_job *job = &c->jobs[i];
+        uint64_t each = what == 0 ? job->cpu_millicores : what == 1 ? job->memory_bytes : job->gpus;
+
+        sum += (int64_t)each * c->held[i][node];
+    }
+    return sum;
+}
+
+static int64_t used_in_all(const struct cluster_of *c, int what)
+{
+    int64_t sum = 0;
+
+    for (size_t node = 0; node < c->n_nodes; node++)
+        sum += used(c, node, what);
+    return sum;
+}
+
+static struct policy_totals totals_of(struct cluster_of *c)
+{
+    int64_t n = (int64_t)c->n_nodes;
+
+    for (uint32_t g = 0; g < c->n_groups; g++)
+        c->groups[g].cpu_millicores = c->groups[g].gpus = 0;
+    for (size_t i = 0; i < c->n_jobs; i++) {
+        struct policy_group *group = &c->groups[c->jobs[i].group];
+
+        group->cpu_millicores += (int64_t)c->jobs[i].cpu_millicores * c->jobs[i].parallelism;
+        group->gpus += (int64_t)c->jobs[i].gpus * c->jobs[i].parallelism;
+    }
+    return (struct policy_totals){ .cpu_total_millicores = n * c->cpu,
+                                   .cpu_requested_millicores = used_in_all(c, 0),
+                                   .memory_total_bytes = n * c->memory,
+                                   .memory_requested_bytes = used_in_all(c, 1),
+                                   .gpu_total = n * c->gpus,
+                                   .gpu_requested = used_in_all(c, 2),
+                                   .max_load_permille = c->load_permille,
+                                   .groups = c->n_groups > 0 ? c->groups : NULL,
+                                   .n_groups = c->n_groups };
+}
+
+static size_t index_of(const struct cluster_of *c, uint64_t id)
+{
+    size_t i = 0;
+
+    while (i < c->n_jobs && c->jobs[i].id != id)
+        i++;
+    assert_true(i < c->n_jobs);
+    return i;
+}
+
+static bool any_pending(const struct cluster_of *c)
+{
+    for (size_t i = 0; i < c->n_jobs; i++)
+        if (c->before[i].pending)
+            return true;
+    return false;
+}
+
+static void check_move(const struct cluster_of *c, size_t i)
+{
+    assert_true(c->before[i].stable || any_pending(c)); /* who is not stable is not moved */
+    assert_false(c->before[i].pending);
+    assert_true(c->moves < 1000);
+}
+
+static bool grow(void *userdata, uint64_t id)
+{
+    struct cluster_of *c = userdata;
+    size_t i = index_of(c, id);
+    struct policy_job *job = &c->jobs[i];
+
+    check_move(c, i);
+    assert_true(job->parallelism < job->max);
+    for (size_t node = 0; node < c->n_nodes; node++) {
+        if (used(c, node, 0) + (int64_t)job->cpu_millicores > c->cpu ||
+            used(c, node, 1) + (int64_t)job->memory_bytes > c->memory ||
+            used(c, node, 2) + (int64_t)job->gpus > c->gpus)
+            continue;
+        c->held[i][node]++;
+        job->parallelism++;
+        c->moves++;
+        /* no limit is passed, not for a moment */
+        assert_true(used_in_all(c, 0) <= (int64_t)c->n_nodes * c->cpu * c->load_permille / 1000);
+        return true;
+    }
+    return false;
+}
+
+static bool shrink(void *userdata, uint64_t id)
+{
+    struct cluster_of *c = userdata;
+    size_t i = index_of(c, id);
+    struct policy_job *job = &c->jobs[i];
+
+    check_move(c, i);
+    assert_true(job->parallelism > job->min);
+    for (size_t node = c->n_nodes; node-- > 0;)
+        if (c->held[i][node] > 0) {
+            c->held[i][node]--;
+            job->parallelism--;
+            c->moves++;
+            return true;
+        }
+    fail_msg("a job holds instances on no node");
+    return false;
+}
+
+static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
+
+static size_t decide(struct cluster_of *c, struct policy_state *state)
+{
+    struct policy_job before[JOBS_MAX];
+    struct policy_totals totals = totals_of(c);
+    char why[120];
+
+    for (size_t i = 0; i < c->n_jobs; i++) {
+        c->jobs[i].learned = &c->learned[i];
+        policy_goodput.put(state, &c->jobs[i]);
+    }
+    memcpy(before, c->jobs, sizeof before);
+    c->before = before;
+    c->moves = 0;
+    policy_goodput.decide(state, &totals, &ops, c);
+    policy_goodput.explain(state, c->jobs[0].id, why, sizeof why);
+    assert_true(strlen(why) > 10);
+    return c->moves;
+}
+
+static size_t rounds_until_quiet(struct cluster_of *c)
+{
+    struct policy_state *state = policy_goodput.new();
+    size_t rounds = 0;
+
+    while (decide(c, state) > 0)
+        assert_true(++rounds < 60);
+    assert_null(policy_goodput.free(state));
+    return rounds;
+}
+
+/* Seconds a unit: t0/k + t1, told of often enough. */
+static void teach(struct goodput_learned *learned, double t0, double t1)
+{
+    static const uint32_t sizes[] = { 1, 2, 3, 5, 8 };
+
+    goodput_learn_init(learned);
+    for (int i = 0; i < 20; i++) {
+        uint32_t k = sizes[i % (int)ELEMENTS(sizes)];
+
+        (void)goodput_pserver_add(&learned->fit,
+                                  &(struct goodput_pserver_report){ k, 1, t0 / k + t1 });
+        learned->windows++;
+    }
+    learned->resize_s = 5;
+}
+
+static struct policy_job *add(struct cluster_of *c, uint32_t min, uint32_t max, uint32_t held)
+{
+    size_t i = c->n_jobs++;
+    struct policy_job *job = &c->jobs[i];
+
+    *job = (struct policy_job){ .id = i + 1,
+                                .min = min,
+                                .max = max,
+                                .parallelism = held,
+                                .stable = true,
+                                .cpu_millicores = 1000,
+                                .memory_bytes = MIB,
+                                .units_left = 1e5 };
+    teach(&c->learned[i], 1, 0.01);
+    for (uint32_t k = 0; k < held; k++)
+        c->held[i][k % c->n_nodes]++;
+    return job;
+}
+
+static struct cluster_of cluster_of_nodes(size_t n)
+{
+    return (struct cluster_of){
+        .n_nodes = n, .cpu = 4000, .memory = 1024 * MIB, .gpus = 2, .load_permille = 1000
+    };
+}
+
+static void test_instances_go_to_the_job_that_makes_most_of_them(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    (void)state;
+    (void)add(&c, 1, 16, 8);
+    (void)add(&c, 1, 16, 8);
+    teach(&c.learned[0], 1, 1); /* at most twice as fast as with one */
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism < c.jobs[1].parallelism);
+    assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 16);
+}
+
+static void test_short_job_goes_first(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    (void)state;
+    (void)add(&c, 1, 16, 8);
+    add(&c, 1, 16, 8)->units_left = 3000;
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[1].parallelism > c.jobs[0].parallelism);
+    assert_true(c.jobs[0].parallelism >= 1);
+    c.jobs[0].priority = 8; /* as two hundred and fifty-six */
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism > c.jobs[1].parallelism);
+}
+
+/* Of which nothing is known: it grows, at most fourfold at once. */
+static void test_unknown_job_grows_at_most_fourfold(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(6);
+    struct policy_state *policy = policy_goodput.new();
+
+    (void)state;
+    add(&c, 1, 24, 1)->units_left = -1;
+    goodput_learn_init(&c.learned[0]);
+    (void)decide(&c, policy);
+    assert_int_equal(c.jobs[0].parallelism, 4);
+    (void)decide(&c, policy);
+    assert_int_equal(c.jobs[0].parallelism, 16);
+    (void)decide(&c, policy);
+    assert_int_equal(c.jobs[0].parallelism, 24);
+    assert_null(policy_goodput.free(policy));
+}
+
+static void test_resize_that_does_not_pay_is_not_made(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(2);
+    struct policy_state *policy = policy_goodput.new();
+
+    (void)state;
+    (void)add(&c, 1, 8, 4);
+    c.jobs[0].units_left = 30; /* some seconds left */
+    c.learned[0].resize_s = 60;
+    assert_int_equal(decide(&c, policy), 0);
+    c.jobs[0].units_left = 1e6;
+    assert_int_equal(decide(&c, policy), 4);
+    assert_null(policy_goodput.free(policy));
+}
+
+static void test_group_gets_what_is_guaranteed_to_it(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    (void)state;
+    c.n_groups = 2;
+    c.groups[0] = (struct policy_group){ .name = "a", .guaranteed_permille = 500, .weight = 1 };
+    c.groups[1] = (struct policy_group){ .name = "b", .guaranteed_permille = 500, .weight = 1 };
+    for (int i = 0; i < 3; i++)
+        add(&c, 1, 16, 5)->units_left = 100; /* short ones, all of group a */
+    c.jobs[2].parallelism = 4;
+    c.held[2][0]--;
+    add(&c, 1, 16, 1)->group = 1;
+    c.jobs[3].units_left = 1e6;
+    for (size_t i = 0; i < c.n_jobs; i++)
+        c.learned[i].resize_s = 0;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[3].parallelism, 8);
+    assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism + c.jobs[2].parallelism, 8);
+}
+
+/* --- random clusters: promises, an end, and the same whatever the order --- */
+
+static void draw(struct cluster_of *c, uint64_t *seed)
+{
+    *c = cluster_of_nodes(1 + random_below(seed, NODES_MAX));
+    if (random_below(seed, 3) == 0) {
+        c->n_groups = 3;
+        for (uint32_t g = 0; g < 3; g++)
+            c->groups[g] = (struct policy_group){ .name = "g",
+                                                  .guaranteed_permille = 300 * (g > 0),
+                                                  .weight = 1 + g };
+    }
+    for (size_t n = 1 + random_below(seed, JOBS_MAX); n > 0; n--) {
+        uint32_t min = 1 + (uint32_t)random_below(seed, 2);
+        struct policy_job *job = add(c, min, min + (uint32_t)random_below(seed, 12), 0);
+        size_t i = c->n_jobs - 1;
+
+        job->cpu_millicores = 500 * random_below(seed, 5);
+        job->memory_bytes = MIB * (1 + random_below(seed, 400));
+        job->gpus = random_below(seed, 3) == 0 ? 1 : 0;
+        job->units_left = random_below(seed, 4) == 0 ? -1 : exp(14 * random_unit(seed));
+        job->units_done = exp(12 * random_unit(seed));
+        job->priority = (int32_t)random_below(seed, 3);
+        job->group = c->n_groups > 0 ? (uint32_t)random_below(seed, c->n_groups) : 0;
+        if (random_below(seed, 4) == 0)
+            goodput_learn_init(&c->learned[i]);
+        else
+            teach(&c->learned[i], random_unit(seed), 0.3 * random_unit(seed));
+        /* its minimum is there already, or it would not be the policy's affair */
+        c->before = c->jobs;
+        c->moves = 0;
+        for (uint32_t k = 0; k < min; k++)
+            if (!grow(c, job->id)) {
+                memset(c->held[i], 0, sizeof c->held[i]);
+                c->n_jobs--;
+                break;
+            }
+    }
+}
+
+static void test_random_clusters_settle_within_all_bounds(void **state)
+{
+    uint64_t seed = 71;
+    size_t most = 0;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        struct cluster_of c;
+        size_t rounds;
+
+        draw(&c, &seed);
+        if (c.n_jobs == 0)
+            continue;
+        rounds = rounds_until_quiet(&c);
+        most = MAX_OF(most, rounds);
+        for (size_t i = 0; i < c.n_jobs; i++)
+            assert_in_range(c.jobs[i].parallelism, c.jobs[i].min, c.jobs[i].max);
+    }
+    print_message("decisions until nothing moves: %zu at most\n", most);
+}
+
+static void test_order_in_which_jobs_are_told_does_not_matter(void **state)
+{
+    uint64_t seed = 72;
+
+    (void)state;
+    for (int round = 0; round < 1000; round++) {
+        struct cluster_of c, turned;
+        struct policy_state *one = policy_goodput.new(), *other = policy_goodput.new();
+
+        draw(&c, &seed);
+        if (c.n_jobs > 0) {
+            turned = c;
+            for (size_t i = c.n_jobs; i-- > 0;) { /* told in the other order before */
+                turned.jobs[i].learned = &turned.learned[i];
+                policy_goodput.put(other, &turned.jobs[i]);
+            }
+            (void)decide(&c, one);
+            (void)decide(&turned, other);
+            for (size_t i = 0; i < c.n_jobs; i++)
+                assert_int_equal(c.jobs[i].parallelism, turned.jobs[i].parallelism);
+        }
+        assert_null(policy_goodput.free(one));
+        assert_null(policy_goodput.free(other));
+    }
+}
+
+static void test_unstable_jobs_are_moved_for_a_gang_only(void **state)
+{
+    uint64_t seed = 73;
+    size_t moved = 0;
+
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct cluster_of c;
+        struct policy_state *policy = policy_goodput.new();
+
+        draw(&c, &seed); /* check_move looks at every move */
+        for (size_t i = 0; i < c.n_jobs; i++)
+            c.jobs[i].stable = random_below(&seed, 2);
+        if (c.n_jobs > 1 && random_below(&seed, 2)) {
+            c.jobs[0].pending = true;
+            c.jobs[0].parallelism = 0;
+            memset(c.held[0], 0, sizeof c.held[0]);
+        }
+        c.load_permille = 700 + (uint32_t)random_below(&seed, 300);
+        if (c.n_jobs > 0 &&
+            used_in_all(&c, 0) <= (int64_t)c.n_nodes * c.cpu * c.load_permille / 1000)
+            moved += decide(&c, policy);
+        assert_null(policy_goodput.free(policy));
+    }
+    assert_true(moved > 0);
+}
+
+/* What is over its limit is given up, down to the minima and no further. */
+static void test_what_is_over_a_limit_is_given_up(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    (void)state;
+    (void)add(&c, 1, 16, 8);
+    (void)add(&c, 2, 16, 8);
+    c.load_permille = 500;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 8);
+    c.load_permille = 100;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 1);
+    assert_int_equal(c.jobs[1].parallelism, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_instances_go_to_the_job_that_makes_most_of_them),
+        cmocka_unit_test(test_short_job_goes_first),
+        cmocka_unit_test(test_unknown_job_grows_at_most_fourfold),
+        cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
+        cmocka_unit_test(test_group_gets_what_is_guaranteed_to_it),
+        cmocka_unit_test(test_random_clusters_settle_within_all_bounds),
+        cmocka_unit_test(test_order_in_which_jobs_are_told_does_not_matter),
+        cmocka_unit_test(test_unstable_jobs_are_moved_for_a_gang_only),
+        cmocka_unit_test(test_what_is_over_a_limit_is_given_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
