@@ -14,7 +14,7 @@
  * Published decision times of others, for orders of magnitude only (other machines, other
  * problems): Pollux 2.2 s median, Sia 96 ms median at 64 GPUs (the latter's paper, SOSP 2023).
  *
- * Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N] */
+ * Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N] [--policy NAME] */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -246,9 +246,10 @@ static struct job *submit(struct bench *b)
     return job;
 }
 
-static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct)
+static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct,
+                  const struct policy *policy)
 {
-    const struct cluster_config config = { .policy = &policy_fulfilment,
+    const struct cluster_config config = { .policy = policy,
                                            .max_load_permille = 970,
                                            .lease_us = 60 * USEC_PER_SEC,
                                            .lease_margin_us = USEC_PER_SEC,
@@ -439,13 +440,13 @@ static void count(const struct bench *b, struct size *size)
     }
 }
 
-static struct size run(const struct size *what, size_t rounds)
+static struct size run(const struct size *what, size_t rounds, const struct policy *policy)
 {
     struct size size = { .nodes = what->nodes, .jobs = what->jobs, .distinct = what->distinct };
     struct samples all = { 0 };
     struct bench b;
 
-    build(&b, size.nodes, size.jobs, size.distinct);
+    build(&b, size.nodes, size.jobs, size.distinct, policy);
     count(&b, &size);
     measure(&b, rounds);
     for (int e = 0; e < EVENTS; e++) {
@@ -535,11 +536,13 @@ static void print_growth(const struct size *a, const struct size *b)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },         { "nodes", required_argument, NULL, 'n' },
-        { "jobs", required_argument, NULL, 'b' },   { "distinct", no_argument, NULL, 'd' },
-        { "rounds", required_argument, NULL, 'r' }, { NULL, 0, NULL, 0 }
-    };
+    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+                                             { "nodes", required_argument, NULL, 'n' },
+                                             { "jobs", required_argument, NULL, 'b' },
+                                             { "distinct", no_argument, NULL, 'd' },
+                                             { "rounds", required_argument, NULL, 'r' },
+                                             { "policy", required_argument, NULL, 'p' },
+                                             { NULL, 0, NULL, 0 } };
     struct size sizes[SIZES] = {
         [SMALLEST] = { .nodes = 100, .jobs = 1000 },
         [MIDDLE] = { .nodes = 1000, .jobs = 10000 },
@@ -549,6 +552,7 @@ int main(int argc, char **argv)
     uint64_t nodes = 0, jobs = 0, rounds = 400;
     size_t n = ELEMENTS(sizes);
     bool json = false, distinct = false;
+    const struct policy *policy = &policy_fulfilment;
     int key, r = 0;
 
     while (r == 0 && (key = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -557,11 +561,13 @@ int main(int argc, char **argv)
             : key == 'n' ? parse_u64(optarg, &nodes)
             : key == 'b' ? parse_u64(optarg, &jobs)
             : key == 'r' ? parse_u64(optarg, &rounds)
+            : key == 'p' ? (policy = policy_find(optarg), policy == NULL ? -EINVAL : 0)
                          : -EINVAL;
     if (r < 0 || optind < argc || (nodes == 0) != (jobs == 0) || (distinct && nodes == 0) ||
         rounds == 0) {
         (void)fprintf(stderr,
-                      "Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N]\n");
+                      "Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N] "
+                      "[--policy NAME]\n");
         return 2;
     }
     if (nodes > 0) {
@@ -569,7 +575,7 @@ int main(int argc, char **argv)
         n = 1;
     }
     for (size_t i = 0; i < n; i++) {
-        sizes[i] = run(&sizes[i], rounds);
+        sizes[i] = run(&sizes[i], rounds, policy);
         if (!json)
             print_size(&sizes[i]);
     }

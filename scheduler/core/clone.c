@@ -116,6 +116,10 @@ static void copy_job(struct cluster *copy, const struct job *job)
     const struct process *process;
 
     to->submitted_us = job->submitted_us;
+    if (job->learned != NULL) {
+        to->learned = xcalloc(1, sizeof *to->learned);
+        *to->learned = *job->learned;
+    }
     to->waits_for_room = job->waits_for_room;
     to->plan.stuck_since_us = job->plan.stuck_since_us;
     to->plan.verdict = job->plan.verdict;

@@ -37,6 +37,7 @@ void job_free(struct job *job)
     (void)task_queue_free(job->queue);
     free(job->metrics);
     free(job->usage);
+    free(job->learned);
     free(job->reason);
     free(job->dataset_digest);
     rendezvous_free(job); /* before the spec: it says how many roles there are */

@@ -330,6 +330,7 @@ struct job {
     bool finishing;       /* some process finished: no more growth */
     bool waits_for_room;  /* a replacement of its minimum does not fit now */
     uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
+    struct job_learned *learned; /* owned; NULL: nothing yet, or the policy does not learn */
     struct job_plan plan;
     uint32_t effects_pending;
     struct job *active_next, *active_prev; /* cluster->active */

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "scheduler/core/capacity.h"
+#include "scheduler/core/goodput_learn.h"
 #include "scheduler/core/cluster.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -308,6 +309,18 @@ int job_lowest_free(struct job *job, uint32_t role);
 void job_recount(struct job *job);
 /* job_touch - something of it changed: the next plan looks at it */
 void job_touch(struct cluster *cluster, struct job *job);
+/* What was learnt of a job from its task queue. Volatile: after a restart it is learnt anew. The
+ * policy is told what was known at the last measurement, not what is true at the moment it is told:
+ * else a plan that looks at everything would decide otherwise than the one before it. */
+struct job_learned {
+    struct goodput_learned of;     /* as it is learnt */
+    struct goodput_learned told;   /* as it was at the last measurement */
+    double units_done, units_left; /* then; left below 0: nobody knows */
+};
+
+/* job_learn - the queue came, a task was finished: a policy that learns is told when that completed
+ * a measurement */
+void job_learn(struct cluster *cluster, struct job *job, struct instant now);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
 /* node_offer_changed - the same when it is new or offers something else */

@@ -133,7 +133,13 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
                                   .memory_bytes = spec->memory_bytes,
                                   .gpus = spec->gpus,
                                   .where = where_of(spec),
-                                  .group = job->plan.group };
+                                  .group = job->plan.group,
+                                  .units_left = -1 };
+    if (job->learned != NULL) {
+        entry->learned = &job->learned->told;
+        entry->units_done = job->learned->units_done;
+        entry->units_left = job->learned->units_left;
+    }
     if (!job->plan.promised)
         entry_of_started(job, role, entry);
     return true;

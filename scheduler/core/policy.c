@@ -6,7 +6,7 @@
 
 #include "shared/macro.h"
 
-static const struct policy *const policies[] = { &policy_fulfilment };
+static const struct policy *const policies[] = { &policy_fulfilment, &policy_goodput };
 
 void policy_names(char *buffer, size_t size)
 {

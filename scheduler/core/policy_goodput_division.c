@@ -234,13 +234,15 @@ static void sell(struct division *d, uint32_t group)
     struct goodput_share *share = d->heaps[group][0];
     const struct goodput_segment *segment = &share->hull.segments[share->next];
     int64_t room = room_for(d, share->job);
-    int64_t wanted =
-        (int64_t)share->curve.points[segment->point].instances - (int64_t)share->target;
+    /* whose turn it is among groups may change with every instance */
+    int end = d->n_groups > 1 ? share->point + 1 : segment->point;
+    int64_t wanted = (int64_t)share->curve.points[end].instances - (int64_t)share->target;
     int point;
 
     if (wanted <= room) {
-        give(d, share, segment->point);
-        share->closed = ++share->next == share->hull.n;
+        give(d, share, end);
+        share->next += end == segment->point;
+        share->closed = share->next == share->hull.n;
     } else {
         d->price = fmax(d->price, offer(share));
         point = goodput_fill(&share->curve, share->values, share->point, (double)room,

@@ -48,6 +48,7 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     }
     job->queue = take_queue;
     job_touch(cluster, job); /* what may be taken from it depends on what there is to do */
+    job_learn(cluster, job, now);
     cluster->plan_wanted = true;
     job->dataset_digest = xstrdup(digest);
     effect_save_job(cluster, job);
@@ -100,6 +101,7 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
         return r;
     records = task_queue_counts(job->queue).records_total - records;
     holder->credited_wall_us = now.wall_us;
+    job_learn(cluster, job, now);
     cluster->figures.task_records += records;
     cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
     tasks_changed(cluster, job, before, now);

@@ -14,9 +14,11 @@
 
 #define LEASE_US (20 * USEC_PER_SEC)
 
+const struct policy *world_policy = &policy_fulfilment;
+
 static struct cluster_config config(uint32_t load_permille)
 {
-    return (struct cluster_config){ .policy = &policy_fulfilment,
+    return (struct cluster_config){ .policy = world_policy,
                                     .max_load_permille = load_permille,
                                     .lease_us = LEASE_US,
                                     .lease_margin_us = 5 * USEC_PER_SEC };

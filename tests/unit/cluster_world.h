@@ -61,6 +61,8 @@ struct world {
     uint64_t n_checks;
 };
 
+/* of the worlds made from now on; fulfilment at first */
+extern const struct policy *world_policy;
 struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory_bytes,
                         uint32_t load_permille);
 struct world *world_free(struct world *world);

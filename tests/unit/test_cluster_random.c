@@ -90,14 +90,12 @@ static void end_well(struct world *w)
     }
 }
 
-static void test_random_events_keep_invariants_and_everything_ends(void **state)
+static void storm_until_all_end(uint64_t events)
 {
-    uint64_t events = storm_number("EDL_EVENTS", EVENTS);
     struct world *w = storm_world(WORLD_NODES);
     const struct job *job;
     unsigned succeeded = 0;
 
-    (void)state;
     w->max_linger = 3;
     for (uint64_t i = 0; i < events; i++) {
         act(w);
@@ -124,6 +122,20 @@ static void test_random_events_keep_invariants_and_everything_ends(void **state)
                   HASH_COUNT(w->cluster->jobs), succeeded);
     assert_true(succeeded > 0);
     world_free(w);
+}
+
+static void test_random_events_keep_invariants_and_everything_ends(void **state)
+{
+    (void)state;
+    storm_until_all_end(storm_number("EDL_EVENTS", EVENTS));
+}
+
+static void test_random_events_with_goodput_keep_invariants_and_everything_ends(void **state)
+{
+    (void)state;
+    world_policy = &policy_goodput;
+    storm_until_all_end(storm_number("EDL_EVENTS", EVENTS / 3));
+    world_policy = &policy_fulfilment;
 }
 
 static void submit_many(struct world *w)
@@ -178,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events_keep_invariants_and_everything_ends),
+        cmocka_unit_test(test_random_events_with_goodput_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_plan_that_does_not_settle_goes_on_in_the_next_turn),
     };
 

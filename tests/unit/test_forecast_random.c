@@ -398,10 +398,18 @@ static void test_forecasts_come_true(void **state)
     assert_true(n[FORECAST_LATER] > 0 && n[FORECAST_UNKNOWN] > 0 && n[FORECAST_NEVER] > 0);
 }
 
+static void test_forecasts_with_goodput_come_true(void **state)
+{
+    world_policy = &policy_goodput;
+    test_forecasts_come_true(state);
+    world_policy = &policy_fulfilment;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forecasts_come_true),
+        cmocka_unit_test(test_forecasts_with_goodput_come_true),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

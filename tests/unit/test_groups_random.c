@@ -140,10 +140,18 @@ static void test_random_events_with_groups_keep_invariants(void **state)
     table = group_table_free(table);
 }
 
+static void test_random_events_with_groups_and_goodput_keep_invariants(void **state)
+{
+    world_policy = &policy_goodput;
+    test_random_events_with_groups_keep_invariants(state);
+    world_policy = &policy_fulfilment;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events_with_groups_keep_invariants),
+        cmocka_unit_test(test_random_events_with_groups_and_goodput_keep_invariants),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
