@@ -6,8 +6,8 @@
 
 #include "shared/macro.h"
 
-#define TASKS_PER_INSTANCE 4
-#define TASKS_MIN 8
+#define TASKS_PER_INSTANCE 2
+#define TASKS_MIN 4
 /* One size after the other up to here, then by a sixth more, so that thousands fit on a curve. */
 #define DENSE_SIZES 8
 #define SPARSE_STEP 6
@@ -24,6 +24,11 @@ static void begin_window(struct goodput_learned *learned, const struct goodput_p
     learned->from_s = progress->now_s;
     learned->from_tasks = progress->tasks;
     learned->from_units = progress->units;
+}
+
+static double median_of_three(const double *x)
+{
+    return fmax(fmin(x[0], x[1]), fmin(fmax(x[0], x[1]), x[2]));
 }
 
 /* What went back to the queue, or a dataset that was changed, is no progress to measure by. */
@@ -56,6 +61,7 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
     if (progress->instances == 0 || is_broken(learned, progress)) {
         learned->instances = progress->instances;
         learned->warm = false;
+        learned->n_recent = 0;
         begin_window(learned, progress);
         return false;
     }
@@ -68,11 +74,17 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
     }
     if (tasks < wanted || progress->units <= learned->from_units)
         return false;
-    report.step_s = (progress->now_s - learned->from_s) / (progress->units - learned->from_units);
+    learned->recent_s[learned->n_recent++] =
+        (progress->now_s - learned->from_s) / (progress->units - learned->from_units);
     begin_window(learned, progress);
+    if (learned->n_recent < ELEMENTS(learned->recent_s))
+        return false;
+    learned->n_recent = 0;
+    report.step_s = median_of_three(learned->recent_s);
     if (goodput_pserver_add(&learned->fit, &report) < 0)
         return false; /* no time has passed: nothing can be told */
     learned->windows++;
+    learned->largest = MAX_OF(learned->largest, progress->instances);
     return true;
 }
 

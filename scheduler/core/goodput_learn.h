@@ -31,7 +31,10 @@ struct goodput_learned {
     double from_s;      /* when the window began */
     uint64_t from_tasks;
     double from_units;
+    double recent_s[3]; /* per unit, of the windows since the last measurement */
+    uint32_t n_recent;
     uint32_t windows; /* measurements, of all sizes */
+    uint32_t largest; /* instances, of a measurement */
     double stalled_s; /* when a resize began; below 0: there is none */
     double resize_s;  /* how long one takes, the last ones most */
 };
@@ -52,7 +55,8 @@ struct goodput_span {
 
 void goodput_learn_init(struct goodput_learned *learned);
 /* goodput_learn_note - how far a job is, whenever somebody looks: true when that completed a
- * measurement. A window ends after four tasks of each instance, and eight at least. O(1). */
+ * measurement: the median of three windows of one size, so that a node that froze for a while
+ * teaches nothing. A window ends after two tasks of each instance, and four at least. O(1). */
 bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress);
 /* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet */
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances);

@@ -25,6 +25,8 @@
 #include "shared/macro.h"
 
 #define REFUSALS_MAX 64
+/* What is measured varies by more than that. */
+#define STILL_AS_FAST 0.9
 
 struct entry {
     struct goodput_share share; /* first */
@@ -304,7 +306,19 @@ static void grow_to_targets(struct decision *d)
         share->closed = !grow_one(d, share);
 }
 
-/* Of room that was meant for others and that no node has for them: the next size that helps */
+static double fastest_up_to(const struct goodput_curve *curve, int at)
+{
+    double most = 0;
+
+    for (int i = 0; i <= at; i++)
+        most = fmax(most, curve->points[i].speed);
+    return most;
+}
+
+/* Room that nobody is to have, because it does not pay or because no node has it for whom it was
+ * meant for, is of use still: a job that grows does not stand still meanwhile, and what it has
+ * beyond its target it gives as soon as somebody is to have it. Only who was measured to be slower
+ * with more leaves it: what was never tried is tried. */
 static void use_what_is_left(struct decision *d)
 {
     struct goodput_share *share;
@@ -318,7 +332,8 @@ static void use_what_is_left(struct decision *d)
         share->closed = true;
         if (at < 0 || next >= share->curve.n || share->plan < share->target ||
             is_refused(d, share->job) ||
-            share->values[next] <= (1 + goodput_defaults.cut_gain) * share->values[at])
+            (share->curve.points[next].instances <= share->measured &&
+             share->curve.points[next].speed < STILL_AS_FAST * fastest_up_to(&share->curve, at)))
             continue;
         share->target = share->curve.points[next].instances;
         share->closed = false;
@@ -437,8 +452,7 @@ static void decide(struct policy_state *state, const struct policy_totals *total
     shrink_what_is_over(&d);
     grow_to_targets(&d);
     transfer(&d);
-    if (d.n_refusals > 0)
-        use_what_is_left(&d);
+    use_what_is_left(&d);
 }
 
 static void explain(const struct policy_state *state, uint64_t id, char *buffer, size_t size)

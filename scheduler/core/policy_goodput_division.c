@@ -58,6 +58,7 @@ void goodput_share_init(struct goodput_share *share, const struct policy_job *jo
     }
     share->job = job;
     share->plan = job->parallelism;
+    share->measured = learned->largest;
     goodput_learn_curve(learned, &span, &share->curve);
     work = goodput_learn_work(learned, job->units_done, job->units_left);
     share->remaining_s = goodput_remaining(&goodput_defaults.levels, &work);

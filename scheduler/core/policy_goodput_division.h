@@ -20,14 +20,15 @@ struct goodput_share {
     double values[GOODPUT_POINTS_MAX];
     struct goodput_hull hull; /* above the base */
     double remaining_s;
-    double a;        /* weight */
-    double dominant; /* part of the cluster that one instance takes, of the scarcest resource */
-    uint32_t base;   /* what it keeps in any case */
-    int point;       /* of the curve, taken so far */
-    int next;        /* segment */
-    bool closed;     /* nothing more of it can be taken */
-    uint32_t target; /* result: instances */
-    uint32_t plan;   /* for who carries it out */
+    uint32_t measured; /* the largest size of which it is known how fast it is */
+    double a;          /* weight */
+    double dominant;   /* part of the cluster that one instance takes, of the scarcest resource */
+    uint32_t base;     /* what it keeps in any case */
+    int point;         /* of the curve, taken so far */
+    int next;          /* segment */
+    bool closed;       /* nothing more of it can be taken */
+    uint32_t target;   /* result: instances */
+    uint32_t plan;     /* for who carries it out */
 };
 
 /* goodput_share_init - curve and length of a job, as it was put; parallelism between min and max */

@@ -101,7 +101,7 @@ static void test_nothing_is_learnt_while_it_is_resized(void **state)
     /* slow ones at the beginning of a size do not count */
     job.now_s += 100000;
     assert_int_equal(run(&job, &learned, 8, 1 + 8), 0);
-    assert_int_equal(run(&job, &learned, 8, 8 * 4 - 1), 0);
+    assert_int_equal(run(&job, &learned, 8, 3 * 2 * 8 - 1), 0);
     assert_int_equal(run(&job, &learned, 8, 1), 1);
     assert_near(goodput_learn_unit_s(&learned, 8), unit_s(&job, 8), 0.1 * unit_s(&job, 8));
     /* nor does what went back to the queue */
@@ -141,6 +141,22 @@ static void test_curve_spans_what_it_is_to(void **state)
     }
 }
 
+/* A node that stands still for an hour in the middle of it. */
+static void test_one_slow_window_teaches_nothing(void **state)
+{
+    struct pretended job = pretend();
+    struct goodput_learned learned;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    for (int i = 0; i < 20; i++) {
+        (void)run(&job, &learned, 4, 60);
+        job.now_s += 3600;
+        (void)run(&job, &learned, 4, 60);
+    }
+    assert_near(goodput_learn_unit_s(&learned, 4), unit_s(&job, 4), 0.1 * unit_s(&job, 4));
+}
+
 static void test_cost_of_a_resize_is_how_long_it_took(void **state)
 {
     struct pretended job = pretend();
@@ -167,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_curve_is_that_of_the_job_after_three_sizes),
         cmocka_unit_test(test_nothing_is_learnt_while_it_is_resized),
         cmocka_unit_test(test_curve_spans_what_it_is_to),
+        cmocka_unit_test(test_one_slow_window_teaches_nothing),
         cmocka_unit_test(test_cost_of_a_resize_is_how_long_it_took),
     };
 

@@ -254,19 +254,47 @@ static void test_unknown_job_grows_at_most_fourfold(void **state)
     assert_null(policy_goodput.free(policy));
 }
 
+/* The one that would be finished soonest takes nothing from the other when that is not paid back.
+ */
 static void test_resize_that_does_not_pay_is_not_made(void **state)
 {
     struct cluster_of c = cluster_of_nodes(2);
     struct policy_state *policy = policy_goodput.new();
 
     (void)state;
+    add(&c, 1, 8, 4)->units_left = 100; /* half a minute */
     (void)add(&c, 1, 8, 4);
-    c.jobs[0].units_left = 30; /* some seconds left */
     c.learned[0].resize_s = 60;
     assert_int_equal(decide(&c, policy), 0);
-    c.jobs[0].units_left = 1e6;
-    assert_int_equal(decide(&c, policy), 4);
+    c.learned[0].resize_s = 0.1;
+    c.learned[1].resize_s = 0.1;
+    assert_true(decide(&c, policy) > 0);
+    assert_true(c.jobs[1].parallelism < 4);
     assert_null(policy_goodput.free(policy));
+}
+
+/* Room that nobody else wants is used, but not by who becomes slower by it. */
+static void test_idle_room_is_used(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(2);
+
+    (void)state;
+    add(&c, 1, 8, 4)->units_left = 1;
+    c.learned[0].resize_s = 60;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 8);
+    c = cluster_of_nodes(2);
+    (void)add(&c, 1, 8, 4);
+    goodput_learn_init(&c.learned[0]);
+    for (uint32_t k = 1; k <= 8; k++, c.learned[0].windows++)
+        (void)goodput_pserver_add(&c.learned[0].fit,
+                                  &(struct goodput_pserver_report){ k, 1, 1.0 / k + 0.2 * k });
+    c.learned[0].largest = 8;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 4);
+    c.learned[0].largest = 4; /* it was never tried with more */
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 8);
 }
 
 static void test_group_gets_what_is_guaranteed_to_it(void **state)
@@ -428,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_short_job_goes_first),
         cmocka_unit_test(test_unknown_job_grows_at_most_fourfold),
         cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
+        cmocka_unit_test(test_idle_room_is_used),
         cmocka_unit_test(test_group_gets_what_is_guaranteed_to_it),
         cmocka_unit_test(test_random_clusters_settle_within_all_bounds),
         cmocka_unit_test(test_order_in_which_jobs_are_told_does_not_matter),
