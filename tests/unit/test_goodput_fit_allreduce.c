@@ -194,6 +194,10 @@ static void test_what_is_not_seen_is_pinned(void **state)
     /* optimistic: eight are eight times as fast */
     assert_near(goodput_throughput(&fit, 2, 8, 64, 0) / goodput_throughput(&fit, 1, 1, 64, 0), 8,
                 0.01);
+    points[1] = points[0]; /* still one batch size, and half of the mean */
+    points[1].accumulate_s = 3 * points[0].accumulate_s;
+    assert_int_equal(goodput_perf_fit(points, 2, &fit), 0);
+    assert_near(fit.of[GOODPUT_PERF_AC], points[0].accumulate_s, 1e-9);
     points[1] = measure(&truth, 1, 2, 128, 0, &seed);
     assert_int_equal(goodput_perf_fit(points, 2, &fit), 0);
     assert_true(fit.of[GOODPUT_PERF_AR] > 1e-6);
