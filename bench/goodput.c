@@ -268,10 +268,13 @@ static struct row bench_types(size_t n, size_t rounds)
 
         choosers[i] = (struct goodput_chooser){ i, &options[i * TYPES * SIZES], TYPES * SIZES,
                                                 GOODPUT_NO_OPTION };
-        for (uint32_t o = 0; o < TYPES * SIZES; o++)
+        for (uint32_t o = 0; o < TYPES * SIZES; o++) {
+            uint32_t type = o / SIZES;
+            double size = 1U << o % SIZES;
+
             options[i * TYPES * SIZES + o] =
-                (struct goodput_option){ o / SIZES, 1U << o % SIZES,
-                                         (1 + o / SIZES) * pow(1U << o % SIZES, p) };
+                (struct goodput_option){ type, size, (1.0 + type) * pow(size, p) };
+        }
     }
     for (size_t r = 0; r < MAX_OF(rounds / 40, 5); r++) {
         double begun = now_us();
