@@ -604,7 +604,7 @@ static void test_policy_find_knows_it(void **state)
 
     (void)state;
     policy_names(names, sizeof names);
-    assert_string_equal(names, "fulfilment");
+    assert_string_equal(names, "fulfilment, goodput");
     assert_ptr_equal(policy_find("fulfilment"), &policy_fulfilment);
     assert_null(policy_find("fulfil"));
 }
