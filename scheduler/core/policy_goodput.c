@@ -297,13 +297,34 @@ static void open_all(struct decision *d)
         d->state->shares[i]->closed = false;
 }
 
-static void grow_to_targets(struct decision *d)
+/* Limits only become tighter while jobs grow: whom they do not let grow now need not be asked. */
+static void close_who_cannot_grow(struct decision *d)
+{
+    for (size_t i = 0; i < d->state->n_shares; i++) {
+        struct goodput_share *share = d->state->shares[i];
+
+        share->closed =
+            share->closed || share->plan >= share->target || !may_grow(&d->totals, share->job);
+    }
+}
+
+static void grow_open_ones(struct decision *d)
 {
     struct goodput_share *share;
 
+    close_who_cannot_grow(d);
+    while ((share = next_taker(d)) != NULL) {
+        if (grow_one(d, share))
+            continue;
+        share->closed = true;
+        close_who_cannot_grow(d);
+    }
+}
+
+static void grow_to_targets(struct decision *d)
+{
     open_all(d);
-    while ((share = next_taker(d)) != NULL)
-        share->closed = !grow_one(d, share);
+    grow_open_ones(d);
 }
 
 static double fastest_up_to(const struct goodput_curve *curve, int at)
@@ -338,8 +359,7 @@ static void use_what_is_left(struct decision *d)
         share->target = share->curve.points[next].instances;
         share->closed = false;
     }
-    while ((share = next_taker(d)) != NULL)
-        share->closed = !grow_one(d, share);
+    grow_open_ones(d);
 }
 
 /* --- giving --------------------------------------------------------------------------------------
@@ -418,6 +438,15 @@ static struct goodput_share *giver_for(const struct decision *d, const struct go
     return best;
 }
 
+static bool somebody_gives(const struct decision *d)
+{
+    for (size_t i = 0; i < d->state->n_shares; i++)
+        if (d->state->shares[i]->plan > d->state->shares[i]->target &&
+            can_give(d, d->state->shares[i]))
+            return true;
+    return false;
+}
+
 /* Only the giving is done; what it frees is planned for the taker, and the next decision that finds
  * it free gives it to whoever is to have it then. */
 static void transfer(struct decision *d)
@@ -425,6 +454,8 @@ static void transfer(struct decision *d)
     struct goodput_share *taker;
 
     open_all(d);
+    if (!somebody_gives(d))
+        return;
     while ((taker = next_taker(d)) != NULL) {
         struct goodput_share *giver = giver_for(d, taker);
 
