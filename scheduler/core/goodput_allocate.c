@@ -14,7 +14,7 @@
 const struct goodput_options goodput_defaults = {
     .weights = GOODPUT_WEIGHTS_RECURSION,
     .rank_p = 0.9,
-    .beta = 1,
+    .beta = 0.8,
     .q = 1,
     .horizon_s = 600,
     .change_floor = 0.02,

@@ -30,7 +30,7 @@ enum goodput_weight_form {
 struct goodput_options {
     enum goodput_weight_form weights;
     double rank_p;        /* the power of the closed form: 0.9 */
-    double beta;          /* 1: completion time; down to 0.25: makespan */
+    double beta;          /* 1: completion time; down to 0.25: makespan; 0.8 loses nothing by it */
     double q;             /* of the utility: 1 */
     double horizon_s;     /* in which a change is paid back: 600 */
     double change_floor;  /* what a change leaves of the value at least: 0.02 */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_family.h - how much work jobs of a family take, as far as that was seen
+ *
+ * A job that goes on is taken to be as long as the median of those of its family that took more
+ * than it has done: the shorter ones say nothing of it any more. While there are none, whoever of
+ * its family has done the most says how long they are at least, and as there may be as much before
+ * it as behind it, twice that is assumed for all of them. So jobs of a family are told apart from
+ * others long before the first of them has ended, which geometric levels of each job alone cannot.
+ *
+ * A name that is given to unlike jobs does little harm: the median of the longer ones is right for
+ * mixtures as well. Pure. Work is counted in any unit that the jobs of a family share. */
+#pragma once
+
+struct goodput_families;
+
+struct goodput_families *goodput_families_new(void);
+/* goodput_families_free - accepts NULL; returns NULL */
+struct goodput_families *goodput_families_free(struct goodput_families *families);
+
+/* A name of "" is no family: nothing is noted. O(1) but for goodput_family_ended, which is O(number
+ * of its ended jobs) at worst. */
+/* goodput_family_begun - one more job of it is there */
+void goodput_family_begun(struct goodput_families *families, const char *name);
+/* goodput_family_done - what one of its jobs has done until now */
+void goodput_family_done(struct goodput_families *families, const char *name, double work);
+/* goodput_family_ended - what one of its jobs had done when it ended with success */
+void goodput_family_ended(struct goodput_families *families, const char *name, double work);
+
+/* goodput_family_work - of a whole job that has done so much; 0: nobody knows. O(log n) */
+double goodput_family_work(const struct goodput_families *families, const char *name, double done);
