@@ -26,14 +26,26 @@ static const struct level_name {
 } levels[] = {
     { "fixed",
       "the owners' batches; lengths and true speeds known",
-      { .lengths = true, .speeds = true } },
-    { "fixed-no-lengths", "the owners' batches; true speeds known", { .speeds = true } },
+      { .lengths = true, .speeds = SPEEDS_TRUE } },
+    { "fixed-no-lengths", "the owners' batches; true speeds known", { .speeds = SPEEDS_TRUE } },
     { "adaptive",
       "batches with the best goodput; lengths and true speeds known",
-      { .lengths = true, .speeds = true, .adaptive_batch = true } },
+      { .lengths = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
     { "adaptive-no-lengths",
       "batches with the best goodput; true speeds known",
-      { .speeds = true, .adaptive_batch = true } },
+      { .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
+    { "learnt",
+      "batches with the best goodput as each job finds out by running; lengths known",
+      { .lengths = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
+    { "learnt-no-lengths",
+      "batches with the best goodput as each job finds out by running",
+      { .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
+    { "family",
+      "batches with the best goodput as jobs of a family find out together; lengths known",
+      { .lengths = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
+    { "family-no-lengths",
+      "batches with the best goodput as jobs of a family find out together",
+      { .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
 };
 
 static uint64_t clock_ns(void)
@@ -136,6 +148,20 @@ static int set_policies(struct lab *lab, struct edl_error *error)
     return edl_error_remedy(error, "--policy %s,%s", lab->options->policy, lab->against->name);
 }
 
+static int no_level(const char *name, struct edl_error *error)
+{
+    char names[200] = "";
+
+    for (size_t i = 0; i < ELEMENTS(levels); i++) {
+        size_t used = strlen(names);
+
+        (void)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                       levels[i].name);
+    }
+    (void)edl_error_set(error, -EINVAL, "--level: \"%s\" is none", name);
+    return edl_error_remedy(error, "%s", names);
+}
+
 static int set_levels(struct lab *lab, struct edl_error *error)
 {
     _cleanup_free_ char *text =
@@ -149,9 +175,7 @@ static int set_levels(struct lab *lab, struct edl_error *error)
         while (i < ELEMENTS(levels) && !streq(levels[i].name, name))
             i++;
         if (i == ELEMENTS(levels) || lab->n_levels == ELEMENTS(levels)) {
-            (void)edl_error_set(error, -EINVAL, "--level: \"%s\" is none", name);
-            return edl_error_remedy(error, "%s, %s, %s, %s", levels[0].name, levels[1].name,
-                                    levels[2].name, levels[3].name);
+            return no_level(name, error);
         }
         lab->levels[lab->n_levels].name = levels[i].name;
         lab->levels[lab->n_levels++].information = levels[i].information;
@@ -183,7 +207,7 @@ static int set_options(struct lab *lab, struct edl_error *error)
 static bool offers(const struct information *information, const struct trace_policy *policy)
 {
     return (information->lengths || (policy->uses & USES_LENGTHS) == 0) &&
-           (information->speeds || (policy->uses & USES_SPEEDS) == 0);
+           (information->speeds != SPEEDS_HIDDEN || (policy->uses & USES_SPEEDS) == 0);
 }
 
 static int run_one(struct lab *lab, struct lab_level *level, struct lab_row *row, size_t t,

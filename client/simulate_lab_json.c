@@ -50,9 +50,9 @@ static json_t *json_row(const struct lab *lab, const struct lab_row *row)
 
     for (size_t t = 0; t < lab->n_traces; t++)
         (void)json_array_append_new(traces, json_figures(&row->figures[t]));
-    if ((row->policy->uses & USES_LENGTHS) != 0)
+    if (((row->policy->uses | row->policy->profits) & USES_LENGTHS) != 0)
         (void)json_array_append_new(uses, json_string("lengths"));
-    if ((row->policy->uses & USES_SPEEDS) != 0)
+    if (((row->policy->uses | row->policy->profits) & USES_SPEEDS) != 0)
         (void)json_array_append_new(uses, json_string("speeds"));
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "policy", row->policy->name, "uses", uses, "mean",
                      json_figures(&row->mean), "traces", traces, "paired", json_paired(lab, row));
@@ -73,7 +73,7 @@ static json_t *json_level(const struct lab *lab, const struct lab_level *level)
         (void)json_array_append_new(policies, json_row(lab, &level->rows[i]));
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "level", level->name, "batch",
                      level->information.adaptive_batch ? "adaptive" : "fixed", "speeds",
-                     level->information.speeds ? "true" : "unknown", "lengths_known",
+                     trace_speeds_name(level->information.speeds), "lengths_known",
                      level->information.lengths, "traces", traces, "policies", policies);
 }
 

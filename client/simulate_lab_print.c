@@ -14,7 +14,7 @@ static const char *uses_text(const struct trace_policy *policy)
 {
     static const char *const texts[] = { "nothing", "lengths", "speeds", "both" };
 
-    return texts[policy->uses & (USES_LENGTHS | USES_SPEEDS)];
+    return texts[(policy->uses | policy->profits) & (USES_LENGTHS | USES_SPEEDS)];
 }
 
 static void add_share(struct table *table, double share)
@@ -165,7 +165,7 @@ static void print_level(const struct lab *lab, const struct lab_level *level)
 {
     (void)printf("level %s: %s batch, speeds %s, lengths %s\n\n", level->name,
                  level->information.adaptive_batch ? "adaptive" : "fixed",
-                 level->information.speeds ? "true" : "unknown",
+                 trace_speeds_name(level->information.speeds),
                  level->information.lengths ? "known" : "unknown");
     print_figures(level);
     (void)putchar('\n');

@@ -18,10 +18,20 @@ enum trace_uses {
     USES_SPEEDS = 1U << 1,  /* how fast it is with other amounts */
 };
 
+enum trace_speeds {
+    SPEEDS_HIDDEN,
+    SPEEDS_TRUE,
+    SPEEDS_LEARNT, /* found out by each job by itself */
+    SPEEDS_FAMILY, /* found out by all jobs of a family together */
+};
+
+/* trace_speeds_name - "unknown", "true", "learnt", "learnt by families" */
+const char *trace_speeds_name(enum trace_speeds speeds);
+
 /* What a run offers to all policies: one level, one table. */
 struct information {
     bool lengths; /* of the work that is left */
-    bool speeds;  /* the true ones */
+    enum trace_speeds speeds;
     bool adaptive_batch;
 };
 
@@ -35,6 +45,7 @@ struct view_job {
     uint32_t restarts;
     double attained_s;      /* instances times seconds */
     double run_s;           /* seconds with anything at all */
+    double work;            /* that was done, as its family counts it (progress) */
     double restart_left_s;  /* until it goes on after its last change */
     const uint32_t *counts; /* the amounts that differ from the next smaller one; NULL: all */
     size_t n_counts;
@@ -42,11 +53,19 @@ struct view_job {
     struct run_job *run_job;
 };
 
+/* A job that has ended. */
+struct view_ended {
+    const char *family;
+    double work;
+};
+
 struct view {
     double now_s, round_s, restart_s; /* round_s 0: whenever something happens */
     uint32_t n_nodes, per_node, capacity;
     const struct view_job *jobs; /* that are here and not done, by submission */
     size_t n;
+    const struct view_ended *ended; /* all until now */
+    size_t n_ended;
     unsigned uses; /* what is shown: enum trace_uses */
     struct run *run;
 };
@@ -56,6 +75,9 @@ double view_speed(const struct view *view, size_t job, uint32_t n);
 
 /* view_remaining_s - until the end with n instances from now on, without a restart */
 double view_remaining_s(const struct view *view, size_t job, uint32_t n);
+
+/* view_rate - work per second with n instances, as it is now; NAN: not known */
+double view_rate(const struct view *view, size_t job, uint32_t n);
 
 /* view_step_s, view_steps_left - as one sees them who counts steps, by whole epochs where there are
  * some; of a split into n - pservers trainers and pservers (0: the best) */
@@ -85,7 +107,8 @@ struct plan {
 
 struct trace_policy {
     const char *name, *summary;
-    unsigned uses;
+    unsigned uses;                           /* without it there is no deciding */
+    unsigned profits;                        /* used where it is offered */
     void *(*begin)(const struct view *view); /* may be NULL */
     void (*decide)(void *state, const struct view *view, struct plan *plan);
     /* when it wants to decide although nothing happens; INFINITY: never. May be NULL */

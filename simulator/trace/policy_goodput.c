@@ -143,6 +143,15 @@ static void decide_balanced(void *state, const struct view *view, struct plan *p
     divide(&options, state, view, plan);
 }
 
+/* Without a floor: what everybody else gets by it is the price of a start at once. */
+static void decide_patient(void *state, const struct view *view, struct plan *plan)
+{
+    struct goodput_options options = goodput_defaults;
+
+    options.no_floors = true;
+    divide(&options, state, view, plan);
+}
+
 const struct trace_policy trace_policy_goodput = {
     .name = "goodput",
     .summary = "ours: more goes to whom a bundle is worth most",
@@ -160,5 +169,15 @@ const struct trace_policy trace_policy_goodput_balanced = {
     .profits = USES_LENGTHS,
     .begin = begin,
     .decide = decide_balanced,
+    .end = end,
+};
+
+const struct trace_policy trace_policy_goodput_patient = {
+    .name = "goodput-patient",
+    .summary = "ours, but long jobs may wait",
+    .uses = USES_SPEEDS,
+    .profits = USES_LENGTHS,
+    .begin = begin,
+    .decide = decide_patient,
     .end = end,
 };

@@ -8,21 +8,11 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "simulator/trace/pollux_app.h"
+#include "simulator/trace/pollux_internal.h"
 #include "simulator/trace/profile.h"
 
 #define ROUNDING 1e-8 /* a quotient this little above a whole number is that number */
 #define SIZES 50      /* batches that an adaptive job chooses from */
-
-struct pollux_profile {
-    struct profile profile;
-    struct pollux_app *app;
-};
-
-/* How a batch is split. */
-struct split {
-    uint32_t local;  /* on one instance in one accumulation step */
-    uint32_t passes; /* accumulation steps before the exchange, 0 or more */
-};
 
 static uint32_t ceiling(double quotient)
 {
@@ -30,9 +20,10 @@ static uint32_t ceiling(double quotient)
 }
 
 /* split_batch - alone gives one more pass when that is what it takes to see gradient noise */
-static struct split split_batch(const struct pollux_app *app, double local, uint32_t n, bool alone)
+static struct work_split split_batch(const struct pollux_app *app, double local, uint32_t n,
+                                     bool alone)
 {
-    struct split split = { .passes = ceiling(local / app->max_local) - 1 };
+    struct work_split split = { .passes = ceiling(local / app->max_local) - 1 };
 
     if (n == 1 && alone)
         split.passes = MAX_OF(split.passes, 1U);
@@ -40,17 +31,16 @@ static struct split split_batch(const struct pollux_app *app, double local, uint
     return split;
 }
 
-/* fixed_split - of the batch that its owner chose, cut to what the runs cover */
-static struct split fixed_split(const struct pollux_app *app, uint32_t batch, uint32_t n)
+struct work_split pollux_fixed_split(const struct pollux_app *app, uint32_t batch, uint32_t n)
 {
     uint32_t local = ceiling((double)batch / n);
-    struct split split = split_batch(app, local, n, batch > app->init_batch);
+    struct work_split split = split_batch(app, local, n, batch > app->init_batch);
 
     split.local = MIN_OF(split.local, app->max_batch / (n * (split.passes + 1)));
     return split;
 }
 
-static int seconds_of(struct pollux_app *app, const struct shape *shape, struct split split,
+static int seconds_of(struct pollux_app *app, const struct shape *shape, struct work_split split,
                       double *ret, struct edl_error *error)
 {
     double step_s, sync_s;
@@ -64,7 +54,7 @@ static int seconds_of(struct pollux_app *app, const struct shape *shape, struct 
 static int fixed_pace(const struct pollux_profile *self, const struct shape *shape,
                       struct pace *ret, struct edl_error *error)
 {
-    struct split split = fixed_split(self->app, self->profile.batch, shape->n);
+    struct work_split split = pollux_fixed_split(self->app, self->profile.batch, shape->n);
     uint32_t batch = shape->n * split.local * (split.passes + 1);
     int r = seconds_of(self->app, shape, split, &ret->step_s, error);
 
@@ -77,7 +67,7 @@ static int fixed_pace(const struct pollux_profile *self, const struct shape *sha
 
 /* try_batch - raises each epoch's rate to what this split reaches */
 static int try_batch(const struct pollux_profile *self, const struct shape *shape,
-                     struct split split, struct pace *ret, struct edl_error *error)
+                     struct work_split split, struct pace *ret, struct edl_error *error)
 {
     uint32_t batch = shape->n * split.local * (split.passes + 1);
     double seconds;
@@ -105,7 +95,8 @@ static int adaptive_pace(const struct pollux_profile *self, const struct shape *
     ret->step_s = NAN;
     for (int i = 0; i < SIZES; i++) {
         double local = least * pow(most / least, (double)i / (SIZES - 1)) / shape->n;
-        struct split split = split_batch(app, local, shape->n, local > app->init_batch + ROUNDING);
+        struct work_split split =
+            split_batch(app, local, shape->n, local > app->init_batch + ROUNDING);
 
         split.local = MIN_OF(split.local, app->max_batch / (shape->n * (split.passes + 1)));
         if (split.local < app->min_local || split.local > app->max_local)
@@ -177,6 +168,7 @@ struct profile *pollux_profile_new(struct pollux_app *app, uint32_t batch)
     self->profile.bounds = app->bounds;
     self->profile.whole_seconds = true;
     self->profile.needs_shape = true;
+    self->profile.learning = &pollux_learning;
     self->profile.max = most(app, batch);
     return &self->profile;
 }

@@ -43,21 +43,30 @@ static double between(const struct pollux_run *below, double low, const struct p
            (above->batch - below->batch);
 }
 
-int pollux_app_gain(const struct pollux_app *app, uint32_t batch, uint32_t epoch, double *ret,
-                    struct edl_error *error)
+int pollux_app_gradient(const struct pollux_app *app, uint32_t batch, uint32_t epoch,
+                        double *ret_square, double *ret_variance, struct edl_error *error)
 {
     const struct pollux_run *below, *above;
-    double sqr, var, scale = (double)batch / app->init_batch;
 
     if (around(app, batch, &below, &above) < 0) {
         (void)edl_error_set(error, -ERANGE, "%s: no run was measured around the batch %u",
                             app->folder, batch);
         return edl_error_remedy(error, "a batch from %u to %u", app->init_batch, app->max_batch);
     }
-    sqr = between(below, below->grad_sqr[epoch], above, above->grad_sqr[epoch], batch);
-    var = between(below, below->grad_var[epoch], above, above->grad_var[epoch], batch);
-    *ret = (var + sqr) / (var / scale + sqr);
+    *ret_square = between(below, below->grad_sqr[epoch], above, above->grad_sqr[epoch], batch);
+    *ret_variance = between(below, below->grad_var[epoch], above, above->grad_var[epoch], batch);
     return 0;
+}
+
+int pollux_app_gain(const struct pollux_app *app, uint32_t batch, uint32_t epoch, double *ret,
+                    struct edl_error *error)
+{
+    double sqr, var, scale = (double)batch / app->init_batch;
+    int r = pollux_app_gradient(app, batch, epoch, &sqr, &var, error);
+
+    if (r == 0)
+        *ret = (var + sqr) / (var / scale + sqr);
+    return r;
 }
 
 double pollux_app_iteration(const struct pollux_app *app, uint32_t batch, uint32_t epoch)

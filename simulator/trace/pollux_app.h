@@ -55,6 +55,10 @@ int pollux_app_step(struct pollux_app *app, const struct shape *shape, uint32_t 
 int pollux_app_gain(const struct pollux_app *app, uint32_t batch, uint32_t epoch, double *ret,
                     struct edl_error *error);
 
+/* pollux_app_gradient - its squared norm and its variance with that batch in that epoch */
+int pollux_app_gradient(const struct pollux_app *app, uint32_t batch, uint32_t epoch,
+                        double *ret_square, double *ret_variance, struct edl_error *error);
+
 /* pollux_app_iteration - iterations of a batch within init_batch..max_batch after epoch + 1 epochs
  */
 double pollux_app_iteration(const struct pollux_app *app, uint32_t batch, uint32_t epoch);

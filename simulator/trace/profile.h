@@ -29,6 +29,8 @@ struct pace {
     double *after_s;   /* [n_phases + 1]: from the beginning of each phase to the end of all */
 };
 
+struct profile_learning;
+
 struct profile_ops {
     const char *name;
     /* pace - fills step_s, pservers and rate; the caller made room. -ERANGE: nothing is known of
@@ -43,7 +45,8 @@ struct profile_ops {
 
 struct profile {
     const struct profile_ops *ops;
-    char *name; /* the model */
+    const struct profile_learning *learning; /* learn.h; NULL: there is none */
+    char *name;                              /* the model */
     uint32_t refs;
     uint32_t batch;         /* of a step; 0: chosen anew for every shape and phase */
     uint32_t n_phases;      /* 1 when bounds is NULL */

@@ -17,7 +17,7 @@ static int check_level(const struct run *run)
 
     if ((run->policy->uses & USES_LENGTHS) != 0 && !offered->lengths)
         missing = "lengths";
-    if ((run->policy->uses & USES_SPEEDS) != 0 && !offered->speeds)
+    if ((run->policy->uses & USES_SPEEDS) != 0 && offered->speeds == SPEEDS_HIDDEN)
         missing = "speeds";
     if (missing == NULL)
         return 0;
@@ -37,25 +37,39 @@ static bool in_whole_seconds(const struct run *run, const struct run_job *job)
            is_whole(run->config->round_s) && is_whole(run->config->restart_s);
 }
 
+static void note_end(struct run *run, const struct run_job *job)
+{
+    if (run->n_ended == run->ended_cap) {
+        run->ended_cap = run->ended_cap > 0 ? 2 * run->ended_cap : 64;
+        run->ended = xreallocarray(run->ended, run->ended_cap, sizeof(*run->ended));
+    }
+    run->ended[run->n_ended++] =
+        (struct view_ended){ .family = job->trace->family, .work = job->progress };
+}
+
 /* advance - everybody who is here, to a moment; who ended gives back what he held */
-static void advance(struct run *run, double to_s)
+static int advance(struct run *run, double to_s)
 {
     size_t left = 0;
+    int r = 0;
 
     run->result->used_s += (to_s - run->now_s) * (pool_capacity(&run->pool) - run->pool.n_free);
     for (size_t i = 0; i < run->n_active; i++) {
         struct run_job *job = run->active[i];
 
-        job_advance(job, to_s, in_whole_seconds(run, job));
+        if (job_advance(job, run, to_s, in_whole_seconds(run, job)) < 0)
+            r = -ERANGE;
         if (!job->done) {
             run->active[left++] = job;
             continue;
         }
         pool_release(&run->pool, &job->shares);
+        note_end(run, job);
         run->result->end_s = fmax(run->result->end_s, job->result->done_s);
     }
     run->n_active = left;
     run->now_s = to_s;
+    return r;
 }
 
 /* admit - who was submitted until now */
@@ -65,7 +79,7 @@ static void admit(struct run *run)
            run->jobs[run->next_job].trace->submit_s <= run->now_s) {
         struct run_job *job = &run->jobs[run->next_job++];
 
-        job_advance(job, run->now_s, false);
+        (void)job_advance(job, run, run->now_s, false); /* it waits: nothing can fail */
         run->active[run->n_active++] = job;
     }
 }
@@ -115,9 +129,10 @@ static int play_rounds(struct run *run)
 
             run->now_s += fmax(rounds - 1, 0) * run->config->round_s;
         }
-        advance(run, run->now_s + run->config->round_s);
+        r = advance(run, run->now_s + run->config->round_s);
         admit(run);
-        r = decide(run);
+        if (r == 0)
+            r = decide(run);
         idle = run->pool.n_free == pool_capacity(&run->pool) && run->n_active > 0 ? idle + 1 : 0;
         if (idle > IDLE_ROUNDS && run->next_job == run->trace->n)
             return stuck(run);
@@ -148,16 +163,26 @@ static int play_events(struct run *run)
 
         if (isinf(next_s))
             return stuck(run);
-        advance(run, next_s + run->config->window_s);
+        r = advance(run, next_s + run->config->window_s);
         admit(run);
-        r = decide(run);
+        if (r == 0)
+            r = decide(run);
     }
     return r;
+}
+
+static unsigned offered_by(const struct information *information)
+{
+    return (information->lengths ? USES_LENGTHS : 0) |
+           (information->speeds != SPEEDS_HIDDEN ? USES_SPEEDS : 0);
 }
 
 static int begin(struct run *run)
 {
     int r = check_level(run);
+
+    if (r == 0)
+        r = learn_begin(run);
 
     for (size_t i = 0; r == 0 && i < run->trace->n; i++) {
         run->jobs[i].result = &run->result->jobs[i];
@@ -169,7 +194,7 @@ static int begin(struct run *run)
         .n_nodes = run->config->n_nodes,
         .per_node = run->config->per_node,
         .capacity = pool_capacity(&run->pool),
-        .uses = run->policy->uses,
+        .uses = run->policy->uses | (run->policy->profits & offered_by(&run->config->information)),
         .run = run,
     };
     if (r == 0 && run->policy->begin != NULL)
@@ -183,6 +208,8 @@ static void done(struct run *run)
         run->policy->end(run->policy_state);
     for (size_t i = 0; i < run->trace->n; i++)
         shares_done(&run->jobs[i].shares);
+    learn_end(run);
+    free(run->ended);
     free(run->jobs);
     free(run->active);
     free(run->view_jobs);

@@ -42,14 +42,14 @@ static int check_plan(const struct run *run)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < run->n_active; i++) {
-        const struct view_job *job = &run->view_jobs[i];
+        const struct run_job *job = run->active[i]; /* not what is shown: see learn_most */
         uint32_t n = run->plan.counts[i];
 
         sum += n;
         if (n == 0 || (n >= job->min && n <= job->max))
             continue;
         return edl_error_set(run->error, -EINVAL, "%s gives job %s %u instances, not %u to %u",
-                             run->policy->name, job->run_job->trace->name, n, job->min, job->max);
+                             run->policy->name, job->trace->name, n, job->min, job->max);
     }
     if (sum <= pool_capacity(&run->pool))
         return 0;
@@ -120,6 +120,8 @@ static int set_pace(struct run *run, struct run_job *job)
     uint32_t counts_few[16], *counts = counts_few;
     uint32_t n = job->shares.n_items;
 
+    if (job->learns)
+        return learn_settle(run, job);
     if (n > ELEMENTS(counts_few))
         counts = xcalloc(n, sizeof(*counts));
     for (uint32_t i = 0; i < n; i++)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "shared/error.h"
+#include "simulator/trace/learn.h"
 #include "simulator/trace/pool.h"
 #include "simulator/trace/profile.h"
 #include "simulator/trace/run.h"
@@ -21,6 +22,12 @@ struct run_job {
     double restart_left_s, run_s;
     double end_s; /* if nothing changes; INFINITY: it waits */
     bool started, done;
+    /* where speeds are learnt */
+    bool learns;
+    size_t learnt;        /* in run.learnt */
+    struct pace own_pace; /* of the present phase only */
+    struct goodput_gradient gradient;
+    bool has_gradient;
 };
 
 struct run {
@@ -38,6 +45,10 @@ struct run {
     struct plan plan;
     struct view_job *view_jobs;
     size_t arrays_cap;
+    struct learnt *learnt; /* NULL: the true speeds are told */
+    uint32_t *shape_counts;
+    struct view_ended *ended;
+    size_t n_ended, ended_cap;
     struct edl_error *error;
 };
 
@@ -45,8 +56,9 @@ struct run {
 const double *job_bounds(const struct run_job *job);
 int job_begin(struct run_job *job, const struct trace_job *trace, const struct run *run,
               struct edl_error *error);
-/* job_advance - to a moment; whole: as rounds of whole seconds have it */
-void job_advance(struct run_job *job, double to_s, bool whole);
+/* job_advance - to a moment; whole: as rounds of whole seconds have it. -ERANGE: what its batch
+ * came to was not measured */
+int job_advance(struct run_job *job, struct run *run, double to_s, bool whole);
 /* job_remaining_s - at a pace, without a restart */
 double job_remaining_s(const struct run_job *job, const struct pace *pace);
 void job_predict(struct run_job *job);

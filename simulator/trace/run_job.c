@@ -95,7 +95,7 @@ static bool is_due(const struct run_job *job, double to_s, bool whole)
     return !whole && to_s >= job->end_s;
 }
 
-void job_advance(struct run_job *job, double to_s, bool whole)
+int job_advance(struct run_job *job, struct run *run, double to_s, bool whole)
 {
     double seconds = to_s - job->at_s;
     bool due = is_due(job, to_s, whole);
@@ -103,7 +103,7 @@ void job_advance(struct run_job *job, double to_s, bool whole)
     if (job->pace == NULL) {
         job->result->wait_s += seconds;
         job->at_s = to_s;
-        return;
+        return 0;
     }
     if (job->restart_left_s > 0) {
         double still = fmin(job->restart_left_s, seconds);
@@ -112,8 +112,12 @@ void job_advance(struct run_job *job, double to_s, bool whole)
         seconds -= still;
     }
     while ((seconds > 0 || due) && !job->done) {
-        double rate = job->pace->rate[job->phase];
-        double served = rate / job->one->rate[job->phase] * job->min;
+        double rate, served;
+
+        if (job->learns && learn_look(run, job) < 0)
+            return -ERANGE;
+        rate = job->pace->rate[job->phase];
+        served = rate / job->one->rate[job->phase] * job->min;
 
         if (!due && job->progress + rate * seconds < job_bounds(job)[job->phase + 1]) {
             job->progress += rate * seconds;
@@ -123,6 +127,7 @@ void job_advance(struct run_job *job, double to_s, bool whole)
         seconds = pass_phase(job, seconds, served, whole);
     }
     job->at_s = to_s;
+    return 0;
 }
 
 double job_remaining_s(const struct run_job *job, const struct pace *pace)
@@ -133,7 +138,7 @@ double job_remaining_s(const struct run_job *job, const struct pace *pace)
 
 void job_predict(struct run_job *job)
 {
-    job->end_s = job->pace == NULL
+    job->end_s = job->pace == NULL || job->learns
                      ? INFINITY
                      : job->at_s + job->restart_left_s + job_remaining_s(job, job->pace);
 }

@@ -32,12 +32,13 @@ static void show_job(struct run *run, struct run_job *job, struct view_job *ret)
         .user = trace->user,
         .requested = job->requested,
         .min = job->min,
-        .max = job->max,
+        .max = job->learns ? MIN_OF(job->max, learn_most(run, job)) : job->max,
         .held = job->shares.n,
         .pservers = job->pservers,
         .restarts = job->result->restarts,
         .attained_s = job->result->held_s,
         .run_s = job->run_s,
+        .work = job->progress,
         .restart_left_s = job->restart_left_s,
         .counts = profile->counts,
         .n_counts = profile->n_counts,
@@ -59,6 +60,8 @@ void run_look(struct run *run)
     run->view.now_s = run->now_s;
     run->view.jobs = run->view_jobs;
     run->view.n = run->n_active;
+    run->view.ended = run->ended;
+    run->view.n_ended = run->n_ended;
 }
 
 /* pace_at - NULL where nothing was measured: to a policy such an amount has no speed */
@@ -67,34 +70,56 @@ static const struct pace *pace_at(const struct view *view, size_t job, uint32_t 
     return profile_pace_of(view->jobs[job].run_job->trace->profile, n, view->per_node, NULL);
 }
 
-double view_speed(const struct view *view, size_t job, uint32_t n)
+double view_rate(const struct view *view, size_t job, uint32_t n)
 {
     const struct run_job *run_job = view->jobs[job].run_job;
     const struct pace *pace;
 
     if ((view->uses & USES_SPEEDS) == 0)
         return NAN;
+    if (run_job->learns)
+        return learn_rate(view->run, run_job, n);
     pace = pace_at(view, job, n);
-    return pace != NULL ? pace->rate[run_job->phase] / run_job->one->rate[run_job->phase] : 0;
+    return pace != NULL ? pace->rate[run_job->phase] : 0;
+}
+
+double view_speed(const struct view *view, size_t job, uint32_t n)
+{
+    const struct run_job *run_job = view->jobs[job].run_job;
+
+    if (!run_job->learns)
+        return view_rate(view, job, n) / run_job->one->rate[run_job->phase];
+    if ((view->uses & USES_SPEEDS) == 0)
+        return NAN;
+    if (isnan(learn_rate(view->run, run_job, n)))
+        return (double)n / run_job->min; /* nothing is known: the best is hoped for */
+    return learn_rate(view->run, run_job, n) / learn_rate(view->run, run_job, run_job->min);
 }
 
 double view_remaining_s(const struct view *view, size_t job, uint32_t n)
 {
     const unsigned both = USES_SPEEDS | USES_LENGTHS;
+    const struct run_job *run_job = view->jobs[job].run_job;
     const struct pace *pace;
 
     if ((view->uses & both) != both)
         return NAN;
+    if (run_job->learns)
+        return (job_bounds(run_job)[run_job->trace->profile->n_phases] - run_job->progress) /
+               learn_rate(view->run, run_job, n);
     pace = pace_at(view, job, n);
-    return pace != NULL ? job_remaining_s(view->jobs[job].run_job, pace) : INFINITY;
+    return pace != NULL ? job_remaining_s(run_job, pace) : INFINITY;
 }
 
 double view_step_s(const struct view *view, size_t job, uint32_t n, uint32_t pservers)
 {
+    const struct run_job *run_job = view->jobs[job].run_job;
     const struct pace *pace;
 
     if ((view->uses & USES_SPEEDS) == 0)
         return NAN;
+    if (run_job->learns)
+        return 1 / view_speed(view, job, n);
     if (pservers == 0)
         pace = pace_at(view, job, n);
     else

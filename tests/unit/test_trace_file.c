@@ -433,6 +433,59 @@ static void test_pollux_physics(void **state)
     (void)trace_free(trace);
 }
 
+/* What a policy is shown of a job that finds out its speeds: [decision] */
+static uint32_t shown_max[8];
+static double shown_rate[8][2];
+static size_t n_shown;
+
+static void grow_as_shown(void *state, const struct view *view, struct plan *plan)
+{
+    (void)state;
+    if (n_shown < ELEMENTS(shown_max)) {
+        shown_max[n_shown] = view->jobs[0].max;
+        shown_rate[n_shown][0] = view_rate(view, 0, 1);
+        shown_rate[n_shown][1] = view_rate(view, 0, 2);
+        n_shown++;
+    }
+    for (size_t i = 0; i < view->n; i++)
+        plan->counts[i] = i == 0 ? MIN_OF(view->jobs[0].max, 2U) : 0;
+}
+
+static void test_speeds_are_learnt(void **state)
+{
+    static const struct trace_policy policy = { .name = "spy",
+                                                .uses = USES_SPEEDS,
+                                                .decide = grow_as_shown };
+    struct trace *trace = NULL;
+    struct run_config config = cluster_of(2, 2);
+    struct run_result result;
+    struct profile *profile;
+
+    (void)state;
+    put_models();
+    assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\nj,0,x,2,16\n",
+                                     &trace, NULL),
+                     0);
+    profile = trace->jobs[0].profile;
+    config.round_s = 60;
+    config.information.speeds = SPEEDS_LEARNT;
+    n_shown = 0;
+    result = run_of(trace, &policy, &config);
+    /* before it ran nothing is known of it, and it can begin */
+    assert_int_equal(shown_max[0], 1);
+    assert_true(isnan(shown_rate[0][0]));
+    /* then it may grow fourfold, here to the four that its batch allows */
+    assert_int_equal(shown_max[1], 4);
+    assert_near_within(shown_rate[1][0], profile_pace_of(profile, 1, 2, NULL)->rate[0],
+                       0.1 * shown_rate[1][0], "rate of one", __LINE__);
+    assert_true(shown_rate[1][1] > 1.5 * shown_rate[1][0]); /* hoped for: exchanges cost nothing */
+    /* and knows better once it ran with two */
+    assert_near_within(shown_rate[2][1], profile_pace_of(profile, 2, 2, NULL)->rate[0],
+                       0.1 * shown_rate[2][1], "rate of two", __LINE__);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
 static void test_pollux_refuses(void **state)
 {
     static const struct {
@@ -483,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_log_without_models),
         cmocka_unit_test(test_log_refuses),
         cmocka_unit_test(test_pollux_physics),
+        cmocka_unit_test(test_speeds_are_learnt),
         cmocka_unit_test(test_pollux_refuses),
     };
 

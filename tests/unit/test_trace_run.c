@@ -386,6 +386,75 @@ static void test_sia_is_exact(void **state)
     (void)trace_free(trace);
 }
 
+/* ---- ours ---- */
+
+static void test_goodput_prefers_the_shorter(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,1000\n0,power:1,100\n");
+    struct run_config config = cluster_of(1, 8);
+    struct run_result result;
+
+    (void)state;
+    config.restart_s = 0;
+    result = run_of(trace, policy_of("goodput"), &config);
+    /* everybody has one, and the rest goes to the one that ends first */
+    assert_near(result.jobs[1].done_s, 100.0 / 7);
+    assert_near(result.jobs[0].done_s, 100.0 / 7 + (1000 - 100.0 / 7) / 8);
+    assert_near(result.jobs[0].wait_s, 0);
+    run_result_done(&result);
+    result = run_of(trace, policy_of("goodput-patient"), &config); /* or all of it */
+    assert_near(result.jobs[1].done_s, 100.0 / 8);
+    assert_near(result.jobs[0].wait_s, 100.0 / 8);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_goodput_pays_for_changes(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,200\n1,power:1,20\n");
+    struct run_config config = cluster_of(1, 2);
+    struct run_result result;
+
+    (void)state;
+    config.restart_s = 15; /* as long as what is left of it would be faster */
+    result = run_of(trace, policy_of("goodput"), &config);
+    assert_int_equal(result.jobs[1].restarts, 0);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+/* One of each family ended before: then it is known which of two new ones is the longer. */
+static void test_goodput_knows_families(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,family\n"
+                                   "0,power:1,1000,long\n0,power:1,100,short\n"
+                                   "5000,power:1,100,short\n5000,power:1,1000,long\n");
+    struct run_config config = cluster_of(1, 8);
+    struct run_result result;
+
+    (void)state;
+    config.restart_s = 0;
+    config.information.lengths = false;
+    result = run_of(trace, policy_of("goodput"), &config);
+    /* of equal ones the first counts as the longer */
+    assert_near(result.jobs[2].done_s, 5000 + 100.0 / 7);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_speeds_of_laws_cannot_be_learnt(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,1000\n");
+    struct run_config config = cluster_of(1, 8);
+
+    (void)state;
+    config.information.speeds = SPEEDS_LEARNT;
+    assert_refused(trace, policy_of("goodput"), &config, "rounds only");
+    config.round_s = 60;
+    assert_refused(trace, policy_of("goodput"), &config, "cannot be learnt");
+    (void)trace_free(trace);
+}
+
 static void test_same_run_twice(void **state)
 {
     struct trace *trace =
@@ -424,6 +493,10 @@ int main(void)
         cmocka_unit_test(test_fulfilment_shrinks_for_who_waits),
         cmocka_unit_test(test_tiresias),
         cmocka_unit_test(test_sia_is_exact),
+        cmocka_unit_test(test_goodput_prefers_the_shorter),
+        cmocka_unit_test(test_goodput_pays_for_changes),
+        cmocka_unit_test(test_goodput_knows_families),
+        cmocka_unit_test(test_speeds_of_laws_cannot_be_learnt),
         cmocka_unit_test(test_same_run_twice),
     };
 

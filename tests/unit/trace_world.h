@@ -49,7 +49,7 @@ static inline struct run_config cluster_of(uint32_t n_nodes, uint32_t per_node)
         .n_nodes = n_nodes,
         .per_node = per_node,
         .restart_s = 30,
-        .information = { .lengths = true, .speeds = true },
+        .information = { .lengths = true, .speeds = SPEEDS_TRUE },
     };
 }
 
