@@ -48,6 +48,12 @@ static const struct level_name {
       { .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
 };
 
+/* What really happened, as far as a table is concerned. */
+static const struct trace_policy recorded = {
+    .name = LAB_RECORDED,
+    .summary = "what really happened",
+};
+
 static uint64_t clock_ns(void)
 {
     struct timespec now;
@@ -58,7 +64,8 @@ static uint64_t clock_ns(void)
 
 /* --- options --- */
 
-static int set_nodes(const char *text, struct run_config *config, struct edl_error *error)
+int lab_nodes(const char *text, uint32_t *ret_nodes, uint32_t *ret_per_node,
+              struct edl_error *error)
 {
     const char *x = strchr(text, 'x');
     _cleanup_free_ char *nodes =
@@ -72,8 +79,8 @@ static int set_nodes(const char *text, struct run_config *config, struct edl_err
         return edl_error_remedy(error, "NODESxINSTANCES, such as %s; at most %d together",
                                 NODES_DEFAULT, PLACES_MAX);
     }
-    config->n_nodes = (uint32_t)n_nodes;
-    config->per_node = (uint32_t)per_node;
+    *ret_nodes = (uint32_t)n_nodes;
+    *ret_per_node = (uint32_t)per_node;
     return 0;
 }
 
@@ -135,8 +142,17 @@ static int set_policies(struct lab *lab, struct edl_error *error)
             return edl_error_set(error, -EINVAL, "--policy names more than %d", POLICIES_MAX);
         lab->policies[lab->n_policies++] = policy;
     }
+    return 0;
+}
+
+static int set_against(struct lab *lab, struct edl_error *error)
+{
     if (lab->options->against == NULL)
         return 0;
+    if (lab->record != NULL && streq(lab->options->against, LAB_RECORDED)) {
+        lab->against = &recorded;
+        return 0;
+    }
     lab->against = trace_policy_find(lab->options->against);
     if (lab->against == NULL)
         return no_policy(lab->options->against, error);
@@ -186,7 +202,8 @@ static int set_levels(struct lab *lab, struct edl_error *error)
 static int set_options(struct lab *lab, struct edl_error *error)
 {
     const struct simulate_options *options = lab->options;
-    int r = set_nodes(options->nodes != NULL ? options->nodes : NODES_DEFAULT, &lab->config, error);
+    int r = lab_nodes(options->nodes != NULL ? options->nodes : NODES_DEFAULT, &lab->config.n_nodes,
+                      &lab->config.per_node, error);
 
     if (r == 0)
         r = set_time("round", options->round, 0, &lab->config.round_s, error);
@@ -196,6 +213,8 @@ static int set_options(struct lab *lab, struct edl_error *error)
         r = set_time("window", options->window, WINDOW_DEFAULT_S, &lab->config.window_s, error);
     if (r == 0)
         r = set_policies(lab, error);
+    if (r == 0)
+        r = set_against(lab, error);
     if (r == 0)
         r = set_levels(lab, error);
     lab->config.clock_ns = clock_ns;
@@ -210,6 +229,18 @@ static bool offers(const struct information *information, const struct trace_pol
            (information->speeds != SPEEDS_HIDDEN || (policy->uses & USES_SPEEDS) == 0);
 }
 
+static int take_result(const struct lab *lab, struct lab_row *row, size_t t,
+                       const struct trace *trace, const struct run_result *result,
+                       struct edl_error *error)
+{
+    int r = figures_of(trace, &lab->config, result, &row->figures[t], error);
+
+    row->completions_s[t] = xcalloc(trace->n, sizeof(double));
+    for (size_t i = 0; i < trace->n; i++)
+        row->completions_s[t][i] = result->jobs[i].done_s - result->jobs[i].submit_s;
+    return r;
+}
+
 static int run_one(struct lab *lab, struct lab_level *level, struct lab_row *row, size_t t,
                    struct edl_error *error)
 {
@@ -217,14 +248,13 @@ static int run_one(struct lab *lab, struct lab_level *level, struct lab_row *row
     struct run_result result;
     int r;
 
+    if (row->policy == &recorded)
+        return take_result(lab, row, t, trace, lab->record->result, error);
     lab->config.information = level->information;
     r = run_trace(trace, row->policy, &lab->config, &result, error);
     if (r < 0)
         return r;
-    r = figures_of(trace, &lab->config, &result, &row->figures[t], error);
-    row->completions_s[t] = xcalloc(trace->n, sizeof(double));
-    for (size_t i = 0; i < trace->n; i++)
-        row->completions_s[t][i] = result.jobs[i].done_s - result.jobs[i].submit_s;
+    r = take_result(lab, row, t, trace, &result, error);
     run_result_done(&result);
     return r;
 }
@@ -275,10 +305,12 @@ static int run_level(struct lab *lab, struct lab_level *level, struct edl_error 
 {
     int r = 0;
 
-    level->rows = xcalloc(lab->n_policies, sizeof(*level->rows));
+    level->rows = xcalloc(lab->n_policies + 1, sizeof(*level->rows));
     level->bounds = xcalloc(lab->n_traces, sizeof(*level->bounds));
     for (size_t t = 0; r == 0 && t < lab->n_traces; t++)
         r = bounds_of(level->traces[t], &lab->config, &level->bounds[t], error);
+    if (r == 0 && lab->record != NULL)
+        r = run_row(lab, level, &recorded, error);
     for (size_t i = 0; r == 0 && i < lab->n_policies; i++)
         if (offers(&level->information, lab->policies[i]))
             r = run_row(lab, level, lab->policies[i], error);
@@ -295,6 +327,18 @@ static int run_level(struct lab *lab, struct lab_level *level, struct edl_error 
     return r;
 }
 
+static int take_traces(struct lab *lab, struct lab_level *level, const struct arguments *arguments,
+                       struct edl_error *error)
+{
+    if (lab->record == NULL)
+        return lab_traces(lab->options, arguments, level->information.adaptive_batch,
+                          &level->traces, &lab->n_traces, error);
+    level->traces = xcalloc(1, sizeof(struct trace *));
+    level->traces[0] = lab->record->trace;
+    lab->n_traces = 1;
+    return 0;
+}
+
 static int run_all(struct lab *lab, const struct arguments *arguments, struct edl_error *error)
 {
     int r = set_options(lab, error);
@@ -302,8 +346,7 @@ static int run_all(struct lab *lab, const struct arguments *arguments, struct ed
     for (size_t i = 0; r == 0 && i < lab->n_levels; i++) {
         struct lab_level *level = &lab->levels[i];
 
-        r = lab_traces(lab->options, arguments, level->information.adaptive_batch, &level->traces,
-                       &lab->n_traces, error);
+        r = take_traces(lab, level, arguments, error);
         if (r == 0)
             r = run_level(lab, level, error);
     }
@@ -318,33 +361,45 @@ static void free_level(const struct lab *lab, struct lab_level *level)
         free(level->rows[i].completions_s);
         free(level->rows[i].figures);
     }
-    for (size_t t = 0; level->traces != NULL && t < lab->n_traces; t++)
+    for (size_t t = 0; level->traces != NULL && lab->record == NULL && t < lab->n_traces; t++)
         (void)trace_free(level->traces[t]);
     free(level->traces);
     free(level->bounds);
     free(level->rows);
 }
 
+/* run_lab - and tells what came of it; the lab is done for */
+static int run_lab(struct lab *lab, const struct arguments *arguments)
+{
+    struct edl_error error = { 0 };
+    int r = run_all(lab, arguments, &error);
+
+    if (r == 0 && lab->options->plot != NULL)
+        r = lab_plot(lab, lab->options->plot, &error);
+    if (r == 0 && lab->options->common.json)
+        lab_print_json(lab);
+    else if (r == 0)
+        lab_print_tables(lab);
+    for (size_t i = 0; i < lab->n_levels; i++)
+        free_level(lab, &lab->levels[i]);
+    free(lab->levels);
+    free(lab->policies);
+    return r < 0 ? report_error(&error) : STATUS_OK;
+}
+
 int simulate_lab(const struct simulate_options *options, const struct arguments *arguments)
 {
     struct lab lab = { .options = options };
     struct edl_error error = { 0 };
-    int r;
 
-    if (options->export_to != NULL) {
-        r = lab_export(options, arguments, &error);
-        return r < 0 ? report_error(&error) : STATUS_OK;
-    }
-    r = run_all(&lab, arguments, &error);
-    if (r == 0 && options->plot != NULL)
-        r = lab_plot(&lab, options->plot, &error);
-    if (r == 0 && options->common.json)
-        lab_print_json(&lab);
-    else if (r == 0)
-        lab_print_tables(&lab);
-    for (size_t i = 0; i < lab.n_levels; i++)
-        free_level(&lab, &lab.levels[i]);
-    free(lab.levels);
-    free(lab.policies);
-    return r < 0 ? report_error(&error) : STATUS_OK;
+    if (options->export_to == NULL)
+        return run_lab(&lab, arguments);
+    return lab_export(options, arguments, &error) < 0 ? report_error(&error) : STATUS_OK;
+}
+
+int simulate_lab_record(const struct simulate_options *options, const struct lab_record *record)
+{
+    struct lab lab = { .options = options, .record = record };
+
+    return run_lab(&lab, NULL);
 }

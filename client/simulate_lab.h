@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulate_lab.h - `edl simulate --trace`: traces under several policies, and how it is told */
+/* simulate_lab.h - `edl simulate --trace` and `edl replay`: traces under several policies, and how
+ * it is told */
 #pragma once
 
 #include "client/simulate.h"
 #include "simulator/trace/figures.h"
 #include "simulator/trace/run.h"
 
+struct json_t;
 struct trace;
+
+#define LAB_RECORDED "recorded" /* the row of what really happened */
 
 /* One policy at one level over all traces. */
 struct lab_row {
@@ -34,10 +38,24 @@ struct lab {
     const struct trace_policy *against; /* NULL: no differences */
     struct lab_level *levels;
     size_t n_policies, n_levels, n_traces;
+    const struct lab_record *record; /* NULL: traces of files, importers and generators */
+};
+
+/* What really happened: a trace, and the result of the run that reality was. Borrowed. */
+struct lab_record {
+    struct trace *trace;
+    const struct run_result *result;
+    struct json_t *about;                /* for --json */
+    void (*print)(const void *userdata); /* the same for people, above the tables */
+    const void *userdata;
 };
 
 /* simulate_lab - runs what the options and the FILEs behind them say; enum status */
 int simulate_lab(const struct simulate_options *options, const struct arguments *arguments);
+
+/* simulate_lab_record - the same of a trace that was recorded, beside a row of what happened; enum
+ * status */
+int simulate_lab_record(const struct simulate_options *options, const struct lab_record *record);
 
 /* lab_traces - reads or makes the traces of a level. New array of new traces. */
 int lab_traces(const struct simulate_options *options, const struct arguments *arguments,
@@ -46,6 +64,13 @@ int lab_traces(const struct simulate_options *options, const struct arguments *a
 /* lab_export - writes the one trace that the options name to --export */
 int lab_export(const struct simulate_options *options, const struct arguments *arguments,
                struct edl_error *error);
+
+/* lab_write - a trace in the form of edl-trace(5), JSON where the name ends in .json */
+int lab_write(const struct trace *trace, const char *path, struct edl_error *error);
+
+/* lab_nodes - "16x4"; -EINVAL names --nodes */
+int lab_nodes(const char *text, uint32_t *ret_nodes, uint32_t *ret_per_node,
+              struct edl_error *error);
 
 /* lab_plot - completion times of all policies at the first level, as SVG */
 int lab_plot(const struct lab *lab, const char *path, struct edl_error *error);

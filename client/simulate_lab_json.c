@@ -90,5 +90,7 @@ void lab_print_json(const struct lab *lab)
                   lab->config.round_s, "window_s", lab->config.window_s, "restart_s",
                   lab->config.restart_s, "levels", levels);
 
+    if (lab->record != NULL)
+        (void)json_object_set(object, "record", lab->record->about);
     json_print(object);
 }

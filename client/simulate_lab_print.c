@@ -180,6 +180,8 @@ void lab_print_tables(const struct lab *lab)
 {
     size_t jobs = 0;
 
+    if (lab->record != NULL)
+        lab->record->print(lab->record->userdata);
     for (size_t t = 0; lab->n_levels > 0 && t < lab->n_traces; t++)
         jobs += lab->levels[0].traces[t]->n;
     (void)printf("%zu traces, %zu jobs, %u nodes with %u places, restart %g s, ", lab->n_traces,

@@ -121,27 +121,33 @@ int lab_traces(const struct simulate_options *options, const struct arguments *a
     return 0;
 }
 
+int lab_write(const struct trace *trace, const char *path, struct edl_error *error)
+{
+    size_t bytes = strlen(path);
+    FILE *file = fopen(path, "we");
+    int r;
+
+    if (file == NULL)
+        return edl_error_errno(error, -errno, "%s cannot be written", path);
+    r = trace_write(trace, bytes > 5 && streq(path + bytes - 5, ".json"), file, error);
+    if (fclose(file) != 0 && r == 0)
+        r = edl_error_errno(error, -errno, "%s cannot be written", path);
+    return r;
+}
+
 int lab_export(const struct simulate_options *options, const struct arguments *arguments,
                struct edl_error *error)
 {
-    const char *path = options->export_to;
-    size_t bytes = strlen(path);
     struct trace **traces = NULL;
-    FILE *file;
     size_t n;
     int r = lab_traces(options, arguments, false, &traces, &n, error);
 
     if (r < 0)
         return r;
-    file = n == 1 ? fopen(path, "we") : NULL;
     if (n != 1)
         r = edl_error_set(error, -EINVAL, "--export writes one trace, not %zu", n);
-    else if (file == NULL)
-        r = edl_error_errno(error, -errno, "%s cannot be written", path);
     else
-        r = trace_write(traces[0], bytes > 5 && streq(path + bytes - 5, ".json"), file, error);
-    if (file != NULL && fclose(file) != 0 && r == 0)
-        r = edl_error_errno(error, -errno, "%s cannot be written", path);
+        r = lab_write(traces[0], options->export_to, error);
     for (size_t i = 0; i < n; i++)
         (void)trace_free(traces[i]);
     free(traces);

@@ -57,6 +57,7 @@ extern const struct verb verb_nodes;
 extern const struct verb verb_services;
 extern const struct verb verb_plan;
 extern const struct verb verb_ps;
+extern const struct verb verb_replay;
 extern const struct verb verb_scale;
 extern const struct verb verb_show;
 extern const struct verb verb_simulate;
