@@ -58,8 +58,10 @@ int cgroup_watch_new(sd_event *event, const char *path, cgroup_watch_fn changed,
             ? watch->fd
             : sd_event_add_io(event, &watch->source, watch->fd, EPOLLPRI, on_events, watch);
     if (r >= 0)
-        r = sd_event_add_time_relative(event, &watch->late, CLOCK_BOOTTIME, LATE_US, USEC_PER_MSEC,
-                                       on_late, watch);
+        /* not relative: that counts from when the loop woke, which may be long ago */
+        r = sd_event_add_time(event, &watch->late, CLOCK_BOOTTIME,
+                              clock_read_us(CLOCK_BOOTTIME) + LATE_US, USEC_PER_MSEC, on_late,
+                              watch);
     if (r < 0) {
         (void)cgroup_watch_free(watch);
         return r;

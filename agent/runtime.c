@@ -26,8 +26,10 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 
+#define RETRY_US USEC_PER_SEC
 #define REASON_VANISHED "its supervisor vanished"
 #define REASON_RESTARTED "the machine was restarted"
 
@@ -48,6 +50,7 @@ struct runtime_process {
     uint64_t stop_grace_us;
     sd_event_source *gone_source;   /* owned */
     sd_event_source *folder_source; /* owned */
+    sd_event_source *retry;         /* owned; NULL unless a look failed */
     struct cgroup_watch *rest;      /* NULL unless its supervisor left others behind */
     runtime_changed_fn changed;
     void *userdata;
@@ -61,6 +64,7 @@ struct runtime_process *runtime_release(struct runtime_process *p)
     sd_event_source_disable_unref(p->gone_source);
     sd_event_source_disable_unref(p->folder_source);
     (void)cgroup_watch_free(p->rest);
+    sd_event_source_disable_unref(p->retry);
     (void)safe_close(p->pidfd);
     (void)safe_close(p->dir_fd);
     free(p);
@@ -90,16 +94,36 @@ static void on_rest(void *userdata)
 
 /* find_rest - the control group that it may have left; of a unit the service manager kills what is
  * left there, of its own we do */
-static void find_rest(struct runtime_process *p)
+static int find_rest(struct runtime_process *p)
 {
     struct supervisor_record record;
+    int r;
 
     if (process_dir_read_supervisor(p->dir_fd, &record, NULL) < 0 ||
         record.cgroup.unified[0] == '\0' || !streq(record.boot_id, p->runtime->boot_id))
-        return;
-    if (cgroup_watch_new(p->runtime->event, record.cgroup.unified, on_rest, p, &p->rest) == 0 &&
-        !cgroup_is_unit(record.cgroup.unified))
+        return -ENOENT;
+    r = cgroup_watch_new(p->runtime->event, record.cgroup.unified, on_rest, p, &p->rest);
+    if (r != -ENOENT && !cgroup_is_unit(record.cgroup.unified))
         (void)cgroup_kill(record.cgroup.unified);
+    return r;
+}
+
+static int on_retry(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+    (void)source;
+    (void)now_us;
+    on_rest(userdata);
+    return 0;
+}
+
+/* retry_soon - no descriptor is left for a look: who may be there is not taken for gone */
+static void retry_soon(struct runtime_process *p, int why)
+{
+    uint64_t at_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_US;
+
+    log_warning("cannot see what is left in a control group: %s; looking again", strerror(-why));
+    p->retry = sd_event_source_disable_unref(p->retry);
+    (void)sd_event_add_time(p->runtime->event, &p->retry, CLOCK_BOOTTIME, at_us, 0, on_retry, p);
 }
 
 /* remove_group - its own one, which is empty and was its supervisor's to remove */
@@ -116,9 +140,13 @@ static void remove_group(const struct runtime_process *p)
  * dead, the slot is not free */
 static bool is_rest_there(struct runtime_process *p)
 {
-    if (p->rest == NULL)
-        find_rest(p);
-    if (p->rest == NULL)
+    int r = p->rest == NULL ? find_rest(p) : 0;
+
+    if (r == -EMFILE || r == -ENFILE || r == -ENOMEM) {
+        retry_soon(p, r);
+        return true;
+    }
+    if (r < 0) /* it is gone, or there are none here */
         return false;
     if (cgroup_watch_is_populated(p->rest))
         return true;

@@ -70,6 +70,16 @@ static int setup(void **state)
     return 0;
 }
 
+static int teardown(void **state)
+{
+    _cleanup_free_ char *folder = text_format("%s%s", cgroup_unified_root(), path);
+
+    (void)state;
+    if (path[0] != '\0')
+        (void)rmdir(folder); /* is there still if a test failed */
+    return 0;
+}
+
 static void remove_path(void)
 {
     _cleanup_free_ char *folder = text_format("%s%s", cgroup_unified_root(), path);
@@ -132,5 +142,5 @@ int main(void)
         cmocka_unit_test(test_group_that_is_gone),
     };
 
-    return cmocka_run_group_tests(tests, setup, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }
