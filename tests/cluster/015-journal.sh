@@ -27,12 +27,14 @@ entries EDL_NODE=n1 _SYSTEMD_UNIT=edl-agent.service | jq -se 'any(.MESSAGE | sta
 
 # what is beside the agent has fields as well: a supervisor that finds its process folder not as it should be, and the prober
 machine_in n1 systemd-run -q --wait /opt/edl/bin/edl-supervisor /run/nowhere/9.trainer.3.4 && fail 'there is a supervisor for nothing'
-entries EDL_JOB=9 | jq -se 'length == 1 and all(.[]; .SYSLOG_IDENTIFIER == "edl-supervisor" and .EDL_ROLE == "trainer" and .EDL_INDEX == "3" and
-    .EDL_INCARNATION == "4" and .PRIORITY == "3" and (.MESSAGE | startswith("/run/nowhere/9.trainer.3.4: ")))' >/dev/null ||
-    fail "the supervisor of 9.trainer.3.4 says $(entries EDL_JOB=9)"
+supervisor_told() {
+    entries EDL_JOB=9 | jq -se 'length == 1 and all(.[]; .SYSLOG_IDENTIFIER == "edl-supervisor" and .EDL_ROLE == "trainer" and .EDL_INDEX == "3" and
+        .EDL_INCARNATION == "4" and .PRIORITY == "3" and (.MESSAGE | startswith("/run/nowhere/9.trainer.3.4: ")))' >/dev/null
+}
+await 20 'the supervisor of 9.trainer.3.4 tells what it found' supervisor_told
 machine_in n1 systemd-run -q --wait -E EDL_NVML_LIBRARY=libc.so.6 -p StandardInput=null /opt/edl/bin/edl-prober /run /run n7
-entries EDL_NODE=n7 | jq -se 'any(.SYSLOG_IDENTIFIER == "edl-prober" and (.MESSAGE | startswith("GPUs are not seen: ")))' >/dev/null ||
-    fail "the prober says $(entries EDL_NODE=n7)"
+prober_told() { entries EDL_NODE=n7 | jq -se 'any(.SYSLOG_IDENTIFIER == "edl-prober" and (.MESSAGE | startswith("GPUs are not seen: ")))' >/dev/null; }
+await 20 'the prober tells that it sees no GPUs' prober_told
 
 # -x: what an entry means, with the names put in
 explained=$(machine_in n1 journalctl -q --no-pager -x EDL_JOB=2)
@@ -85,7 +87,8 @@ word_after --token | machine_in n2 sh -c 'install -D -m 600 /dev/stdin /etc/cred
 machine_in n2 systemctl start edl-agent && fail 'it starts without a cluster'
 [ "$(agent_of ActiveState) $(agent_of ExecMainStatus) $(agent_of NRestarts)" = 'failed 2 0' ] ||
     fail "without a cluster it is $(agent_of ActiveState), status $(agent_of ExecMainStatus), restarts $(agent_of NRestarts)"
-machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -q 'edl.join-token.*nothing says which cluster; write join: and ca-pin:' || fail 'it does not say why'
+why_told() { machine_in n2 journalctl -t edl-agent -q -o cat --no-pager | grep -q 'edl.join-token.*nothing says which cluster; write join: and ca-pin:'; }
+await 20 'it says why' why_told
 printf 'join: %s\nca-pin: %s\n' "$(word_after --join)" "$(word_after --ca-pin)" | machine_in n2 sh -c 'cat >/etc/edl/agent.conf.d/join.conf'
 machine_in n2 systemctl start edl-agent || fail 'it does not start with a token'
 ready() { machine_in n1 edl nodes n2 --json | jq -e '.state == "ready"' >/dev/null; }

@@ -25,7 +25,7 @@ in_machine sh -c 'rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && echo
 tar -C "$EDL_SOURCE_DIR/packaging" -c debian | in_machine sh -c 'mkdir /tmp/source && tar -x --no-same-owner -C /tmp/source' || fail 'there is no source'
 
 # isolation-machine: this is one, of which the runner for "here" (null) does not know
-autopkgtest() { in_machine timeout 120 autopkgtest --no-built-binaries --ignore-restrictions=isolation-machine --output-dir "/tmp/$1" "/tmp/$2" -- null >"$machines/report" 2>&1; }
+autopkgtest() { in_machine timeout 400 autopkgtest --no-built-binaries --ignore-restrictions=isolation-machine --output-dir "/tmp/$1" "/tmp/$2" -- null >"$machines/report" 2>&1; }
 began=$EPOCHREALTIME
 autopkgtest out source || fail "autopkgtest ends with $?"
 in_machine cat /tmp/out/summary | grep -qE '^one-machine +PASS' || fail 'the test has not passed'
