@@ -35,8 +35,8 @@ static const struct option_spec replay_options[] = {
       AT(against) },
     { "restart", 0, OPTION_TEXT, "T",
       "what a job stands still for after a change (what an instance took to start)", AT(restart) },
-    { "level", 0, OPTION_TEXT, "LIST", "what policies may know: fixed, fixed-no-lengths (fixed)",
-      AT(level) },
+    { "level", 0, OPTION_TEXT, "LIST",
+      "what policies may know: fixed, fixed-history, fixed-no-lengths (fixed)", AT(level) },
     { "export", 0, OPTION_TEXT, "FILE",
       "write the trace in the form of edl-trace(5) (.csv, .json), run nothing", AT(export_to) },
     { "events", 0, OPTION_TEXT, "FILE", "what `edl events --json` wrote; no server is asked",
@@ -69,7 +69,7 @@ static int set_since(const struct replay *replay, struct record_options *ret,
  * measure */
 static int check_level(const char *text, struct edl_error *error)
 {
-    static const char *const offered[] = { "fixed", "fixed-no-lengths" };
+    static const char *const offered[] = { "fixed", "fixed-history", "fixed-no-lengths" };
     _cleanup_free_ char *list = xstrdup(text);
     char *rest = list, *name;
 
@@ -82,7 +82,8 @@ static int check_level(const char *text, struct edl_error *error)
             continue;
         (void)edl_error_set(error, -EINVAL, "--level: \"%s\" is none that a record can offer",
                             name);
-        return edl_error_remedy(error, "fixed or fixed-no-lengths, or both with a comma");
+        return edl_error_remedy(
+            error, "fixed, fixed-history, fixed-no-lengths, with a comma between them");
     }
     return 0;
 }

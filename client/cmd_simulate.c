@@ -61,7 +61,8 @@ static const struct option_spec simulate_options[] = {
     { "restart", 0, OPTION_TEXT, "T", "what a job stands still for after a change (30s)",
       AT(restart) },
     { "level", 0, OPTION_TEXT, "LIST",
-      "what policies may know: fixed, adaptive, learnt, family, each also with -no-lengths (fixed)",
+      "what policies may know: fixed, adaptive, learnt, family, also with -history or -no-lengths "
+      "(fixed)",
       AT(level) },
     { "against", 0, OPTION_TEXT, "NAME", "differences from this policy, with intervals",
       AT(against) },

@@ -25,26 +25,43 @@ static const struct level_name {
     struct information information;
 } levels[] = {
     { "fixed",
-      "the owners' batches; lengths and true speeds known",
-      { .lengths = true, .speeds = SPEEDS_TRUE } },
-    { "fixed-no-lengths", "the owners' batches; true speeds known", { .speeds = SPEEDS_TRUE } },
+      "the owners' batches; true speeds; and lengths known",
+      { .lengths = true, .history = true, .speeds = SPEEDS_TRUE } },
+    { "fixed-history",
+      "the owners' batches; true speeds; and what others took until they ended",
+      { .history = true, .speeds = SPEEDS_TRUE } },
+    { "fixed-no-lengths",
+      "the owners' batches; true speeds; and nothing of lengths",
+      { .speeds = SPEEDS_TRUE } },
     { "adaptive",
-      "batches with the best goodput; lengths and true speeds known",
-      { .lengths = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
+      "batches with the best goodput; true speeds; and lengths known",
+      { .lengths = true, .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
+    { "adaptive-history",
+      "batches with the best goodput; true speeds; and what others took until they ended",
+      { .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
     { "adaptive-no-lengths",
-      "batches with the best goodput; true speeds known",
+      "batches with the best goodput; true speeds; and nothing of lengths",
       { .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
     { "learnt",
-      "batches with the best goodput as each job finds out by running; lengths known",
-      { .lengths = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
+      "batches with the best goodput, as each job finds out by running; and lengths known",
+      { .lengths = true, .history = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
+    { "learnt-history",
+      "batches with the best goodput, as each job finds out by running; and what others took until "
+      "they ended",
+      { .history = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
     { "learnt-no-lengths",
-      "batches with the best goodput as each job finds out by running",
+      "batches with the best goodput, as each job finds out by running; and nothing of lengths",
       { .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
     { "family",
-      "batches with the best goodput as jobs of a family find out together; lengths known",
-      { .lengths = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
+      "batches with the best goodput, as jobs of a family find out together; and lengths known",
+      { .lengths = true, .history = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
+    { "family-history",
+      "batches with the best goodput, as jobs of a family find out together; and what others took "
+      "until they ended",
+      { .history = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
     { "family-no-lengths",
-      "batches with the best goodput as jobs of a family find out together",
+      "batches with the best goodput, as jobs of a family find out together; and nothing of "
+      "lengths",
       { .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
 };
 
@@ -166,7 +183,7 @@ static int set_against(struct lab *lab, struct edl_error *error)
 
 static int no_level(const char *name, struct edl_error *error)
 {
-    char names[200] = "";
+    char names[300] = "";
 
     for (size_t i = 0; i < ELEMENTS(levels); i++) {
         size_t used = strlen(names);

@@ -44,15 +44,16 @@ static json_t *json_paired(const struct lab *lab, const struct lab_row *row)
                      lab->n_traces > 1 ? "traces" : "jobs");
 }
 
-static json_t *json_row(const struct lab *lab, const struct lab_row *row)
+static json_t *json_row(const struct lab *lab, const struct lab_level *level,
+                        const struct lab_row *row)
 {
     json_t *traces = json_array(), *uses = json_array();
 
     for (size_t t = 0; t < lab->n_traces; t++)
         (void)json_array_append_new(traces, json_figures(&row->figures[t]));
-    if (((row->policy->uses | row->policy->profits) & USES_LENGTHS) != 0)
+    if ((run_uses(row->policy, &level->information) & USES_LENGTHS) != 0)
         (void)json_array_append_new(uses, json_string("lengths"));
-    if (((row->policy->uses | row->policy->profits) & USES_SPEEDS) != 0)
+    if ((run_uses(row->policy, &level->information) & USES_SPEEDS) != 0)
         (void)json_array_append_new(uses, json_string("speeds"));
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "policy", row->policy->name, "uses", uses, "mean",
                      json_figures(&row->mean), "traces", traces, "paired", json_paired(lab, row));
@@ -70,11 +71,12 @@ static json_t *json_level(const struct lab *lab, const struct lab_level *level)
                       level->bounds[t].shortest_avg_s, "completion_srpt_avg_s",
                       level->bounds[t].srpt_avg_s, "makespan_s", level->bounds[t].makespan_s));
     for (size_t i = 0; i < level->n_rows; i++)
-        (void)json_array_append_new(policies, json_row(lab, &level->rows[i]));
-    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "level", level->name, "batch",
+        (void)json_array_append_new(policies, json_row(lab, level, &level->rows[i]));
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "level", level->name, "batch",
                      level->information.adaptive_batch ? "adaptive" : "fixed", "speeds",
                      trace_speeds_name(level->information.speeds), "lengths_known",
-                     level->information.lengths, "traces", traces, "policies", policies);
+                     level->information.lengths, "history", level->information.history, "traces",
+                     traces, "policies", policies);
 }
 
 void lab_print_json(const struct lab *lab)

@@ -10,11 +10,14 @@
 #include "simulator/trace/trace.h"
 
 /* What a policy looks at of what the level offers. */
-static const char *uses_text(const struct trace_policy *policy)
+static const char *uses_text(const struct trace_policy *policy, const struct information *offered)
 {
     static const char *const texts[] = { "nothing", "lengths", "speeds", "both" };
+    unsigned uses = run_uses(policy, offered);
 
-    return texts[(policy->uses | policy->profits) & (USES_LENGTHS | USES_SPEEDS)];
+    if ((uses & (USES_LENGTHS | USES_HISTORY)) == USES_HISTORY)
+        return (uses & USES_SPEEDS) != 0 ? "speeds, history" : "history";
+    return texts[uses & (USES_LENGTHS | USES_SPEEDS)];
 }
 
 static void add_share(struct table *table, double share)
@@ -44,7 +47,7 @@ static void print_figures(const struct lab_level *level)
         const struct figures *f = &level->rows[i].mean;
 
         table_add(table, "%s", level->rows[i].policy->name);
-        table_add(table, "%s", uses_text(level->rows[i].policy));
+        table_add(table, "%s", uses_text(level->rows[i].policy, &level->information));
         add_number(table, f->completion_avg_s, 1);
         add_number(table, f->completion_p50_s, 0);
         add_number(table, f->completion_p90_s, 0);
@@ -166,7 +169,9 @@ static void print_level(const struct lab *lab, const struct lab_level *level)
     (void)printf("level %s: %s batch, speeds %s, lengths %s\n\n", level->name,
                  level->information.adaptive_batch ? "adaptive" : "fixed",
                  trace_speeds_name(level->information.speeds),
-                 level->information.lengths ? "known" : "unknown");
+                 level->information.lengths   ? "known"
+                 : level->information.history ? "unknown, but of others that ended"
+                                              : "unknown");
     print_figures(level);
     (void)putchar('\n');
     print_waits(level);

@@ -19,7 +19,7 @@ const struct goodput_options goodput_defaults = {
     .horizon_s = 600,
     .change_floor = 0.02,
     .cut_gain = 0.02,
-    .levels = { .first_s = 3600, .ratio = 32 },
+    .levels = { .first_s = 3600, .ratio = 16 },
 };
 
 struct buyer {

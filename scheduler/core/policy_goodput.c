@@ -505,9 +505,12 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
  * minimum gives first. */
 static int compare_givers(const struct policy_job *a, const struct policy_job *b)
 {
-    uint64_t a_part = (uint64_t)(a->parallelism - a->min) * (b->max - b->min);
-    uint64_t b_part = (uint64_t)(b->parallelism - b->min) * (a->max - a->min);
+    uint64_t a_span = a->max - a->min, b_span = b->max - b->min;
+    uint64_t a_part = (uint64_t)(a->parallelism - a->min) * b_span;
+    uint64_t b_part = (uint64_t)(b->parallelism - b->min) * a_span;
 
+    if (a_span == 0 || b_span == 0) /* who cannot give is last */
+        return (a_span == 0) - (b_span == 0);
     return a_part > b_part ? -1 : a_part < b_part;
 }
 

@@ -7,26 +7,34 @@
 #include "shared/macro.h"
 #include "simulator/trace/figures.h"
 #include "simulator/trace/job_time.h"
+#include "simulator/trace/profile.h"
 #include "simulator/trace/run.h"
 #include "simulator/trace/trace.h"
 
 struct best {
-    double time_s; /* alone at its best amount */
-    double size_s; /* instances times seconds at its cheapest amount */
+    double time_s; /* alone at the best amount of each phase */
+    double size_s; /* instances times seconds at the cheapest of each */
 };
 
 static struct best best_of(const struct trace_job *job, uint32_t capacity, uint32_t per_node)
 {
-    struct best best = { .time_s = INFINITY, .size_s = INFINITY };
+    struct best sum = { 0 };
     uint32_t most = job_most(job, capacity);
 
-    for (uint32_t n = job_least(job); n != 0; n = job_next(job, n, most)) {
-        double time_s = job_time_s(job, n, per_node);
+    /* of each phase by itself: what is best changes while a job's batches grow */
+    for (uint32_t p = 0; p < job->profile->n_phases; p++) {
+        struct best best = { .time_s = INFINITY, .size_s = INFINITY };
 
-        best.time_s = fmin(best.time_s, time_s);
-        best.size_s = fmin(best.size_s, time_s * n);
+        for (uint32_t n = job_least(job); n != 0; n = job_next(job, n, most)) {
+            double time_s = job_phase_s(job, p, n, per_node);
+
+            best.time_s = fmin(best.time_s, time_s);
+            best.size_s = fmin(best.size_s, time_s * n);
+        }
+        sum.time_s += best.time_s;
+        sum.size_s += best.size_s;
     }
-    return best;
+    return sum;
 }
 
 /* A heap of what is left of each job, the least on top. */
@@ -106,7 +114,12 @@ int bounds_of(const struct trace *trace, const struct run_config *config, struct
         shortest += best.time_s;
         last_s = fmax(last_s, trace->jobs[i].submit_s - trace->jobs[0].submit_s + best.time_s);
     }
-    if (trace->n == 0 || !isfinite(work_s)) {
+    if (trace->n == 0) {
+        free(sizes_s);
+        (void)edl_error_set(error, -EINVAL, "%s has no jobs", trace->name);
+        return edl_error_remedy(error, "at least one line behind the names of the columns");
+    }
+    if (!isfinite(work_s)) {
         free(sizes_s);
         return edl_error_set(error, -EINVAL, "%s: a job cannot run on %u places", trace->name,
                              capacity);

@@ -8,6 +8,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "simulator/trace/job_time.h"
+#include "simulator/trace/profile.h"
 #include "simulator/trace/run.h"
 #include "simulator/trace/trace.h"
 
@@ -167,11 +168,16 @@ static double isolated_s(const struct trace_job *job, double share, uint32_t cap
                          uint32_t per_node)
 {
     uint32_t least = job_least(job), most = job_most(job, capacity);
-    double best = INFINITY;
+    double sum = 0;
 
-    for (uint32_t n = least; n != 0 && (n == least || n <= share); n = job_next(job, n, most))
-        best = fmin(best, job_time_s(job, n, per_node));
-    return best / fmin(1, share / least) + ISOLATED_START_S;
+    for (uint32_t p = 0; p < job->profile->n_phases; p++) {
+        double best = INFINITY;
+
+        for (uint32_t n = least; n != 0 && (n == least || n <= share); n = job_next(job, n, most))
+            best = fmin(best, job_phase_s(job, p, n, per_node));
+        sum += best;
+    }
+    return sum / fmin(1, share / least) + ISOLATED_START_S;
 }
 
 static void set_fairness(const struct trace *trace, const struct run_config *config,

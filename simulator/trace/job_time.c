@@ -17,6 +17,17 @@ double job_time_s(const struct trace_job *job, uint32_t n, uint32_t per_node)
     return job->profile->bounds != NULL ? pace->after_s[0] : job->work_steps / pace->rate[0];
 }
 
+double job_phase_s(const struct trace_job *job, uint32_t phase, uint32_t n, uint32_t per_node)
+{
+    const struct pace *pace = profile_pace_of(job->profile, n, per_node, NULL);
+    const double *bounds = job->profile->bounds;
+
+    if (pace == NULL)
+        return INFINITY;
+    return (bounds != NULL ? bounds[phase + 1] - bounds[phase] : job->work_steps) /
+           pace->rate[phase];
+}
+
 uint32_t job_least(const struct trace_job *job)
 {
     return MAX_OF(job->min, job->profile->min);

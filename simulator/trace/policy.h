@@ -15,6 +15,7 @@ struct run_job;
 /* What a policy looks at beyond what every submission says. */
 enum trace_uses {
     USES_LENGTHS = 1U << 0, /* how much work a job has left */
+    USES_HISTORY = 1U << 2, /* how much work those had who have ended, and who runs has done */
     USES_SPEEDS = 1U << 1,  /* how fast it is with other amounts */
 };
 
@@ -31,6 +32,7 @@ const char *trace_speeds_name(enum trace_speeds speeds);
 /* What a run offers to all policies: one level, one table. */
 struct information {
     bool lengths; /* of the work that is left */
+    bool history; /* of the work that others did */
     enum trace_speeds speeds;
     bool adaptive_batch;
 };
@@ -64,7 +66,7 @@ struct view {
     uint32_t n_nodes, per_node, capacity;
     const struct view_job *jobs; /* that are here and not done, by submission */
     size_t n;
-    const struct view_ended *ended; /* all until now */
+    const struct view_ended *ended; /* all until now; none are shown to who does not use it */
     size_t n_ended;
     unsigned uses; /* what is shown: enum trace_uses */
     struct run *run;

@@ -18,10 +18,12 @@ struct candidate {
 
 static void look(const struct view *view, struct candidate *c)
 {
-    c->next = view_next(&view->jobs[c->i], c->now);
-    c->next_s = c->next != 0 ? view_remaining_s(view, c->i, c->next) : INFINITY;
-    if (!(c->next_s < c->now_s))
-        c->next = 0; /* more would not help */
+    /* the next amount that helps: the first one beyond a node may not, but a second node does */
+    c->next = c->now;
+    do {
+        c->next = view_next(&view->jobs[c->i], c->next);
+        c->next_s = c->next != 0 ? view_remaining_s(view, c->i, c->next) : INFINITY;
+    } while (c->next != 0 && !(c->next_s < c->now_s));
     c->gain_shorter = (c->now_s / c->next_s - 1) / (c->next - c->now);
     c->gain_longer = (1 - c->next_s / c->now_s) / (c->next - c->now);
 }
@@ -79,7 +81,7 @@ static void decide(void *state, const struct view *view, struct plan *plan)
     size_t n = first_ones(view, candidates, &left);
 
     (void)state;
-    plan->placing = PLACE_WHOLE;
+    plan->placing = PLACE_ALIGNED;
     for (size_t i = 0; i < n && left > 0; i++)
         look(view, &candidates[i]);
     while (left > 0) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_goodput.c - ours: the scheduler's own division of goodput (scheduler/core/goodput_*.c)
+/* policy_goodput.c - ours: the division of goodput in scheduler/core/goodput_allocate.c
  *
- * This file only says what the laboratory knows in the words of that: for each job a curve over the
+ * The live policy (policy_goodput_division.c) sells by the same curves and hulls, but to several
+ * resources, by ranks, and without families: what is measured here is not yet what it does. This
+ * file only says what the laboratory knows in the words of that: for each job a curve over the
  * amounts that are worth a try, what is left of it, and what a change costs it. */
 #include <math.h>
 
@@ -51,6 +53,8 @@ static void curve_of(const struct view *view, size_t i, struct goodput_curve *cu
 
 static void look(struct history *history, const struct view *view)
 {
+    if ((view->uses & USES_HISTORY) == 0)
+        return;
     for (; history->n_ended < view->n_ended; history->n_ended++)
         goodput_family_ended(history->families, view->ended[history->n_ended].family,
                              view->ended[history->n_ended].work);
@@ -156,7 +160,7 @@ const struct trace_policy trace_policy_goodput = {
     .name = "goodput",
     .summary = "ours: more goes to whom a bundle is worth most",
     .uses = USES_SPEEDS,
-    .profits = USES_LENGTHS,
+    .profits = USES_LENGTHS | USES_HISTORY,
     .begin = begin,
     .decide = decide,
     .end = end,
@@ -166,7 +170,7 @@ const struct trace_policy trace_policy_goodput_balanced = {
     .name = "goodput-balanced",
     .summary = "ours, with an eye on the makespan",
     .uses = USES_SPEEDS,
-    .profits = USES_LENGTHS,
+    .profits = USES_LENGTHS | USES_HISTORY,
     .begin = begin,
     .decide = decide_balanced,
     .end = end,
@@ -176,7 +180,7 @@ const struct trace_policy trace_policy_goodput_patient = {
     .name = "goodput-patient",
     .summary = "ours, but long jobs may wait",
     .uses = USES_SPEEDS,
-    .profits = USES_LENGTHS,
+    .profits = USES_LENGTHS | USES_HISTORY,
     .begin = begin,
     .decide = decide_patient,
     .end = end,

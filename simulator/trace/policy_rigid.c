@@ -5,6 +5,8 @@
  * FIFO stops no one, and nobody overtakes who came before. SRTF starts over at each decision:
  * shortest first with the amount asked for, who does not fit is left out, longer ones behind him
  * run. */
+#include <math.h>
+
 #include "shared/macro.h"
 #include "simulator/trace/policy.h"
 
@@ -40,6 +42,14 @@ static int by_remaining(const void *a, const void *b, void *userdata)
     return i < j ? -1 : i > j;
 }
 
+/* Of whom nothing is known yet goes first: else nothing ever would be. */
+static double remaining_of(const struct view *view, size_t i)
+{
+    double remaining_s = view_remaining_s(view, i, view->jobs[i].requested);
+
+    return isfinite(remaining_s) ? remaining_s : 0;
+}
+
 static void decide_srtf(void *state, const struct view *view, struct plan *plan)
 {
     double *remaining_s = xcalloc(view->n, sizeof(*remaining_s));
@@ -48,7 +58,7 @@ static void decide_srtf(void *state, const struct view *view, struct plan *plan)
     (void)state;
     plan->placing = PLACE_WHOLE;
     for (size_t i = 0; i < view->n; i++)
-        remaining_s[i] = view_remaining_s(view, i, view->jobs[i].requested);
+        remaining_s[i] = remaining_of(view, i);
     qsort_r(plan->order, view->n, sizeof(*plan->order), by_remaining, remaining_s);
     for (size_t at = 0; at < view->n && left > 0; at++) {
         uint32_t i = plan->order[at], wants = view->jobs[i].requested;

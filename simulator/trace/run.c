@@ -140,6 +140,19 @@ static int play_rounds(struct run *run)
     return r;
 }
 
+/* phase_end_s - when a job's speeds change; a millisecond ahead at least, whatever the last bit of
+ * its progress says */
+static double phase_end_s(const struct run *run, const struct run_job *job)
+{
+    double left;
+
+    if (job->pace == NULL || job->trace->profile->n_phases == 1)
+        return INFINITY;
+    left = job_bounds(job)[job->phase + 1] - job->progress;
+    return fmax(job->at_s + job->restart_left_s + left / job->pace->rate[job->phase],
+                run->now_s + 1e-3);
+}
+
 /* next_event - the next submission, end, or moment that the policy asked for */
 static double next_event(const struct run *run)
 {
@@ -148,7 +161,7 @@ static double next_event(const struct run *run)
     if (run->next_job < run->trace->n)
         next_s = run->jobs[run->next_job].trace->submit_s;
     for (size_t i = 0; i < run->n_active; i++)
-        next_s = fmin(next_s, run->active[i]->end_s);
+        next_s = fmin(next_s, fmin(run->active[i]->end_s, phase_end_s(run, run->active[i])));
     if (run->policy->wake_s != NULL && run->n_active > 0)
         next_s = fmin(next_s, fmax(run->policy->wake_s(run->policy_state, &run->view), run->now_s));
     return next_s;
@@ -171,10 +184,12 @@ static int play_events(struct run *run)
     return r;
 }
 
-static unsigned offered_by(const struct information *information)
+unsigned run_uses(const struct trace_policy *policy, const struct information *offered)
 {
-    return (information->lengths ? USES_LENGTHS : 0) |
-           (information->speeds != SPEEDS_HIDDEN ? USES_SPEEDS : 0);
+    unsigned there = (offered->lengths ? USES_LENGTHS : 0) | (offered->history ? USES_HISTORY : 0) |
+                     (offered->speeds != SPEEDS_HIDDEN ? USES_SPEEDS : 0);
+
+    return policy->uses | (policy->profits & there);
 }
 
 static int begin(struct run *run)
@@ -194,7 +209,7 @@ static int begin(struct run *run)
         .n_nodes = run->config->n_nodes,
         .per_node = run->config->per_node,
         .capacity = pool_capacity(&run->pool),
-        .uses = run->policy->uses | (run->policy->profits & offered_by(&run->config->information)),
+        .uses = run_uses(run->policy, &run->config->information),
         .run = run,
     };
     if (r == 0 && run->policy->begin != NULL)

@@ -37,6 +37,9 @@ struct run_result {
     size_t n_decisions;
 };
 
+/* run_uses - what the policy looks at of what is offered: enum trace_uses */
+unsigned run_uses(const struct trace_policy *policy, const struct information *offered);
+
 /* run_trace - deterministic: no clock, no random number
  * Errors: -EINVAL (a job cannot run on this cluster; the policy needs what is not offered; it
  * leaves a job waiting for ever), -ERANGE (nothing is known of a shape that it chose) */

@@ -61,7 +61,7 @@ void run_look(struct run *run)
     run->view.jobs = run->view_jobs;
     run->view.n = run->n_active;
     run->view.ended = run->ended;
-    run->view.n_ended = run->n_ended;
+    run->view.n_ended = (run->view.uses & USES_HISTORY) != 0 ? run->n_ended : 0;
 }
 
 /* pace_at - NULL where nothing was measured: to a policy such an amount has no speed */
@@ -96,6 +96,15 @@ double view_speed(const struct view *view, size_t job, uint32_t n)
     return learn_rate(view->run, run_job, n) / learn_rate(view->run, run_job, run_job->min);
 }
 
+/* INFINITY while nothing is known of it, so that there is an order of all jobs */
+static double learnt_remaining_s(const struct view *view, const struct run_job *job, uint32_t n)
+{
+    double rate = learn_rate(view->run, job, n);
+    double left = job_bounds(job)[job->trace->profile->n_phases] - job->progress;
+
+    return rate > 0 ? left / rate : INFINITY;
+}
+
 double view_remaining_s(const struct view *view, size_t job, uint32_t n)
 {
     const unsigned both = USES_SPEEDS | USES_LENGTHS;
@@ -105,8 +114,7 @@ double view_remaining_s(const struct view *view, size_t job, uint32_t n)
     if ((view->uses & both) != both)
         return NAN;
     if (run_job->learns)
-        return (job_bounds(run_job)[run_job->trace->profile->n_phases] - run_job->progress) /
-               learn_rate(view->run, run_job, n);
+        return learnt_remaining_s(view, run_job, n);
     pace = pace_at(view, job, n);
     return pace != NULL ? job_remaining_s(run_job, pace) : INFINITY;
 }
@@ -118,7 +126,9 @@ double view_step_s(const struct view *view, size_t job, uint32_t n, uint32_t pse
 
     if ((view->uses & USES_SPEEDS) == 0)
         return NAN;
-    if (run_job->learns)
+    if (run_job->learns && !isnan(learn_rate(view->run, run_job, n)))
+        return 1 / learn_rate(view->run, run_job, n);
+    if (run_job->learns) /* nothing is known yet: of an unknown unit */
         return 1 / view_speed(view, job, n);
     if (pservers == 0)
         pace = pace_at(view, job, n);

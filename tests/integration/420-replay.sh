@@ -110,7 +110,7 @@ says 'fixed-1 needs 4 instances, the cluster has 2'
 status_of 2 edl replay --restart soon
 says '"soon" is no time'
 status_of 2 edl replay --level learnt
-says 'fixed or fixed-no-lengths'
+says 'fixed, fixed-history, fixed-no-lengths'
 status_of 2 edl replay --jobs "$work/jobs"
 says '--jobs FILE goes with --events FILE'
 status_of 2 offline replay --events "$work/events"

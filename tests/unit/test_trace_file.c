@@ -451,6 +451,45 @@ static void grow_as_shown(void *state, const struct view *view, struct plan *pla
         plan->counts[i] = i == 0 ? MIN_OF(view->jobs[0].max, 2U) : 0;
 }
 
+/* The best amount changes with the epoch: a bound takes the best of each. */
+static void test_bounds_are_of_each_phase(void **state)
+{
+    static char dir[200];
+    struct import_options options = { .dir = dir, .adaptive = true };
+    struct trace *trace = NULL;
+    struct run_config config = cluster_of(2, 2);
+    struct bounds bounds;
+    struct profile *profile;
+    double best_s = 0, one_s = INFINITY;
+
+    (void)state;
+    put_models();
+    /* without noise a larger batch is of no use, with much of it it is as good as it is large */
+    put("m/x/validation-8.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,100000\n");
+    put("m/x/validation-32.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,100000\n");
+    put("w.csv", "name,time,application,num_replicas,batch_size\nj,0,x,1,32\n");
+    (void)snprintf(dir, sizeof(dir), "%s/m", folder);
+    assert_int_equal(pollux_import(path_of("w.csv"), &options, &trace, NULL), 0);
+    profile = trace->jobs[0].profile;
+    for (uint32_t p = 0; p < 2; p++) {
+        double least_s = INFINITY;
+
+        for (uint32_t n = 1; n <= 4; n++) {
+            const struct pace *pace = profile_pace_of(profile, n, 2, NULL);
+
+            if (pace == NULL)
+                continue;
+            least_s = fmin(least_s, 100 / pace->rate[p]);
+            one_s = fmin(one_s, pace->after_s[0]);
+        }
+        best_s += least_s;
+    }
+    assert_true(best_s < 0.99 * one_s); /* it is not the same amount */
+    assert_int_equal(bounds_of(trace, &config, &bounds, NULL), 0);
+    assert_near(bounds.shortest_avg_s, best_s);
+    (void)trace_free(trace);
+}
+
 static void test_speeds_are_learnt(void **state)
 {
     static const struct trace_policy policy = { .name = "spy",
@@ -536,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_log_without_models),
         cmocka_unit_test(test_log_refuses),
         cmocka_unit_test(test_pollux_physics),
+        cmocka_unit_test(test_bounds_are_of_each_phase),
         cmocka_unit_test(test_speeds_are_learnt),
         cmocka_unit_test(test_pollux_refuses),
     };
