@@ -176,10 +176,12 @@ machine_await() { # NAME DEADLINE: until it is up
             # nothing of ours runs in it yet
             cat "$machines/$name/console"
             machine_in "$name" systemctl --failed --no-legend 2>&1
+            [ -z "${machine_was_up:-}" ] || { echo "FAIL: $name does not boot, where others did"; exit 1; }
             machines_skip "systemd does not boot in systemd-nspawn, see above"
         }
         await_pause
     done
+    machine_was_up=yes
 }
 
 machine_reboot() { # NAME
@@ -201,11 +203,13 @@ machine_in() { # NAME COMMAND...
 }
 
 machine_cut() { # NAME
-    local group deadline=$((SECONDS + 10))
+    local group port deadline=$((SECONDS + 10))
     group=$(machine_group unified)/$1
     [ -e "$group/cgroup.kill" ] && echo 1 >"$group/cgroup.kill"
     kill -9 "${machine_pid[$1]}" 2>/dev/null || true
     wait "${machine_pid[$1]}" 2>/dev/null || true
+    # its network namespace goes some time later, and its cable with it: the next boot wants one of that name
+    for port in $(machine_port "$1"); do ip link del "$port" 2>/dev/null || true; done
     # what is dying still holds its control groups
     while grep -qs 'populated 1' "$group/cgroup.events" && [ $SECONDS -lt $deadline ]; do read -r -t 0.02 <> <(:) || true; done
     unset "machine_pid[$1]"
