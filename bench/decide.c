@@ -24,6 +24,7 @@
 #include <time.h>
 #include <utlist.h>
 
+#include "bench/samples.h"
 #include "scheduler/core/cluster.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -64,11 +65,6 @@ static const char *const event_keys[] = {
     [EVENT_NODE_LOST] = "node_lost",
 };
 
-struct samples {
-    double *us; /* owned */
-    size_t n, cap;
-};
-
 struct bench {
     struct cluster *cluster;
     struct instant now;
@@ -78,41 +74,12 @@ struct bench {
     struct samples events[EVENTS], plans;
 };
 
-struct figures {
-    double p50, p99, most;
-};
-
 static double now_us(void)
 {
     struct timespec ts;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &ts);
     return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
-
-static void add(struct samples *samples, double us)
-{
-    if (samples->n == samples->cap) {
-        samples->cap = samples->cap ? 2 * samples->cap : 256;
-        samples->us = xreallocarray(samples->us, samples->cap, sizeof *samples->us);
-    }
-    samples->us[samples->n++] = us;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static struct figures figures(struct samples *samples)
-{
-    if (samples->n == 0)
-        return (struct figures){ 0 };
-    qsort(samples->us, samples->n, sizeof *samples->us, compare);
-    return (struct figures){ samples->us[samples->n / 2], samples->us[samples->n * 99 / 100],
-                             samples->us[samples->n - 1] };
 }
 
 /* --- the cluster --- */
@@ -306,7 +273,7 @@ static void timed_report(struct bench *b, enum event event, struct node *node,
 
     report(b, node, ways);
     plan(b);
-    add(&b->events[event], now_us() - begun);
+    samples_add(&b->events[event], now_us() - begun);
 }
 
 /* A process fails, waits for its back-off, and runs again. */
@@ -340,7 +307,7 @@ static void submit_one(struct bench *b)
     if (submit(b) == NULL)
         return;
     plan(b);
-    add(&b->events[EVENT_SUBMIT], now_us() - begun);
+    samples_add(&b->events[EVENT_SUBMIT], now_us() - begun);
 }
 
 /* Kills a running job; the report that brings the last of it is what lets another start. */
@@ -384,7 +351,7 @@ static void lose_node(struct bench *b)
     begun = now_us();
     cluster_tick(b->cluster, b->now);
     plan(b);
-    add(&b->events[EVENT_NODE_LOST], now_us() - begun);
+    samples_add(&b->events[EVENT_NODE_LOST], now_us() - begun);
     (void)settle(b);
 }
 
@@ -409,7 +376,7 @@ static void measure(struct bench *b, size_t rounds)
         double begun = now_us();
 
         cluster_replan(b->cluster, b->now);
-        add(&b->plans, now_us() - begun);
+        samples_add(&b->plans, now_us() - begun);
         cluster_effects_clear(b->cluster);
     }
 }
@@ -422,7 +389,7 @@ enum { SMALLEST, MIDDLE, DISTINCT, LARGEST, SIZES };
 struct size {
     size_t nodes, jobs, running, processes;
     bool distinct;
-    struct figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
+    struct sample_figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
 };
 
 static void count(const struct bench *b, struct size *size)
@@ -451,12 +418,12 @@ static struct size run(const struct size *what, size_t rounds, const struct poli
     measure(&b, rounds);
     for (int e = 0; e < EVENTS; e++) {
         for (size_t i = 0; e != EVENT_NODE_LOST && i < b.events[e].n; i++)
-            add(&all, b.events[e].us[i]);
-        size.events[e] = figures(&b.events[e]);
+            samples_add(&all, b.events[e].us[i]);
+        size.events[e] = samples_figures(&b.events[e]);
         free(b.events[e].us);
     }
-    size.all = figures(&all);
-    size.plan = figures(&b.plans);
+    size.all = samples_figures(&all);
+    size.plan = samples_figures(&b.plans);
     free(all.us);
     free(b.plans.us);
     (void)cluster_free(b.cluster);

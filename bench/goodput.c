@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bench/samples.h"
 #include "scheduler/core/goodput_fit_allreduce.h"
 #include "scheduler/core/goodput_fit_pserver.h"
 #include "scheduler/core/goodput_index.h"
@@ -26,11 +27,6 @@
 
 #define BUNDLES_PER_JOB 4
 #define TYPES 3
-
-struct samples {
-    double *us; /* owned */
-    size_t n, cap;
-};
 
 struct row {
     const char *key, *what;
@@ -54,32 +50,17 @@ static double now_us(void)
     return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
-static void add(struct samples *samples, double us)
-{
-    if (samples->n == samples->cap) {
-        samples->cap = samples->cap ? 2 * samples->cap : 256;
-        samples->us = xreallocarray(samples->us, samples->cap, sizeof *samples->us);
-    }
-    samples->us[samples->n++] = us;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static struct row row_of(const char *key, const char *what, size_t jobs, struct samples *samples)
 {
-    struct row row = { .key = key, .what = what, .jobs = jobs };
+    struct sample_figures figures = samples_figures(samples);
 
-    qsort(samples->us, samples->n, sizeof *samples->us, compare);
-    row.p50_us = samples->us[samples->n / 2];
-    row.p99_us = samples->us[samples->n * 99 / 100];
-    row.most_us = samples->us[samples->n - 1];
-    free(samples->us);
-    return row;
+    samples_free(samples);
+    return (struct row){ .key = key,
+                         .what = what,
+                         .jobs = jobs,
+                         .p50_us = figures.p50,
+                         .p99_us = figures.p99,
+                         .most_us = figures.most };
 }
 
 /* --- jobs --- */
@@ -144,7 +125,7 @@ static struct row bench_afresh(size_t n, size_t rounds, enum goodput_weight_form
         double begun = now_us();
 
         (void)goodput_allocate(&options, jobs.requests, n, NULL, 0, jobs.budget, targets);
-        add(&samples, now_us() - begun);
+        samples_add(&samples, now_us() - begun);
     }
     free(targets);
     jobs_done(&jobs);
@@ -167,7 +148,7 @@ static struct row bench_recursion(size_t n, size_t rounds)
         double begun = now_us();
 
         goodput_weigh(weighed, n, jobs.budget);
-        add(&samples, now_us() - begun);
+        samples_add(&samples, now_us() - begun);
     }
     free(weighed);
     jobs_done(&jobs);
@@ -193,7 +174,7 @@ static struct row bench_event(size_t n, size_t rounds)
         begun = now_us();
         goodput_index_put(index, &jobs.requests[i]);
         (void)goodput_index_settle(index, NULL, NULL);
-        add(&samples, now_us() - begun);
+        samples_add(&samples, now_us() - begun);
     }
     (void)goodput_index_free(index);
     jobs_done(&jobs);
@@ -218,7 +199,7 @@ static struct row bench_pserver_fit(size_t rounds)
         begun = now_us();
         (void)goodput_pserver_add(&fit, &report);
         goodput_pserver_solve(&fit, theta);
-        add(&samples, now_us() - begun);
+        samples_add(&samples, now_us() - begun);
     }
     return row_of("pserver_fit", "report and coefficients, pserver", 1, &samples);
 }
@@ -245,7 +226,7 @@ static struct row bench_allreduce_fit(size_t rounds)
         }
         begun = now_us();
         (void)goodput_perf_fit(points, POINTS, &perf);
-        add(&samples, now_us() - begun);
+        samples_add(&samples, now_us() - begun);
     }
     return row_of("allreduce_fit", "fit of 20 points, all-reduce", 1, &samples);
 }
@@ -280,7 +261,7 @@ static struct row bench_types(size_t n, size_t rounds)
         double begun = now_us();
 
         (void)goodput_types_divide(choosers, n, types, TYPES, &effort, &auction);
-        add(&samples, now_us() - begun);
+        samples_add(&samples, now_us() - begun);
     }
     free(options);
     free(choosers);
