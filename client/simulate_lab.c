@@ -20,49 +20,35 @@
 #define RESTART_DEFAULT_S 30.0
 #define WINDOW_DEFAULT_S 1.0
 
+/* edl(1) says what each means */
 static const struct level_name {
-    const char *name, *words;
+    const char *name;
     struct information information;
 } levels[] = {
     { "fixed",
-      "the owners' batches; true speeds; and lengths known",
-      { .lengths = true, .history = true, .speeds = SPEEDS_TRUE } },
+      { .lengths = true, .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = false } },
     { "fixed-history",
-      "the owners' batches; true speeds; and what others took until they ended",
-      { .history = true, .speeds = SPEEDS_TRUE } },
+      { .lengths = false, .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = false } },
     { "fixed-no-lengths",
-      "the owners' batches; true speeds; and nothing of lengths",
-      { .speeds = SPEEDS_TRUE } },
+      { .lengths = false, .history = false, .speeds = SPEEDS_TRUE, .adaptive_batch = false } },
     { "adaptive",
-      "batches with the best goodput; true speeds; and lengths known",
       { .lengths = true, .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
     { "adaptive-history",
-      "batches with the best goodput; true speeds; and what others took until they ended",
-      { .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
+      { .lengths = false, .history = true, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
     { "adaptive-no-lengths",
-      "batches with the best goodput; true speeds; and nothing of lengths",
-      { .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
+      { .lengths = false, .history = false, .speeds = SPEEDS_TRUE, .adaptive_batch = true } },
     { "learnt",
-      "batches with the best goodput, as each job finds out by running; and lengths known",
       { .lengths = true, .history = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
     { "learnt-history",
-      "batches with the best goodput, as each job finds out by running; and what others took until "
-      "they ended",
-      { .history = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
+      { .lengths = false, .history = true, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
     { "learnt-no-lengths",
-      "batches with the best goodput, as each job finds out by running; and nothing of lengths",
-      { .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
+      { .lengths = false, .history = false, .speeds = SPEEDS_LEARNT, .adaptive_batch = true } },
     { "family",
-      "batches with the best goodput, as jobs of a family find out together; and lengths known",
       { .lengths = true, .history = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
     { "family-history",
-      "batches with the best goodput, as jobs of a family find out together; and what others took "
-      "until they ended",
-      { .history = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
+      { .lengths = false, .history = true, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
     { "family-no-lengths",
-      "batches with the best goodput, as jobs of a family find out together; and nothing of "
-      "lengths",
-      { .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
+      { .lengths = false, .history = false, .speeds = SPEEDS_FAMILY, .adaptive_batch = true } },
 };
 
 /* What really happened, as far as a table is concerned. */
