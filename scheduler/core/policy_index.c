@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_fulfilment_index.c - the order of the jobs, and the lists that they are in by it */
-#include "scheduler/core/policy_fulfilment_index.h"
+/* policy_index.c - the order of the jobs, and the lists that they are in by it */
+#include "scheduler/core/policy_index.h"
 
 #include <stdlib.h>
 
 #include "shared/macro.h"
-
-uint32_t policy_fulfilment_score_ppm(const struct policy_job *job)
-{
-    if (job->max <= job->min)
-        return 1000000;
-    if (job->parallelism <= job->min)
-        return 0;
-    return (uint32_t)((uint64_t)(job->parallelism - job->min) * 1000000 / (job->max - job->min));
-}
 
 #define RETURN_UNLESS_EQUAL(a, b)                                                                  \
     do {                                                                                           \
@@ -21,19 +12,13 @@ uint32_t policy_fulfilment_score_ppm(const struct policy_job *job)
             return (a) < (b) ? -1 : 1;                                                             \
     } while (0)
 
-static int compare_equally_fulfilled(const struct policy_job *a, const struct policy_job *b)
+int policy_compare_requests(const struct policy_job *a, const struct policy_job *b)
 {
     RETURN_UNLESS_EQUAL(a->gpus, b->gpus);
     RETURN_UNLESS_EQUAL(a->cpu_millicores, b->cpu_millicores);
     RETURN_UNLESS_EQUAL(a->memory_bytes, b->memory_bytes);
     RETURN_UNLESS_EQUAL(a->id, b->id);
     return 0;
-}
-
-int policy_fulfilment_compare(const struct policy_job *a, const struct policy_job *b)
-{
-    RETURN_UNLESS_EQUAL(policy_fulfilment_score_ppm(a), policy_fulfilment_score_ppm(b));
-    return compare_equally_fulfilled(a, b);
 }
 
 struct request request_of_job(const struct policy_job *job)
@@ -49,38 +34,30 @@ static struct entry *entry_at(const struct tree_node *node, int direction)
                                            (size_t)direction * sizeof *node);
 }
 
-int index_compare(const struct entry *a, const struct entry *b)
+int index_compare(const struct entry *a, const struct entry *b, int direction)
 {
-    RETURN_UNLESS_EQUAL(a->score_ppm, b->score_ppm);
-    return compare_equally_fulfilled(&a->plan, &b->plan);
+    RETURN_UNLESS_EQUAL(a->score[direction], b->score[direction]);
+    return policy_compare_requests(&a->plan, &b->plan);
 }
 
 static int compare_up(const struct tree_node *a, const struct tree_node *b)
 {
-    return index_compare(entry_at(a, UP), entry_at(b, UP));
+    return index_compare(entry_at(a, UP), entry_at(b, UP), UP);
 }
 
 static int compare_down(const struct tree_node *a, const struct tree_node *b)
 {
-    return index_compare(entry_at(b, DOWN), entry_at(a, DOWN));
-}
-
-static uint32_t score_with(const struct policy_job *plan, int change)
-{
-    struct policy_job job = *plan;
-
-    job.parallelism = (uint32_t)((int64_t)job.parallelism + change);
-    return policy_fulfilment_score_ppm(&job);
+    return index_compare(entry_at(b, DOWN), entry_at(a, DOWN), DOWN);
 }
 
 static int compare_ranks_up(const struct tree_node *a, const struct tree_node *b)
 {
-    return index_compare(rank_at(a)->head, rank_at(b)->head);
+    return index_compare(rank_at(a)->head, rank_at(b)->head, UP);
 }
 
 static int compare_ranks_down(const struct tree_node *a, const struct tree_node *b)
 {
-    return index_compare(rank_at(b)->head, rank_at(a)->head);
+    return index_compare(rank_at(b)->head, rank_at(a)->head, DOWN);
 }
 
 static void update_least(struct tree_node *node)
@@ -100,7 +77,7 @@ static void update_least(struct tree_node *node)
             MIN_OF(all->request.cpu_millicores, other->request.cpu_millicores);
         all->request.memory_bytes = MIN_OF(all->request.memory_bytes, other->request.memory_bytes);
         all->request.gpus = MIN_OF(all->request.gpus, other->request.gpus);
-        all->score_ppm = MIN_OF(all->score_ppm, other->score_ppm);
+        all->score = MIN_OF(all->score, other->score);
     }
 }
 
@@ -120,7 +97,7 @@ static void update_most(struct tree_node *node)
             MAX_OF(all->request.cpu_millicores, other->request.cpu_millicores);
         all->request.memory_bytes = MAX_OF(all->request.memory_bytes, other->request.memory_bytes);
         all->request.gpus = MAX_OF(all->request.gpus, other->request.gpus);
-        all->score_ppm = MAX_OF(all->score_ppm, other->score_ppm);
+        all->score = MAX_OF(all->score, other->score);
     }
 }
 
@@ -138,7 +115,7 @@ static void rank_refresh(struct policy_state *state, struct shape *shape, int li
     rank->head = head;
     if (head == NULL)
         return;
-    rank->own.score_ppm = score_with(&head->plan, list == UP ? 1 : -1);
+    rank->own.score = head->against[list == UP ? UP : DOWN];
     tree_insert(ranks, &rank->tree);
 }
 
@@ -196,10 +173,15 @@ void index_take_out(struct policy_state *state, struct entry *entry)
 void index_file_in(struct policy_state *state, struct entry *entry)
 {
     const struct policy_job *plan = &entry->plan;
+    struct policy_scores scores;
     int down = down_list(entry);
 
-    entry->score_ppm = policy_fulfilment_score_ppm(plan);
-    if (!plan->pending && plan->parallelism < plan->max)
+    state->scoring->score(entry, &scores);
+    entry->score[UP] = scores.up;
+    entry->score[DOWN] = scores.down;
+    entry->against[UP] = scores.taker;
+    entry->against[DOWN] = scores.giver;
+    if (!plan->pending && plan->parallelism < plan->max && scores.up != SCORE_NEVER)
         tree_insert(&entry->shape->jobs[UP], &entry->place[UP]);
     /* in a decision without a gang nobody looks at those that are not stable */
     if (!plan->pending && plan->parallelism > plan->min && !entry->stuck &&
@@ -219,10 +201,11 @@ static void unfile(struct policy_state *state, struct entry *entry)
     shape_release(state, entry->shape);
 }
 
-struct policy_state *index_new(void)
+struct policy_state *index_new(const struct policy_scoring *scoring)
 {
     struct policy_state *state = xcalloc(1, sizeof *state);
 
+    state->scoring = scoring;
     for (uint32_t group = 0; group < POLICY_GROUPS_MAX; group++)
         for (int list = 0; list < LISTS; list++)
             state->ranks[group][list] = (struct tree){
@@ -247,6 +230,8 @@ void index_drop(struct policy_state *state, uint64_t id)
     if (entry == NULL)
         return;
     unfile(state, entry);
+    if (state->scoring->forget != NULL)
+        state->scoring->forget(state, entry);
     HASH_DEL(state->entries, entry);
     free(entry);
 }
@@ -269,25 +254,36 @@ static bool is_same(const struct policy_job *a, const struct policy_job *b)
            a->gpus == b->gpus && a->where == b->where && a->group == b->group;
 }
 
+static struct entry *entry_new(struct policy_state *state, uint64_t id)
+{
+    struct entry *entry = xcalloc(1, state->scoring->entry_size);
+
+    entry->job.id = id;
+    HASH_ADD(hh, state->entries, job.id, sizeof entry->job.id, entry);
+    return entry;
+}
+
 void index_put(struct policy_state *state, const struct policy_job *job)
 {
     struct entry *entry = index_find(state, job->id);
+    bool known = entry != NULL;
     struct shape *shape;
 
-    if (entry != NULL && is_same(&entry->job, job)) /* told again, as most are */
-        return;
+    if (!known)
+        entry = entry_new(state, job->id);
+    if (known && is_same(&entry->job, job) &&
+        (state->scoring->is_news == NULL || !state->scoring->is_news(entry, job)))
+        return; /* told again, as most are */
     shape = shape_of(state, job);
     shape->n++; /* before the old one is let go of: it may be the same */
-    if (entry == NULL) {
-        entry = xcalloc(1, sizeof *entry);
-        entry->job.id = job->id;
-        HASH_ADD(hh, state->entries, job.id, sizeof entry->job.id, entry);
-    } else {
+    if (known)
         unfile(state, entry);
-    }
     entry->job = *job;
-    entry->plan = *job;
+    entry->job.learned = NULL; /* was borrowed */
+    entry->plan = entry->job;
     entry->shape = shape;
+    if (state->scoring->told != NULL)
+        state->scoring->told(state, entry, job);
     state->n_pending += job->pending;
     index_file_in(state, entry);
 }

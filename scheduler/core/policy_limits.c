@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy_limits.c - how far a cluster may be requested */
+#include "scheduler/core/policy_limits.h"
+
+static int64_t under_load(int64_t total, const struct policy_totals *totals)
+{
+    return total * totals->max_load_permille / 1000;
+}
+
+void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change)
+{
+    totals->cpu_requested_millicores += change * (int64_t)job->cpu_millicores;
+    totals->memory_requested_bytes += change * (int64_t)job->memory_bytes;
+    totals->gpu_requested += change * (int64_t)job->gpus;
+}
+
+bool policy_must_shrink(const struct policy_totals *totals, const struct request *held)
+{
+    return (held->cpu_millicores > 0 &&
+            totals->cpu_requested_millicores > under_load(totals->cpu_total_millicores, totals)) ||
+           (held->gpus > 0 && totals->gpu_requested > totals->gpu_total) ||
+           (held->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
+}
+
+bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted)
+{
+    return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores >=
+               (int64_t)wanted->cpu_millicores &&
+           (wanted->gpus == 0 ||
+            totals->gpu_total - totals->gpu_requested >= (int64_t)wanted->gpus) &&
+           /* strictly more than the request, as the original has it */
+           totals->memory_total_bytes - totals->memory_requested_bytes >
+               (int64_t)wanted->memory_bytes;
+}

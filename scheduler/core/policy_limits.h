@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy_limits.h - the limits of a cluster that no policy passes, for a single step */
+#pragma once
+
+#include <stdbool.h>
+
+#include "scheduler/core/policy_index.h"
+
+/* policy_may_grow - there is room for one more below every limit; the load limit is one of cores
+ * only */
+bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted);
+/* policy_must_shrink - it holds something of what is over its limit */
+bool policy_must_shrink(const struct policy_totals *totals, const struct request *held);
+/* policy_account - so many instances more (or less) are requested */
+void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change);
