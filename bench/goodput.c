@@ -2,9 +2,10 @@
 /* goodput.c - what the arithmetic of the policy goodput costs, by itself
  *
  * Jobs with power curves of 20 to 30 sizes each, four bundles a job: a division decided afresh with
- * weights by recursion and by rank; one event (a job changes, the division follows) in the index;
- * one fit of each speed model; one division among three types from the last prices. Times are the
- * thread's own (CPU), so that they say something on a busy machine.
+ * weights by recursion and by rank; one event in the ranks (a job's length
+ * changes, and who weighs something else by it is found); one fit of each speed model; one division
+ * among three types from the last prices. Times are the thread's own (CPU), so that they say
+ * something on a busy machine.
  *
  * Usage: goodput [--json] [--rounds N] */
 #include <errno.h>
@@ -16,9 +17,10 @@
 #include <time.h>
 
 #include "bench/samples.h"
+#include "scheduler/core/goodput_allocate.h"
 #include "scheduler/core/goodput_fit_allreduce.h"
 #include "scheduler/core/goodput_fit_pserver.h"
-#include "scheduler/core/goodput_index.h"
+#include "scheduler/core/goodput_ranks.h"
 #include "scheduler/core/goodput_types.h"
 #include "scheduler/core/goodput_weights.h"
 #include "shared/macro.h"
@@ -155,30 +157,36 @@ static struct row bench_recursion(size_t n, size_t rounds)
     return row_of("recursion", "weights alone, recursion", n, &samples);
 }
 
+static void weigh_one(struct goodput_rank *rank, void *userdata)
+{
+    *(double *)userdata += goodput_ranks_weight(rank, goodput_defaults.rank_p);
+}
+
 static struct row bench_event(size_t n, size_t rounds)
 {
-    struct jobs jobs = jobs_new(n);
-    struct goodput_index *index =
-        goodput_index_new(&goodput_defaults, &goodput_index_tuning, jobs.budget);
+    struct goodput_rank *members = xcalloc(n, sizeof *members);
+    struct goodput_ranks ranks;
     struct samples samples = { 0 };
+    uint64_t seed = 1;
+    double sum = 0;
 
+    goodput_ranks_init(&ranks);
     for (size_t i = 0; i < n; i++)
-        goodput_index_put(index, &jobs.requests[i]);
-    for (size_t r = 0; r < n / 16; r++)
-        (void)goodput_index_settle(index, NULL, NULL);
+        goodput_ranks_put(&ranks, &members[i], exp(11 * random_unit(&seed)), 1);
+    goodput_ranks_settle(&ranks, weigh_one, &sum);
     for (size_t r = 0; r < 10 * rounds; r++) {
-        size_t i = random_below(&jobs.seed, n);
-        double begun;
+        size_t i = random_below(&seed, n);
+        double length = exp(11 * random_unit(&seed)), begun = now_us();
 
-        draw(&jobs, i);
-        begun = now_us();
-        goodput_index_put(index, &jobs.requests[i]);
-        (void)goodput_index_settle(index, NULL, NULL);
+        goodput_ranks_put(&ranks, &members[i], length, 1);
+        goodput_ranks_settle(&ranks, weigh_one, &sum);
         samples_add(&samples, now_us() - begun);
     }
-    (void)goodput_index_free(index);
-    jobs_done(&jobs);
-    return row_of("event", "one event in the index", n, &samples);
+    for (size_t i = 0; i < n; i++)
+        goodput_ranks_remove(&ranks, &members[i]);
+    goodput_ranks_done(&ranks);
+    free(members);
+    return row_of("event", "one event in the ranks", n, &samples);
 }
 
 static struct row bench_pserver_fit(size_t rounds)

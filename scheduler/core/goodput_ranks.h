@@ -1,35 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_ranks.h - the jobs from the longest to the shortest, and how much weight is before each
+/* goodput_ranks.h - the jobs from the longest to the shortest, and what each weighs by that
  *
- * An ordered set whose subtrees know their sums: adding, removing and asking are O(log n). */
+ * The weight of a job is the closed form by rank (goodput_weights.h), of ranks on a geometric grid:
+ * a job that comes moves all that are shorter by one, and of those only the few at a corner of the
+ * grid weigh something else by it. Jobs of one length share one rank: when nothing tells which of
+ * two is shorter both weigh the same (for lengths of which only the mean is known equal shares are
+ * optimal: Berg, Dorsman, Harchol-Balter, 2018). What a job weighs depends on who is there, not on
+ * the order in which they came. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "scheduler/core/tree.h"
 
+struct goodput_tier; /* private: those of one length */
+
+/* Embedded in a job; all zero: in no set. */
 struct goodput_rank {
-    struct tree_node tree; /* first: a tree's node is its rank */
-    double length;         /* goodput_length; must not change while it is in */
-    uint64_t id;           /* of equal lengths the lower one is before */
-    double weight;         /* of priority, > 0 */
-    double sum;            /* of the subtree */
-    uint32_t count;        /* of the subtree */
+    struct goodput_rank *prev, *next; /* in its tier */
+    struct goodput_tier *tier;
+    double weight; /* of its priority; a power of two, so that sums are exact */
 };
 
 struct goodput_ranks {
-    struct tree tree;
-};
-
-struct goodput_before {
-    double weight;  /* of those that are longer */
-    uint32_t count; /* of them */
+    struct tree tiers; /* owned */
+    bool changed;      /* since the last settlement */
 };
 
 void goodput_ranks_init(struct goodput_ranks *ranks);
-void goodput_ranks_add(struct goodput_ranks *ranks, struct goodput_rank *rank);
+/* goodput_ranks_done - nobody is in it any more */
+void goodput_ranks_done(struct goodput_ranks *ranks);
+/* goodput_ranks_put - it is in the set now, with another length or weight than before perhaps */
+void goodput_ranks_put(struct goodput_ranks *ranks, struct goodput_rank *rank, double length,
+                       double weight);
 /* goodput_ranks_remove - nothing when it is not in */
 void goodput_ranks_remove(struct goodput_ranks *ranks, struct goodput_rank *rank);
-/* goodput_ranks_before - what is before it, which must be in */
-struct goodput_before goodput_ranks_before(const struct goodput_ranks *ranks,
-                                           const struct goodput_rank *rank);
+/* goodput_ranks_settle - calls each for all that may weigh something else than at the last
+ * settlement; it must not change the set. O(those x log n). */
+void goodput_ranks_settle(struct goodput_ranks *ranks,
+                          void (*each)(struct goodput_rank *rank, void *userdata), void *userdata);
+/* goodput_ranks_weight - of one that is in, as of the last settlement; 0: it is new, and so is its
+ * length. p: the power of the closed form, 0 <= p < 1. */
+double goodput_ranks_weight(const struct goodput_rank *rank, double p);

@@ -77,8 +77,7 @@ struct policy {
     /* a job that it has nothing to do with any more; unknown ids are ignored; O(log n) */
     void (*drop)(struct policy_state *state, uint64_t id);
     /* decides by calling ops; the core calls put for the jobs it moved afterwards, not during it.
-     * O((1 + moves) x log n), never a look at every job nor at every different request; but for
-     * policy_goodput, which looks at every job for each move as yet */
+     * O((1 + moves) x log n), never a look at every job nor at every different request */
     void (*decide)(struct policy_state *state, const struct policy_totals *totals,
                    const struct policy_ops *ops, void *userdata);
     /* in a few words why it moves this job, for users: asked when an op of a decision succeeded */

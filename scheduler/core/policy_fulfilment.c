@@ -98,15 +98,6 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
     policy_engine_note_taker(state, buffer + strlen(buffer), size - strlen(buffer));
 }
 
-/* Who has the largest part of its span above its minimum gives first. */
-static int compare_givers(const struct policy_job *a, const struct policy_job *b)
-{
-    uint64_t a_part = (uint64_t)(a->parallelism - a->min) * (b->max - b->min);
-    uint64_t b_part = (uint64_t)(b->parallelism - b->min) * (a->max - a->min);
-
-    return a_part > b_part ? -1 : a_part < b_part;
-}
-
 const struct policy policy_fulfilment = {
     .name = "fulfilment",
     .summary = "the least fulfilled job grows, the most fulfilled one shrinks",
@@ -116,5 +107,5 @@ const struct policy policy_fulfilment = {
     .drop = index_drop,
     .decide = policy_engine_decide,
     .explain = explain,
-    .compare_givers = compare_givers,
+    .compare_givers = policy_compare_spans,
 };

@@ -1,517 +1,311 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy_goodput.c - instances go where they shorten the sum of completion times most
  *
- * What each job is to have is worked out by policy_goodput_division.c from what was learnt of its
- * speed at different sizes, of the work that is left in it, and of what a resize costs it. Here it
- * is carried out, under the rules of policy_fulfilment.c: no limit is passed, not even for a
- * moment; who is not stable is not moved unless a gang waits, but what it is to have is kept for
- * it; and what is being stopped is given to nobody twice.
+ * What the next instance of a job is worth: what it adds to the speed of the job (goodput_worth.c,
+ * from what was learnt of its speeds and of what a resize costs it), times what a unit of its speed
+ * is worth (goodput_ranks.c: the more, the shorter the job is among the others), by the part of the
+ * cluster that it takes, of the scarcest resource. Whoever's next one is worth most grows,
+ * whoever's last one is worth least gives; how: policy_engine.h. When nobody has anything to gain
+ * from a move, what the last instance given is worth is the price: that is the division of
+ * goodput_allocate.h, reached step by step.
  *
- * In this order: while the cluster is over a limit, whoever holds something of it and loses least
- * shrinks; who has less than it is to have grows where there is room; and when there is none, one
- * instance goes from who has more than it is to have to who has less, if what is freed is large
- * enough and in the right place. Room that no node offers to whom it was meant for is left to
- * others, but never to one whose instance it could have had: that one would have to give it back.
+ * Room that nobody is to have, because it does not pay, is of use still: a job that grows does not
+ * stand still meanwhile. What it has beyond its worth it gives as soon as somebody is to have it,
+ * but nobody gives anything up for it.
  *
- * It ends: growth goes to targets that are fixed for a decision, what is above a target only gives,
- * and room that is left over only becomes less. */
+ * It ends: each transfer raises the sum of what all instances are worth, of which there are
+ * finitely many divisions; the margin keeps rounding out of it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "scheduler/core/goodput_allocate.h"
-#include "scheduler/core/policy_goodput_division.h"
+#include "scheduler/core/goodput_learn.h"
+#include "scheduler/core/goodput_ranks.h"
+#include "scheduler/core/goodput_weights.h"
+#include "scheduler/core/goodput_worth.h"
+#include "scheduler/core/policy_engine.h"
+#include "scheduler/core/policy_limits.h"
 #include "shared/macro.h"
 
-#define REFUSALS_MAX 64
-/* What is measured varies by more than that. */
-#define STILL_AS_FAST 0.9
+/* One step of priority counts as twice as many jobs. */
+#define PRIORITY_STEP 2.0
+#define PRIORITY_MOST 16
+/* By which a taker must be ahead of a giver */
+#define MARGIN 1.01
+/* Below what anything else is worth */
+#define SPARE 1e-20
+/* What is measured of a cluster changes with each node; what a part of it is does so in steps of a
+ * tenth, or a node that joins would be news for every job. */
+#define TOTALS_STEP 0.0953101798 /* log(1.1) */
 
-struct entry {
-    struct goodput_share share; /* first */
-    struct policy_job job;      /* as it was put */
-    bool refused;               /* no node has room for it, in this decision */
-    bool stuck;                 /* nobody of it can be stopped, in this decision */
-    UT_hash_handle hh;          /* k: job.id */
+/* What is measured of a job: whether it changed */
+struct facts {
+    uint32_t windows;
+    double resize_s, units_done, units_left;
 };
 
-struct policy_state {
-    struct entry *entries; /* owned */
-    uint32_t n_pending;
-    struct goodput_share **shares; /* owned: all but those that wait for their gang */
-    size_t n_shares, cap_shares;
-    double price; /* of the last decision */
+struct goodput_entry {
+    struct entry entry; /* first */
+    struct goodput_rank rank;
+    struct goodput_worth worth;
+    struct facts facts;
+    double a;        /* weight: what a unit of its speed is worth */
+    double dominant; /* part of the cluster that one instance takes, of the scarcest resource */
 };
 
-struct decision {
-    struct policy_state *state;
-    struct policy_totals totals; /* with what is planned */
-    struct policy_totals held;   /* with what was moved, and what is being stopped */
-    struct policy_group groups[POLICY_GROUPS_MAX]; /* with what is planned */
-    const struct entry *refusals[REFUSALS_MAX];
-    size_t n_refusals;
-    const struct policy_ops *ops;
-    void *userdata;
+/* How much there is, in steps */
+struct scale {
+    int cpu, memory, gpus;
 };
 
-/* --- what is known of the jobs -------------------------------------------------------------------
+struct market {
+    struct policy_state *state; /* borrowed */
+    struct goodput_ranks ranks;
+    struct scale scale;
+};
+
+static struct goodput_entry *entry_of(struct entry *entry)
+{
+    return (struct goodput_entry *)entry;
+}
+
+static const struct goodput_entry *entry_of_const(const struct entry *entry)
+{
+    return (const struct goodput_entry *)entry;
+}
+
+/* --- scores --------------------------------------------------------------------------------------
  */
+
+/* The order of positive numbers is that of their bits: the dearest has the lowest score. */
+static uint32_t score_of_worth(double worth)
+{
+    const float most = (float)fmin(worth, 1e38);
+    uint32_t bits;
+
+    memcpy(&bits, &most, sizeof bits);
+    return isinf(worth) ? 0 : UINT32_C(0x7f800000) - bits;
+}
+
+/* For its part of the cluster; who has fewer instances has the spare ones first. */
+static double worth_of(const struct goodput_entry *entry, uint32_t instances)
+{
+    double value = goodput_worth_of(&entry->worth, instances);
+
+    if (value == 0)
+        return SPARE / instances;
+    return value < 0 ? 0 : value * entry->a / entry->dominant;
+}
+
+static void score(const struct entry *base, struct policy_scores *ret)
+{
+    const struct goodput_entry *entry = entry_of_const(base);
+    uint32_t planned = base->plan.parallelism;
+    double next = worth_of(entry, planned + 1);
+
+    ret->down = ret->giver = score_of_worth(worth_of(entry, planned));
+    ret->up = next > 0 ? score_of_worth(next) : SCORE_NEVER;
+    ret->taker = next > SPARE ? score_of_worth(next / MARGIN) : SCORE_NEVER;
+}
+
+/* --- what is known of a job ----------------------------------------------------------------------
+ */
+
+static double part(uint64_t amount, int scale)
+{
+    return (double)amount / exp(scale * TOTALS_STEP);
+}
+
+static double dominant_part(const struct policy_job *job, const struct scale *scale)
+{
+    double part_most =
+        fmax(part(job->cpu_millicores, scale->cpu),
+             fmax(part(job->memory_bytes, scale->memory), part(job->gpus, scale->gpus)));
+
+    /* one that asks for nothing is not free of cost: the order would be lost */
+    return fmax(part_most, 1e-9);
+}
+
+static void weigh(struct goodput_entry *entry)
+{
+    double a = goodput_ranks_weight(&entry->rank, goodput_defaults.rank_p);
+
+    entry->a = pow(a, goodput_defaults.beta);
+}
+
+static struct facts facts_of(const struct policy_job *job)
+{
+    struct facts facts = { .units_done = job->units_done, .units_left = job->units_left };
+
+    if (job->learned != NULL) {
+        facts.windows = job->learned->windows;
+        facts.resize_s = job->learned->resize_s;
+    }
+    return facts;
+}
+
+static bool is_news(const struct entry *base, const struct policy_job *job)
+{
+    const struct facts *before = &entry_of_const(base)->facts;
+    const struct facts now = facts_of(job);
+
+    return now.windows != before->windows || now.resize_s != before->resize_s ||
+           now.units_done != before->units_done || now.units_left != before->units_left;
+}
+
+static void rank(struct market *market, struct goodput_entry *entry,
+                 const struct goodput_curve *curve, double remaining_s)
+{
+    const struct policy_job *job = &entry->entry.job;
+    int32_t steps = MIN_OF(MAX_OF(job->priority, -PRIORITY_MOST), PRIORITY_MOST);
+    double weight = pow(PRIORITY_STEP, steps);
+
+    if (job->pending)
+        goodput_ranks_remove(&market->ranks, &entry->rank);
+    else
+        goodput_ranks_put(&market->ranks, &entry->rank, goodput_length(curve, remaining_s, weight),
+                          weight);
+}
+
+static void told(struct policy_state *state, struct entry *base, const struct policy_job *job)
+{
+    struct goodput_entry *entry = entry_of(base);
+    struct market *market = state->own;
+    const struct goodput_span span = { .min = MAX_OF(job->min, 1),
+                                       .max = MAX_OF(job->max, 1),
+                                       .current = job->parallelism,
+                                       .cost_per_instance = 1 };
+    const struct goodput_learned *learned = job->learned;
+    struct goodput_change change = { .horizon_s = goodput_defaults.horizon_s,
+                                     .floor = goodput_defaults.change_floor };
+    struct goodput_learned nothing;
+    struct goodput_curve curve;
+    struct goodput_work work;
+
+    if (learned == NULL) {
+        goodput_learn_init(&nothing);
+        learned = &nothing;
+    }
+    goodput_learn_curve(learned, &span, &curve);
+    work = goodput_learn_work(learned, job->units_done, job->units_left);
+    change.remaining_s = goodput_remaining(&goodput_defaults.levels, &work);
+    change.resize_s = learned->resize_s;
+    change.current = goodput_curve_at(&curve, job->parallelism);
+    goodput_worth_set(&entry->worth, &curve, &change, 0, learned->largest);
+    rank(market, entry, &curve, change.remaining_s);
+    if (!job->pending)
+        weigh(entry);
+    entry->dominant = dominant_part(job, &market->scale);
+    entry->facts = facts_of(job);
+}
+
+static void forget(struct policy_state *state, struct entry *base)
+{
+    struct market *market = state->own;
+
+    goodput_ranks_remove(&market->ranks, &entry_of(base)->rank);
+    goodput_worth_done(&entry_of(base)->worth);
+}
+
+/* --- before a decision ---------------------------------------------------------------------------
+ */
+
+static void weigh_anew(struct goodput_rank *rank, void *userdata)
+{
+    struct goodput_entry *entry =
+        (struct goodput_entry *)((char *)rank - offsetof(struct goodput_entry, rank));
+
+    index_take_out(userdata, &entry->entry);
+    weigh(entry);
+    index_file_in(userdata, &entry->entry);
+}
+
+static int steps_of(int64_t total)
+{
+    return total > 0 ? (int)floor(log((double)total) / TOTALS_STEP) : 0;
+}
+
+static void measure_cluster(struct market *market, const struct policy_totals *totals)
+{
+    const struct scale scale = { .cpu = steps_of(totals->cpu_total_millicores),
+                                 .memory = steps_of(totals->memory_total_bytes),
+                                 .gpus = steps_of(totals->gpu_total) };
+    struct entry *entry, *next;
+
+    if (scale.cpu == market->scale.cpu && scale.memory == market->scale.memory &&
+        scale.gpus == market->scale.gpus)
+        return;
+    market->scale = scale;
+    HASH_ITER(hh, market->state->entries, entry, next)
+    {
+        index_take_out(market->state, entry);
+        entry_of(entry)->dominant = dominant_part(&entry->job, &scale);
+        index_file_in(market->state, entry);
+    }
+}
+
+static void prepare(struct policy_state *state, const struct policy_totals *totals)
+{
+    struct market *market = state->own;
+
+    measure_cluster(market, totals);
+    goodput_ranks_settle(&market->ranks, weigh_anew, state);
+}
+
+/* --- the policy ----------------------------------------------------------------------------------
+ */
+
+static const struct policy_scoring scoring = {
+    .entry_size = sizeof(struct goodput_entry),
+    .score = score,
+    .is_news = is_news,
+    .told = told,
+    .forget = forget,
+    .prepare = prepare,
+};
 
 static struct policy_state *state_new(void)
 {
-    return xcalloc(1, sizeof(struct policy_state));
-}
+    struct policy_state *state = index_new(&scoring);
+    struct market *market = xcalloc(1, sizeof *market);
 
-static struct entry *find(const struct policy_state *state, uint64_t id)
-{
-    struct entry *entry;
-
-    HASH_FIND(hh, state->entries, &id, sizeof id, entry);
-    return entry;
-}
-
-static void drop(struct policy_state *state, uint64_t id)
-{
-    struct entry *entry = find(state, id);
-
-    if (entry == NULL)
-        return;
-    state->n_pending -= entry->job.pending;
-    HASH_DEL(state->entries, entry);
-    free(entry);
+    market->state = state;
+    goodput_ranks_init(&market->ranks);
+    state->own = market;
+    return state;
 }
 
 static struct policy_state *state_free(struct policy_state *state)
 {
-    struct entry *entry, *next;
+    struct market *market = state != NULL ? state->own : NULL;
 
-    if (state == NULL)
-        return NULL;
-    HASH_ITER(hh, state->entries, entry, next)
-    {
-        drop(state, entry->job.id);
-    }
-    free(state->shares);
-    free(state);
-    return NULL;
+    state = index_free(state);
+    if (market != NULL)
+        goodput_ranks_done(&market->ranks);
+    free(market);
+    return state;
 }
 
-static void put(struct policy_state *state, const struct policy_job *job)
+static double shown(double worth)
 {
-    struct entry *entry = find(state, job->id);
-
-    if (entry == NULL) {
-        entry = xcalloc(1, sizeof *entry);
-        entry->job.id = job->id;
-        HASH_ADD(hh, state->entries, job.id, sizeof entry->job.id, entry);
-    } else {
-        state->n_pending -= entry->job.pending;
-    }
-    entry->job = *job;
-    state->n_pending += job->pending;
-    goodput_share_init(&entry->share, &entry->job);
-    entry->job.learned = NULL; /* was borrowed */
-}
-
-static struct entry *entry_of(const struct goodput_share *share)
-{
-    return (struct entry *)share;
-}
-
-static void gather(struct policy_state *state)
-{
-    struct entry *entry, *next;
-
-    if (state->cap_shares < HASH_COUNT(state->entries)) {
-        state->cap_shares = 2 * (size_t)HASH_COUNT(state->entries);
-        state->shares =
-            xreallocarray(state->shares, state->cap_shares, sizeof(struct goodput_share *));
-    }
-    state->n_shares = 0;
-    HASH_ITER(hh, state->entries, entry, next)
-    {
-        entry->refused = entry->stuck = false;
-        entry->share.plan = entry->job.parallelism;
-        if (!entry->job.pending)
-            state->shares[state->n_shares++] = &entry->share;
-    }
-}
-
-/* --- limits --------------------------------------------------------------------------------------
- */
-
-static bool step_is_due(const struct policy_totals *totals, const struct policy_job *job, bool down)
-{
-    struct policy_totals copy = *totals;
-    struct policy_job boundless = *job;
-
-    boundless.min = 0;
-    boundless.max = UINT32_MAX;
-    return policy_fulfilment_dry_run(&copy, &boundless, 1, down, true) != 0;
-}
-
-static bool may_grow(const struct policy_totals *totals, const struct policy_job *job)
-{
-    return step_is_due(totals, job, false);
-}
-
-static bool holds_what_is_over(const struct policy_totals *totals, const struct policy_job *job)
-{
-    return step_is_due(totals, job, true);
-}
-
-static void account(struct policy_totals *totals, const struct policy_job *job, int64_t change)
-{
-    totals->cpu_requested_millicores += change * (int64_t)job->cpu_millicores;
-    totals->memory_requested_bytes += change * (int64_t)job->memory_bytes;
-    totals->gpu_requested += change * (int64_t)job->gpus;
-}
-
-static void plan_change(struct decision *d, struct goodput_share *share, int change)
-{
-    const struct policy_job *job = share->job;
-
-    share->plan = (uint32_t)((int64_t)share->plan + change);
-    account(&d->totals, job, change);
-    d->groups[job->group].cpu_millicores += change * (int64_t)job->cpu_millicores;
-    d->groups[job->group].gpus += change * (int64_t)job->gpus;
-}
-
-static int64_t level_with(const struct decision *d, const struct policy_job *job, int change)
-{
-    struct policy_group group = d->groups[job->group];
-
-    if (d->totals.groups == NULL)
-        return 0;
-    group.cpu_millicores += change * (int64_t)job->cpu_millicores;
-    group.gpus += change * (int64_t)job->gpus;
-    return policy_group_level(&group, d->totals.cpu_total_millicores, d->totals.gpu_total);
-}
-
-static bool may_move(const struct decision *d, const struct goodput_share *share)
-{
-    return share->job->stable || d->state->n_pending > 0;
-}
-
-/* An instance of a leaves room for one of b, in the same place. */
-static bool covers(const struct policy_job *a, const struct policy_job *b)
-{
-    return a->cpu_millicores >= b->cpu_millicores && a->memory_bytes >= b->memory_bytes &&
-           a->gpus >= b->gpus && (b->where == 0 || a->where == b->where);
-}
-
-static bool is_refused(const struct decision *d, const struct policy_job *job)
-{
-    for (size_t i = 0; i < d->n_refusals; i++)
-        if (covers(job, &d->refusals[i]->job))
-            return true;
-    return false;
-}
-
-static void refuse(struct decision *d, struct goodput_share *share)
-{
-    struct entry *entry = entry_of(share);
-
-    entry->refused = true;
-    if (d->n_refusals < REFUSALS_MAX)
-        d->refusals[d->n_refusals++] = entry;
-}
-
-static bool will_be_free(const struct decision *d, const struct policy_job *job)
-{
-    return d->totals.cpu_stopping_millicores >= (int64_t)job->cpu_millicores &&
-           d->totals.memory_stopping_bytes >= (int64_t)job->memory_bytes &&
-           d->totals.gpu_stopping >= (int64_t)job->gpus;
-}
-
-static void keep_free(struct decision *d, const struct policy_job *job)
-{
-    d->totals.cpu_stopping_millicores -= (int64_t)job->cpu_millicores;
-    d->totals.memory_stopping_bytes -= (int64_t)job->memory_bytes;
-    d->totals.gpu_stopping -= (int64_t)job->gpus;
-}
-
-/* --- growth --------------------------------------------------------------------------------------
- */
-
-/* One step; false: there is no room, now or soon, and it need not be asked again. */
-static bool grow_one(struct decision *d, struct goodput_share *share)
-{
-    const struct policy_job *job = share->job;
-    bool room;
-
-    if (!may_grow(&d->totals, job))
-        return false;
-    room = may_grow(&d->held, job) && !is_refused(d, job);
-    if (room && may_move(d, share)) {
-        room = d->ops->grow(d->userdata, job->id);
-        if (room)
-            account(&d->held, job, 1);
-        else
-            refuse(d, share);
-    }
-    if (!room) {
-        if (!will_be_free(d, job))
-            return false;
-        keep_free(d, job);
-    }
-    plan_change(d, share, 1);
-    return true;
-}
-
-/* a goes before b: the poorer group, then to whom its part of the cluster brings more */
-static bool takes_before(const struct decision *d, const struct goodput_share *a,
-                         const struct goodput_share *b)
-{
-    double a_worth, b_worth;
-
-    if (a->job->group != b->job->group) {
-        int64_t a_level = level_with(d, a->job, 0), b_level = level_with(d, b->job, 0);
-
-        if (a_level != b_level)
-            return a_level < b_level;
-    }
-    a_worth = goodput_worth_at(a, a->plan + 1);
-    b_worth = goodput_worth_at(b, b->plan + 1);
-    return a_worth != b_worth ? a_worth > b_worth : a->job->id < b->job->id;
-}
-
-static struct goodput_share *next_taker(const struct decision *d)
-{
-    struct goodput_share *best = NULL;
-
-    for (size_t i = 0; i < d->state->n_shares; i++) {
-        struct goodput_share *share = d->state->shares[i];
-
-        if (!share->closed && share->plan < share->target &&
-            (best == NULL || takes_before(d, share, best)))
-            best = share;
-    }
-    return best;
-}
-
-static void open_all(struct decision *d)
-{
-    for (size_t i = 0; i < d->state->n_shares; i++)
-        d->state->shares[i]->closed = false;
-}
-
-/* Limits only become tighter while jobs grow: whom they do not let grow now need not be asked. */
-static void close_who_cannot_grow(struct decision *d)
-{
-    for (size_t i = 0; i < d->state->n_shares; i++) {
-        struct goodput_share *share = d->state->shares[i];
-
-        share->closed =
-            share->closed || share->plan >= share->target || !may_grow(&d->totals, share->job);
-    }
-}
-
-static void grow_open_ones(struct decision *d)
-{
-    struct goodput_share *share;
-
-    close_who_cannot_grow(d);
-    while ((share = next_taker(d)) != NULL) {
-        if (grow_one(d, share))
-            continue;
-        share->closed = true;
-        close_who_cannot_grow(d);
-    }
-}
-
-static void grow_to_targets(struct decision *d)
-{
-    open_all(d);
-    grow_open_ones(d);
-}
-
-static double fastest_up_to(const struct goodput_curve *curve, int at)
-{
-    double most = 0;
-
-    for (int i = 0; i <= at; i++)
-        most = fmax(most, curve->points[i].speed);
-    return most;
-}
-
-/* Room that nobody is to have, because it does not pay or because no node has it for whom it was
- * meant for, is of use still: a job that grows does not stand still meanwhile, and what it has
- * beyond its target it gives as soon as somebody is to have it. Only who was measured to be slower
- * with more leaves it: what was never tried is tried. */
-static void use_what_is_left(struct decision *d)
-{
-    struct goodput_share *share;
-
-    for (size_t i = 0; i < d->state->n_shares; i++) {
-        int at, next;
-
-        share = d->state->shares[i];
-        at = goodput_curve_at(&share->curve, share->plan);
-        next = at + 1;
-        share->closed = true;
-        if (at < 0 || next >= share->curve.n || share->plan < share->target ||
-            is_refused(d, share->job) ||
-            (share->curve.points[next].instances <= share->measured &&
-             share->curve.points[next].speed < STILL_AS_FAST * fastest_up_to(&share->curve, at)))
-            continue;
-        share->target = share->curve.points[next].instances;
-        share->closed = false;
-    }
-    grow_open_ones(d);
-}
-
-/* --- giving --------------------------------------------------------------------------------------
- */
-
-static bool shrink_one(struct decision *d, struct goodput_share *share)
-{
-    if (!d->ops->shrink(d->userdata, share->job->id)) {
-        entry_of(share)->stuck = true;
-        return false;
-    }
-    plan_change(d, share, -1);
-    return true;
-}
-
-static bool can_give(const struct decision *d, const struct goodput_share *share)
-{
-    /* what it really has */
-    return share->plan > share->job->min && share->plan <= share->job->parallelism &&
-           may_move(d, share) && !entry_of(share)->stuck;
-}
-
-/* a goes before b: the richer group, who has more than it is to have, then who loses less */
-static bool gives_before(const struct decision *d, const struct goodput_share *a,
-                         const struct goodput_share *b)
-{
-    double a_worth, b_worth;
-
-    if (a->job->group != b->job->group) {
-        int64_t a_level = level_with(d, a->job, 0), b_level = level_with(d, b->job, 0);
-
-        if (a_level != b_level)
-            return a_level > b_level;
-    }
-    if ((a->plan > a->target) != (b->plan > b->target))
-        return a->plan > a->target;
-    a_worth = goodput_worth_at(a, a->plan);
-    b_worth = goodput_worth_at(b, b->plan);
-    return a_worth != b_worth ? a_worth < b_worth : a->job->id > b->job->id;
-}
-
-static void shrink_what_is_over(struct decision *d)
-{
-    for (;;) {
-        struct goodput_share *best = NULL;
-
-        for (size_t i = 0; i < d->state->n_shares; i++) {
-            struct goodput_share *share = d->state->shares[i];
-
-            if (can_give(d, share) && holds_what_is_over(&d->totals, share->job) &&
-                (best == NULL || gives_before(d, share, best)))
-                best = share;
-        }
-        if (best == NULL)
-            return;
-        (void)shrink_one(d, best);
-    }
-}
-
-/* Who has more than it is to have, and could give what this one is to have */
-static struct goodput_share *giver_for(const struct decision *d, const struct goodput_share *taker)
-{
-    struct goodput_share *best = NULL;
-
-    for (size_t i = 0; i < d->state->n_shares; i++) {
-        struct goodput_share *share = d->state->shares[i];
-        bool other_group = share->job->group != taker->job->group;
-
-        if (share->plan <= share->target || !can_give(d, share) ||
-            !covers(share->job, taker->job) ||
-            (other_group && level_with(d, share->job, -1) < level_with(d, taker->job, 1)))
-            continue;
-        if (best == NULL || gives_before(d, share, best))
-            best = share;
-    }
-    return best;
-}
-
-static bool somebody_gives(const struct decision *d)
-{
-    for (size_t i = 0; i < d->state->n_shares; i++)
-        if (d->state->shares[i]->plan > d->state->shares[i]->target &&
-            can_give(d, d->state->shares[i]))
-            return true;
-    return false;
-}
-
-/* Only the giving is done; what it frees is planned for the taker, and the next decision that finds
- * it free gives it to whoever is to have it then. */
-static void transfer(struct decision *d)
-{
-    struct goodput_share *taker;
-
-    open_all(d);
-    if (!somebody_gives(d))
-        return;
-    while ((taker = next_taker(d)) != NULL) {
-        struct goodput_share *giver = giver_for(d, taker);
-
-        if (giver == NULL)
-            taker->closed = true;
-        else if (shrink_one(d, giver))
-            plan_change(d, taker, 1);
-    }
-}
-
-static void decide(struct policy_state *state, const struct policy_totals *totals,
-                   const struct policy_ops *ops, void *userdata)
-{
-    struct decision d = {
-        .state = state, .totals = *totals, .held = *totals, .ops = ops, .userdata = userdata
-    };
-
-    if (totals->groups != NULL)
-        memcpy(d.groups, totals->groups, totals->n_groups * sizeof *d.groups);
-    d.held.cpu_requested_millicores += totals->cpu_stopping_millicores;
-    d.held.memory_requested_bytes += totals->memory_stopping_bytes;
-    d.held.gpu_requested += totals->gpu_stopping;
-    gather(state);
-    goodput_divide(state->shares, state->n_shares, totals, state->n_pending > 0, &state->price);
-    shrink_what_is_over(&d);
-    grow_to_targets(&d);
-    transfer(&d);
-    use_what_is_left(&d);
+    return worth <= SPARE ? 0 : worth;
 }
 
 static void explain(const struct policy_state *state, uint64_t id, char *buffer, size_t size)
 {
-    const struct entry *entry = find(state, id);
-    int at;
+    const struct entry *base = index_find(state, id);
+    const struct goodput_entry *entry = entry_of_const(base);
+    uint32_t planned;
 
-    if (entry == NULL) {
+    if (base == NULL) {
         (void)snprintf(buffer, size, "goodput");
         return;
     }
-    at = goodput_curve_within(&entry->share.curve, entry->share.target);
-    (void)snprintf(buffer, size, "to have %u: speed %.2f, weight %.3g, price %.3g",
-                   entry->share.target, at < 0 ? 0 : entry->share.curve.points[at].speed,
-                   entry->share.a, state->price);
-}
-
-/* Nothing is known here of what a job would lose: who has the largest part of its span above its
- * minimum gives first. */
-static int compare_givers(const struct policy_job *a, const struct policy_job *b)
-{
-    uint64_t a_span = a->max - a->min, b_span = b->max - b->min;
-    uint64_t a_part = (uint64_t)(a->parallelism - a->min) * b_span;
-    uint64_t b_part = (uint64_t)(b->parallelism - b->min) * a_span;
-
-    if (a_span == 0 || b_span == 0) /* who cannot give is last */
-        return (a_span == 0) - (b_span == 0);
-    return a_part > b_part ? -1 : a_part < b_part;
+    planned = base->plan.parallelism;
+    (void)snprintf(buffer, size, "goodput of instance %u: %.3g, of one more: %.3g", planned,
+                   shown(worth_of(entry, planned)), shown(worth_of(entry, planned + 1)));
+    policy_engine_note_taker(state, buffer + strlen(buffer), size - strlen(buffer));
 }
 
 const struct policy policy_goodput = {
@@ -520,9 +314,9 @@ const struct policy policy_goodput = {
     .learns = true,
     .new = state_new,
     .free = state_free,
-    .put = put,
-    .drop = drop,
-    .decide = decide,
+    .put = index_put,
+    .drop = index_drop,
+    .decide = policy_engine_decide,
     .explain = explain,
-    .compare_givers = compare_givers,
+    .compare_givers = policy_compare_spans,
 };

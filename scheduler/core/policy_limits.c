@@ -32,3 +32,14 @@ bool policy_may_grow(const struct policy_totals *totals, const struct request *w
            totals->memory_total_bytes - totals->memory_requested_bytes >
                (int64_t)wanted->memory_bytes;
 }
+
+int policy_compare_spans(const struct policy_job *a, const struct policy_job *b)
+{
+    uint64_t a_span = a->max - a->min, b_span = b->max - b->min;
+    uint64_t a_part = (uint64_t)(a->parallelism - a->min) * b_span;
+    uint64_t b_part = (uint64_t)(b->parallelism - b->min) * a_span;
+
+    if (a_span == 0 || b_span == 0)
+        return (a_span == 0) - (b_span == 0);
+    return a_part > b_part ? -1 : a_part < b_part;
+}

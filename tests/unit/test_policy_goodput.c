@@ -292,7 +292,7 @@ static void test_idle_room_is_used(void **state)
     c.learned[0].largest = 8;
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[0].parallelism, 4);
-    c.learned[0].largest = 4; /* it was never tried with more */
+    c.learned[0].largest = 2; /* it was never tried with more */
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[0].parallelism, 8);
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_worth.c - a hull as steps of instances */
+#include "scheduler/core/goodput_worth.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "shared/macro.h"
+
+/* What is measured varies by more than that. */
+#define STILL_AS_FAST 0.9
+
+static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
+{
+    if (worth->n == worth->cap) {
+        worth->cap = worth->cap == 0 ? 4 : 2 * worth->cap;
+        worth->steps = xreallocarray(worth->steps, worth->cap, sizeof *worth->steps);
+    }
+    worth->steps[worth->n++] = (struct goodput_step){ upto, (float)value };
+}
+
+static double fastest_up_to(const struct goodput_curve *curve, int at)
+{
+    double most = 0;
+
+    for (int i = 0; i <= at; i++)
+        most = fmax(most, curve->points[i].speed);
+    return most;
+}
+
+/* The last size after `at` that nobody knows to be slower */
+static int last_spare(const struct goodput_curve *curve, int at, uint32_t measured)
+{
+    double most = fastest_up_to(curve, at);
+
+    while (at + 1 < curve->n && (curve->points[at + 1].instances > measured ||
+                                 curve->points[at + 1].speed >= STILL_AS_FAST * most)) {
+        at++;
+        most = fmax(most, curve->points[at].speed);
+    }
+    return at;
+}
+
+void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve,
+                       const struct goodput_change *change, int required, uint32_t measured)
+{
+    double values[GOODPUT_POINTS_MAX];
+    struct goodput_hull hull;
+    int last = required, spare;
+
+    worth->n = 0;
+    worth->required = curve->points[required].instances;
+    goodput_curve_values(curve, 1, change, values);
+    goodput_hull_of(curve, values, required, &hull);
+    for (int i = 0; i < hull.n; i++) {
+        double instances = (double)curve->points[hull.segments[i].point].instances -
+                           (double)curve->points[last].instances;
+
+        last = hull.segments[i].point;
+        add_step(worth, curve->points[last].instances, hull.segments[i].value / instances);
+    }
+    spare = last_spare(curve, last, measured);
+    if (spare > last)
+        add_step(worth, curve->points[spare].instances, 0);
+}
+
+void goodput_worth_done(struct goodput_worth *worth)
+{
+    free(worth->steps);
+    *worth = (struct goodput_worth){ 0 };
+}
+
+double goodput_worth_of(const struct goodput_worth *worth, uint32_t instances)
+{
+    uint32_t low = 0, high = worth->n;
+
+    if (instances <= worth->required)
+        return INFINITY;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (worth->steps[middle].upto >= instances)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < worth->n ? worth->steps[low].value : -1;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_goodput_ranks.c - weights by rank, kept up to date while jobs come and go */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/goodput_ranks.h"
+#include "scheduler/core/goodput_weights.h"
+#include "shared/macro.h"
+#include "shared/random.h"
+
+#define P 0.9
+#define JOBS 300
+
+struct member {
+    struct goodput_rank rank; /* first */
+    double length, weight;
+    double told; /* what it weighed when it was last named */
+    bool there;
+};
+
+struct world {
+    struct goodput_ranks ranks;
+    struct member members[JOBS];
+    size_t named; /* since it was set to 0 */
+};
+
+static void name(struct goodput_rank *rank, void *userdata)
+{
+    struct world *world = userdata;
+
+    ((struct member *)rank)->told = goodput_ranks_weight(rank, P);
+    world->named++;
+}
+
+static void put(struct world *world, size_t i, double length, double weight)
+{
+    struct member *member = &world->members[i];
+
+    member->there = true;
+    member->length = length;
+    member->weight = weight;
+    goodput_ranks_put(&world->ranks, &member->rank, length, weight);
+    member->told = goodput_ranks_weight(&member->rank, P);
+}
+
+static void take(struct world *world, size_t i)
+{
+    world->members[i].there = false;
+    goodput_ranks_remove(&world->ranks, &world->members[i].rank);
+}
+
+static void settle(struct world *world)
+{
+    goodput_ranks_settle(&world->ranks, name, world);
+}
+
+static struct world *world_new(void)
+{
+    struct world *world = xcalloc(1, sizeof *world);
+
+    goodput_ranks_init(&world->ranks);
+    return world;
+}
+
+static void world_done(struct world *world)
+{
+    for (size_t i = 0; i < JOBS; i++)
+        take(world, i);
+    goodput_ranks_done(&world->ranks);
+    free(world);
+}
+
+/* Nobody's weight may differ from what it was told, after any history; and it is that of a set that
+ * was made at once, in another order. */
+static void check(const struct world *world)
+{
+    struct world *fresh = world_new();
+
+    for (size_t i = JOBS; i-- > 0;)
+        if (world->members[i].there)
+            put(fresh, i, world->members[i].length, world->members[i].weight);
+    settle(fresh);
+    for (size_t i = 0; i < JOBS; i++) {
+        if (!world->members[i].there)
+            continue;
+        assert_true(world->members[i].told == goodput_ranks_weight(&world->members[i].rank, P));
+        assert_true(world->members[i].told == goodput_ranks_weight(&fresh->members[i].rank, P));
+    }
+    world_done(fresh);
+}
+
+static void test_who_weighs_something_else_is_named(void **state)
+{
+    struct world *world = world_new();
+    uint64_t seed = 7;
+
+    (void)state;
+    for (int event = 0; event < 3000; event++) {
+        size_t i = random_below(&seed, JOBS);
+
+        if (world->members[i].there && random_below(&seed, 3) == 0)
+            take(world, i);
+        else
+            put(world, i, (double)random_below(&seed, 60),
+                exp2((double)random_below(&seed, 5) - 2));
+        if (random_below(&seed, 3) > 0)
+            continue; /* several events between two settlements */
+        settle(world);
+        if (event % 20 == 0)
+            check(world);
+    }
+    settle(world);
+    check(world);
+    world_done(world);
+}
+
+/* Steps are half an octave: no further from the closed form than half of one. */
+static void test_weights_are_near_the_closed_form(void **state)
+{
+    struct world *world = world_new();
+    double last = 0;
+
+    (void)state;
+    for (size_t i = 0; i < JOBS; i++)
+        put(world, i, (double)(JOBS - i), 1);
+    settle(world);
+    for (size_t i = 0; i < JOBS; i++) {
+        double exact = goodput_rank_weight((double)i, 1, P);
+        double a = goodput_ranks_weight(&world->members[i].rank, P);
+
+        assert_in_range((uint64_t)(1000 * a / exact), 1000 / 1.2, 1000 * 1.2);
+        assert_true(a >= last);
+        last = a;
+    }
+    world_done(world);
+}
+
+static void test_equal_lengths_weigh_the_same(void **state)
+{
+    struct world *world = world_new();
+    double a;
+
+    (void)state;
+    put(world, 0, 100, 1);
+    for (size_t i = 1; i < 9; i++)
+        put(world, i, 10, 1);
+    put(world, 9, 1, 1);
+    settle(world);
+    a = goodput_ranks_weight(&world->members[1].rank, P);
+    for (size_t i = 1; i < 9; i++)
+        assert_true(goodput_ranks_weight(&world->members[i].rank, P) == a);
+    assert_true(goodput_ranks_weight(&world->members[0].rank, P) < a);
+    assert_true(goodput_ranks_weight(&world->members[9].rank, P) > a);
+    world_done(world);
+}
+
+/* One more job moves the ranks of all that are shorter: few of them weigh something else by it. */
+static void test_one_event_names_few(void **state)
+{
+    struct world *world = world_new();
+
+    (void)state;
+    for (size_t i = 0; i < JOBS - 1; i++)
+        put(world, i, (double)(JOBS - i), 1);
+    settle(world);
+    world->named = 0;
+    put(world, JOBS - 1, JOBS + 1, 1);
+    settle(world);
+    assert_in_range(world->named, 1, 20); /* of 300; 2 steps an octave */
+    world->named = 0;
+    settle(world);
+    assert_int_equal(world->named, 0);
+    world_done(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_weighs_something_else_is_named),
+        cmocka_unit_test(test_weights_are_near_the_closed_form),
+        cmocka_unit_test(test_equal_lengths_weigh_the_same),
+        cmocka_unit_test(test_one_event_names_few),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

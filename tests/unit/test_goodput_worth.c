@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_goodput_worth.c - what each further instance of a job adds */
+#include "scheduler/core/goodput_worth.h"
+#include "tests/unit/goodput_curves.h"
+
+static struct goodput_curve curve_of_speeds(const double speeds[], int n)
+{
+    struct goodput_curve curve = { .n = n };
+
+    for (int i = 0; i < n; i++)
+        curve.points[i] = (struct goodput_point){ (uint32_t)i + 1, i + 1, speeds[i] };
+    return curve;
+}
+
+static void test_worth_is_the_slope_of_the_hull(void **state)
+{
+    static const double speeds[] = { 1, 1.2, 2, 2.5, 2.6 };
+    struct goodput_curve curve = curve_of_speeds(speeds, 5);
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set(&worth, &curve, NULL, 0, 5);
+    assert_true(isinf(goodput_worth_of(&worth, 0)));
+    assert_true(isinf(goodput_worth_of(&worth, 1)));
+    assert_near(goodput_worth_of(&worth, 2), 0.5, 1e-6); /* 1.2 lies under the line from 1 to 2.5 */
+    assert_near(goodput_worth_of(&worth, 3), 0.5, 1e-6);
+    assert_near(goodput_worth_of(&worth, 4), 0.5, 1e-6);
+    assert_near(goodput_worth_of(&worth, 5), 0.1, 1e-6);
+    assert_true(goodput_worth_of(&worth, 6) < 0);
+    goodput_worth_done(&worth);
+}
+
+static void test_what_a_deadline_needs_is_a_must(void **state)
+{
+    static const double speeds[] = { 1, 1.9, 2.6, 3 };
+    struct goodput_curve curve = curve_of_speeds(speeds, 4);
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set(&worth, &curve, NULL, 2, 4);
+    assert_true(isinf(goodput_worth_of(&worth, 3)));
+    assert_near(goodput_worth_of(&worth, 4), 0.4, 1e-6);
+    goodput_worth_done(&worth);
+}
+
+/* Three are held; to change costs a fifth of every other size. */
+static void test_change_that_does_not_pay_is_spare(void **state)
+{
+    static const double speeds[] = { 1, 1.9, 2.6, 3 };
+    struct goodput_curve curve = curve_of_speeds(speeds, 4);
+    struct goodput_change change = {
+        .current = 2, .remaining_s = 1e9, .resize_s = 120, .horizon_s = 600, .floor = 0.02
+    };
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set(&worth, &curve, &change, 0, 4);
+    assert_true(goodput_worth_of(&worth, 3) > 0.7); /* dearer to lose than it was to gain */
+    assert_true(goodput_worth_of(&worth, 4) == 0);  /* 0.8 * 3 is less than 2.6 */
+    assert_true(goodput_worth_of(&worth, 5) < 0);
+    goodput_worth_done(&worth);
+}
+
+static void test_size_that_was_measured_to_be_slower_is_of_no_use(void **state)
+{
+    static const double speeds[] = { 1, 1.9, 1.5, 1.2 };
+    struct goodput_curve curve = curve_of_speeds(speeds, 4);
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set(&worth, &curve, NULL, 0, 4);
+    assert_true(goodput_worth_of(&worth, 3) < 0);
+    goodput_worth_set(&worth, &curve, NULL, 0, 2); /* not tried: it may be as fast */
+    assert_true(goodput_worth_of(&worth, 3) == 0);
+    assert_true(goodput_worth_of(&worth, 4) == 0);
+    goodput_worth_done(&worth);
+}
+
+static void test_worth_falls_for_any_curve(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (int round = 0; round < 500; round++) {
+        struct goodput_curve curve = { 0 };
+        struct goodput_worth worth = { 0 };
+        struct goodput_change change = { .current = (int)random_below(&seed, 8),
+                                         .remaining_s = 1000 * random_unit(&seed),
+                                         .resize_s = 60 * random_unit(&seed),
+                                         .horizon_s = 600,
+                                         .floor = 0.02 };
+        uint32_t instances = 0;
+
+        for (curve.n = 0; curve.n < 8; curve.n++) {
+            instances += 1 + (uint32_t)random_below(&seed, 5);
+            curve.points[curve.n] =
+                (struct goodput_point){ instances, instances, 0.1 + 5 * random_unit(&seed) };
+        }
+        goodput_worth_set(&worth, &curve, &change, (int)random_below(&seed, 3),
+                          (uint32_t)random_below(&seed, instances));
+        for (uint32_t k = 1; k < instances + 2; k++)
+            assert_true(goodput_worth_of(&worth, k) >= goodput_worth_of(&worth, k + 1));
+        goodput_worth_done(&worth);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_worth_is_the_slope_of_the_hull),
+        cmocka_unit_test(test_what_a_deadline_needs_is_a_must),
+        cmocka_unit_test(test_change_that_does_not_pay_is_spare),
+        cmocka_unit_test(test_size_that_was_measured_to_be_slower_is_of_no_use),
+        cmocka_unit_test(test_worth_falls_for_any_curve),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
