@@ -354,10 +354,25 @@ static struct amount least_held(const struct sim *sim, uint32_t group)
     return held;
 }
 
+/* Stopped in this turn for somebody of another group who is owed nothing. What goes to those who
+ * are owed something, or stays in the group, may have gone after it. */
+static bool was_lent(const struct sim *sim, const struct process *process,
+                     const struct truth_job *truth, const struct amount *all)
+{
+    const struct truth_job *taker =
+        is_of_this_commit(sim, truth, process) ? stopped_for(sim, process) : NULL;
+    struct amount takes;
+
+    if (taker == NULL || group_of(sim, taker) == group_of(sim, truth))
+        return false;
+    takes = least_held(sim, group_of(sim, taker));
+    return permille_of(&takes, all) >= guaranteed_permille(sim, group_of(sim, taker));
+}
+
 /* At most so much: what is on record, what may be due or promised, and what ended or was stopped in
  * this turn for another reason. */
 static struct amount most_held(const struct sim *sim, uint32_t group, const struct effect *effects,
-                               size_t n)
+                               size_t n, const struct amount *all)
 {
     struct amount held = { 0 };
 
@@ -384,7 +399,7 @@ static struct amount most_held(const struct sim *sim, uint32_t group, const stru
         const struct truth_job *truth = process != NULL ? ledger_job(sim, process->job->id) : NULL;
 
         if (truth != NULL && group_of(sim, truth) == group && process->state >= PROCESS_STOPPING &&
-            !(is_of_this_commit(sim, truth, process) && stopped_for(sim, process) != NULL))
+            !was_lent(sim, process, truth, all))
             add(&held, &spec_of(sim, truth)->roles[process->role], 1);
     }
     return held;
@@ -407,7 +422,7 @@ void check_lent(struct sim *sim, const struct effect *effects, size_t n)
             continue;
         sim->seen[SIM_SEEN_SHARES_TAKEN]++;
         takes = least_held(sim, group_of(sim, taker));
-        keeps = most_held(sim, group_of(sim, truth), effects, n);
+        keeps = most_held(sim, group_of(sim, truth), effects, n, &all);
         if (permille_of(&takes, &all) >= guaranteed_permille(sim, group_of(sim, taker)) &&
             permille_of(&keeps, &all) < guaranteed_permille(sim, group_of(sim, truth)))
             violate(sim, "lent",
