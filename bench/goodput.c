@@ -3,7 +3,7 @@
  *
  * Jobs with power curves of 20 to 30 sizes each, four bundles a job: a division decided afresh with
  * weights by recursion and by rank; one event in the ranks (a job's length
- * changes, and who weighs something else by it is found); one fit of each speed model; one division
+ * changes, and who has another rank by it is found); one fit of each speed model; one division
  * among three types from the last prices. Times are the thread's own (CPU), so that they say
  * something on a busy machine.
  *
@@ -157,9 +157,9 @@ static struct row bench_recursion(size_t n, size_t rounds)
     return row_of("recursion", "weights alone, recursion", n, &samples);
 }
 
-static void weigh_one(struct goodput_rank *rank, void *userdata)
+static void add_before(struct goodput_rank *rank, void *userdata)
 {
-    *(double *)userdata += goodput_ranks_weight(rank, goodput_defaults.rank_p);
+    *(double *)userdata += goodput_ranks_before(rank);
 }
 
 static struct row bench_event(size_t n, size_t rounds)
@@ -173,13 +173,13 @@ static struct row bench_event(size_t n, size_t rounds)
     goodput_ranks_init(&ranks);
     for (size_t i = 0; i < n; i++)
         goodput_ranks_put(&ranks, &members[i], exp(11 * random_unit(&seed)), 1);
-    goodput_ranks_settle(&ranks, weigh_one, &sum);
+    goodput_ranks_settle(&ranks, add_before, &sum);
     for (size_t r = 0; r < 10 * rounds; r++) {
         size_t i = random_below(&seed, n);
         double length = exp(11 * random_unit(&seed)), begun = now_us();
 
         goodput_ranks_put(&ranks, &members[i], length, 1);
-        goodput_ranks_settle(&ranks, weigh_one, &sum);
+        goodput_ranks_settle(&ranks, add_before, &sum);
         samples_add(&samples, now_us() - begun);
     }
     for (size_t i = 0; i < n; i++)

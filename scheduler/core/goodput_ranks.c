@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <utlist.h>
 
-#include "scheduler/core/goodput_weights.h"
 #include "shared/macro.h"
 
 #define STEPS_PER_OCTAVE 2
@@ -226,12 +225,11 @@ void goodput_ranks_settle(struct goodput_ranks *ranks,
     settle(&(struct settlement){ each, userdata }, ranks->tiers.root, 0);
 }
 
-double goodput_ranks_weight(const struct goodput_rank *rank, double p)
+double goodput_ranks_before(const struct goodput_rank *rank)
 {
     const struct goodput_tier *tier = rank->tier;
 
     if (!tier->settled)
         return 0;
-    return goodput_tied_weight(sum_at(tier->before), fmax(sum_at(tier->tied), rank->weight),
-                               rank->weight, p);
+    return sum_at(tier->before) + fmax(sum_at(tier->tied) - rank->weight, 0) / 2;
 }

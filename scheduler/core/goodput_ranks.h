@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_ranks.h - the jobs from the longest to the shortest, and what each weighs by that
+/* goodput_ranks.h - the jobs from the longest to the shortest, and how much weight is before each
  *
- * The weight of a job is the closed form by rank (goodput_weights.h), of ranks on a geometric grid:
- * a job that comes moves all that are shorter by one, and of those only the few at a corner of the
- * grid weigh something else by it. Jobs of one length share one rank: when nothing tells which of
- * two is shorter both weigh the same (for lengths of which only the mean is known equal shares are
- * optimal: Berg, Dorsman, Harchol-Balter, 2018). What a job weighs depends on who is there, not on
- * the order in which they came. */
+ * Sums of weights lie on a geometric grid: a job that comes moves all that are shorter by one, and
+ * only the few at a corner of the grid have another sum by it. Jobs of one length share one rank:
+ * when nothing tells which of two is shorter both weigh the same (for lengths of which only the
+ * mean is known equal shares are optimal: Berg, Dorsman, Harchol-Balter, SIGMETRICS 2018). The sums
+ * depend on who is there, not on the order in which they came. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,10 +35,10 @@ void goodput_ranks_put(struct goodput_ranks *ranks, struct goodput_rank *rank, d
                        double weight);
 /* goodput_ranks_remove - nothing when it is not in */
 void goodput_ranks_remove(struct goodput_ranks *ranks, struct goodput_rank *rank);
-/* goodput_ranks_settle - calls each for all that may weigh something else than at the last
+/* goodput_ranks_settle - calls each for all that may have another sum than at the last
  * settlement; it must not change the set. O(those x log n). */
 void goodput_ranks_settle(struct goodput_ranks *ranks,
                           void (*each)(struct goodput_rank *rank, void *userdata), void *userdata);
-/* goodput_ranks_weight - of one that is in, as of the last settlement; 0: it is new, and so is its
- * length. p: the power of the closed form, 0 <= p < 1. */
-double goodput_ranks_weight(const struct goodput_rank *rank, double p);
+/* goodput_ranks_before - the weights of those that are longer than one that is in, and half of
+ * those that are as long, as of the last settlement; 0: it is new, and so is its length */
+double goodput_ranks_before(const struct goodput_rank *rank);

@@ -98,19 +98,14 @@ void goodput_weigh(struct goodput_weighed *jobs, size_t n, double budget)
     free(places);
 }
 
-double goodput_tied_weight(double sum_before, double sum_tied, double priority_weight, double p)
+double goodput_rank_weight(double sum_before, double priority_weight, double p)
 {
-    double sum = sum_before + sum_tied;
+    double sum = sum_before + priority_weight;
     double q = 1 / (1 - p);
     /* 1 - (before / sum)^q without the loss of digits that many jobs would bring */
     double part = sum_before > 0 ? -expm1(q * log(sum_before / sum)) : 1;
 
-    return sum * pow(part * priority_weight / sum_tied, 1 / q);
-}
-
-double goodput_rank_weight(double sum_before, double priority_weight, double p)
-{
-    return goodput_tied_weight(sum_before, priority_weight, priority_weight, p);
+    return sum * pow(part, 1 / q);
 }
 
 void goodput_weigh_by_rank(struct goodput_weighed *jobs, size_t n, double p)

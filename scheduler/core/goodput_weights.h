@@ -40,6 +40,3 @@ void goodput_weigh(struct goodput_weighed *jobs, size_t n, double budget);
 void goodput_weigh_by_rank(struct goodput_weighed *jobs, size_t n, double p);
 /* goodput_rank_weight - one of them: C_before and W of the job itself */
 double goodput_rank_weight(double sum_before, double priority_weight, double p);
-/* goodput_tied_weight - of one of several of the same length, which weigh sum_tied together: its
- * part of what they have as one. sum_tied >= priority_weight; equal: goodput_rank_weight */
-double goodput_tied_weight(double sum_before, double sum_tied, double priority_weight, double p);

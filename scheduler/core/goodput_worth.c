@@ -7,8 +7,8 @@
 
 #include "shared/macro.h"
 
-/* What is measured varies by more than that. */
-#define STILL_AS_FAST 0.9
+/* Between them the best size is found within a per cent or two. */
+#define SIZES_APART 1.4
 
 static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
 {
@@ -19,26 +19,12 @@ static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
     worth->steps[worth->n++] = (struct goodput_step){ upto, (float)value };
 }
 
-static double fastest_up_to(const struct goodput_curve *curve, int at)
-{
-    double most = 0;
-
-    for (int i = 0; i <= at; i++)
-        most = fmax(most, curve->points[i].speed);
-    return most;
-}
-
-/* The last size after `at` that nobody knows to be slower */
+/* The last size after `at` of which nobody knows whether it is faster */
 static int last_spare(const struct goodput_curve *curve, int at, uint32_t measured)
 {
-    double most = fastest_up_to(curve, at);
+    int last = curve->n - 1;
 
-    while (at + 1 < curve->n && (curve->points[at + 1].instances > measured ||
-                                 curve->points[at + 1].speed >= STILL_AS_FAST * most)) {
-        at++;
-        most = fmax(most, curve->points[at].speed);
-    }
-    return at;
+    return last > at && curve->points[last].instances > measured ? last : at;
 }
 
 void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve,
@@ -64,10 +50,49 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
         add_step(worth, curve->points[spare].instances, 0);
 }
 
+static void add_size(struct goodput_worth *worth, const struct goodput_point *point)
+{
+    if (worth->n_sizes == worth->cap_sizes) {
+        worth->cap_sizes = worth->cap_sizes == 0 ? 4 : 2 * worth->cap_sizes;
+        worth->sizes = xreallocarray(worth->sizes, worth->cap_sizes, sizeof *worth->sizes);
+    }
+    worth->sizes[worth->n_sizes++] =
+        (struct goodput_worth_size){ point->instances, (float)point->speed };
+}
+
+void goodput_worth_set_sizes(struct goodput_worth *worth, const struct goodput_curve *curve)
+{
+    uint32_t last = 0;
+
+    worth->n_sizes = 0;
+    for (int i = 0; i < curve->n; i++) {
+        const struct goodput_point *point = &curve->points[i];
+
+        if (point->instances < SIZES_APART * last && i < curve->n - 1)
+            continue;
+        add_size(worth, point);
+        last = point->instances;
+    }
+}
+
 void goodput_worth_done(struct goodput_worth *worth)
 {
     free(worth->steps);
+    free(worth->sizes);
     *worth = (struct goodput_worth){ 0 };
+}
+
+double goodput_worth_weight(const struct goodput_worth *worth, double before,
+                            double priority_weight, double part, double p)
+{
+    double best = INFINITY;
+
+    for (uint32_t i = 0; i < worth->n_sizes; i++) {
+        double left = fmax(1 - worth->sizes[i].instances * part, 0);
+
+        best = fmin(best, (priority_weight + before * (1 - pow(left, p))) / worth->sizes[i].speed);
+    }
+    return best;
 }
 
 double goodput_worth_of(const struct goodput_worth *worth, uint32_t instances)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct goodput_known;
 struct goodput_learned;
 
 #define POLICY_GROUPS_MAX 65
@@ -32,6 +33,7 @@ struct policy_job {
     /* only for policies that learn (struct policy.learns): */
     const struct goodput_learned *learned; /* borrowed for the call; NULL: nothing is known */
     double units_done, units_left;         /* of its work; left below 0: nobody knows */
+    const struct goodput_known *known;     /* borrowed for the call; instead of what was learned */
 };
 
 /* A group of users and what its jobs hold, lack and are promised. Between groups the order is that

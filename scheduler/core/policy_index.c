@@ -280,6 +280,7 @@ void index_put(struct policy_state *state, const struct policy_job *job)
         unfile(state, entry);
     entry->job = *job;
     entry->job.learned = NULL; /* was borrowed */
+    entry->job.known = NULL;
     entry->plan = entry->job;
     entry->shape = shape;
     if (state->scoring->told != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_goodput_ranks.c - weights by rank, kept up to date while jobs come and go */
+/* test_goodput_ranks.c - sums of weights by rank, kept up to date while jobs come and go */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,17 +10,15 @@
 #include <cmocka.h>
 
 #include "scheduler/core/goodput_ranks.h"
-#include "scheduler/core/goodput_weights.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 
-#define P 0.9
 #define JOBS 300
 
 struct member {
     struct goodput_rank rank; /* first */
     double length, weight;
-    double told; /* what it weighed when it was last named */
+    double told; /* its sum when it was last named */
     bool there;
 };
 
@@ -34,7 +32,7 @@ static void name(struct goodput_rank *rank, void *userdata)
 {
     struct world *world = userdata;
 
-    ((struct member *)rank)->told = goodput_ranks_weight(rank, P);
+    ((struct member *)rank)->told = goodput_ranks_before(rank);
     world->named++;
 }
 
@@ -46,7 +44,7 @@ static void put(struct world *world, size_t i, double length, double weight)
     member->length = length;
     member->weight = weight;
     goodput_ranks_put(&world->ranks, &member->rank, length, weight);
-    member->told = goodput_ranks_weight(&member->rank, P);
+    member->told = goodput_ranks_before(&member->rank);
 }
 
 static void take(struct world *world, size_t i)
@@ -76,7 +74,7 @@ static void world_done(struct world *world)
     free(world);
 }
 
-/* Nobody's weight may differ from what it was told, after any history; and it is that of a set that
+/* Nobody's sum may differ from what it was told, after any history; and it is that of a set that
  * was made at once, in another order. */
 static void check(const struct world *world)
 {
@@ -89,13 +87,13 @@ static void check(const struct world *world)
     for (size_t i = 0; i < JOBS; i++) {
         if (!world->members[i].there)
             continue;
-        assert_true(world->members[i].told == goodput_ranks_weight(&world->members[i].rank, P));
-        assert_true(world->members[i].told == goodput_ranks_weight(&fresh->members[i].rank, P));
+        assert_true(world->members[i].told == goodput_ranks_before(&world->members[i].rank));
+        assert_true(world->members[i].told == goodput_ranks_before(&fresh->members[i].rank));
     }
     world_done(fresh);
 }
 
-static void test_who_weighs_something_else_is_named(void **state)
+static void test_who_has_another_sum_is_named(void **state)
 {
     struct world *world = world_new();
     uint64_t seed = 7;
@@ -120,8 +118,8 @@ static void test_who_weighs_something_else_is_named(void **state)
     world_done(world);
 }
 
-/* Steps are half an octave: no further from the closed form than half of one. */
-static void test_weights_are_near_the_closed_form(void **state)
+/* Steps are half an octave: no further from what it is than half of one. */
+static void test_sums_are_near_what_they_are(void **state)
 {
     struct world *world = world_new();
     double last = 0;
@@ -130,13 +128,13 @@ static void test_weights_are_near_the_closed_form(void **state)
     for (size_t i = 0; i < JOBS; i++)
         put(world, i, (double)(JOBS - i), 1);
     settle(world);
-    for (size_t i = 0; i < JOBS; i++) {
-        double exact = goodput_rank_weight((double)i, 1, P);
-        double a = goodput_ranks_weight(&world->members[i].rank, P);
+    assert_true(goodput_ranks_before(&world->members[0].rank) == 0);
+    for (size_t i = 1; i < JOBS; i++) {
+        double before = goodput_ranks_before(&world->members[i].rank);
 
-        assert_in_range((uint64_t)(1000 * a / exact), 1000 / 1.2, 1000 * 1.2);
-        assert_true(a >= last);
-        last = a;
+        assert_in_range((uint64_t)(1000 * before / (double)i), 1000 / 1.2, 1000 * 1.2);
+        assert_true(before >= last);
+        last = before;
     }
     world_done(world);
 }
@@ -144,7 +142,7 @@ static void test_weights_are_near_the_closed_form(void **state)
 static void test_equal_lengths_weigh_the_same(void **state)
 {
     struct world *world = world_new();
-    double a;
+    double before;
 
     (void)state;
     put(world, 0, 100, 1);
@@ -152,11 +150,11 @@ static void test_equal_lengths_weigh_the_same(void **state)
         put(world, i, 10, 1);
     put(world, 9, 1, 1);
     settle(world);
-    a = goodput_ranks_weight(&world->members[1].rank, P);
+    before = goodput_ranks_before(&world->members[1].rank);
     for (size_t i = 1; i < 9; i++)
-        assert_true(goodput_ranks_weight(&world->members[i].rank, P) == a);
-    assert_true(goodput_ranks_weight(&world->members[0].rank, P) < a);
-    assert_true(goodput_ranks_weight(&world->members[9].rank, P) > a);
+        assert_true(goodput_ranks_before(&world->members[i].rank) == before);
+    assert_true(goodput_ranks_before(&world->members[0].rank) < before);
+    assert_true(goodput_ranks_before(&world->members[9].rank) > before);
     world_done(world);
 }
 
@@ -182,8 +180,8 @@ static void test_one_event_names_few(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_weighs_something_else_is_named),
-        cmocka_unit_test(test_weights_are_near_the_closed_form),
+        cmocka_unit_test(test_who_has_another_sum_is_named),
+        cmocka_unit_test(test_sums_are_near_what_they_are),
         cmocka_unit_test(test_equal_lengths_weigh_the_same),
         cmocka_unit_test(test_one_event_names_few),
     };

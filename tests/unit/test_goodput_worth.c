@@ -44,7 +44,7 @@ static void test_what_a_deadline_needs_is_a_must(void **state)
 }
 
 /* Three are held; to change costs a fifth of every other size. */
-static void test_change_that_does_not_pay_is_spare(void **state)
+static void test_change_that_does_not_pay_is_not_made(void **state)
 {
     static const double speeds[] = { 1, 1.9, 2.6, 3 };
     struct goodput_curve curve = curve_of_speeds(speeds, 4);
@@ -55,8 +55,10 @@ static void test_change_that_does_not_pay_is_spare(void **state)
 
     (void)state;
     goodput_worth_set(&worth, &curve, &change, 0, 4);
-    assert_true(goodput_worth_of(&worth, 3) > 0.7); /* dearer to lose than it was to gain */
-    assert_true(goodput_worth_of(&worth, 4) == 0);  /* 0.8 * 3 is less than 2.6 */
+    assert_true(goodput_worth_of(&worth, 3) > 0.7);   /* dearer to lose than it was to gain */
+    assert_true(goodput_worth_of(&worth, 4) < 0);     /* 0.8 * 3 is less than 2.6 */
+    goodput_worth_set(&worth, &curve, &change, 0, 3); /* nobody knows how fast it is with four */
+    assert_true(goodput_worth_of(&worth, 4) == 0);
     assert_true(goodput_worth_of(&worth, 5) < 0);
     goodput_worth_done(&worth);
 }
@@ -73,6 +75,23 @@ static void test_size_that_was_measured_to_be_slower_is_of_no_use(void **state)
     goodput_worth_set(&worth, &curve, NULL, 0, 2); /* not tried: it may be as fast */
     assert_true(goodput_worth_of(&worth, 3) == 0);
     assert_true(goodput_worth_of(&worth, 4) == 0);
+    goodput_worth_done(&worth);
+}
+
+/* As its own waiting and that of a longer one: (1 + 1 * c / 10) / s(c) for a power of 1 */
+static void test_weight_is_that_of_the_best_size(void **state)
+{
+    static const double speeds[] = { 1, 1.9, 2.0 };
+    struct goodput_curve curve = curve_of_speeds(speeds, 3);
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set_sizes(&worth, &curve);
+    assert_near(goodput_worth_weight(&worth, 0, 1, 0.1, 1), 1 / 2.0, 1e-6);
+    assert_near(goodput_worth_weight(&worth, 1, 1, 0.1, 1), 1.2 / 1.9, 1e-6);
+    assert_near(goodput_worth_weight(&worth, 10, 1, 0.1, 1), 3 / 1.9, 1e-6);
+    assert_true(goodput_worth_weight(&worth, 100, 2, 0.1, 1) >
+                goodput_worth_weight(&worth, 100, 1, 0.1, 1));
     goodput_worth_done(&worth);
 }
 
@@ -109,8 +128,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worth_is_the_slope_of_the_hull),
         cmocka_unit_test(test_what_a_deadline_needs_is_a_must),
-        cmocka_unit_test(test_change_that_does_not_pay_is_spare),
+        cmocka_unit_test(test_change_that_does_not_pay_is_not_made),
         cmocka_unit_test(test_size_that_was_measured_to_be_slower_is_of_no_use),
+        cmocka_unit_test(test_weight_is_that_of_the_best_size),
         cmocka_unit_test(test_worth_falls_for_any_curve),
     };
 
