@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy_live.c - ours as the scheduler runs it: the very policy of scheduler/core/policy_goodput.c
+ *
+ * It moves one instance at a time and knows only what changed, by ranks instead of the recursion.
+ * Who waits is started as the scheduler does it: by submission, with its minimum, as soon as others
+ * could give that much. */
+#include <math.h>
+
+#include "scheduler/core/goodput_allocate.h"
+#include "scheduler/core/goodput_worth.h"
+#include "scheduler/core/policy.h"
+#include "shared/macro.h"
+#include "simulator/trace/goodput_view.h"
+#include "simulator/trace/policy.h"
+
+#define INSTANCE_MILLICORES 1000
+#define EVERYTHING_PERMILLE 1000
+/* memory does not count here */
+#define MEMORY_BYTES INT64_MAX
+
+struct live {
+    struct policy_state *policy;     /* owned */
+    struct goodput_history *history; /* owned */
+    uint32_t *known;                 /* owned: ids of those that the policy was told of */
+    size_t n_known, cap_known;
+};
+
+struct decision {
+    const struct view *view;
+    uint32_t *counts;
+};
+
+static size_t place_of(const struct view *view, uint64_t id)
+{
+    size_t low = 0, high = view->n;
+
+    while (low < high) { /* they are in the order of their ids */
+        size_t middle = (low + high) / 2;
+
+        if (view->jobs[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool grow(void *userdata, uint64_t id)
+{
+    struct decision *d = userdata;
+
+    d->counts[place_of(d->view, id)]++;
+    return true;
+}
+
+static bool shrink(void *userdata, uint64_t id)
+{
+    struct decision *d = userdata;
+
+    d->counts[place_of(d->view, id)]--;
+    return true;
+}
+
+/* What all have beyond their minima, and what nobody has */
+static uint32_t to_be_had(const struct view *view)
+{
+    uint32_t had = view->capacity;
+
+    for (size_t i = 0; i < view->n; i++)
+        if (view->jobs[i].held > 0)
+            had -= MIN_OF(view->jobs[i].held, view_first(&view->jobs[i]));
+    return had;
+}
+
+static void start(const struct view *view, uint32_t counts[])
+{
+    uint32_t room = to_be_had(view);
+
+    for (size_t i = 0; i < view->n; i++) {
+        const struct view_job *job = &view->jobs[i];
+
+        counts[i] = job->held;
+        if (job->held > 0 || view_first(job) > room)
+            continue;
+        counts[i] = view_first(job);
+        room -= counts[i];
+    }
+}
+
+static void tell(struct live *live, const struct view *view, size_t i, uint32_t count)
+{
+    const struct view_job *job = &view->jobs[i];
+    struct goodput_known known = { .resize_s = job->held > 0 ? view->restart_s : 0 };
+    struct goodput_work work = goodput_view_work(live->history, view, i);
+    struct policy_job told = { .id = job->id,
+                               .priority = (int32_t)lrint(log2(job->weight)),
+                               .min = view_first(job),
+                               .max = MAX_OF(job->max, view_first(job)),
+                               .parallelism = count,
+                               .stable = true,
+                               .cpu_millicores = INSTANCE_MILLICORES,
+                               .units_left = -1,
+                               .known = &known };
+
+    goodput_view_curve(view, i, count, &known.curve);
+    known.remaining_s = goodput_remaining(&goodput_defaults.levels, &work);
+    known.held = job->held > 0 ? goodput_curve_at(&known.curve, count) : GOODPUT_NO_POINT;
+    policy_goodput.put(live->policy, &told);
+}
+
+/* Who is not in the view any more is over. */
+static void forget_ended(struct live *live, const struct view *view)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < live->n_known; i++) {
+        size_t at = place_of(view, live->known[i]);
+
+        if (at < view->n && view->jobs[at].id == live->known[i])
+            live->known[kept++] = live->known[i];
+        else
+            policy_goodput.drop(live->policy, live->known[i]);
+    }
+    live->n_known = kept;
+}
+
+static void remember(struct live *live, uint32_t id)
+{
+    if (live->n_known > 0 && live->known[live->n_known - 1] >= id)
+        return;
+    if (live->n_known == live->cap_known) {
+        live->cap_known = live->cap_known > 0 ? 2 * live->cap_known : 64;
+        live->known = xreallocarray(live->known, live->cap_known, sizeof *live->known);
+    }
+    live->known[live->n_known++] = id;
+}
+
+static void decide(void *state, const struct view *view, struct plan *plan)
+{
+    static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
+    struct live *live = state;
+    struct decision d = { .view = view, .counts = plan->counts };
+    struct policy_totals totals = {
+        .cpu_total_millicores = (int64_t)view->capacity * INSTANCE_MILLICORES,
+        .memory_total_bytes = MEMORY_BYTES,
+        .max_load_permille = EVERYTHING_PERMILLE,
+    };
+
+    goodput_history_look(live->history, view);
+    forget_ended(live, view);
+    start(view, plan->counts);
+    for (size_t i = 0; i < view->n; i++) {
+        totals.cpu_requested_millicores += (int64_t)plan->counts[i] * INSTANCE_MILLICORES;
+        if (plan->counts[i] == 0)
+            continue;
+        tell(live, view, i, plan->counts[i]);
+        remember(live, view->jobs[i].id);
+    }
+    policy_goodput.decide(live->policy, &totals, &ops, &d);
+    plan->placing = PLACE_ALIGNED;
+}
+
+static void *begin(const struct view *view)
+{
+    struct live *live = xcalloc(1, sizeof *live);
+
+    (void)view;
+    live->policy = policy_goodput.new();
+    live->history = goodput_history_new();
+    return live;
+}
+
+static void end(void *state)
+{
+    struct live *live = state;
+
+    (void)policy_goodput.free(live->policy);
+    (void)goodput_history_free(live->history);
+    free(live->known);
+    free(live);
+}
+
+const struct trace_policy trace_policy_goodput_live = {
+    .name = "goodput-live",
+    .summary = "ours as the scheduler runs it, one instance at a time",
+    .uses = USES_SPEEDS,
+    .profits = USES_LENGTHS | USES_HISTORY,
+    .begin = begin,
+    .decide = decide,
+    .end = end,
+};
