@@ -105,6 +105,7 @@ static void tell_policy(struct plan *plan)
 
     DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
     plan_tell_policy(plan->planner, plan->cluster->config.policy, job);
+    plan_prepare_policy(plan);
 }
 
 /* false: no job was touched */
@@ -143,6 +144,7 @@ static void pass(struct cluster *cluster, struct instant now)
     cluster->plan_wanted = false;
     plan_drain(&plan);
     examine(&plan);
+    tell_policy(&plan); /* who gives way is asked below */
     plan_relieve(&plan);
     plan_queue_release(&plan);
     note_groups(plan.planner);

@@ -224,13 +224,11 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-void plan_ask_policy(struct plan *plan)
+static struct policy_totals totals_of(const struct plan *plan)
 {
-    static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
     const struct planner *planner = plan->planner;
-    const struct policy *policy = plan->cluster->config.policy;
-    uint32_t max_load_permille = plan->cluster->config.max_load_permille;
-    struct policy_totals totals = {
+
+    return (struct policy_totals){
         .cpu_total_millicores = planner->total.cpu_millicores,
         .cpu_requested_millicores = planner->requested.cpu_millicores,
         .memory_total_bytes = planner->total.memory_bytes,
@@ -240,13 +238,29 @@ void plan_ask_policy(struct plan *plan)
         .cpu_stopping_millicores = planner->stopping.cpu_millicores,
         .memory_stopping_bytes = planner->stopping.memory_bytes,
         .gpu_stopping = planner->stopping.gpus,
-        .max_load_permille = max_load_permille,
+        .max_load_permille = plan->cluster->config.max_load_permille,
         .groups = planner->n_groups > 1 ? planner->groups : NULL,
         .n_groups = planner->n_groups,
     };
+}
+
+void plan_prepare_policy(struct plan *plan)
+{
+    const struct policy *policy = plan->cluster->config.policy;
+    struct policy_totals totals = totals_of(plan);
+
+    if (policy->prepare != NULL)
+        policy->prepare(plan->planner->policy, &totals);
+}
+
+void plan_ask_policy(struct plan *plan)
+{
+    static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
+    const struct planner *planner = plan->planner;
+    struct policy_totals totals = totals_of(plan);
 
     (void)snprintf(plan->load, sizeof plan->load, "load %.1f%% of at most %.1f%%",
                    percent(totals.cpu_requested_millicores, totals.cpu_total_millicores),
-                   max_load_permille / 10.0);
-    policy->decide(planner->policy, &totals, &ops, plan);
+                   totals.max_load_permille / 10.0);
+    plan->cluster->config.policy->decide(planner->policy, &totals, &ops, plan);
 }

@@ -333,6 +333,8 @@ double group_percent(const struct planner *planner, uint32_t group);
  * ------------------------------------------------------------------------------------------- */
 /* tells it of a job that changed */
 void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job);
+/* all that changed was told: it may be asked who gives way */
+void plan_prepare_policy(struct plan *plan);
 void plan_ask_policy(struct plan *plan);
 /* what a started job holds and is to have, or the gang that room is made for; else nothing */
 struct resources wanted_of_job(const struct job *job);

@@ -86,7 +86,7 @@ bool gives_before(const struct plan *plan, const struct process *a, const struct
     }
     a_job = giver(a);
     b_job = giver(b);
-    order = plan->cluster->config.policy->compare_givers(&a_job, &b_job);
+    order = plan->cluster->config.policy->compare_givers(plan->planner->policy, &a_job, &b_job);
     return order != 0 ? order < 0 : a->job->id > b->job->id;
 }
 

@@ -78,6 +78,8 @@ struct policy {
     void (*put)(struct policy_state *state, const struct policy_job *job);
     /* a job that it has nothing to do with any more; unknown ids are ignored; O(log n) */
     void (*drop)(struct policy_state *state, uint64_t id);
+    /* all that changed was put: what follows may ask for its order. May be NULL. O(log n) */
+    void (*prepare)(struct policy_state *state, const struct policy_totals *totals);
     /* decides by calling ops; the core calls put for the jobs it moved afterwards, not during it.
      * O((1 + moves) x log n), never a look at every job nor at every different request */
     void (*decide)(struct policy_state *state, const struct policy_totals *totals,
@@ -86,8 +88,10 @@ struct policy {
     void (*explain)(const struct policy_state *state, uint64_t id, char *buffer, size_t size);
     /* Which of two jobs gives an instance up when the core needs room on a node (for a gang, a
      * repair, a machine's own services): below 0: a. 0: it is all the same, the later one does.
-     * parallelism: its minimum and what it could give still. O(1) */
-    int (*compare_givers)(const struct policy_job *a, const struct policy_job *b);
+     * parallelism: its minimum and what it could give still. It may know less of them than of those
+     * that were put. O(1) */
+    int (*compare_givers)(const struct policy_state *state, const struct policy_job *a,
+                          const struct policy_job *b);
 };
 
 extern const struct policy policy_fulfilment, policy_goodput;

@@ -344,6 +344,20 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
     policy_engine_note_taker(state, buffer + strlen(buffer), size - strlen(buffer));
 }
 
+/* Whose last one is worth least */
+static int compare_givers(const struct policy_state *state, const struct policy_job *a,
+                          const struct policy_job *b)
+{
+    const struct entry *a_entry = index_find(state, a->id), *b_entry = index_find(state, b->id);
+    double a_worth, b_worth;
+
+    if (a_entry == NULL || b_entry == NULL)
+        return policy_compare_spans(state, a, b);
+    a_worth = worth_of(entry_of_const(a_entry), a->parallelism);
+    b_worth = worth_of(entry_of_const(b_entry), b->parallelism);
+    return a_worth < b_worth ? -1 : a_worth > b_worth;
+}
+
 const struct policy policy_goodput = {
     .name = "goodput",
     .summary = "instances go where they shorten the sum of completion times most",
@@ -352,7 +366,8 @@ const struct policy policy_goodput = {
     .free = state_free,
     .put = index_put,
     .drop = index_drop,
+    .prepare = prepare,
     .decide = policy_engine_decide,
     .explain = explain,
-    .compare_givers = policy_compare_spans,
+    .compare_givers = compare_givers,
 };

@@ -33,12 +33,14 @@ bool policy_may_grow(const struct policy_totals *totals, const struct request *w
                (int64_t)wanted->memory_bytes;
 }
 
-int policy_compare_spans(const struct policy_job *a, const struct policy_job *b)
+int policy_compare_spans(const struct policy_state *state, const struct policy_job *a,
+                         const struct policy_job *b)
 {
     uint64_t a_span = a->max - a->min, b_span = b->max - b->min;
     uint64_t a_part = (uint64_t)(a->parallelism - a->min) * b_span;
     uint64_t b_part = (uint64_t)(b->parallelism - b->min) * a_span;
 
+    (void)state;
     if (a_span == 0 || b_span == 0)
         return (a_span == 0) - (b_span == 0);
     return a_part > b_part ? -1 : a_part < b_part;

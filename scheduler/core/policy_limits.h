@@ -15,4 +15,5 @@ bool policy_must_shrink(const struct policy_totals *totals, const struct request
 void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change);
 /* policy_compare_spans - policy.compare_givers where nothing else is known of what a job would
  * lose: who has the largest part of its span above its minimum gives first, who cannot give last */
-int policy_compare_spans(const struct policy_job *a, const struct policy_job *b);
+int policy_compare_spans(const struct policy_state *state, const struct policy_job *a,
+                         const struct policy_job *b);

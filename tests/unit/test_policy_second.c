@@ -66,8 +66,10 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
                    (unsigned long long)state->jobs[id].id, state->jobs[id].min);
 }
 
-static int compare_givers(const struct policy_job *a, const struct policy_job *b)
+static int compare_givers(const struct policy_state *state, const struct policy_job *a,
+                          const struct policy_job *b)
 {
+    (void)state;
     assert_true(a->parallelism > a->min && a->parallelism <= a->max);
     return a->id < b->id ? -1 : a->id > b->id;
 }
