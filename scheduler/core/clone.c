@@ -140,6 +140,8 @@ static void copy_job(struct cluster *copy, const struct job *job)
     DL_FOREACH2(job->processes, process, job_next)
     {
         other->reported = process->reported;
+        if (other->at_work != process->at_work)
+            process_set_at_work(other, process->at_work);
         other = other->job_next;
     }
 }

@@ -191,6 +191,7 @@ struct process {
     uint64_t
         since_us;  /* when it was assigned, then when it was asked to stop; 0: before a restart */
     bool reported; /* the core's own: its agent has spoken of it */
+    bool at_work;  /* it took a task, or is together with others; not while it waits for them */
     bool arrived;  /* it waits for the next generation of its role */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
     char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */
@@ -217,6 +218,7 @@ struct role_counts {
     uint32_t live; /* stopping ones included */
     uint32_t stopping;
     uint32_t running;
+    uint32_t at_work; /* and not stopping */
     uint32_t leaving; /* live, not stopping, on a node that is being drained */
     uint32_t due;     /* without a live process */
     uint32_t finished;

@@ -287,6 +287,8 @@ void restore_links(struct cluster *cluster, struct instant now);
  * changes it takes away before and adds after */
 void slot_count(struct job *job, uint32_t role, uint32_t index, int sign);
 void process_count(struct process *process, int sign);
+/* of one that is live */
+void process_set_at_work(struct process *process, bool at_work);
 /* live, not stopping, on a node that is being drained */
 bool process_is_leaving(const struct process *process);
 void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
@@ -318,9 +320,19 @@ struct job_learned {
     double units_done, units_left; /* then; left below 0: nobody knows */
 };
 
+/* --- job_learn.c
+ * ------------------------------------------------------------------------------------------ */
 /* job_learn - the queue came, a task was finished: a policy that learns is told when that completed
  * a measurement */
 void job_learn(struct cluster *cluster, struct job *job, struct instant now);
+/* job_learn_size - its processes may be others, or do something else. O(1) */
+void job_learn_size(struct job *job, struct instant now);
+/* process_works - it took a task, or is together with others; process_waits - it has arrived and
+ * waits for others. Idempotent */
+void process_works(struct process *process, struct instant now);
+void process_waits(struct process *process, struct instant now);
+/* job_learn_lost - the tasks that the process holds go back, and it was asked to stop */
+void job_learn_lost(const struct process *process, struct instant now);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
 /* node_offer_changed - the same when it is new or offers something else */

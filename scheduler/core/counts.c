@@ -42,6 +42,18 @@ bool process_is_leaving(const struct process *process)
            process->state != PROCESS_STOPPING;
 }
 
+static bool process_is_at_work(const struct process *process)
+{
+    return process->at_work && process->state != PROCESS_STOPPING;
+}
+
+void process_set_at_work(struct process *process, bool at_work)
+{
+    slot_count(process->job, process->role, process->index, -1);
+    process->at_work = at_work;
+    slot_count(process->job, process->role, process->index, 1);
+}
+
 bool slot_is_given_up(const struct job *job, const struct slot *slot)
 {
     return job->spec->fault_tolerant && slot->failures > job->spec->restart_max &&
@@ -63,6 +75,7 @@ void slot_count(struct job *job, uint32_t role, uint32_t index, int sign)
         counts->live += one;
         counts->stopping += slot->live->state == PROCESS_STOPPING ? one : 0;
         counts->running += slot->live->state == PROCESS_RUNNING ? one : 0;
+        counts->at_work += process_is_at_work(slot->live) ? one : 0;
         counts->leaving += process_is_leaving(slot->live) ? one : 0;
     } else if (slot->due) {
         counts->due += one;

@@ -14,7 +14,8 @@
 
 void goodput_learn_init(struct goodput_learned *learned)
 {
-    *learned = (struct goodput_learned){ .stalled_s = -1, .resize_s = GOODPUT_RESIZE_S };
+    *learned =
+        (struct goodput_learned){ .uneven_s = -1, .change_s = -1, .resize_s = GOODPUT_RESIZE_S };
     /* one unit a step, one server that stays: t0 M/w is then t0/k */
     goodput_pserver_init(&learned->fit, 1, false);
 }
@@ -39,16 +40,10 @@ static bool is_broken(const struct goodput_learned *learned,
            progress->tasks < learned->from_tasks || progress->units < learned->from_units;
 }
 
-static void time_resize(struct goodput_learned *learned, const struct goodput_progress *progress)
+/* Not all that are wanted work, but they are expected to. */
+static bool is_uneven(const struct goodput_learned *learned, double now_s)
 {
-    if (progress->instances == 0 && learned->instances > 0) {
-        learned->stalled_s = progress->now_s;
-    } else if (progress->instances > 0 && learned->stalled_s >= 0) {
-        double took_s = fmax(progress->now_s - learned->stalled_s, 0);
-
-        learned->resize_s += 0.5 * (took_s - learned->resize_s);
-        learned->stalled_s = -1;
-    }
+    return learned->uneven_s >= 0 && now_s - learned->uneven_s <= GOODPUT_RESIZE_MAX_S;
 }
 
 bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress)
@@ -57,9 +52,9 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
     uint64_t wanted = MAX_OF(TASKS_PER_INSTANCE * (uint64_t)progress->instances, TASKS_MIN);
     uint64_t tasks;
 
-    time_resize(learned, progress);
-    if (progress->instances == 0 || is_broken(learned, progress)) {
-        learned->instances = progress->instances;
+    if (progress->instances == 0 || is_broken(learned, progress) ||
+        is_uneven(learned, progress->now_s)) {
+        learned->instances = is_uneven(learned, progress->now_s) ? 0 : progress->instances;
         learned->warm = false;
         learned->n_recent = 0;
         begin_window(learned, progress);
@@ -95,6 +90,85 @@ static void theta_of(const struct goodput_learned *learned, double ret_theta[GOO
     if (learned->windows == 0)
         ret_theta[0] = 1;
 }
+
+/* --- what a change of size costs
+ * --------------------------------------------------------------------- */
+
+static bool is_settled(const struct goodput_size *size)
+{
+    return size->wanted > 0 && size->working == size->wanted && !size->stopping && !size->disturbed;
+}
+
+/* Of so many seconds, by as much as those that work are slower than those that are wanted will be
+ */
+static double lost_of(const struct goodput_learned *learned, const struct goodput_size *size,
+                      double elapsed_s)
+{
+    double theta[GOODPUT_THETAS];
+
+    if (elapsed_s <= 0 || size->working >= size->wanted)
+        return 0;
+    theta_of(learned, theta);
+    return elapsed_s * fmax(1 - goodput_pserver_speed(theta, 1, false, size->working, 1) /
+                                    goodput_pserver_speed(theta, 1, false, size->wanted, 1),
+                            0);
+}
+
+static void end_change(struct goodput_learned *learned)
+{
+    double cost_s = fmin(learned->lost_s / MAX_OF(learned->steps, 1), GOODPUT_RESIZE_MAX_S);
+
+    learned->resize_s += 0.5 * (cost_s - learned->resize_s);
+    learned->change_s = -1;
+}
+
+/* What the size was until now, and what it is from now on */
+static void follow_change(struct goodput_learned *learned, const struct goodput_size *before,
+                          const struct goodput_size *size)
+{
+    bool moved = size->wanted != before->wanted;
+
+    if (learned->change_s >= 0) {
+        learned->lost_s += lost_of(learned, before, size->now_s - before->now_s);
+    } else if (moved && is_settled(before)) {
+        learned->change_s = learned->moved_s = size->now_s;
+        learned->steps = 0;
+        learned->lost_s = 0;
+    }
+    if (learned->change_s < 0)
+        return;
+    if (moved && (learned->steps == 0 || size->now_s > learned->moved_s)) {
+        learned->steps++;
+        learned->moved_s = size->now_s;
+    }
+    if (size->disturbed || size->now_s - learned->change_s > GOODPUT_RESIZE_MAX_S)
+        learned->change_s = -1;
+    else if (is_settled(size))
+        end_change(learned);
+}
+
+void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size)
+{
+    struct goodput_size before = learned->size;
+
+    learned->size = *size;
+    if (size->wanted != before.wanted)
+        learned->instances = 0;
+    if (size->working == size->wanted)
+        learned->uneven_s = -1;
+    else if (learned->uneven_s < 0 || size->wanted != before.wanted)
+        learned->uneven_s = size->now_s;
+    follow_change(learned, &before, size);
+}
+
+void goodput_learn_lost(struct goodput_learned *learned, double instance_s)
+{
+    if (learned->change_s >= 0 && learned->size.wanted > 0)
+        learned->lost_s += fmin(instance_s, GOODPUT_RESIZE_MAX_S) / learned->size.wanted;
+}
+
+/* --- what is known of it
+ * ----------------------------------------------------------------------------- */
 
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances)
 {

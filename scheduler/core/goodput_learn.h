@@ -23,6 +23,18 @@
 
 #define GOODPUT_GROWTH_MAX 4 /* times, in one decision */
 #define GOODPUT_RESIZE_S 10  /* until one was measured */
+/* A change that goes on for longer waits for something else than itself, and an instance that has
+ * not begun to work by then never will: another one takes the tasks for it. */
+#define GOODPUT_RESIZE_MAX_S 300
+
+/* Who of a job is there, whenever that changes. */
+struct goodput_size {
+    double now_s;
+    uint32_t wanted;  /* instances that work or are to: they live and are not being stopped */
+    uint32_t working; /* of them, that have begun to */
+    bool stopping;    /* others are on their way out */
+    bool disturbed;   /* it lacks some for another reason than a change of its size */
+};
 
 struct goodput_learned {
     struct goodput_pserver_fit fit;
@@ -35,8 +47,13 @@ struct goodput_learned {
     uint32_t n_recent;
     uint32_t windows; /* measurements, of all sizes */
     uint32_t largest; /* instances, of a measurement */
-    double stalled_s; /* when a resize began; below 0: there is none */
-    double resize_s;  /* how long one takes, the last ones most */
+    struct goodput_size size;
+    double uneven_s; /* since when not all that are wanted work; below 0: they do */
+    double change_s; /* when a change of size began that is under way; below 0: there is none */
+    double moved_s;  /* its last step */
+    uint32_t steps;  /* of it: one at each instant at which the size moved */
+    double lost_s;   /* by it so far */
+    double resize_s; /* of no progress, that a change costs; the last ones most */
 };
 
 struct goodput_progress {
@@ -58,6 +75,16 @@ void goodput_learn_init(struct goodput_learned *learned);
  * measurement: the median of three windows of one size, so that a node that froze for a while
  * teaches nothing. A window ends after two tasks of each instance, and four at least. O(1). */
 bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress);
+/* goodput_learn_size - who is there now. A change of size costs the time in which those that work
+ * are slower together than those that are wanted will be, by as much as they are: a growth stops
+ * nobody here, so it costs the start of the new ones, by the part that they are to add; who waits
+ * for a new generation does not work either. That is the resize_s of goodput_kept_share. What lasts
+ * for longer than GOODPUT_RESIZE_MAX_S, or while something is repaired, queued or frozen, was no
+ * resize, and several at once are told apart by when they began. O(1). */
+void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size);
+/* goodput_learn_lost - so much work of one instance is to be done again: it was stopped before its
+ * task was done. It counts for the change that is under way. */
+void goodput_learn_lost(struct goodput_learned *learned, double instance_s);
 /* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet */
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances);
 /* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all small ones, geometric

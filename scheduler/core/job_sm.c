@@ -446,6 +446,7 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     enum job_state to;
     char given_up[80];
 
+    job_learn_size(job, now);
     if (job->state == JOB_STOPPING) {
         end_when_empty(cluster, job, now);
         return;

@@ -260,6 +260,7 @@ static void release_tasks(struct cluster *cluster, struct process *process, bool
     if (job->queue == NULL)
         return;
     pass = task_queue_pass(job->queue);
+    job_learn_lost(process, now);
     n = task_queue_release_holder(job->queue, process->incarnation, failed);
     cluster->figures.task_ends[TASK_END_RELEASED] += n;
     /* after the last pass it may have been the elected saver, which is stored as well */

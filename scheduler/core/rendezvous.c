@@ -102,12 +102,14 @@ static void agree(struct cluster *cluster, struct job *job, uint32_t role, struc
         process->arrived = false;
         process->generation = rendezvous->generation;
         members[rank++] = (struct rendezvous_member){ i, process->incarnation };
+        process_works(process, now);
     }
     free(rendezvous->members);
     rendezvous->members = members;
     rendezvous->n_members = rendezvous->n_standing = n;
     rendezvous->n_arrived = rendezvous->n_newcomers = 0;
     rendezvous->over = false;
+    job_learn_size(job, now);
     effect_save_rendezvous(cluster, job);
     effect_membership(cluster, job);
     effect_event(cluster, now, job, "", "generation-agreed", "%s: generation %llu has %u members",
@@ -151,6 +153,7 @@ int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t af
     }
     if (!process->arrived) {
         process->arrived = true;
+        process_waits(process, now);
         rendezvous->n_arrived++;
         rendezvous->n_newcomers += !member;
     }

@@ -63,6 +63,7 @@ static void restore_live(struct cluster *cluster, struct job *job, struct proces
 
     cluster->figures.processes[process->state]++;
     process->reported = process->state == PROCESS_PREPARING || process->state == PROCESS_RUNNING;
+    process->at_work = process->state == PROCESS_RUNNING; /* as far as anybody knows */
     if (node == NULL || (node->state == NODE_LOST && !job->spec->keep_cut_off) || !owed ||
         process_slot(process)->live != NULL) {
         process_lost(cluster, process, "the records do not let it live", now);

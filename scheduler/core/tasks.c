@@ -74,6 +74,7 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
         *ret_save_model = false;
         return 0;
     }
+    process_works(holder, now);
     *ret = task_queue_lease(job->queue, holder->incarnation, known, n_known, now.now_us, ret_task);
     if (*ret == TASK_LEASE_FINISHED && !task_queue_is_model_saved(job->queue))
         save_model = task_queue_elect_saver(job->queue, holder->incarnation);
@@ -118,6 +119,8 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
     uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
     int r = check_holder(holder, true, error);
 
+    if (r >= 0 && returned)
+        job_learn_lost(holder, now);
     if (r >= 0)
         r = task_queue_fail(job->queue, task, pass, lease, holder->incarnation, returned, error);
     if (r < 0)

@@ -157,23 +157,181 @@ static void test_one_slow_window_teaches_nothing(void **state)
     assert_near(goodput_learn_unit_s(&learned, 4), unit_s(&job, 4), 0.1 * unit_s(&job, 4));
 }
 
-static void test_cost_of_a_resize_is_how_long_it_took(void **state)
-{
-    struct pretended job = pretend();
+/* --- what a change of size costs
+ * --------------------------------------------------------------------- */
+
+/* A job of four, of which so much was measured that its speed at each size is known. */
+struct resized {
+    struct pretended job;
     struct goodput_learned learned;
-    double begun_s;
+};
+
+static void is_size(struct resized *r, double after_s, uint32_t working, uint32_t wanted)
+{
+    struct goodput_size size = { .wanted = wanted, .working = working };
+
+    r->job.now_s += after_s;
+    size.now_s = r->job.now_s;
+    goodput_learn_size(&r->learned, &size);
+}
+
+static void is_other(struct resized *r, double after_s, const struct goodput_size *size)
+{
+    struct goodput_size now = *size;
+
+    r->job.now_s += after_s;
+    now.now_s = r->job.now_s;
+    goodput_learn_size(&r->learned, &now);
+}
+
+static void begin_resized(struct resized *r)
+{
+    *r = (struct resized){ .job = pretend() };
+    goodput_learn_init(&r->learned);
+    (void)run(&r->job, &r->learned, 1, 400);
+    (void)run(&r->job, &r->learned, 4, 400);
+    (void)run(&r->job, &r->learned, 16, 800);
+    is_size(r, 0, 4, 4);
+    r->learned.resize_s = 0; /* so that half of what was measured is what it becomes */
+}
+
+#define assert_cost(r, cost_s)                                                                     \
+    assert_near((r)->learned.resize_s, (cost_s) / 2, 0.02 + (cost_s)*0.05)
+
+static double speed_of(const struct resized *r, uint32_t instances)
+{
+    return 1 / unit_s(&r->job, instances);
+}
+
+static void test_growth_costs_the_start_of_the_new_ones_only(void **state)
+{
+    struct resized r;
 
     (void)state;
-    goodput_learn_init(&learned);
-    assert_near(learned.resize_s, GOODPUT_RESIZE_S, 0);
-    for (int i = 0; i < 8; i++) {
-        (void)run(&job, &learned, 2, 10);
-        begun_s = job.now_s;
-        (void)run(&job, &learned, 0, 3);
-        job.now_s = begun_s + 40;
-        (void)run(&job, &learned, 4, 1);
+    begin_resized(&r);
+    is_size(&r, 0, 4, 6);
+    is_size(&r, 20, 5, 6); /* one of them is quicker */
+    is_size(&r, 10, 6, 6);
+    assert_cost(&r, 20 * (1 - speed_of(&r, 4) / speed_of(&r, 6)) +
+                        10 * (1 - speed_of(&r, 5) / speed_of(&r, 6)));
+}
+
+/* Its tasks take an hour: that is no part of it, whenever they end. */
+static void test_rare_ends_of_tasks_do_not_prolong_a_resize(void **state)
+{
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    is_size(&r, 0, 4, 5);
+    is_size(&r, 10, 5, 5);
+    r.job.now_s += 3600;
+    (void)run(&r.job, &r.learned, 5, 1);
+    assert_cost(&r, 10 * (1 - speed_of(&r, 4) / speed_of(&r, 5)));
+}
+
+static void test_shrinking_costs_what_is_done_again(void **state)
+{
+    struct goodput_size leaving = { .wanted = 3, .working = 3, .stopping = true };
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    is_other(&r, 0, &leaving);
+    is_size(&r, 30, 3, 3); /* it ended its task */
+    assert_cost(&r, 0);
+    is_size(&r, 100, 3, 4);
+    is_size(&r, 0, 4, 4);
+    begin_resized(&r);
+    is_other(&r, 0, &leaving);
+    goodput_learn_lost(&r.learned, 60); /* it gave it back */
+    is_size(&r, 30, 3, 3);
+    assert_cost(&r, 60 / 3);
+    goodput_learn_lost(&r.learned, 60); /* of no change */
+    assert_cost(&r, 60 / 3);
+}
+
+/* As with all-reduce: whoever is there waits for the new generation. */
+static void test_change_that_stops_all_costs_all_of_it(void **state)
+{
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    is_size(&r, 0, 4, 5);
+    is_size(&r, 10, 0, 5);
+    is_size(&r, 15, 5, 5);
+    assert_cost(&r, 10 * (1 - speed_of(&r, 4) / speed_of(&r, 5)) + 15);
+}
+
+static void test_what_is_disturbed_is_no_resize(void **state)
+{
+    struct goodput_size lacking = { .wanted = 3, .working = 3, .disturbed = true };
+    struct goodput_size starting = { .wanted = 4, .working = 3, .disturbed = true };
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    for (int i = 0; i < 5; i++) {
+        is_other(&r, 10, &lacking); /* one failed, and waits for its back-off */
+        is_other(&r, 60, &starting);
+        is_size(&r, 5, 3, 4);
+        is_size(&r, 5, 4, 4);
+        is_size(&r, 100, 4, 6);
+        is_other(&r, 10, &starting); /* while it grows */
+        is_size(&r, 10, 4, 5);
+        is_size(&r, 10, 5, 5);
     }
-    assert_near(learned.resize_s, 40, 5);
+    assert_near(r.learned.resize_s, 0, 0);
+}
+
+static void test_what_lasts_too_long_is_no_resize(void **state)
+{
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    is_size(&r, 0, 4, 5);
+    is_size(&r, GOODPUT_RESIZE_MAX_S + 1, 5, 5); /* its node was frozen */
+    assert_near(r.learned.resize_s, 0, 0);
+    is_size(&r, 100, 5, 6); /* the next one counts again */
+    is_size(&r, 10, 6, 6);
+    assert_true(r.learned.resize_s > 0);
+}
+
+static void test_steps_of_one_change_share_its_cost(void **state)
+{
+    struct resized one, many;
+
+    (void)state;
+    begin_resized(&one);
+    is_size(&one, 0, 4, 12); /* at once: it is one change */
+    is_size(&one, 20, 12, 12);
+    begin_resized(&many);
+    for (uint32_t k = 5; k <= 12; k++)
+        is_size(&many, 5, 4, k);
+    is_size(&many, 5, 12, 12);
+    assert_cost(&one, 20 * (1 - speed_of(&one, 4) / speed_of(&one, 12)));
+    assert_true(many.learned.resize_s < one.learned.resize_s);
+    assert_true(many.learned.resize_s > 0);
+}
+
+/* Who has just begun makes others no faster: that is not the speed of the new size. */
+static void test_no_window_begins_before_all_work(void **state)
+{
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    is_size(&r, 0, 4, 8);
+    assert_int_equal(run(&r.job, &r.learned, 8, 100), 0);
+    is_size(&r, 0, 8, 8);
+    assert_true(run(&r.job, &r.learned, 8, 200) > 0);
+    /* but one that never takes a task is not waited for for ever */
+    is_size(&r, 0, 8, 9);
+    assert_int_equal(run(&r.job, &r.learned, 9, 50), 0);
+    r.job.now_s += GOODPUT_RESIZE_MAX_S + 1;
+    assert_true(run(&r.job, &r.learned, 9, 200) > 0);
 }
 
 int main(void)
@@ -184,7 +342,14 @@ int main(void)
         cmocka_unit_test(test_nothing_is_learnt_while_it_is_resized),
         cmocka_unit_test(test_curve_spans_what_it_is_to),
         cmocka_unit_test(test_one_slow_window_teaches_nothing),
-        cmocka_unit_test(test_cost_of_a_resize_is_how_long_it_took),
+        cmocka_unit_test(test_growth_costs_the_start_of_the_new_ones_only),
+        cmocka_unit_test(test_rare_ends_of_tasks_do_not_prolong_a_resize),
+        cmocka_unit_test(test_shrinking_costs_what_is_done_again),
+        cmocka_unit_test(test_change_that_stops_all_costs_all_of_it),
+        cmocka_unit_test(test_what_is_disturbed_is_no_resize),
+        cmocka_unit_test(test_what_lasts_too_long_is_no_resize),
+        cmocka_unit_test(test_steps_of_one_change_share_its_cost),
+        cmocka_unit_test(test_no_window_begins_before_all_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
