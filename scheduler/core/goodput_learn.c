@@ -3,14 +3,16 @@
 #include "scheduler/core/goodput_learn.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "shared/macro.h"
 
 #define TASKS_PER_INSTANCE 2
 #define TASKS_MIN 4
-/* One size after the other up to here, then by a sixth more, so that thousands fit on a curve. */
+/* One size after the other up to here, then each by as much more that the last is the largest. */
 #define DENSE_SIZES 8
-#define SPARSE_STEP 6
+/* Points that are kept for the largest size, and for the one that is held and its neighbours. */
+#define KEPT_SIZES 4
 
 void goodput_learn_init(struct goodput_learned *learned)
 {
@@ -91,6 +93,12 @@ static void theta_of(const struct goodput_learned *learned, double ret_theta[GOO
         ret_theta[0] = 1;
 }
 
+/* units in a second, by what is known of it */
+static double speed_of(const double theta[GOODPUT_THETAS], uint32_t instances)
+{
+    return goodput_pserver_speed(theta, 1, false, instances, 1);
+}
+
 /* --- what a change of size costs
  * --------------------------------------------------------------------- */
 
@@ -109,9 +117,7 @@ static double lost_of(const struct goodput_learned *learned, const struct goodpu
     if (elapsed_s <= 0 || size->working >= size->wanted)
         return 0;
     theta_of(learned, theta);
-    return elapsed_s * fmax(1 - goodput_pserver_speed(theta, 1, false, size->working, 1) /
-                                    goodput_pserver_speed(theta, 1, false, size->wanted, 1),
-                            0);
+    return elapsed_s * fmax(1 - speed_of(theta, size->working) / speed_of(theta, size->wanted), 0);
 }
 
 static void end_change(struct goodput_learned *learned)
@@ -177,46 +183,75 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
     if (learned->windows == 0 || instances == 0)
         return 0;
     theta_of(learned, theta);
-    return 1 / goodput_pserver_speed(theta, 1, false, instances, 1);
+    return 1 / speed_of(theta, instances);
 }
 
-static void add_size(struct goodput_curve *curve, const double *theta,
-                     const struct goodput_span *span, uint32_t instances)
-{
-    double speed = goodput_pserver_speed(theta, 1, false, instances, 1) /
-                   goodput_pserver_speed(theta, 1, false, 1, 1);
+/* --- curves
+ * ------------------------------------------------------------------------------------------- */
 
-    curve->points[curve->n++] =
-        (struct goodput_point){ instances, instances * span->cost_per_instance, speed };
+struct sizes {
+    uint32_t of[GOODPUT_POINTS_MAX]; /* ascending */
+    int n;
+};
+
+static void put_size(struct sizes *sizes, uint32_t size)
+{
+    int at = sizes->n;
+
+    while (at > 0 && sizes->of[at - 1] > size)
+        at--;
+    if (at > 0 && sizes->of[at - 1] == size)
+        return;
+    memmove(&sizes->of[at + 1], &sizes->of[at], (size_t)(sizes->n - at) * sizeof sizes->of[0]);
+    sizes->of[at] = size;
+    sizes->n++;
 }
 
-static uint32_t step_after(uint32_t instances)
+/* So many from min on, the next one of which would be the largest or beyond. */
+static void put_series(struct sizes *sizes, uint32_t min, uint32_t most, int n)
 {
-    return instances < DENSE_SIZES ? 1 : MAX_OF(instances / SPARSE_STEP, 1);
+    uint32_t first = MAX_OF(min, DENSE_SIZES);
+    int steps = n - (int)(first - min);
+    double ratio = pow((double)most / first, 1.0 / steps);
+
+    for (uint32_t k = min; k < most && sizes->n < n;
+         k = k < first ? k + 1 : MAX_OF(k + 1, (uint32_t)ceil(k * ratio)))
+        sizes->of[sizes->n++] = k;
+}
+
+static void sizes_of(const struct goodput_span *span, uint32_t most, struct sizes *ret)
+{
+    uint32_t held = span->current;
+
+    ret->n = 0;
+    if (most - span->min < GOODPUT_POINTS_MAX) {
+        for (uint32_t k = span->min; k <= most; k++)
+            ret->of[ret->n++] = k;
+        return;
+    }
+    put_series(ret, span->min, most, GOODPUT_POINTS_MAX - KEPT_SIZES);
+    put_size(ret, most);
+    for (uint32_t k = MAX_OF(held, span->min + 1) - 1; held > 0 && k <= held + 1 && k <= most; k++)
+        put_size(ret, k);
 }
 
 void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
                          struct goodput_curve *ret_curve)
 {
     uint64_t reach = GOODPUT_GROWTH_MAX * (uint64_t)MAX_OF(span->current, span->min);
-    uint32_t most = (uint32_t)MIN_OF(reach, span->max);
-    uint32_t held = span->current >= span->min && span->current <= most ? span->current : most;
+    struct sizes sizes;
     double theta[GOODPUT_THETAS];
+    double of_one;
 
     theta_of(learned, theta);
-    ret_curve->n = 0;
-    /* two places are kept: for what is held, and for the largest */
-    for (uint32_t k = span->min; k <= most && ret_curve->n < GOODPUT_POINTS_MAX - 2;
-         k += step_after(k)) {
-        if (ret_curve->n > 0 && held < k && held > ret_curve->points[ret_curve->n - 1].instances)
-            add_size(ret_curve, theta, span, held);
-        if (k < most)
-            add_size(ret_curve, theta, span, k);
-    }
-    if (ret_curve->n == 0 || (held < most && held > ret_curve->points[ret_curve->n - 1].instances))
-        add_size(ret_curve, theta, span, ret_curve->n == 0 ? MIN_OF(held, most) : held);
-    if (ret_curve->points[ret_curve->n - 1].instances < most)
-        add_size(ret_curve, theta, span, most);
+    of_one = speed_of(theta, 1);
+    sizes_of(span, (uint32_t)MIN_OF(reach, span->max), &sizes);
+    for (int i = 0; i < sizes.n; i++)
+        ret_curve->points[i] =
+            (struct goodput_point){ .instances = sizes.of[i],
+                                    .cost = sizes.of[i] * span->cost_per_instance,
+                                    .speed = speed_of(theta, sizes.of[i]) / of_one };
+    ret_curve->n = sizes.n;
 }
 
 struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,

@@ -87,8 +87,10 @@ void goodput_learn_size(struct goodput_learned *learned, const struct goodput_si
 void goodput_learn_lost(struct goodput_learned *learned, double instance_s);
 /* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet */
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances);
-/* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all small ones, geometric
- * ones beyond, and the one that is held; at most GOODPUT_GROWTH_MAX times that. Never empty. */
+/* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all when there are no more;
+ * else all small ones, geometric ones to the end, and always the one that is held with its two
+ * neighbours, for who moves one instance at a time; at most GOODPUT_GROWTH_MAX times what is held.
+ * Never empty. O(GOODPUT_POINTS_MAX). */
 void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
                          struct goodput_curve *ret_curve);
 /* goodput_learn_work - what is left and what was done, in seconds on one instance; units_left below

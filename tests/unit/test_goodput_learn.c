@@ -110,8 +110,34 @@ static void test_nothing_is_learnt_while_it_is_resized(void **state)
     assert_false(learned.warm);
 }
 
-/* Whatever the bounds: ascending sizes, with the smallest, the largest in reach and the held one.
- */
+static bool has(const struct goodput_curve *curve, uint32_t instances)
+{
+    return goodput_curve_at(curve, instances) != GOODPUT_NO_POINT;
+}
+
+/* Whatever the bounds: ascending sizes from the smallest to the largest in reach, no two far from
+ * each other, with the held one and its neighbours. */
+static void check_span(const struct goodput_learned *learned, const struct goodput_span *span)
+{
+    uint32_t reach = MIN_OF(4 * MAX_OF(span->current, span->min), span->max);
+    struct goodput_curve curve;
+
+    goodput_learn_curve(learned, span, &curve);
+    assert_int_equal(goodput_curve_check(&curve), 0);
+    assert_int_equal(curve.points[0].instances, span->min);
+    assert_int_equal(curve.points[curve.n - 1].instances, reach);
+    for (uint32_t k = MAX_OF(span->current, 1) - 1; span->current > 0 && k <= span->current + 1;
+         k++)
+        assert_true(k < span->min || k > reach || has(&curve, k));
+    for (int i = 1; i < curve.n; i++) {
+        uint32_t a = curve.points[i - 1].instances, b = curve.points[i].instances;
+
+        /* 1250^(1/21): from 8 to 10,000 in 21 steps */
+        assert_true(b == a + 1 || b <= ceil(a * 1.41));
+        assert_true(b == a + 1 || (a >= 8 && reach - span->min >= GOODPUT_POINTS_MAX));
+    }
+}
+
 static void test_curve_spans_what_it_is_to(void **state)
 {
     struct pretended job = pretend();
@@ -122,23 +148,18 @@ static void test_curve_spans_what_it_is_to(void **state)
     goodput_learn_init(&learned);
     (void)run(&job, &learned, 1, 100);
     (void)run(&job, &learned, 4, 100);
-    for (int round = 0; round < 5000; round++) {
+    for (int round = 0; round < 20000; round++) {
         struct goodput_span span = { .cost_per_instance = 0.25 };
-        struct goodput_curve curve;
-        uint32_t reach;
 
         span.min = 1 + (uint32_t)random_below(&seed, 40);
-        span.max = span.min + (uint32_t)random_below(&seed, round % 2 ? 10 : 4000);
+        span.max = span.min + (uint32_t)random_below(&seed, round % 2 ? 40 : 10000 - 40);
         span.current =
             round % 5 == 0 ? 0 : span.min + (uint32_t)random_below(&seed, span.max - span.min + 1);
-        reach = MIN_OF(4 * MAX_OF(span.current, span.min), span.max);
-        goodput_learn_curve(&learned, &span, &curve);
-        assert_int_equal(goodput_curve_check(&curve), 0);
-        assert_int_equal(curve.points[0].instances, span.min);
-        assert_int_equal(curve.points[curve.n - 1].instances, reach);
-        if (span.current > 0)
-            assert_true(goodput_curve_at(&curve, span.current) != GOODPUT_NO_POINT);
+        check_span(&learned, &span);
     }
+    check_span(&learned, &(struct goodput_span){ 1, 10000, 2500, 1 });
+    check_span(&learned, &(struct goodput_span){ 1, 10000, 10000, 1 });
+    check_span(&learned, &(struct goodput_span){ 10000, 10000, 10000, 1 });
 }
 
 /* A node that stands still for an hour in the middle of it. */
