@@ -94,9 +94,13 @@ static void theta_of(const struct goodput_learned *learned, double ret_theta[GOO
 }
 
 /* units in a second, by what is known of it */
-static double speed_of(const double theta[GOODPUT_THETAS], uint32_t instances)
+static double speed_of(const struct goodput_learned *learned, const double theta[GOODPUT_THETAS],
+                       uint32_t instances)
 {
-    return goodput_pserver_speed(theta, 1, false, instances, 1);
+    double largest = MAX_OF(learned->largest, 1U);
+    double speed = goodput_pserver_speed(theta, 1, false, instances, 1);
+
+    return instances > largest ? speed * pow(instances / largest, -GOODPUT_UNTRIED) : speed;
 }
 
 /* --- what a change of size costs
@@ -117,7 +121,9 @@ static double lost_of(const struct goodput_learned *learned, const struct goodpu
     if (elapsed_s <= 0 || size->working >= size->wanted)
         return 0;
     theta_of(learned, theta);
-    return elapsed_s * fmax(1 - speed_of(theta, size->working) / speed_of(theta, size->wanted), 0);
+    return elapsed_s * fmax(1 - speed_of(learned, theta, size->working) /
+                                    speed_of(learned, theta, size->wanted),
+                            0);
 }
 
 static void end_change(struct goodput_learned *learned)
@@ -183,7 +189,7 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
     if (learned->windows == 0 || instances == 0)
         return 0;
     theta_of(learned, theta);
-    return 1 / speed_of(theta, instances);
+    return 1 / speed_of(learned, theta, instances);
 }
 
 /* --- curves
@@ -244,13 +250,13 @@ void goodput_learn_curve(const struct goodput_learned *learned, const struct goo
     double of_one;
 
     theta_of(learned, theta);
-    of_one = speed_of(theta, 1);
+    of_one = speed_of(learned, theta, 1);
     sizes_of(span, (uint32_t)MIN_OF(reach, span->max), &sizes);
     for (int i = 0; i < sizes.n; i++)
         ret_curve->points[i] =
             (struct goodput_point){ .instances = sizes.of[i],
                                     .cost = sizes.of[i] * span->cost_per_instance,
-                                    .speed = speed_of(theta, sizes.of[i]) / of_one };
+                                    .speed = speed_of(learned, theta, sizes.of[i]) / of_one };
     ret_curve->n = sizes.n;
 }
 

@@ -8,8 +8,9 @@
  * change of size is not learnt from: instances start, caches are cold, tasks that were leased
  * before are still under way.
  *
- * Optimistic: until two sizes were measured a job is taken to be as fast as it has instances. It
- * grows at most fourfold in one decision, so a wrong guess costs one resize, not a cluster.
+ * Optimistic: until two sizes were measured a job is taken to be nearly as fast as it has instances
+ * (GOODPUT_UNTRIED). It grows at most fourfold in one decision, so a wrong guess costs one resize,
+ * not a cluster.
  *
  * Pure, no allocation; small enough to be part of a job and to be copied with it. */
 #pragma once
@@ -23,6 +24,11 @@
 
 #define GOODPUT_GROWTH_MAX 4 /* times, in one decision */
 #define GOODPUT_RESIZE_S 10  /* until one was measured */
+/* Beyond the largest size that was measured, L, what follows from the measurements is multiplied by
+ * (k/L)^-0.1: k^0.9 when nothing was. With a straight line each further instance would be worth as
+ * much as the last one, and of jobs of which nothing is known one would take all that there is; so
+ * they share it equally. What was tried is believed as it was. */
+#define GOODPUT_UNTRIED 0.1
 /* A change that goes on for longer waits for something else than itself, and an instance that has
  * not begun to work by then never will: another one takes the tasks for it. */
 #define GOODPUT_RESIZE_MAX_S 300
