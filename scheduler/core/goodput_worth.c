@@ -9,6 +9,11 @@
 
 /* Between them the best size is found within a per cent or two. */
 #define SIZES_APART 1.4
+/* What is measured varies by more than that. */
+#define STILL_AS_FAST 0.9
+/* A change that keeps a job from so much work is made without being paid back, while nobody else
+ * wants the room. */
+#define CHEAP_S 10
 
 static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
 {
@@ -19,12 +24,26 @@ static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
     worth->steps[worth->n++] = (struct goodput_step){ upto, (float)value };
 }
 
-/* The last size after `at` of which nobody knows whether it is faster */
+static double fastest_up_to(const struct goodput_curve *curve, int at)
+{
+    double most = 0;
+
+    for (int i = 0; i <= at; i++)
+        most = fmax(most, curve->points[i].speed);
+    return most;
+}
+
+/* The last size after `at` that nobody knows to be slower */
 static int last_spare(const struct goodput_curve *curve, int at, uint32_t measured)
 {
-    int last = curve->n - 1;
+    double most = fastest_up_to(curve, at);
 
-    return last > at && curve->points[last].instances > measured ? last : at;
+    while (at + 1 < curve->n && (curve->points[at + 1].instances > measured ||
+                                 curve->points[at + 1].speed >= STILL_AS_FAST * most)) {
+        at++;
+        most = fmax(most, curve->points[at].speed);
+    }
+    return at;
 }
 
 void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve,
@@ -45,7 +64,8 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
         last = hull.segments[i].point;
         add_step(worth, curve->points[last].instances, hull.segments[i].value / instances);
     }
-    spare = last_spare(curve, last, measured);
+    spare =
+        change == NULL || change->resize_s <= CHEAP_S ? last_spare(curve, last, measured) : last;
     if (spare > last)
         add_step(worth, curve->points[spare].instances, 0);
 }

@@ -3,8 +3,8 @@
  *
  * The slopes of the hull of goodput_curve.h, from the job's minimum up to the largest size that is
  * of use to it: they fall, so a policy that gives and takes one instance at a time needs to know
- * nothing else of the curve. Sizes beyond that nobody has tried are "spare": they are worth a try
- * while nobody else wants what they take. */
+ * nothing else of the curve. Sizes beyond are "spare" if nobody knows them to be slower and a
+ * change is cheap: they are worth a try while nobody else wants what they take. */
 #pragma once
 
 #include <stdbool.h>

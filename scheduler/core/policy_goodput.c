@@ -9,8 +9,8 @@
  * gain from a move, what the last instance given is worth is the price: that is the division of
  * goodput_allocate.h, reached step by step.
  *
- * Room that is worth nothing to anybody is left free; but for sizes of which nobody knows yet, and
- * which a job tries as long as nobody else is to have what they take.
+ * Room that is worth nothing to anybody is tried still, while nobody else is to have it, by jobs
+ * that a change costs little and that were not seen to be slower with it.
  *
  * It ends: each transfer raises the sum of what all instances are worth, of which there are
  * finitely many divisions; the margin keeps rounding out of it. */

@@ -55,9 +55,10 @@ static void test_change_that_does_not_pay_is_not_made(void **state)
 
     (void)state;
     goodput_worth_set(&worth, &curve, &change, 0, 4);
-    assert_true(goodput_worth_of(&worth, 3) > 0.7);   /* dearer to lose than it was to gain */
-    assert_true(goodput_worth_of(&worth, 4) < 0);     /* 0.8 * 3 is less than 2.6 */
-    goodput_worth_set(&worth, &curve, &change, 0, 3); /* nobody knows how fast it is with four */
+    assert_true(goodput_worth_of(&worth, 3) > 0.7); /* dearer to lose than it was to gain */
+    assert_true(goodput_worth_of(&worth, 4) < 0);   /* 0.8 * 3 is less than 2.6 */
+    change.remaining_s = change.resize_s = 5;       /* it is over soon, but a change costs little */
+    goodput_worth_set(&worth, &curve, &change, 0, 4);
     assert_true(goodput_worth_of(&worth, 4) == 0);
     assert_true(goodput_worth_of(&worth, 5) < 0);
     goodput_worth_done(&worth);
