@@ -32,7 +32,7 @@ static const struct option_spec simulate_options[] = {
     { "nodes", 0, OPTION_TEXT, "N",
       "machines of a seed (by seed, 2 to 8 mostly); for traces NODESxPLACES (16x4)", AT(nodes) },
     { "policy", 0, OPTION_TEXT, "NAME",
-      "instead of the scenario's (fulfilment); for traces a list such as tiresias,optimus (all)",
+      "instead of the scenario's (goodput); for traces a list such as tiresias,optimus (all)",
       AT(policy) },
     { "experiment", 0, OPTION_TEXT, "NAME",
       "case1, case2 and each -fixed or -mixed, case2-packed, tutorial", AT(experiment) },

@@ -45,7 +45,7 @@ static const char usage[] =
     "                           may be given more than once (default 127.0.0.1:7010)\n"
     "  --name NAME              host name or address that nodes use; may be given more than once\n"
     "  --port-file FILE         where to write the address of the first (default DIR/address)\n"
-    "  --policy NAME            allocation policy (default fulfilment)\n"
+    "  --policy NAME            allocation policy (default goodput)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 20s)\n"
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
@@ -386,7 +386,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
 {
     struct option longs[ELEMENTS(settings) + 4] = { 0 };
     struct scheduler_options options = {
-        .policy = &policy_fulfilment,
+        .policy = policy_default,
         .max_load_permille = 970,
         .lease_us = 20 * USEC_PER_SEC,
         .keep_events = KEEP_EVENTS,

@@ -118,7 +118,7 @@ static int read_scenario(struct scenario_reader *reader, const json_t *document)
 {
     struct top_draft draft = {
         .name = "scenario",
-        .policy = "fulfilment",
+        .policy = policy_default->name,
         .seed = 1,
         .plateau = { 0, NEVER_US },
         /* a local network and a disk that syncs; the rest are the daemons' defaults */

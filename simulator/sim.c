@@ -144,7 +144,7 @@ struct sim *sim_new(const struct sim_config *config)
 
     sim->config = *config;
     if (sim->config.policy == NULL)
-        sim->config.policy = &policy_fulfilment;
+        sim->config.policy = policy_default;
     if (sim->config.max_load_permille == 0)
         sim->config.max_load_permille = 970;
     set_default(&sim->config.lease_us, 15 * USEC_PER_SEC);

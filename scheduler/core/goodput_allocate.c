@@ -22,6 +22,17 @@ const struct goodput_options goodput_defaults = {
     .levels = { .first_s = 3600, .ratio = 16 },
 };
 
+const struct goodput_options goodput_balanced = {
+    .weights = GOODPUT_WEIGHTS_RECURSION,
+    .rank_p = 0.9,
+    .beta = 0.4,
+    .q = 0.75,
+    .horizon_s = 600,
+    .change_floor = 0.02,
+    .cut_gain = 0.02,
+    .levels = { .first_s = 3600, .ratio = 16 },
+};
+
 struct buyer {
     const struct goodput_request *request; /* borrowed */
     struct goodput_target *target;         /* borrowed */

@@ -41,6 +41,8 @@ struct goodput_options {
 };
 
 extern const struct goodput_options goodput_defaults;
+/* with an eye on the makespan: long jobs count for more, the last bundles of a job for less */
+extern const struct goodput_options goodput_balanced;
 
 struct goodput_request {
     uint64_t id;

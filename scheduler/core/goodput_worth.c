@@ -46,7 +46,7 @@ static int last_spare(const struct goodput_curve *curve, int at, uint32_t measur
     return at;
 }
 
-void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve,
+void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve, double q,
                        const struct goodput_change *change, int required, uint32_t measured)
 {
     double values[GOODPUT_POINTS_MAX];
@@ -55,7 +55,7 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
 
     worth->n = 0;
     worth->required = curve->points[required].instances;
-    goodput_curve_values(curve, 1, change, values);
+    goodput_curve_values(curve, q, change, values);
     goodput_hull_of(curve, values, required, &hull);
     for (int i = 0; i < hull.n; i++) {
         double instances = (double)curve->points[hull.segments[i].point].instances -

@@ -39,10 +39,11 @@ struct goodput_worth {
     struct goodput_worth_size *sizes; /* owned */
 };
 
-/* goodput_worth_set - change: what another size than the one held costs; NULL: nothing. required:
- * point that is a must (its minimum, or what its deadline needs). measured: the largest size of
- * which it is known how fast it is: one that was measured and is slower is not even spare. */
-void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve,
+/* goodput_worth_set - q: of the utility (goodput_curve.h); change: what another size than the one
+ * held costs; NULL: nothing. required: point that is a must (its minimum, or what its deadline
+ * needs). measured: the largest size of which it is known how fast it is: one that was measured and
+ * is slower is not even spare. */
+void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve, double q,
                        const struct goodput_change *change, int required, uint32_t measured);
 /* goodput_worth_set_sizes - what goodput_worth_weight looks at; the curve must span all sizes that
  * a job may ever have and not depend on the one it has, or what it weighs would go up and down with

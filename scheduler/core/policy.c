@@ -6,7 +6,10 @@
 
 #include "shared/macro.h"
 
-static const struct policy *const policies[] = { &policy_fulfilment, &policy_goodput };
+static const struct policy *const policies[] = { &policy_goodput, &policy_goodput_balanced,
+                                                 &policy_fulfilment };
+
+const struct policy *const policy_default = &policy_goodput;
 
 void policy_names(char *buffer, size_t size)
 {

@@ -94,7 +94,8 @@ struct policy {
                           const struct policy_job *b);
 };
 
-extern const struct policy policy_fulfilment, policy_goodput;
+extern const struct policy policy_fulfilment, policy_goodput, policy_goodput_balanced;
+extern const struct policy *const policy_default; /* where none is asked for: goodput */
 
 /* policy_group_part - what a group holds of the cluster, in billionths */
 int64_t policy_group_part(const struct policy_group *group, int64_t cpu_total_millicores,

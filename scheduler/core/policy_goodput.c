@@ -62,6 +62,7 @@ struct scale {
 };
 
 struct market {
+    const struct goodput_options *options;
     struct policy_state *state; /* borrowed */
     struct goodput_ranks ranks;
     struct scale scale;
@@ -129,12 +130,12 @@ static double dominant_part(const struct policy_job *job, const struct scale *sc
     return fmax(part_most, 1e-9);
 }
 
-static void weigh(struct goodput_entry *entry)
+static void weigh(const struct market *market, struct goodput_entry *entry)
 {
     double a = goodput_worth_weight(&entry->worth, goodput_ranks_before(&entry->rank),
                                     entry->rank.weight, entry->dominant, BUDGET_POWER);
 
-    entry->a = pow(a, goodput_defaults.beta);
+    entry->a = pow(a, market->options->beta);
 }
 
 static struct facts facts_of(const struct policy_job *job)
@@ -197,8 +198,8 @@ static void known_by_learning(const struct policy_job *job, struct goodput_known
     goodput_learn_curve(learned, &span, ret_full);
 }
 
-static void set_worth(struct goodput_entry *entry, const struct goodput_known *known,
-                      uint32_t measured)
+static void set_worth(const struct market *market, struct goodput_entry *entry,
+                      const struct goodput_known *known, uint32_t measured)
 {
     const struct goodput_change change = { .current = known->held,
                                            .remaining_s = known->remaining_s,
@@ -206,7 +207,7 @@ static void set_worth(struct goodput_entry *entry, const struct goodput_known *k
                                            .horizon_s = goodput_defaults.horizon_s,
                                            .floor = goodput_defaults.change_floor };
 
-    goodput_worth_set(&entry->worth, &known->curve, &change, 0, measured);
+    goodput_worth_set(&entry->worth, &known->curve, market->options->q, &change, 0, measured);
 }
 
 static void told(struct policy_state *state, struct entry *base, const struct policy_job *job)
@@ -220,17 +221,17 @@ static void told(struct policy_state *state, struct entry *base, const struct po
 
     if (known != NULL) {
         full = &known->curve;
-        set_worth(entry, known, UINT32_MAX);
+        set_worth(market, entry, known, UINT32_MAX);
     } else {
         known_by_learning(job, &learned, &learned_full);
         known = &learned;
-        set_worth(entry, known, job->learned != NULL ? job->learned->largest : 0);
+        set_worth(market, entry, known, job->learned != NULL ? job->learned->largest : 0);
     }
     goodput_worth_set_sizes(&entry->worth, full);
     rank(market, entry, full, known->remaining_s);
     entry->dominant = dominant_part(job, &market->scale);
     if (!job->pending)
-        weigh(entry);
+        weigh(market, entry);
     entry->facts = facts_of(job);
 }
 
@@ -249,10 +250,11 @@ static void weigh_anew(struct goodput_rank *rank, void *userdata)
 {
     struct goodput_entry *entry =
         (struct goodput_entry *)((char *)rank - offsetof(struct goodput_entry, rank));
+    struct market *market = userdata;
 
-    index_take_out(userdata, &entry->entry);
-    weigh(entry);
-    index_file_in(userdata, &entry->entry);
+    index_take_out(market->state, &entry->entry);
+    weigh(market, entry);
+    index_file_in(market->state, &entry->entry);
 }
 
 static int steps_of(int64_t total)
@@ -276,7 +278,7 @@ static void measure_cluster(struct market *market, const struct policy_totals *t
         index_take_out(market->state, entry);
         entry_of(entry)->dominant = dominant_part(&entry->job, &scale);
         if (!entry->job.pending)
-            weigh(entry_of(entry));
+            weigh(market, entry_of(entry));
         index_file_in(market->state, entry);
     }
 }
@@ -286,7 +288,7 @@ static void prepare(struct policy_state *state, const struct policy_totals *tota
     struct market *market = state->own;
 
     measure_cluster(market, totals);
-    goodput_ranks_settle(&market->ranks, weigh_anew, state);
+    goodput_ranks_settle(&market->ranks, weigh_anew, market);
 }
 
 /* --- the policy ----------------------------------------------------------------------------------
@@ -301,15 +303,27 @@ static const struct policy_scoring scoring = {
     .prepare = prepare,
 };
 
-static struct policy_state *state_new(void)
+static struct policy_state *new_with(const struct goodput_options *options)
 {
     struct policy_state *state = index_new(&scoring);
     struct market *market = xcalloc(1, sizeof *market);
 
+    market->options = options;
     market->state = state;
     goodput_ranks_init(&market->ranks);
     state->own = market;
     return state;
+}
+
+static struct policy_state *state_new(void)
+{
+    return new_with(&goodput_defaults);
+}
+
+/* The one knob: what weights and what the last instances of a large job count for. */
+static struct policy_state *state_new_balanced(void)
+{
+    return new_with(&goodput_balanced);
 }
 
 static struct policy_state *state_free(struct policy_state *state)
@@ -363,6 +377,20 @@ const struct policy policy_goodput = {
     .summary = "instances go where they shorten the sum of completion times most",
     .learns = true,
     .new = state_new,
+    .free = state_free,
+    .put = index_put,
+    .drop = index_drop,
+    .prepare = prepare,
+    .decide = policy_engine_decide,
+    .explain = explain,
+    .compare_givers = compare_givers,
+};
+
+const struct policy policy_goodput_balanced = {
+    .name = "goodput-balanced",
+    .summary = "as goodput, with an eye on when the last job is over",
+    .learns = true,
+    .new = state_new_balanced,
     .free = state_free,
     .put = index_put,
     .drop = index_drop,

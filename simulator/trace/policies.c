@@ -5,8 +5,8 @@
 
 extern const struct trace_policy trace_policy_fifo, trace_policy_srtf, trace_policy_tiresias,
     trace_policy_fulfilment, trace_policy_optimus, trace_policy_afs, trace_policy_sia,
-    trace_policy_goodput, trace_policy_goodput_live, trace_policy_goodput_balanced,
-    trace_policy_goodput_patient;
+    trace_policy_goodput, trace_policy_goodput_live, trace_policy_goodput_live_balanced,
+    trace_policy_goodput_balanced, trace_policy_goodput_patient;
 
 const struct trace_policy *const trace_policies[] = {
     &trace_policy_fifo,
@@ -18,6 +18,7 @@ const struct trace_policy *const trace_policies[] = {
     &trace_policy_sia,
     &trace_policy_goodput,
     &trace_policy_goodput_live,
+    &trace_policy_goodput_live_balanced,
     &trace_policy_goodput_balanced,
     &trace_policy_goodput_patient,
     NULL,

@@ -59,11 +59,7 @@ static void decide(void *state, const struct view *view, struct plan *plan)
 /* The one knob: towards the makespan. */
 static void decide_balanced(void *state, const struct view *view, struct plan *plan)
 {
-    struct goodput_options options = goodput_defaults;
-
-    options.beta = 0.4;
-    options.q = 0.75;
-    divide(&options, state, view, plan);
+    divide(&goodput_balanced, state, view, plan);
 }
 
 /* Without a floor: what everybody else gets by it is the price of a start at once. */

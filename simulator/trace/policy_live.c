@@ -19,7 +19,8 @@
 #define MEMORY_BYTES INT64_MAX
 
 struct live {
-    struct policy_state *policy;     /* owned */
+    const struct policy *policy;     /* borrowed */
+    struct policy_state *state;      /* owned */
     struct goodput_history *history; /* owned */
     uint32_t *known;                 /* owned: ids of those that the policy was told of */
     size_t n_known, cap_known;
@@ -105,7 +106,7 @@ static void tell(struct live *live, const struct view *view, size_t i, uint32_t 
     goodput_view_curve(view, i, count, &known.curve);
     known.remaining_s = goodput_remaining(&goodput_defaults.levels, &work);
     known.held = job->held > 0 ? goodput_curve_at(&known.curve, count) : GOODPUT_NO_POINT;
-    policy_goodput.put(live->policy, &told);
+    live->policy->put(live->state, &told);
 }
 
 /* Who is not in the view any more is over. */
@@ -119,7 +120,7 @@ static void forget_ended(struct live *live, const struct view *view)
         if (at < view->n && view->jobs[at].id == live->known[i])
             live->known[kept++] = live->known[i];
         else
-            policy_goodput.drop(live->policy, live->known[i]);
+            live->policy->drop(live->state, live->known[i]);
     }
     live->n_known = kept;
 }
@@ -156,25 +157,37 @@ static void decide(void *state, const struct view *view, struct plan *plan)
         tell(live, view, i, plan->counts[i]);
         remember(live, view->jobs[i].id);
     }
-    policy_goodput.decide(live->policy, &totals, &ops, &d);
+    live->policy->decide(live->state, &totals, &ops, &d);
     plan->placing = PLACE_ALIGNED;
+}
+
+static struct live *begin_with(const struct policy *policy)
+{
+    struct live *live = xcalloc(1, sizeof *live);
+
+    live->policy = policy;
+    live->state = policy->new ();
+    live->history = goodput_history_new();
+    return live;
 }
 
 static void *begin(const struct view *view)
 {
-    struct live *live = xcalloc(1, sizeof *live);
-
     (void)view;
-    live->policy = policy_goodput.new();
-    live->history = goodput_history_new();
-    return live;
+    return begin_with(&policy_goodput);
+}
+
+static void *begin_balanced(const struct view *view)
+{
+    (void)view;
+    return begin_with(&policy_goodput_balanced);
 }
 
 static void end(void *state)
 {
     struct live *live = state;
 
-    (void)policy_goodput.free(live->policy);
+    (void)live->policy->free(live->state);
     (void)goodput_history_free(live->history);
     free(live->known);
     free(live);
@@ -186,6 +199,16 @@ const struct trace_policy trace_policy_goodput_live = {
     .uses = USES_SPEEDS,
     .profits = USES_LENGTHS | USES_HISTORY,
     .begin = begin,
+    .decide = decide,
+    .end = end,
+};
+
+const struct trace_policy trace_policy_goodput_live_balanced = {
+    .name = "goodput-live-balanced",
+    .summary = "as goodput-live, with an eye on the makespan",
+    .uses = USES_SPEEDS,
+    .profits = USES_LENGTHS | USES_HISTORY,
+    .begin = begin_balanced,
     .decide = decide,
     .end = end,
 };

@@ -19,7 +19,7 @@ static void test_worth_is_the_slope_of_the_hull(void **state)
     struct goodput_worth worth = { 0 };
 
     (void)state;
-    goodput_worth_set(&worth, &curve, NULL, 0, 5);
+    goodput_worth_set(&worth, &curve, 1, NULL, 0, 5);
     assert_true(isinf(goodput_worth_of(&worth, 0)));
     assert_true(isinf(goodput_worth_of(&worth, 1)));
     assert_near(goodput_worth_of(&worth, 2), 0.5, 1e-6); /* 1.2 lies under the line from 1 to 2.5 */
@@ -37,7 +37,7 @@ static void test_what_a_deadline_needs_is_a_must(void **state)
     struct goodput_worth worth = { 0 };
 
     (void)state;
-    goodput_worth_set(&worth, &curve, NULL, 2, 4);
+    goodput_worth_set(&worth, &curve, 1, NULL, 2, 4);
     assert_true(isinf(goodput_worth_of(&worth, 3)));
     assert_near(goodput_worth_of(&worth, 4), 0.4, 1e-6);
     goodput_worth_done(&worth);
@@ -54,11 +54,11 @@ static void test_change_that_does_not_pay_is_not_made(void **state)
     struct goodput_worth worth = { 0 };
 
     (void)state;
-    goodput_worth_set(&worth, &curve, &change, 0, 4);
+    goodput_worth_set(&worth, &curve, 1, &change, 0, 4);
     assert_true(goodput_worth_of(&worth, 3) > 0.7); /* dearer to lose than it was to gain */
     assert_true(goodput_worth_of(&worth, 4) < 0);   /* 0.8 * 3 is less than 2.6 */
     change.remaining_s = change.resize_s = 5;       /* it is over soon, but a change costs little */
-    goodput_worth_set(&worth, &curve, &change, 0, 4);
+    goodput_worth_set(&worth, &curve, 1, &change, 0, 4);
     assert_true(goodput_worth_of(&worth, 4) == 0);
     assert_true(goodput_worth_of(&worth, 5) < 0);
     goodput_worth_done(&worth);
@@ -71,9 +71,9 @@ static void test_size_that_was_measured_to_be_slower_is_of_no_use(void **state)
     struct goodput_worth worth = { 0 };
 
     (void)state;
-    goodput_worth_set(&worth, &curve, NULL, 0, 4);
+    goodput_worth_set(&worth, &curve, 1, NULL, 0, 4);
     assert_true(goodput_worth_of(&worth, 3) < 0);
-    goodput_worth_set(&worth, &curve, NULL, 0, 2); /* not tried: it may be as fast */
+    goodput_worth_set(&worth, &curve, 1, NULL, 0, 2); /* not tried: it may be as fast */
     assert_true(goodput_worth_of(&worth, 3) == 0);
     assert_true(goodput_worth_of(&worth, 4) == 0);
     goodput_worth_done(&worth);
@@ -116,7 +116,7 @@ static void test_worth_falls_for_any_curve(void **state)
             curve.points[curve.n] =
                 (struct goodput_point){ instances, instances, 0.1 + 5 * random_unit(&seed) };
         }
-        goodput_worth_set(&worth, &curve, &change, (int)random_below(&seed, 3),
+        goodput_worth_set(&worth, &curve, 1, &change, (int)random_below(&seed, 3),
                           (uint32_t)random_below(&seed, instances));
         for (uint32_t k = 1; k < instances + 2; k++)
             assert_true(goodput_worth_of(&worth, k) >= goodput_worth_of(&worth, k + 1));

@@ -132,7 +132,7 @@ static void test_defaults(void **state)
 
     (void)state;
     assert_string_equal(s->name, "scenario");
-    assert_string_equal(s->policy->name, "fulfilment");
+    assert_string_equal(s->policy->name, "goodput");
     assert_int_equal(s->seed, 1);
     assert_int_equal(s->duration_us, 0);
     assert_int_equal(s->sample_us, USEC_PER_SEC);
