@@ -116,6 +116,8 @@ static void copy_job(struct cluster *copy, const struct job *job)
     const struct process *process;
 
     to->submitted_us = job->submitted_us;
+    free(to->learned);
+    to->learned = NULL;
     if (job->learned != NULL) {
         to->learned = xcalloc(1, sizeof *to->learned);
         *to->learned = *job->learned;
@@ -144,6 +146,12 @@ static void copy_job(struct cluster *copy, const struct job *job)
             process_set_at_work(other, process->at_work);
         other = other->job_next;
     }
+}
+
+static void copy_families(struct cluster *copy, const struct cluster *cluster)
+{
+    (void)goodput_families_free(copy->families);
+    copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
 }
 
 /* The room itself is reserved when the copy goes through its queue, which its first plan does. */
@@ -195,6 +203,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
         if (is_wanted(job, with_ended))
             copy_job(copy, job);
     copy_promises(copy, cluster);
+    copy_families(copy, cluster);
     cluster_effects_clear(copy);
     copy->plan_wanted = cluster->plan_wanted;
     return copy;

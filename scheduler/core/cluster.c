@@ -15,6 +15,10 @@ struct cluster *cluster_new(const struct cluster_config *config)
     cluster->offers_version = 1;
     figures_init(&cluster->figures);
     cluster->planner = planner_new(config->policy, config->groups);
+    if (config->policy->learns) {
+        cluster->families = goodput_families_new();
+        goodput_families_bound(cluster->families, FAMILIES_MAX);
+    }
     return cluster;
 }
 
@@ -73,6 +77,7 @@ struct cluster *cluster_free(struct cluster *cluster)
     }
     after_free(cluster);
     holdings_done(&cluster->holdings);
+    (void)goodput_families_free(cluster->families);
     (void)planner_free(cluster->planner, cluster->config.policy);
     free(cluster->effects);
     free(cluster);

@@ -412,6 +412,8 @@ struct cluster {
     uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
     struct planner *planner;  /* what planning keeps between two plans; owned */
     struct holdings holdings; /* of active */
+    /* what is known of the speeds and lengths of jobs; owned; NULL: the policy does not learn */
+    struct goodput_families *families;
     struct cluster_figures figures;
     char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;

@@ -9,7 +9,8 @@
 #include <errno.h>
 
 #include "scheduler/core/capacity.h"
-#include "scheduler/core/goodput_learn.h"
+#include "scheduler/core/goodput_family.h"
+#include "scheduler/core/goodput_prior.h"
 #include "scheduler/core/cluster.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -311,17 +312,35 @@ int job_lowest_free(struct job *job, uint32_t role);
 void job_recount(struct job *job);
 /* job_touch - something of it changed: the next plan looks at it */
 void job_touch(struct cluster *cluster, struct job *job);
-/* What was learnt of a job from its task queue. Volatile: after a restart it is learnt anew. The
- * policy is told what was known at the last measurement, not what is true at the moment it is told:
- * else a plan that looks at everything would decide otherwise than the one before it. */
+/* --- job_family.c
+ * ----------------------------------------------------------------------------------------- */
+#define FAMILIES_MAX 1000 /* more are forgotten, the oldest first */
+#define JOB_FAMILY_SIZE (sizeof(((struct job *)0)->user) + 18)
+/* job_family_name - the same for jobs of one family. Linear in the text of its commands */
+void job_family_name(const struct job *job, char buffer[JOB_FAMILY_SIZE]);
+
+/* What was learnt of an elastic job since it was started. Volatile: after a restart it is learnt
+ * anew. The policy is told what was known at the last measurement, not what is true at the moment
+ * it is told: else a plan that looks at everything would decide otherwise than the one before it.
+ */
 struct job_learned {
     struct goodput_learned of;     /* as it is learnt */
     struct goodput_learned told;   /* as it was at the last measurement */
-    double units_done, units_left; /* then; left below 0: nobody knows */
+    double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */
+    uint64_t since_us, told_us;    /* when it began to be learnt, when the policy was told */
+    char family[JOB_FAMILY_SIZE];
 };
 
 /* --- job_learn.c
  * ------------------------------------------------------------------------------------------ */
+/* job_learn_begin - it starts, or started before anybody learnt; with what its family knows.
+ * Idempotent; nothing when there is nothing to learn */
+void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now);
+/* job_learn_end - it is over */
+void job_learn_end(struct cluster *cluster, struct job *job, struct instant now);
+/* job_learn_seen - it goes on: a policy is told now and then how far one is whose tasks do not tell
+ */
+void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now);
 /* job_learn - the queue came, a task was finished: a policy that learns is told when that completed
  * a measurement */
 void job_learn(struct cluster *cluster, struct job *job, struct instant now);

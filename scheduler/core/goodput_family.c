@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "scheduler/core/goodput_prior.h"
 #include "shared/macro.h"
 
 #define AS_MUCH_AGAIN 2
@@ -18,16 +19,26 @@ struct family {
     size_t n, cap;
     double most; /* that any of its jobs has done */
     size_t n_begun;
+    struct goodput_prior prior;
     UT_hash_handle hh; /* k: name */
 };
 
 struct goodput_families {
-    struct family *table;
+    struct family *table; /* in the order in which something was noted of them, when bounded */
+    size_t most;          /* 0: as many as come */
 };
 
 struct goodput_families *goodput_families_new(void)
 {
     return xcalloc(1, sizeof(struct goodput_families));
+}
+
+static void forget(struct goodput_families *families, struct family *family)
+{
+    HASH_DEL(families->table, family);
+    free(family->name);
+    free(family->ended);
+    free(family);
 }
 
 struct goodput_families *goodput_families_free(struct goodput_families *families)
@@ -38,13 +49,47 @@ struct goodput_families *goodput_families_free(struct goodput_families *families
         return NULL;
     HASH_ITER(hh, families->table, family, next)
     {
-        HASH_DEL(families->table, family);
-        free(family->name);
-        free(family->ended);
-        free(family);
+        forget(families, family);
     }
     free(families);
     return NULL;
+}
+
+static void add(struct goodput_families *families, struct family *family)
+{
+    HASH_ADD_KEYPTR(hh, families->table, family->name, strlen(family->name), family);
+}
+
+static void forget_beyond(struct goodput_families *families, size_t most)
+{
+    while (HASH_COUNT(families->table) > most)
+        forget(families, families->table);
+}
+
+void goodput_families_bound(struct goodput_families *families, size_t most)
+{
+    families->most = most;
+    forget_beyond(families, most);
+}
+
+struct goodput_families *goodput_families_copy(const struct goodput_families *families)
+{
+    struct goodput_families *copy = goodput_families_new();
+    const struct family *family;
+
+    copy->most = families->most;
+    for (family = families->table; family != NULL; family = family->hh.next) {
+        struct family *to = xcalloc(1, sizeof(*to));
+
+        *to = *family;
+        to->name = xstrdup(family->name);
+        to->cap = family->n;
+        to->ended = family->n > 0 ? xcalloc(family->n, sizeof(double)) : NULL;
+        if (family->n > 0)
+            memcpy(to->ended, family->ended, family->n * sizeof(double));
+        add(copy, to);
+    }
+    return copy;
 }
 
 static struct family *find(const struct goodput_families *families, const char *name)
@@ -55,17 +100,39 @@ static struct family *find(const struct goodput_families *families, const char *
     return family;
 }
 
-/* NULL: it is none */
+/* It is the last one that will be forgotten. */
+static void keep(struct goodput_families *families, struct family *family)
+{
+    if (families->most == 0)
+        return;
+    HASH_DEL(families->table, family);
+    add(families, family);
+}
+
+/* Something of it is about to be noted; NULL: it is none */
 static struct family *family_of(struct goodput_families *families, const char *name)
 {
     struct family *family = find(families, name);
 
-    if (family != NULL || name[0] == '\0')
+    if (name[0] == '\0')
+        return NULL;
+    if (family != NULL) {
+        keep(families, family);
         return family;
+    }
+    if (families->most > 0)
+        forget_beyond(families, families->most - 1);
     family = xcalloc(1, sizeof(*family));
     family->name = xstrdup(name);
-    HASH_ADD_KEYPTR(hh, families->table, family->name, strlen(family->name), family);
+    add(families, family);
     return family;
+}
+
+struct goodput_prior *goodput_family_prior(struct goodput_families *families, const char *name)
+{
+    struct family *family = family_of(families, name);
+
+    return family != NULL ? &family->prior : NULL;
 }
 
 /* The first of those that took more. */

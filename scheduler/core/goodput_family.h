@@ -8,12 +8,24 @@
  * others long before the first of them has ended, which geometric levels of each job alone cannot.
  *
  * A name that is given to unlike jobs does little harm: the median of the longer ones is right for
- * mixtures as well. Pure. Work is counted in any unit that the jobs of a family share. */
+ * mixtures as well. Pure. Work is counted in any unit that the jobs of a family share.
+ *
+ * The live scheduler keeps what is known of a family's speed beside that (goodput_prior.h). */
 #pragma once
+
+#include <stddef.h>
+
+struct goodput_prior;
 
 struct goodput_families;
 
+/* goodput_families_new - as many as come */
 struct goodput_families *goodput_families_new(void);
+/* goodput_families_bound - from now on at most so many (> 0), each with at most 1,024 jobs that
+ * have ended: the one that nothing was noted of for longest is forgotten for a new one */
+void goodput_families_bound(struct goodput_families *families, size_t most);
+/* goodput_families_copy - an independent one. Linear */
+struct goodput_families *goodput_families_copy(const struct goodput_families *families);
 /* goodput_families_free - accepts NULL; returns NULL */
 struct goodput_families *goodput_families_free(struct goodput_families *families);
 
@@ -25,6 +37,10 @@ void goodput_family_begun(struct goodput_families *families, const char *name);
 void goodput_family_done(struct goodput_families *families, const char *name, double work);
 /* goodput_family_ended - what one of its jobs had done when it ended with success */
 void goodput_family_ended(struct goodput_families *families, const char *name, double work);
+
+/* goodput_family_prior - of its speed, to be read and noted in; NULL when it is no family. Good
+ * until the next note of any family. O(1) */
+struct goodput_prior *goodput_family_prior(struct goodput_families *families, const char *name);
 
 /* goodput_family_work - of a whole job that has done so much; 0: nobody knows. O(log n) */
 double goodput_family_work(const struct goodput_families *families, const char *name, double done);

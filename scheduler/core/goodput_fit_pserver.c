@@ -207,6 +207,27 @@ void goodput_pserver_solve(const struct goodput_pserver_fit *fit, double ret_the
         ret_theta[i] = t[i] * system.scale[i];
 }
 
+double goodput_pserver_known(const struct goodput_pserver_fit *fit)
+{
+    double theta[GOODPUT_THETAS];
+    double known = 0;
+
+    /* each report is a row x of which t x is 1, nearly: so the sum of their squares counts them */
+    goodput_pserver_solve(fit, theta);
+    for (int i = 0; i < GOODPUT_THETAS; i++)
+        known += theta[i] * dot(fit->gram[i], theta);
+    return known;
+}
+
+void goodput_pserver_scale(struct goodput_pserver_fit *fit, double factor, double weight)
+{
+    for (int i = 0; i < GOODPUT_THETAS; i++) {
+        for (int j = 0; j < GOODPUT_THETAS; j++)
+            fit->gram[i][j] *= weight / (factor * factor);
+        fit->moment[i] *= weight / factor;
+    }
+}
+
 /* --- what follows from it ------------------------------------------------------------------------
  */
 

@@ -50,6 +50,12 @@ void goodput_pserver_init(struct goodput_pserver_fit *fit, double batch, bool as
 /* goodput_pserver_add - O(25). -EINVAL: something is not positive and finite; nothing changes */
 int goodput_pserver_add(struct goodput_pserver_fit *fit,
                         const struct goodput_pserver_report *report);
+/* goodput_pserver_known - how many reports what is known now comes to: those that were forgotten,
+ * in part or wholly, count for less */
+double goodput_pserver_known(const struct goodput_pserver_fit *fit);
+/* goodput_pserver_scale - as if all reports had been of steps that took `factor` times as long, and
+ * counted for `weight` each; both > 0 */
+void goodput_pserver_scale(struct goodput_pserver_fit *fit, double factor, double weight);
 /* goodput_pserver_solve - t of what was reported; what cannot be told from the reports is 0, which
  * is the optimistic answer. A few microseconds. */
 void goodput_pserver_solve(const struct goodput_pserver_fit *fit, double ret_theta[GOODPUT_THETAS]);

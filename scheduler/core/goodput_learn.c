@@ -48,6 +48,38 @@ static bool is_uneven(const struct goodput_learned *learned, double now_s)
     return learned->uneven_s >= 0 && now_s - learned->uneven_s <= GOODPUT_RESIZE_MAX_S;
 }
 
+/* ret_theta: without anything measured, that of a job that is as fast as it has instances */
+static void theta_of(const struct goodput_learned *learned, double ret_theta[GOODPUT_THETAS])
+{
+    goodput_pserver_solve(&learned->fit, ret_theta);
+    if (learned->fit.reports == 0)
+        ret_theta[0] = 1;
+}
+
+/* units in a second, by what is known of it */
+static double speed_of(const struct goodput_learned *learned, const double theta[GOODPUT_THETAS],
+                       uint32_t instances)
+{
+    double largest = MAX_OF(learned->largest, 1U);
+    double speed = goodput_pserver_speed(theta, 1, false, instances, 1);
+
+    return instances > largest ? speed * pow(instances / largest, -GOODPUT_UNTRIED) : speed;
+}
+
+/* The first measurement of its own: from now on the unit of what it has from its family is its own.
+ */
+static void take_over(struct goodput_learned *learned, const struct goodput_pserver_report *report)
+{
+    double theta[GOODPUT_THETAS];
+
+    if (!learned->borrowed || !(report->step_s > 0))
+        return;
+    theta_of(learned, theta);
+    goodput_pserver_scale(&learned->fit, report->step_s * speed_of(learned, theta, report->workers),
+                          1);
+    learned->borrowed = false;
+}
+
 bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress)
 {
     struct goodput_pserver_report report = { .workers = progress->instances, .pservers = 1 };
@@ -78,29 +110,13 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
         return false;
     learned->n_recent = 0;
     report.step_s = median_of_three(learned->recent_s);
+    take_over(learned, &report);
     if (goodput_pserver_add(&learned->fit, &report) < 0)
         return false; /* no time has passed: nothing can be told */
     learned->windows++;
+    learned->measured_s = report.step_s;
     learned->largest = MAX_OF(learned->largest, progress->instances);
     return true;
-}
-
-/* ret_theta: without anything measured, that of a job that is as fast as it has instances */
-static void theta_of(const struct goodput_learned *learned, double ret_theta[GOODPUT_THETAS])
-{
-    goodput_pserver_solve(&learned->fit, ret_theta);
-    if (learned->windows == 0)
-        ret_theta[0] = 1;
-}
-
-/* units in a second, by what is known of it */
-static double speed_of(const struct goodput_learned *learned, const double theta[GOODPUT_THETAS],
-                       uint32_t instances)
-{
-    double largest = MAX_OF(learned->largest, 1U);
-    double speed = goodput_pserver_speed(theta, 1, false, instances, 1);
-
-    return instances > largest ? speed * pow(instances / largest, -GOODPUT_UNTRIED) : speed;
 }
 
 /* --- what a change of size costs
@@ -159,11 +175,22 @@ static void follow_change(struct goodput_learned *learned, const struct goodput_
         end_change(learned);
 }
 
+static double work_of(const struct goodput_learned *learned, uint32_t working, double elapsed_s)
+{
+    double theta[GOODPUT_THETAS];
+
+    if (working == 0 || elapsed_s <= 0)
+        return 0;
+    theta_of(learned, theta);
+    return elapsed_s * speed_of(learned, theta, working) / speed_of(learned, theta, 1);
+}
+
 void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size)
 {
     struct goodput_size before = learned->size;
 
     learned->size = *size;
+    learned->work_s += work_of(learned, before.working, size->now_s - before.now_s);
     if (size->wanted != before.wanted)
         learned->instances = 0;
     if (size->working == size->wanted)
@@ -186,7 +213,7 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
 {
     double theta[GOODPUT_THETAS];
 
-    if (learned->windows == 0 || instances == 0)
+    if (learned->fit.reports == 0 || instances == 0)
         return 0;
     theta_of(learned, theta);
     return 1 / speed_of(learned, theta, instances);
@@ -264,9 +291,11 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
                                        double units_left)
 {
     double unit_s = goodput_learn_unit_s(learned, 1);
+    bool counted = units_left >= 0 && units_done > 0 && unit_s > 0;
 
     return (struct goodput_work){
         .remaining_s = units_left >= 0 && unit_s > 0 ? units_left * unit_s : -1,
-        .attained_s = units_done * unit_s,
+        .attained_s = counted ? units_done * unit_s : learned->work_s,
+        .family_median_s = learned->family_s,
     };
 }

@@ -51,8 +51,12 @@ struct goodput_learned {
     double from_units;
     double recent_s[3]; /* per unit, of the windows since the last measurement */
     uint32_t n_recent;
-    uint32_t windows; /* measurements, of all sizes */
-    uint32_t largest; /* instances, of a measurement */
+    uint32_t windows;  /* measurements of its own, of all sizes */
+    double measured_s; /* per unit, by the last one */
+    uint32_t largest;  /* instances, of a measurement of its own or of its family's; 0: none */
+    bool borrowed;     /* all that is known is of its family, the unit as well */
+    double work_s;     /* that was done, in seconds on one instance as far as its speed is known */
+    double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
     struct goodput_size size;
     double uneven_s; /* since when not all that are wanted work; below 0: they do */
     double change_s; /* when a change of size began that is under way; below 0: there is none */
@@ -91,7 +95,8 @@ void goodput_learn_size(struct goodput_learned *learned, const struct goodput_si
 /* goodput_learn_lost - so much work of one instance is to be done again: it was stopped before its
  * task was done. It counts for the change that is under way. */
 void goodput_learn_lost(struct goodput_learned *learned, double instance_s);
-/* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet */
+/* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet, nor
+ * of its family */
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances);
 /* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all when there are no more;
  * else all small ones, geometric ones to the end, and always the one that is held with its two
@@ -100,6 +105,8 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
 void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
                          struct goodput_curve *ret_curve);
 /* goodput_learn_work - what is left and what was done, in seconds on one instance; units_left below
- * 0: nobody knows. Nothing measured yet: unknown. */
+ * 0: nobody knows. Then, and while nothing was measured, what was done is what its instances
+ * worked.
+ */
 struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,
                                        double units_left);

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_learn.c - how fast a job is at which size, for policies that want to know
  *
- * What is counted is what the task queue counts anyway; a program need not say anything. With
- * another policy nothing is kept. */
+ * What is counted is what the task queue counts anyway; a program need not say anything. What is
+ * learnt of one job is noted of its family, and a new one begins with that. With another policy
+ * nothing is kept. */
 #include "scheduler/core/core_internal.h"
 
-static struct job_learned *learned_new(void)
-{
-    struct job_learned *learned = xcalloc(1, sizeof *learned);
+#include <math.h>
 
-    goodput_learn_init(&learned->of);
-    learned->units_left = -1;
-    return learned;
-}
+#define TOLD_LEAST_US (60 * USEC_PER_SEC)
+#define TOLD_PART 4
 
 static double seconds_of(struct instant now)
 {
@@ -90,19 +87,87 @@ void job_learn_lost(const struct process *process, struct instant now)
                                USEC_PER_SEC);
 }
 
+/* What is known now is what the policy knows. */
+static void tell(struct cluster *cluster, struct job *job, struct instant now)
+{
+    struct job_learned *learned = job->learned;
+
+    goodput_family_done(cluster->families, learned->family, learned->of.work_s);
+    learned->of.family_s =
+        goodput_family_work(cluster->families, learned->family, learned->of.work_s);
+    if (learned->units_left < 0) /* so that the policy sees that it was told something new */
+        learned->units_done = learned->of.work_s;
+    learned->told = learned->of;
+    learned->told_us = now.now_us;
+    job_touch(cluster, job);
+}
+
+void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now)
+{
+    struct job_learned *learned;
+
+    if (cluster->families == NULL || job->learned != NULL || job_elastic_role(job) < 0)
+        return;
+    learned = xcalloc(1, sizeof *learned);
+    job_family_name(job, learned->family);
+    goodput_prior_begin(goodput_family_prior(cluster->families, learned->family), &learned->of);
+    goodput_family_begun(cluster->families, learned->family);
+    learned->units_left = -1;
+    learned->since_us = now.now_us;
+    job->learned = learned;
+    tell(cluster, job, now);
+}
+
+void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
+{
+    const struct job_learned *learned = job->learned;
+
+    if (learned == NULL)
+        return;
+    job_learn_size(job, now);
+    if (job->state == JOB_SUCCEEDED)
+        goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
+    else
+        goodput_family_done(cluster->families, learned->family, learned->of.work_s);
+}
+
+/* What is told of it is not older than a part of its age: few times of a long job. */
+static bool is_outdated(const struct job_learned *learned, struct instant now)
+{
+    uint64_t age_us = now.now_us - learned->since_us;
+
+    return now.now_us - learned->told_us >= MAX_OF(age_us / TOLD_PART, TOLD_LEAST_US);
+}
+
+void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now)
+{
+    if (cluster->families == NULL || !job_is_started(job))
+        return;
+    job_learn_begin(cluster, job, now);
+    if (job->learned == NULL || job->learned->units_left >= 0 || !is_outdated(job->learned, now))
+        return;
+    job_learn_size(job, now);
+    tell(cluster, job, now);
+    cluster->plan_wanted = true;
+}
+
+static void note_family(struct cluster *cluster, const struct job_learned *learned)
+{
+    goodput_prior_note(goodput_family_prior(cluster->families, learned->family), &learned->of);
+}
+
 void job_learn(struct cluster *cluster, struct job *job, struct instant now)
 {
     int role = job_elastic_role(job);
     struct task_queue_counts counts;
     struct goodput_progress progress;
-    bool first;
+    bool first, measured;
 
-    if (!cluster->config.policy->learns || role < 0 || job->queue == NULL ||
-        task_queue_is_closed(job->queue))
+    if (role < 0 || job->queue == NULL || task_queue_is_closed(job->queue))
         return;
-    first = job->learned == NULL;
-    if (first)
-        job->learned = learned_new();
+    job_learn_begin(cluster, job, now);
+    if (job->learned == NULL)
+        return;
     counts = task_queue_counts(job->queue);
     progress = (struct goodput_progress){
         .now_s = seconds_of(now),
@@ -111,12 +176,17 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
                  counts.done + counts.discarded,
         .units = (double)(counts.records_total + counts.records_discarded_total),
     };
-    if (!goodput_learn_note(&job->learned->of, &progress) && !first)
+    job_learn_size(job, now);
+    first = job->learned->units_left < 0;
+    measured = goodput_learn_note(&job->learned->of, &progress);
+    if (measured)
+        note_family(cluster, job->learned);
+    if (!measured && !first)
         return;
-    job->learned->told = job->learned->of;
     job->learned->units_done = progress.units;
     job->learned->units_left =
-        (double)task_queue_passes(job->queue) * (double)counts.records_pass - progress.units;
-    job_touch(cluster, job);
+        fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - progress.units,
+             0);
+    tell(cluster, job, now);
     cluster->plan_wanted = true;
 }

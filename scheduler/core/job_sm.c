@@ -94,6 +94,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     if (to == JOB_QUEUED)
         after_name(cluster, job, 1);
     job_touch(cluster, job);
+    if (to == JOB_STARTING)
+        job_learn_begin(cluster, job, now);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {
@@ -104,6 +106,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         ended_add(cluster, job);
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
         deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
+        job_learn_end(cluster, job, now);
         job_close_queue(cluster, job);
     }
     effect_save_job(cluster, job);

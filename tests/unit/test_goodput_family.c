@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "scheduler/core/goodput_family.h"
+#include "scheduler/core/goodput_prior.h"
 
 #define assert_work(families, name, done, expected)                                                \
     assert_true(goodput_family_work(families, name, done) == (double)(expected))
@@ -91,12 +92,68 @@ static void test_many_keep_their_shape(void **state)
     assert_null(goodput_families_free(families));
 }
 
+/* The one that nothing was noted of for longest goes. */
+static void test_bounded_number_of_families(void **state)
+{
+    struct goodput_families *families = goodput_families_new();
+    char name[2] = "a";
+
+    (void)state;
+    for (; name[0] <= 'e'; name[0]++)
+        goodput_family_ended(families, name, name[0]);
+    goodput_families_bound(families, 3);
+    assert_work(families, "b", 0, 0);
+    assert_work(families, "c", 0, 'c');
+    goodput_family_done(families, "c", 1);
+    goodput_family_begun(families, "f");
+    assert_work(families, "d", 0, 0);
+    assert_work(families, "c", 0, 'c');
+    assert_work(families, "e", 0, 'e');
+    goodput_family_prior(families, "e")->largest = 7;
+    goodput_family_begun(families, "g");
+    goodput_family_begun(families, "h");
+    assert_work(families, "c", 0, 0);
+    assert_work(families, "e", 0, 'e');
+    assert_int_equal(goodput_family_prior(families, "e")->largest, 7);
+    assert_null(goodput_family_prior(families, ""));
+    assert_null(goodput_families_free(families));
+}
+
+static void test_copy_is_independent(void **state)
+{
+    struct goodput_families *families = goodput_families_new();
+    struct goodput_families *copy;
+
+    (void)state;
+    goodput_families_bound(families, 2);
+    goodput_family_ended(families, "a", 10);
+    goodput_family_begun(families, "b"); /* nobody has ended */
+    goodput_family_prior(families, "a")->largest = 4;
+    copy = goodput_families_copy(families);
+    for (int i = 0; i < 3; i++)
+        goodput_family_ended(copy, "a", 100);
+    assert_work(copy, "a", 0, 100);
+    assert_work(families, "a", 0, 10);
+    assert_int_equal(goodput_family_prior(copy, "a")->largest, 4);
+    goodput_family_ended(copy, "b", 7);
+    goodput_family_ended(copy, "c", 7); /* bounded as well, in the same order */
+    assert_work(copy, "a", 0, 0);
+    assert_work(copy, "b", 0, 7);
+    assert_null(goodput_families_free(copy));
+    assert_work(families, "a", 0, 10);
+    assert_null(goodput_families_free(families));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_median_of_the_longer_ones), cmocka_unit_test(test_mixture),
-        cmocka_unit_test(test_nobody_has_ended),          cmocka_unit_test(test_no_family),
+        cmocka_unit_test(test_median_of_the_longer_ones),
+        cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_nobody_has_ended),
+        cmocka_unit_test(test_no_family),
         cmocka_unit_test(test_many_keep_their_shape),
+        cmocka_unit_test(test_bounded_number_of_families),
+        cmocka_unit_test(test_copy_is_independent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

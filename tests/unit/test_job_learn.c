@@ -70,7 +70,7 @@ static void finish(struct world *w, const struct job *job, uint32_t index, const
     world_check(w);
 }
 
-/* All of them work on their tasks for so long. */
+/* All of them that run work on their tasks for so long. */
 static void work(struct world *w, const struct job *job, uint32_t n, double seconds)
 {
     struct task *tasks[8];
@@ -188,6 +188,133 @@ static void test_repair_is_no_resize(void **state)
     end(w);
 }
 
+/* --- families
+ * ----------------------------------------------------------------------------------------- */
+
+static struct job_spec *spec_of(const char *name, const char *command)
+{
+    struct job_spec *spec = world_spec(name, 2, 8, CORE, 0, 0);
+    char **argv = xcalloc(2, sizeof *argv);
+
+    argv[0] = xstrdup(command);
+    for (char **arg = spec->roles[0].argv; arg != NULL && *arg != NULL; arg++)
+        free(*arg);
+    free(spec->roles[0].argv);
+    spec->roles[0].argv = argv;
+    return spec;
+}
+
+static struct job *start_as(struct world *w, const char *user, const char *name,
+                            const char *command)
+{
+    struct job *job;
+
+    w->user = user;
+    job = world_submit(w, spec_of(name, command));
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return job;
+}
+
+static void kill_job(struct world *w, struct job *job)
+{
+    assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_KILLED);
+}
+
+/* A program that is measured with four instances, then over */
+static void teach_family(struct world *w, const char *user, const char *command)
+{
+    struct job *job = start_as(w, user, "first", command);
+
+    set_dataset(w, job);
+    for (int i = 0; i < 12; i++)
+        work(w, job, 4, 2);
+    assert_true(job->learned->of.windows > 0);
+    kill_job(w, job);
+}
+
+static uint32_t largest_known(struct world *w, const char *user, const char *name,
+                              const char *command)
+{
+    struct job *job = start_as(w, user, name, command);
+    uint32_t largest = job->learned->told.largest;
+
+    kill_job(w, job);
+    return largest;
+}
+
+static struct world *world_of_four(void)
+{
+    struct world *w;
+
+    world_policy = &policy_goodput;
+    w = world_new(1, 4 * CORE, GIB, 1000);
+    world_run(w, 1);
+    return w;
+}
+
+static void test_family_shares_speeds_of_one_program_of_one_user(void **state)
+{
+    struct world *w = world_of_four();
+
+    (void)state;
+    teach_family(w, "alice", "train --seed 1");
+    assert_int_equal(largest_known(w, "alice", "second", "train --seed 17"), 4);
+    assert_int_equal(largest_known(w, "alice", "third", "train --fast"), 0);
+    assert_int_equal(largest_known(w, "bob", "fourth", "train --seed 1"), 0);
+    end(w);
+}
+
+/* A copy of the cluster plans as the original would: it has the families, too. */
+static void test_copy_knows_the_families(void **state)
+{
+    struct world *w = world_of_four();
+    struct cluster *copy;
+    struct job *job = NULL;
+
+    (void)state;
+    teach_family(w, "alice", "train");
+    copy = cluster_clone(w->cluster, w->now);
+    assert_int_equal(cluster_submit(copy, spec_of("second", "train"), "alice", w->now, &job, NULL),
+                     0);
+    cluster_plan(copy, w->now);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job->learned->told.largest, 4);
+    assert_null(cluster_free(copy));
+    end(w);
+}
+
+/* It has no task queue: what others took says how long it is, and its own time how far. */
+static void test_family_tells_the_length_of_who_does_not(void **state)
+{
+    struct world *w = world_of_four();
+    struct job *job = start_as(w, "alice", "first", "train");
+    struct goodput_work work_left;
+    double whole_s;
+
+    (void)state;
+    assert_near(job->learned->told.family_s, 0, 0);
+    wait_s(w, 1000);
+    for (uint32_t i = 0; i < 4; i++)
+        world_exit(w, world_live(job, "trainer", i), 0, 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    whole_s = job->learned->of.work_s;
+    assert_near(whole_s, 1000 * pow(4, 1 - GOODPUT_UNTRIED), 0.1 * whole_s);
+    job = start_as(w, "alice", "second", "train");
+    assert_near(job->learned->told.family_s, whole_s, 0.1 * whole_s);
+    wait_s(w, 500);
+    work_left =
+        goodput_learn_work(&job->learned->told, job->learned->units_done, job->learned->units_left);
+    assert_near(work_left.remaining_s, -1, 0);
+    assert_near(work_left.family_median_s, whole_s, 0.1 * whole_s);
+    /* as it was told last */
+    assert_near(work_left.attained_s, whole_s / 2, 0.2 * whole_s);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +322,9 @@ int main(void)
         cmocka_unit_test(test_task_that_is_given_back_is_lost),
         cmocka_unit_test(test_who_waits_for_a_generation_does_not_work),
         cmocka_unit_test(test_repair_is_no_resize),
+        cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
+        cmocka_unit_test(test_copy_knows_the_families),
+        cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* goodput_prior.c - speed curves from jobs of the same family */
+#include "scheduler/core/goodput_prior.h"
+
+#include "shared/macro.h"
+
+void goodput_prior_note(struct goodput_prior *prior, const struct goodput_learned *learned)
+{
+    double unit_s = goodput_learn_unit_s(learned, 1);
+    const struct goodput_pserver_report report = { .workers = learned->instances,
+                                                   .pservers = 1,
+                                                   .step_s = learned->measured_s / unit_s };
+
+    if (prior->largest == 0)
+        goodput_pserver_init(&prior->fit, 1, false);
+    if (goodput_pserver_add(&prior->fit, &report) < 0)
+        return;
+    prior->unit_s = unit_s;
+    prior->resize_s = learned->resize_s;
+    prior->largest = MAX_OF(prior->largest, learned->instances);
+}
+
+void goodput_prior_begin(const struct goodput_prior *prior, struct goodput_learned *ret_learned)
+{
+    double known;
+
+    goodput_learn_init(ret_learned);
+    if (prior->largest == 0)
+        return;
+    known = goodput_pserver_known(&prior->fit);
+    ret_learned->fit = prior->fit;
+    goodput_pserver_scale(&ret_learned->fit, prior->unit_s,
+                          known > GOODPUT_PRIOR_REPORTS ? GOODPUT_PRIOR_REPORTS / known : 1);
+    ret_learned->largest = prior->largest;
+    ret_learned->resize_s = prior->resize_s;
+    ret_learned->borrowed = true;
+}
