@@ -28,7 +28,8 @@ struct goodput_known {
     struct goodput_curve curve;
     double remaining_s; /* on the first size of the curve */
     double resize_s;
-    int held; /* point of the curve, or GOODPUT_NO_POINT */
+    int held;     /* point of the curve, or GOODPUT_NO_POINT */
+    int required; /* the first of the curve; or what a deadline needs */
 };
 
 struct goodput_worth {

@@ -121,6 +121,7 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
     int elastic = job_elastic_role(job);
     uint32_t role = elastic >= 0 ? (uint32_t)elastic : (uint32_t)job->spec->n_roles - 1;
     const struct role_spec *spec = &job->spec->roles[role];
+    uint64_t due_us = deadline_at(&job->plan.due);
 
     if (!job->plan.promised && (elastic < 0 || !job_is_started(job)))
         return false;
@@ -139,6 +140,8 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
         entry->learned = &job->learned->told;
         entry->units_done = job->learned->units_done;
         entry->units_left = job->learned->units_left;
+        entry->learned_at_s = (double)job->learned->told_us / USEC_PER_SEC;
+        entry->due_s = due_us == NEVER_US ? 0 : (double)due_us / USEC_PER_SEC;
     }
     if (!job->plan.promised)
         entry_of_started(job, role, entry);

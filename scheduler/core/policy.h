@@ -33,6 +33,7 @@ struct policy_job {
     /* only for policies that learn (struct policy.learns): */
     const struct goodput_learned *learned; /* borrowed for the call; NULL: nothing is known */
     double units_done, units_left;         /* of its work; left below 0: nobody knows */
+    double learned_at_s, due_s;            /* when that was so; when it has to be over, 0: never */
     const struct goodput_known *known;     /* borrowed for the call; instead of what was learned */
 };
 

@@ -9,6 +9,9 @@
  * gain from a move, what the last instance given is worth is the price: that is the division of
  * goodput_allocate.h, reached step by step.
  *
+ * What a job needs to be over before its deadline goes before all that is worth anything else, the
+ * earliest deadline first; a deadline that no size keeps is nobody's concern.
+ *
  * Room that is worth nothing to anybody is tried still, while nobody else is to have it, by jobs
  * that a change costs little and that were not seen to be slower with it.
  *
@@ -35,6 +38,11 @@
 #define BUDGET_POWER 0.6
 /* By which a taker must be ahead of a giver */
 #define MARGIN 1.01
+/* What a deadline needs is the work that is left in this part of the time. */
+#define IN_TIME 0.95
+/* Scores of what deadlines need: the earliest first, all of them before what is worth anything
+ * else. Later ones are alike: half a year of a machine that is up. */
+#define LATEST_S 15e6
 /* Below what anything else is worth */
 #define SPARE 1e-20
 /* What is measured of a cluster changes with each node; what a part of it is does so in steps of a
@@ -44,7 +52,7 @@
 /* What is measured of a job: whether it changed */
 struct facts {
     uint32_t windows;
-    double resize_s, units_done, units_left;
+    double resize_s, units_done, units_left, due_s;
 };
 
 struct goodput_entry {
@@ -52,8 +60,9 @@ struct goodput_entry {
     struct goodput_rank rank;
     struct goodput_worth worth;
     struct facts facts;
-    double a;        /* weight: what a unit of its speed is worth */
-    double dominant; /* part of the cluster that one instance takes, of the scarcest resource */
+    uint32_t urgency; /* score of what its deadline needs */
+    double a;         /* weight: what a unit of its speed is worth */
+    double dominant;  /* part of the cluster that one instance takes, of the scarcest resource */
 };
 
 /* How much there is, in steps */
@@ -101,15 +110,27 @@ static double worth_of(const struct goodput_entry *entry, uint32_t instances)
     return value < 0 ? 0 : value * entry->a / entry->dominant;
 }
 
+static bool is_needed_in_time(const struct goodput_entry *entry, uint32_t instances)
+{
+    return instances > entry->entry.job.min && instances <= entry->worth.required;
+}
+
+static uint32_t score_of(const struct goodput_entry *entry, uint32_t instances, double margin)
+{
+    if (is_needed_in_time(entry, instances))
+        return entry->urgency;
+    return score_of_worth(worth_of(entry, instances) / margin);
+}
+
 static void score(const struct entry *base, struct policy_scores *ret)
 {
     const struct goodput_entry *entry = entry_of_const(base);
     uint32_t planned = base->plan.parallelism;
     double next = worth_of(entry, planned + 1);
 
-    ret->down = ret->giver = score_of_worth(worth_of(entry, planned));
-    ret->up = next > 0 ? score_of_worth(next) : SCORE_NEVER;
-    ret->taker = next > SPARE ? score_of_worth(next / MARGIN) : SCORE_NEVER;
+    ret->down = ret->giver = score_of(entry, planned, 1);
+    ret->up = next > 0 ? score_of(entry, planned + 1, 1) : SCORE_NEVER;
+    ret->taker = next > SPARE ? score_of(entry, planned + 1, MARGIN) : SCORE_NEVER;
 }
 
 /* --- what is known of a job ----------------------------------------------------------------------
@@ -140,7 +161,9 @@ static void weigh(const struct market *market, struct goodput_entry *entry)
 
 static struct facts facts_of(const struct policy_job *job)
 {
-    struct facts facts = { .units_done = job->units_done, .units_left = job->units_left };
+    struct facts facts = { .units_done = job->units_done,
+                           .units_left = job->units_left,
+                           .due_s = job->due_s };
 
     if (job->learned != NULL) {
         facts.windows = job->learned->windows;
@@ -173,6 +196,23 @@ static void rank(struct market *market, struct goodput_entry *entry,
                           weight);
 }
 
+/* The first size that ends it in time, with something to spare; the largest that it may grow to now
+ * when only a larger one does; the first when nobody knows, or none does: then it is nothing that
+ * others should give up anything for. */
+static int required_point(const struct goodput_curve *curve, const struct goodput_curve *full,
+                          const struct goodput_work *work, double left_s)
+{
+    double speed = work->remaining_s / (IN_TIME * left_s);
+    int point = 0;
+
+    if (work->remaining_s < 0 || left_s <= 0 ||
+        full->points[goodput_curve_best(full)].speed < speed)
+        return 0;
+    while (point < curve->n - 1 && curve->points[point].speed < speed)
+        point++;
+    return point;
+}
+
 /* The curve as far as it may grow now, and (ret_full) as if it could have any size at once */
 static void known_by_learning(const struct policy_job *job, struct goodput_known *ret,
                               struct goodput_curve *ret_full)
@@ -196,6 +236,9 @@ static void known_by_learning(const struct policy_job *job, struct goodput_known
     ret->held = goodput_curve_at(&ret->curve, job->parallelism);
     span.current = span.max;
     goodput_learn_curve(learned, &span, ret_full);
+    ret->required = job->due_s > 0 ? required_point(&ret->curve, ret_full, &work,
+                                                    job->due_s - job->learned_at_s)
+                                   : 0;
 }
 
 static void set_worth(const struct market *market, struct goodput_entry *entry,
@@ -207,7 +250,8 @@ static void set_worth(const struct market *market, struct goodput_entry *entry,
                                            .horizon_s = goodput_defaults.horizon_s,
                                            .floor = goodput_defaults.change_floor };
 
-    goodput_worth_set(&entry->worth, &known->curve, market->options->q, &change, 0, measured);
+    goodput_worth_set(&entry->worth, &known->curve, market->options->q, &change, known->required,
+                      measured);
 }
 
 static void told(struct policy_state *state, struct entry *base, const struct policy_job *job)
@@ -232,6 +276,7 @@ static void told(struct policy_state *state, struct entry *base, const struct po
     entry->dominant = dominant_part(job, &market->scale);
     if (!job->pending)
         weigh(market, entry);
+    entry->urgency = 1 + (uint32_t)fmin(job->due_s, LATEST_S);
     entry->facts = facts_of(job);
 }
 
@@ -337,15 +382,26 @@ static struct policy_state *state_free(struct policy_state *state)
     return state;
 }
 
-static double shown(double worth)
+/* What so many instances are worth, in words */
+static void describe(const struct goodput_entry *entry, uint32_t instances, char *buffer,
+                     size_t size)
 {
-    return worth <= SPARE ? 0 : worth;
+    double worth = worth_of(entry, instances);
+
+    if (instances <= entry->entry.job.min)
+        (void)snprintf(buffer, size, "its minimum");
+    else if (is_needed_in_time(entry, instances))
+        (void)snprintf(buffer, size, "needed for its deadline");
+    else if (worth <= SPARE)
+        (void)snprintf(buffer, size, worth > 0 ? "spare" : "of no use");
+    else
+        (void)snprintf(buffer, size, "worth %.3g", worth);
 }
 
 static void explain(const struct policy_state *state, uint64_t id, char *buffer, size_t size)
 {
     const struct entry *base = index_find(state, id);
-    const struct goodput_entry *entry = entry_of_const(base);
+    char last[32], next[32];
     uint32_t planned;
 
     if (base == NULL) {
@@ -353,8 +409,9 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
         return;
     }
     planned = base->plan.parallelism;
-    (void)snprintf(buffer, size, "goodput of instance %u: %.3g, of one more: %.3g", planned,
-                   shown(worth_of(entry, planned)), shown(worth_of(entry, planned + 1)));
+    describe(entry_of_const(base), planned, last, sizeof last);
+    describe(entry_of_const(base), planned + 1, next, sizeof next);
+    (void)snprintf(buffer, size, "goodput: of %u the last is %s, one more %s", planned, last, next);
     policy_engine_note_taker(state, buffer + strlen(buffer), size - strlen(buffer));
 }
 
@@ -363,13 +420,13 @@ static int compare_givers(const struct policy_state *state, const struct policy_
                           const struct policy_job *b)
 {
     const struct entry *a_entry = index_find(state, a->id), *b_entry = index_find(state, b->id);
-    double a_worth, b_worth;
+    uint32_t a_score, b_score;
 
     if (a_entry == NULL || b_entry == NULL)
         return policy_compare_spans(state, a, b);
-    a_worth = worth_of(entry_of_const(a_entry), a->parallelism);
-    b_worth = worth_of(entry_of_const(b_entry), b->parallelism);
-    return a_worth < b_worth ? -1 : a_worth > b_worth;
+    a_score = score_of(entry_of_const(a_entry), a->parallelism, 1);
+    b_score = score_of(entry_of_const(b_entry), b->parallelism, 1);
+    return a_score > b_score ? -1 : a_score < b_score;
 }
 
 const struct policy policy_goodput = {

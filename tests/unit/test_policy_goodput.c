@@ -236,6 +236,46 @@ static void test_short_job_goes_first(void **state)
     assert_true(c.jobs[0].parallelism > c.jobs[1].parallelism);
 }
 
+/* The longest of three would have next to nothing; with eight it is over in time. */
+static void test_what_a_deadline_needs_goes_first(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+    double speed_of_8 = 1.01 / (1 / 8.0 + 0.01), unit_s = 1.01;
+
+    (void)state;
+    (void)add(&c, 1, 16, 4);
+    add(&c, 1, 16, 4)->units_left = 3000;
+    add(&c, 1, 16, 4)->units_left = 2000;
+    c.learned[0].largest = 16; /* its speeds are believed */
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism < 4);
+    c.jobs[0].learned_at_s = 500;
+    c.jobs[0].due_s = 1500 + c.jobs[0].units_left * unit_s / speed_of_8;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 8);
+    c.jobs[0].due_s = 510; /* it cannot be kept */
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism < 4);
+}
+
+/* Of two deadlines that need ten of twelve cores each the earlier one has them. */
+static void test_earliest_deadline_first(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(3);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct policy_job *job = add(&c, 1, 11, 1);
+
+        job->due_s = i == 0 ? 12501 : 12500;
+        job->units_left = 1e5;
+        c.learned[i].largest = 16;
+    }
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 2);
+    assert_int_equal(c.jobs[1].parallelism, 10);
+}
+
 /* Of which nothing is known: it grows, at most fourfold at once. */
 static void test_unknown_job_grows_at_most_fourfold(void **state)
 {
@@ -449,6 +489,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instances_go_to_the_job_that_makes_most_of_them),
         cmocka_unit_test(test_short_job_goes_first),
+        cmocka_unit_test(test_what_a_deadline_needs_goes_first),
+        cmocka_unit_test(test_earliest_deadline_first),
         cmocka_unit_test(test_unknown_job_grows_at_most_fourfold),
         cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
         cmocka_unit_test(test_idle_room_is_tried_unless_it_was_in_vain),
