@@ -267,6 +267,7 @@ static bool could_grow(const struct sim *sim, const struct truth_job *truth, uin
     return settled_is_elastic(sim, truth, r) && settled_is_complete(truth) &&
            !settled_is_finishing(truth) && role->n_live < role->max &&
            role->n_live == role->n_running && settled_nobody_failed(role) &&
+           !cluster_job_leaves_room(sim->server.cluster, truth->id) &&
            has_room_elsewhere(sim, NULL, spec) && load_allows(sim, spec);
 }
 

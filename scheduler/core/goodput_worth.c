@@ -11,9 +11,6 @@
 #define SIZES_APART 1.4
 /* What is measured varies by more than that. */
 #define STILL_AS_FAST 0.9
-/* A change that keeps a job from so much work is made without being paid back, while nobody else
- * wants the room. */
-#define CHEAP_S 10
 
 static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
 {
@@ -65,7 +62,7 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
         add_step(worth, curve->points[last].instances, hull.segments[i].value / instances);
     }
     spare =
-        change == NULL || change->resize_s <= CHEAP_S ? last_spare(curve, last, measured) : last;
+        change == NULL || change->resize_s <= GOODPUT_CHEAP_S ? last_spare(curve, last, measured) : last;
     if (spare > last)
         add_step(worth, curve->points[spare].instances, 0);
 }

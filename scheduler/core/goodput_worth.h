@@ -13,6 +13,10 @@
 
 #include "scheduler/core/goodput_curve.h"
 
+/* A change that keeps a job from so much work is made without being paid back, while nobody else
+ * wants the room. */
+#define GOODPUT_CHEAP_S 10
+
 struct goodput_step {
     uint32_t upto; /* instances */
     float value;   /* that each of them adds; 0: spare */

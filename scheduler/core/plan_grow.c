@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/goodput_worth.h"
+
 /* What leaves a draining node holds nothing of what the totals tell of. */
 static uint32_t staying(const struct job *job, uint32_t role)
 {
@@ -225,6 +227,23 @@ static bool shrink(void *userdata, uint64_t id)
 static double percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* cluster_job_leaves_room - see cluster.h */
+bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id)
+{
+    const struct job *job = cluster_job(cluster, id);
+    int role = job != NULL ? job_elastic_role(job) : -1;
+    const struct goodput_learned *learned;
+    uint32_t held;
+
+    if (role < 0 || job->learned == NULL)
+        return false;
+    learned = &job->learned->told;
+    held = held_of_role(job, (uint32_t)role);
+    return learned->resize_s > GOODPUT_CHEAP_S ||
+           (held < learned->largest &&
+            goodput_learn_unit_s(learned, held + 1) > goodput_learn_unit_s(learned, held));
 }
 
 static struct policy_totals totals_of(const struct plan *plan)
