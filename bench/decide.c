@@ -26,6 +26,7 @@
 
 #include "bench/samples.h"
 #include "scheduler/core/cluster.h"
+#include "scheduler/core/core_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -39,6 +40,7 @@
 
 enum event {
     EVENT_HEARTBEAT,
+    EVENT_MEASURED,
     EVENT_EXIT,
     EVENT_RUNNING,
     EVENT_SUBMIT,
@@ -50,6 +52,7 @@ enum event {
 
 static const char *const event_names[] = {
     [EVENT_HEARTBEAT] = "heartbeat, no change",
+    [EVENT_MEASURED] = "a job was measured",
     [EVENT_EXIT] = "process fails",
     [EVENT_RUNNING] = "process runs again",
     [EVENT_SUBMIT] = "submit, cluster full",
@@ -59,10 +62,10 @@ static const char *const event_names[] = {
 };
 
 static const char *const event_keys[] = {
-    [EVENT_HEARTBEAT] = "heartbeat",  [EVENT_EXIT] = "process_fails",
-    [EVENT_RUNNING] = "process_runs", [EVENT_SUBMIT] = "submit",
-    [EVENT_JOB_END] = "job_ends",     [EVENT_FOREIGN] = "foreign_load",
-    [EVENT_NODE_LOST] = "node_lost",
+    [EVENT_HEARTBEAT] = "heartbeat",  [EVENT_MEASURED] = "job_measured",
+    [EVENT_EXIT] = "process_fails",   [EVENT_RUNNING] = "process_runs",
+    [EVENT_SUBMIT] = "submit",        [EVENT_JOB_END] = "job_ends",
+    [EVENT_FOREIGN] = "foreign_load", [EVENT_NODE_LOST] = "node_lost",
 };
 
 struct bench {
@@ -213,6 +216,40 @@ static struct job *submit(struct bench *b)
     return job;
 }
 
+/* As if its tasks had told how fast it is and how much is left. */
+static void teach(struct bench *b, struct job *job)
+{
+    double each_s = exp(3 * random_unit(&b->seed)), serial_s = 0.3 * each_s * random_unit(&b->seed);
+    struct job_learned *learned;
+
+    job_learn_begin(b->cluster, job, b->now);
+    learned = job->learned;
+    if (learned == NULL)
+        return;
+    for (uint32_t k = 1; k <= 16; k *= 2) {
+        const struct goodput_pserver_report report = { k, 1, each_s / k + serial_s };
+
+        (void)goodput_pserver_add(&learned->of.fit, &report);
+        learned->of.windows++;
+        learned->of.largest = k;
+    }
+    learned->told = learned->of;
+    learned->units_done = 1000;
+    learned->units_left = exp(4 + 8 * random_unit(&b->seed));
+    learned->told_us = b->now.now_us;
+    job_touch(b->cluster, job);
+    b->cluster->plan_wanted = true;
+}
+
+static void teach_all(struct bench *b)
+{
+    struct job *job;
+
+    DL_FOREACH2(b->cluster->active, job, active_next)
+    teach(b, job);
+    (void)settle(b);
+}
+
 static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct,
                   const struct policy *policy)
 {
@@ -238,6 +275,7 @@ static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct,
     for (size_t i = 0; i < n_jobs; i++)
         (void)submit(b);
     (void)settle(b);
+    teach_all(b);
 }
 
 /* --- the events --- */
@@ -355,8 +393,26 @@ static void lose_node(struct bench *b)
     (void)settle(b);
 }
 
+/* Of some running job it is known anew how fast it is, and how much is left. */
+static void measure_job(struct bench *b)
+{
+    struct process *process = draw_process(b);
+    double begun;
+
+    if (process == NULL || process->job->learned == NULL)
+        return;
+    advance(b, USEC_PER_SEC);
+    begun = now_us();
+    teach(b, process->job);
+    plan(b);
+    samples_add(&b->events[EVENT_MEASURED], now_us() - begun);
+}
+
 static void measure(struct bench *b, size_t rounds)
 {
+    for (size_t i = 0; i < rounds; i++)
+        measure_job(b);
+    (void)settle(b);
     for (size_t i = 0; i < 10 * rounds; i++)
         timed_report(b, EVENT_HEARTBEAT, draw_node(b), &(struct ways){ 0 });
     for (size_t i = 0; i < rounds; i++)
