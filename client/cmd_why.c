@@ -78,6 +78,35 @@ static void print_nodes(const json_t *answer)
         printf("and %" JSON_INTEGER_FORMAT " more nodes: %s\n", json_integer_value(n), verdict);
 }
 
+static void print_deadline(const json_t *deadline)
+{
+    uint64_t needed = json_u64(deadline, "needed");
+
+    if (!json_is_object(deadline))
+        return;
+    (void)printf("its deadline is %s: ", json_text(deadline, "at"));
+    if (needed > 0)
+        (void)printf("%s, it is surely kept with %" PRIu64 " instances\n",
+                     json_is_true(json_object_get(deadline, "in_time")) ? "in time" : "not in time",
+                     needed);
+    else
+        (void)printf("no number of instances that it may have keeps it; a larger max-instance "
+                     "may, or a later deadline\n");
+}
+
+static void print_outlook(const json_t *outlook)
+{
+    char left[32];
+
+    if (!json_is_object(outlook))
+        return;
+    (void)printf("with its %" PRIu64 " instances it is over in %s, at %s\n",
+                 json_u64(outlook, "instances"),
+                 text_duration(json_u64(outlook, "seconds_left") * USEC_PER_SEC, left, sizeof left),
+                 json_text(outlook, "ends"));
+    print_deadline(json_object_get(outlook, "deadline"));
+}
+
 static int run(const struct invocation *invocation)
 {
     const char *job = invocation->arguments.args[0];
@@ -110,6 +139,7 @@ static int run(const struct invocation *invocation)
     if (change[0] != '\0')
         (void)printf("what would start it: %s\n", change);
     print_nodes(answer);
+    print_outlook(json_object_get(answer, "outlook"));
     return STATUS_OK;
 }
 

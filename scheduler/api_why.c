@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_why.c - GET /jobs/{job}/why: the one stated reason, an account of the nodes in numbers, and
- * what would start it now */
+/* api_why.c - GET /jobs/{job}/why: the one stated reason, an account of the nodes in numbers, what
+ * would start it now, and when it will be over */
 #include "scheduler/api.h"
 
+#include <math.h>
+
 #include "scheduler/core/account.h"
+#include "scheduler/core/outlook.h"
 #include "scheduler/scheduler.h"
+#include "shared/clock.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "shared/rfc3339.h"
+
+/* Later than that nobody plans for. */
+#define OUTLOOK_MAX_S (100 * 365 * 86400.0)
 
 static json_t *amounts(const struct resources *what)
 {
@@ -71,6 +79,32 @@ static json_t *change_to_json(const struct job_account *account)
         "job", account->before != NULL ? json_string(account->before->spec->name) : json_null());
 }
 
+static json_t *deadline_to_json(const struct job_outlook *outlook)
+{
+    char at[RFC3339_MAX];
+
+    if (!outlook->has_deadline)
+        return json_null();
+    return json_pack("{s:s,s:b,s:o}", "at", rfc3339_format(outlook->deadline_wall_us, at),
+                     "in_time", outlook->in_time, "needed",
+                     outlook->needed > 0 ? json_integer(outlook->needed) : json_null());
+}
+
+static json_t *outlook_to_json(const struct job *job, struct instant now)
+{
+    struct job_outlook outlook;
+    char ends[RFC3339_MAX];
+    uint64_t left_us;
+
+    if (!job_outlook(job, now, &outlook))
+        return json_null();
+    left_us = (uint64_t)fmin(outlook.left_s, OUTLOOK_MAX_S) * USEC_PER_SEC;
+    return json_pack("{s:I,s:I,s:s,s:o}", "instances", (json_int_t)outlook.instances,
+                     "seconds_left", (json_int_t)(left_us / USEC_PER_SEC), "ends",
+                     rfc3339_format(now.wall_us + left_us, ends), "deadline",
+                     deadline_to_json(&outlook));
+}
+
 void api_job_why(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -84,10 +118,11 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o}", "state",
                               job_state_to_string(job->state), "code", job->reason_code, "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
                               "nodes", nodes_to_json(scheduler, &account), "others",
-                              others_to_json(&account), "change", change_to_json(&account)));
+                              others_to_json(&account), "change", change_to_json(&account),
+                              "outlook", outlook_to_json(job, clock_instant())));
 }

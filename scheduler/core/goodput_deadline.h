@@ -16,6 +16,9 @@
 
 #include "scheduler/core/goodput_curve.h"
 
+/* A job is to be over in this part of the time that is left: what is measured of it varies. */
+#define GOODPUT_IN_TIME 0.95
+
 struct goodput_due {
     uint64_t id;                       /* of two with one deadline the lower one is first */
     const struct goodput_curve *curve; /* borrowed */

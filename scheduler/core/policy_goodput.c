@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "scheduler/core/goodput_allocate.h"
+#include "scheduler/core/goodput_deadline.h"
 #include "scheduler/core/goodput_learn.h"
 #include "scheduler/core/goodput_ranks.h"
 #include "scheduler/core/goodput_weights.h"
@@ -36,10 +37,8 @@
 /* What longer jobs make of a part of the cluster is that part to this power: 0.3 to 0.9 differ by
  * two per cent in the mean completion time. */
 #define BUDGET_POWER 0.6
-/* By which a taker must be ahead of a giver */
-#define MARGIN 1.01
-/* What a deadline needs is the work that is left in this part of the time. */
-#define IN_TIME 0.95
+/* By which a taker must be ahead of a giver: 1.01 to 1.15 make no difference but in resizes */
+#define MARGIN 1.05
 /* Scores of what deadlines need: the earliest first, all of them before what is worth anything
  * else. Later ones are alike: half a year of a machine that is up. */
 #define LATEST_S 15e6
@@ -202,7 +201,7 @@ static void rank(struct market *market, struct goodput_entry *entry,
 static int required_point(const struct goodput_curve *curve, const struct goodput_curve *full,
                           const struct goodput_work *work, double left_s)
 {
-    double speed = work->remaining_s / (IN_TIME * left_s);
+    double speed = work->remaining_s / (GOODPUT_IN_TIME * left_s);
     int point = 0;
 
     if (work->remaining_s < 0 || left_s <= 0 ||

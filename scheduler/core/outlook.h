@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outlook.h - when a job will be over, by what was learnt of it, and whether that is in time */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/cluster.h"
+
+struct job_outlook {
+    uint32_t instances; /* of its elastic role, that it has */
+    double left_s;      /* with those, from now on */
+    bool has_deadline;
+    uint64_t deadline_wall_us;
+    bool in_time;    /* with those */
+    uint32_t needed; /* instances with which it is surely in time; 0: no number of them, or there
+                        is no deadline */
+};
+
+/* job_outlook - false: nobody knows; its tasks have not told yet how fast it is or how many there
+ * are, or the policy does not learn. Linear in the sizes that it may have. */
+bool job_outlook(const struct job *job, struct instant now, struct job_outlook *ret);
