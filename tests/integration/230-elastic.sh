@@ -14,6 +14,9 @@ for name in one two three; do
     [ "$(running $name trainer)" -ge 1 ] || job_is $name succeeded || fail "$name fell below its minimum"
 done
 api GET /nodes | jq -e '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)' >/dev/null || fail 'a node is over-committed'
+# its tasks have told how fast it is
+has_outlook() { edl why one | grep -Eq '^with its [1-5] instances it is over in [0-9][0-9a-z]*, at 20'; }
+await 90 'it is known when one will be over' has_outlook
 resizes=$(job_field one .resizes)
 for name in one two three; do
     edl wait $name --timeout 280 || fail "$name: $(job_field $name .reason)"
