@@ -38,7 +38,7 @@ job never 60 60 sleep 1
 
 edl replay --json >"$work/replay.json"
 jq -e '.record | .jobs == 5 and .killed == 1 and .failed == 0 and .cut == 1 and .left_out_never_ran == 1 and .left_out_unseen == 0 and
-    .policy == "fulfilment" and .max_load == 0.97 and .bounds_guessed == 0 and .speeds_assumed == 5 and .peak_instances >= 6 and .start_p50_s > 0 and .start_p50_s < 3' \
+    .policy == "goodput" and .max_load == 0.97 and .bounds_guessed == 0 and .speeds_assumed == 5 and .peak_instances >= 6 and .start_p50_s > 0 and .start_p50_s < 3' \
     "$work/replay.json" >/dev/null || fail "the record: $(jq -c .record "$work/replay.json")"
 jq -e '.nodes == 1 and .places_per_node == 10 and (.levels[0].policies | map(.policy) | .[0] == "recorded" and index("afs-l") and index("fifo"))' \
     "$work/replay.json" >/dev/null || fail "places or policies: $(head -c 2000 "$work/replay.json")"
@@ -49,9 +49,9 @@ jq -e --argjson jobs "$(api GET '/jobs?state=all')" '
     .levels[0].policies[0].mean.completion_avg_s as $recorded | ($ended + $cut) / 5 - $recorded | fabs < 0.01' "$work/replay.json" >/dev/null ||
     fail 'the recorded completion is not that of the jobs'
 # the policy that ran, in the laboratory, is near what it did
-jq -e '.levels[0].policies | (.[] | select(.policy == "fulfilment").mean) as $f | .[0].mean as $r | ($f.completion_avg_s / $r.completion_avg_s) as $c |
+jq -e '.levels[0].policies | (.[] | select(.policy == "goodput-live").mean) as $f | .[0].mean as $r | ($f.completion_avg_s / $r.completion_avg_s) as $c |
     ($f.makespan_s / $r.makespan_s) as $m | $c > 0.75 and $c < 1.3 and $m > 0.75 and $m < 1.3' "$work/replay.json" >/dev/null ||
-    fail "fulfilment and the record: $(jq -c '.levels[0].policies[] | select(.policy == "fulfilment" or .policy == "recorded") | .mean' "$work/replay.json")"
+    fail "goodput-live and the record: $(jq -c '.levels[0].policies[] | select(.policy == "goodput-live" or .policy == "recorded") | .mean' "$work/replay.json")"
 
 # the trace has these jobs, with their bounds and their work
 edl replay --export "$work/trace.json"
