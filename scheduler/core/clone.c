@@ -109,6 +109,12 @@ static struct placed *copy_places(struct cluster *copy, const struct placed *pla
     return to;
 }
 
+static void copy_families(struct cluster *copy, const struct cluster *cluster)
+{
+    (void)goodput_families_free(copy->families);
+    copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
+}
+
 static void copy_job(struct cluster *copy, const struct job *job)
 {
     struct job *to = cluster_job(copy, job->id);
@@ -121,6 +127,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     if (job->learned != NULL) {
         to->learned = xcalloc(1, sizeof *to->learned);
         *to->learned = *job->learned;
+        to->learned->families = copy->families;
     }
     to->waits_for_room = job->waits_for_room;
     to->plan.stuck_since_us = job->plan.stuck_since_us;
@@ -146,12 +153,6 @@ static void copy_job(struct cluster *copy, const struct job *job)
             process_set_at_work(other, process->at_work);
         other = other->job_next;
     }
-}
-
-static void copy_families(struct cluster *copy, const struct cluster *cluster)
-{
-    (void)goodput_families_free(copy->families);
-    copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
 }
 
 /* The room itself is reserved when the copy goes through its queue, which its first plan does. */
@@ -199,11 +200,11 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
+    copy_families(copy, cluster);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))
             copy_job(copy, job);
     copy_promises(copy, cluster);
-    copy_families(copy, cluster);
     cluster_effects_clear(copy);
     copy->plan_wanted = cluster->plan_wanted;
     return copy;

@@ -41,6 +41,9 @@ struct edl_error;
  * kept. */
 #define JOB_HISTORY_MAX 256
 
+/* What is learnt of so many families of jobs is kept; more are forgotten, the oldest first. */
+#define CLUSTER_FAMILIES_MAX 1000
+
 enum job_state {
     JOB_QUEUED,
     JOB_STARTING,
@@ -350,6 +353,7 @@ enum effect_kind {
     EFFECT_SAVE_TASKS,      /* job's task queue: task_queue_take_changed */
     EFFECT_SAVE_DATASET,    /* job's task queue is new: all its tasks */
     EFFECT_SAVE_RENDEZVOUS, /* job's generations, one for each role */
+    EFFECT_SAVE_FAMILY,     /* what is learnt of job's family: now and then, not at each change */
     EFFECT_FORGET_NODE,     /* node was removed: name */
     EFFECT_ARCHIVE_JOB, /* it is over and leaves the core; all of it stays where it is kept: id */
     EFFECT_FORGET_PROCESS, /* superseded incarnation of job: role, index, id; name is the role's */
@@ -361,8 +365,8 @@ enum effect_kind {
 struct effect {
     enum effect_kind kind;
     struct job *job;              /* borrowed; SAVE_JOB, SAVE_SPEC, SAVE_TASKS, SAVE_DATASET,
-                                     SAVE_RENDEZVOUS, MEMBERSHIP, FORGET_PROCESS, EVENT (may be
-                                     NULL) */
+                                     SAVE_RENDEZVOUS, SAVE_FAMILY, MEMBERSHIP, FORGET_PROCESS,
+                                     EVENT (may be NULL) */
     struct process *process;      /* borrowed; SAVE_PROCESS */
     struct node *node;            /* borrowed; SAVE_NODE, ORDERS */
     uint64_t id;                  /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation; EVENT:

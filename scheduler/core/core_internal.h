@@ -38,6 +38,7 @@ void effect_save_node(struct cluster *cluster, struct node *node);
 void effect_save_tasks(struct cluster *cluster, struct job *job);
 void effect_save_dataset(struct cluster *cluster, struct job *job);
 void effect_save_rendezvous(struct cluster *cluster, struct job *job);
+void effect_save_family(struct cluster *cluster, struct job *job);
 /* who of its processes is there, or together, may have changed */
 void effect_membership(struct cluster *cluster, struct job *job);
 /* drops every effect that borrows the node, then says that it is forgotten */
@@ -314,20 +315,22 @@ void job_recount(struct job *job);
 void job_touch(struct cluster *cluster, struct job *job);
 /* --- job_family.c
  * ----------------------------------------------------------------------------------------- */
-#define FAMILIES_MAX 1000 /* more are forgotten, the oldest first */
 #define JOB_FAMILY_SIZE (sizeof(((struct job *)0)->user) + 18)
 /* job_family_name - the same for jobs of one family. Linear in the text of its commands */
 void job_family_name(const struct job *job, char buffer[JOB_FAMILY_SIZE]);
 
-/* What was learnt of an elastic job since it was started. Volatile: after a restart it is learnt
- * anew. The policy is told what was known at the last measurement, not what is true at the moment
- * it is told: else a plan that looks at everything would decide otherwise than the one before it.
+/* What was learnt of an elastic job since it was started. Volatile: after a restart it begins with
+ * what its family knows, which is remembered. The policy is told what was known at the last
+ * measurement, not what is true at the moment it is told: else a plan that looks at everything
+ * would decide otherwise than the one before it.
  */
 struct job_learned {
     struct goodput_learned of;     /* as it is learnt */
     struct goodput_learned told;   /* as it was at the last measurement */
     double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */
-    uint64_t since_us, told_us;    /* when it began to be learnt, when the policy was told */
+    /* when it began to be learnt, the policy was told, what is learnt of its family was saved */
+    uint64_t since_us, told_us, saved_us;
+    const struct goodput_families *families; /* borrowed from the cluster */
     char family[JOB_FAMILY_SIZE];
 };
 

@@ -66,6 +66,11 @@ void effect_save_rendezvous(struct cluster *cluster, struct job *job)
     effect_of_job(cluster, job, EFFECT_SAVE_RENDEZVOUS);
 }
 
+void effect_save_family(struct cluster *cluster, struct job *job)
+{
+    effect_of_job(cluster, job, EFFECT_SAVE_FAMILY);
+}
+
 void effect_membership(struct cluster *cluster, struct job *job)
 {
     effect_of_job(cluster, job, EFFECT_MEMBERSHIP);

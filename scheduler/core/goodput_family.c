@@ -7,18 +7,16 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "scheduler/core/goodput_prior.h"
 #include "shared/macro.h"
 
 #define AS_MUCH_AGAIN 2
-#define ENDED_MAX 1024 /* of a family; more say nothing new, and every other one is forgotten */
 
 struct family {
     char *name;
     double *ended; /* work, ascending */
     size_t n, cap;
     double most; /* that any of its jobs has done */
-    size_t n_begun;
+    uint64_t n_begun;
     struct goodput_prior prior;
     UT_hash_handle hh; /* k: name */
 };
@@ -181,7 +179,7 @@ void goodput_family_ended(struct goodput_families *families, const char *name, d
 
     if (family == NULL)
         return;
-    if (family->n == ENDED_MAX)
+    if (family->n == GOODPUT_FAMILY_ENDED_MAX)
         thin_out(family);
     if (family->n == family->cap) {
         family->cap = family->cap > 0 ? 2 * family->cap : 16;
@@ -191,6 +189,37 @@ void goodput_family_ended(struct goodput_families *families, const char *name, d
     memmove(&family->ended[at + 1], &family->ended[at], (family->n - at) * sizeof(double));
     family->ended[at] = work;
     family->n++;
+}
+
+bool goodput_family_get(const struct goodput_families *families, const char *name,
+                        struct goodput_family_facts *ret)
+{
+    const struct family *family = find(families, name);
+
+    if (family == NULL)
+        return false;
+    *ret = (struct goodput_family_facts){ .name = family->name,
+                                          .n_begun = family->n_begun,
+                                          .most = family->most,
+                                          .ended = family->ended,
+                                          .n_ended = family->n,
+                                          .prior = family->prior };
+    return true;
+}
+
+void goodput_family_put(struct goodput_families *families, const struct goodput_family_facts *facts)
+{
+    struct family *family = family_of(families, facts->name);
+
+    if (family == NULL)
+        return;
+    family->n_begun = facts->n_begun;
+    family->most = facts->most;
+    family->prior = facts->prior;
+    family->n = family->cap = facts->n_ended;
+    family->ended = xreallocarray(family->ended, MAX_OF(family->n, 1), sizeof(double));
+    if (family->n > 0)
+        memcpy(family->ended, facts->ended, family->n * sizeof(double));
 }
 
 double goodput_family_work(const struct goodput_families *families, const char *name, double done)

@@ -13,16 +13,32 @@
  * The live scheduler keeps what is known of a family's speed beside that (goodput_prior.h). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-struct goodput_prior;
+#include "scheduler/core/goodput_prior.h"
+
+/* Jobs of a family that have ended; more say nothing new, and every other one is forgotten. */
+#define GOODPUT_FAMILY_ENDED_MAX 1024
+
+/* All that is known of one, to be kept elsewhere. */
+struct goodput_family_facts {
+    const char *name;
+    uint64_t n_begun;
+    double most;         /* work, that any of its jobs has done */
+    const double *ended; /* work of those that have ended, ascending; n_ended */
+    size_t n_ended;
+    struct goodput_prior prior;
+};
 
 struct goodput_families;
 
 /* goodput_families_new - as many as come */
 struct goodput_families *goodput_families_new(void);
-/* goodput_families_bound - from now on at most so many (> 0), each with at most 1,024 jobs that
- * have ended: the one that nothing was noted of for longest is forgotten for a new one */
+/* goodput_families_bound - from now on at most so many (> 0), each with at most
+ * GOODPUT_FAMILY_ENDED_MAX jobs that have ended: the one that nothing was noted of for longest is
+ * forgotten for a new one */
 void goodput_families_bound(struct goodput_families *families, size_t most);
 /* goodput_families_copy - an independent one. Linear */
 struct goodput_families *goodput_families_copy(const struct goodput_families *families);
@@ -41,6 +57,14 @@ void goodput_family_ended(struct goodput_families *families, const char *name, d
 /* goodput_family_prior - of its speed, to be read and noted in; NULL when it is no family. Good
  * until the next note of any family. O(1) */
 struct goodput_prior *goodput_family_prior(struct goodput_families *families, const char *name);
+
+/* goodput_family_get - borrowed until the next note of any family; false: there is none of that
+ * name. goodput_family_put - as it was kept, in place of what is known; its ended jobs ascend and
+ * are not too many */
+bool goodput_family_get(const struct goodput_families *families, const char *name,
+                        struct goodput_family_facts *ret);
+void goodput_family_put(struct goodput_families *families,
+                        const struct goodput_family_facts *facts);
 
 /* goodput_family_work - of a whole job that has done so much; 0: nobody knows. O(log n) */
 double goodput_family_work(const struct goodput_families *families, const char *name, double done);

@@ -175,22 +175,14 @@ static void follow_change(struct goodput_learned *learned, const struct goodput_
         end_change(learned);
 }
 
-static double work_of(const struct goodput_learned *learned, uint32_t working, double elapsed_s)
-{
-    double theta[GOODPUT_THETAS];
-
-    if (working == 0 || elapsed_s <= 0)
-        return 0;
-    theta_of(learned, theta);
-    return elapsed_s * speed_of(learned, theta, working) / speed_of(learned, theta, 1);
-}
-
 void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size)
 {
     struct goodput_size before = learned->size;
 
     learned->size = *size;
-    learned->work_s += work_of(learned, before.working, size->now_s - before.now_s);
+    if (size->now_s > before.now_s)
+        learned->work_s +=
+            (size->now_s - before.now_s) * goodput_learn_speedup(learned, before.working);
     if (size->wanted != before.wanted)
         learned->instances = 0;
     if (size->working == size->wanted)
@@ -217,6 +209,16 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
         return 0;
     theta_of(learned, theta);
     return 1 / speed_of(learned, theta, instances);
+}
+
+double goodput_learn_speedup(const struct goodput_learned *learned, uint32_t instances)
+{
+    double theta[GOODPUT_THETAS];
+
+    if (instances == 0)
+        return 0;
+    theta_of(learned, theta);
+    return speed_of(learned, theta, instances) / speed_of(learned, theta, 1);
 }
 
 /* --- curves

@@ -98,6 +98,8 @@ void goodput_learn_lost(struct goodput_learned *learned, double instance_s);
 /* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet, nor
  * of its family */
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances);
+/* goodput_learn_speedup - how much faster than one so many are together; 0 of none */
+double goodput_learn_speedup(const struct goodput_learned *learned, uint32_t instances);
 /* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all when there are no more;
  * else all small ones, geometric ones to the end, and always the one that is held with its two
  * neighbours, for who moves one instance at a time; at most GOODPUT_GROWTH_MAX times what is held.

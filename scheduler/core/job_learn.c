@@ -10,6 +10,7 @@
 
 #define TOLD_LEAST_US (60 * USEC_PER_SEC)
 #define TOLD_PART 4
+#define SAVED_LEAST_US (300 * USEC_PER_SEC)
 
 static double seconds_of(struct instant now)
 {
@@ -102,6 +103,31 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     job_touch(cluster, job);
 }
 
+/* Of one that has run before anybody learnt: what its instances that live have run, together. */
+static double work_before(const struct job *job, const struct goodput_learned *learned,
+                          struct instant now)
+{
+    uint32_t role = (uint32_t)job_elastic_role(job);
+    uint32_t running = job_count_running(job, role);
+    double ran_s = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && process->started_wall_us != 0 &&
+            now.wall_us > process->started_wall_us)
+            ran_s += (double)(now.wall_us - process->started_wall_us) / USEC_PER_SEC;
+    }
+    return running > 0 ? ran_s / running * goodput_learn_speedup(learned, running) : 0;
+}
+
+/* A start that learns the same again costs little: now and then is enough. */
+static void save_family(struct cluster *cluster, struct job *job, struct instant now)
+{
+    job->learned->saved_us = now.now_us;
+    effect_save_family(cluster, job);
+}
+
 void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job_learned *learned;
@@ -114,6 +140,8 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     goodput_family_begun(cluster->families, learned->family);
     learned->units_left = -1;
     learned->since_us = now.now_us;
+    learned->families = cluster->families;
+    learned->of.work_s = work_before(job, &learned->of, now);
     job->learned = learned;
     tell(cluster, job, now);
 }
@@ -129,6 +157,7 @@ void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
         goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
     else
         goodput_family_done(cluster->families, learned->family, learned->of.work_s);
+    save_family(cluster, job, now);
 }
 
 /* What is told of it is not older than a part of its age: few times of a long job. */
@@ -151,9 +180,13 @@ void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now
     cluster->plan_wanted = true;
 }
 
-static void note_family(struct cluster *cluster, const struct job_learned *learned)
+static void note_family(struct cluster *cluster, struct job *job, struct instant now)
 {
+    struct job_learned *learned = job->learned;
+
     goodput_prior_note(goodput_family_prior(cluster->families, learned->family), &learned->of);
+    if (learned->saved_us == 0 || now.now_us - learned->saved_us >= SAVED_LEAST_US)
+        save_family(cluster, job, now);
 }
 
 void job_learn(struct cluster *cluster, struct job *job, struct instant now)
@@ -180,7 +213,7 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
     first = job->learned->units_left < 0;
     measured = goodput_learn_note(&job->learned->of, &progress);
     if (measured)
-        note_family(cluster, job->learned);
+        note_family(cluster, job, now);
     if (!measured && !first)
         return;
     job->learned->units_done = progress.units;

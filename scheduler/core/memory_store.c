@@ -2,6 +2,7 @@
 /* memory_store.c - a store that keeps its records in memory */
 #include "scheduler/core/memory_store.h"
 
+#include <string.h>
 #include <uthash.h>
 
 #include "scheduler/core/queue_rules.h"
@@ -37,7 +38,13 @@ struct job_row {
     UT_hash_handle hh; /* k: record.id */
 };
 
+struct family_row {
+    struct goodput_family_facts record; /* name and ended are owned */
+    UT_hash_handle hh;                  /* k: record.name */
+};
+
 struct memory_store {
+    struct family_row *families; /* in the order in which they were written */
     struct node_row *nodes;
     struct job_row *jobs;
     uint64_t commits;
@@ -83,6 +90,14 @@ static void free_job(struct job_row *row)
     free(row);
 }
 
+static void drop_family(struct memory_store *store, struct family_row *row)
+{
+    HASH_DEL(store->families, row);
+    free((char *)row->record.name); /* why: owned here, const to readers */
+    free((double *)row->record.ended);
+    free(row);
+}
+
 struct memory_store *memory_store_free(struct memory_store *store)
 {
     struct node_row *node, *next_node;
@@ -90,6 +105,8 @@ struct memory_store *memory_store_free(struct memory_store *store)
 
     if (store == NULL)
         return NULL;
+    while (store->families != NULL)
+        drop_family(store, store->families);
     HASH_ITER(hh, store->nodes, node, next_node)
     {
         HASH_DEL(store->nodes, node);
@@ -277,6 +294,29 @@ static void put_rendezvous(struct memory_store *store, const struct job *job)
     }
 }
 
+static void put_family(struct memory_store *store, const struct job *job)
+{
+    struct goodput_family_facts facts;
+    struct family_row *row;
+    double *ended;
+
+    if (!record_of_family(job, &facts))
+        return;
+    HASH_FIND_STR(store->families, facts.name, row);
+    if (row != NULL)
+        drop_family(store, row);
+    ended = xcalloc(facts.n_ended, sizeof *ended);
+    for (size_t i = 0; i < facts.n_ended; i++)
+        ended[i] = facts.ended[i];
+    row = xcalloc(1, sizeof *row);
+    row->record = facts;
+    row->record.name = xstrdup(facts.name);
+    row->record.ended = ended;
+    HASH_ADD_KEYPTR(hh, store->families, row->record.name, strlen(row->record.name), row);
+    if (HASH_COUNT(store->families) > CLUSTER_FAMILIES_MAX)
+        drop_family(store, store->families);
+}
+
 static void put_effect(struct memory_store *store, const struct effect *effect)
 {
     switch (effect->kind) {
@@ -298,6 +338,9 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         break;
     case EFFECT_SAVE_RENDEZVOUS:
         put_rendezvous(store, effect->job);
+        break;
+    case EFFECT_SAVE_FAMILY:
+        put_family(store, effect->job);
         break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
@@ -374,10 +417,13 @@ static int load_job(const struct job_row *row, struct cluster *cluster, struct i
 int memory_store_load(const struct memory_store *store, struct cluster *cluster, struct instant now,
                       struct edl_error *error)
 {
+    const struct family_row *family;
     const struct node_row *node;
     const struct job_row *job;
     int r = 0;
 
+    for (family = store->families; r == 0 && family != NULL; family = family->hh.next)
+        r = cluster_restore_family_record(cluster, &family->record, error);
     for (node = store->nodes; r == 0 && node != NULL; node = node->hh.next)
         r = cluster_restore_node_record(cluster, &node->record, error);
     for (job = store->jobs; r == 0 && job != NULL; job = job->hh.next)

@@ -4,6 +4,7 @@
 
 #include "scheduler/core/core_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "shared/error.h"
@@ -389,5 +390,48 @@ int cluster_restore_rendezvous_record(struct cluster *cluster,
     if (record->n_members > 0)
         memcpy(rendezvous->members, record->members,
                record->n_members * sizeof *rendezvous->members);
+    return 0;
+}
+
+/* --- what is learnt of families --- */
+
+bool record_of_family(const struct job *job, struct goodput_family_facts *ret)
+{
+    return job->learned != NULL &&
+           goodput_family_get(job->learned->families, job->learned->family, ret);
+}
+
+static bool is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+static bool prior_can_be(const struct goodput_prior *prior)
+{
+    const struct goodput_pserver_fit *fit = &prior->fit;
+    bool sound = is_amount(prior->unit_s) && is_amount(prior->resize_s);
+
+    for (int i = 0; i < GOODPUT_THETAS; i++) {
+        sound = sound && is_amount(fit->gram[i][i]) && isfinite(fit->moment[i]);
+        for (int j = 0; j < GOODPUT_THETAS; j++)
+            sound = sound && isfinite(fit->gram[i][j]);
+    }
+    return sound && (prior->largest > 0) == (prior->unit_s > 0) &&
+           (prior->largest > 0) == (fit->reports > 0);
+}
+
+int cluster_restore_family_record(struct cluster *cluster,
+                                  const struct goodput_family_facts *record,
+                                  struct edl_error *error)
+{
+    bool sound = is_amount(record->most) && record->n_ended <= GOODPUT_FAMILY_ENDED_MAX &&
+                 prior_can_be(&record->prior);
+
+    for (size_t i = 0; sound && i < record->n_ended; i++)
+        sound = is_amount(record->ended[i]) && (i == 0 || record->ended[i - 1] <= record->ended[i]);
+    if (!sound)
+        return CORRUPT("family %s: an amount is below 0, no number or in no order", record->name);
+    if (cluster->families != NULL)
+        goodput_family_put(cluster->families, record);
     return 0;
 }

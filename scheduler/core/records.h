@@ -7,6 +7,7 @@
 #pragma once
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/core/goodput_family.h"
 
 struct node_record {
     char name[NODE_NAME_MAX + 1];
@@ -94,12 +95,18 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
 void record_of_process(const struct process *process, struct process_record *ret);
 void record_of_queue(const struct job *job, struct queue_record *ret);
 void record_of_task(const struct task *task, struct task_record *ret);
+/* record_of_family - borrows all of it; false: nothing is known */
+bool record_of_family(const struct job *job, struct goodput_family_facts *ret);
 /* record_of_rendezvous - borrows the members; false: there is nothing to remember */
 bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret);
 
-/* Record to live object, in this order: nodes, jobs, processes, generations, queues (job->queue
- * made by the caller, with its tasks added), tasks; then cluster_restored. EDL_ECORRUPT with error
- * for what does not refer to what is there. */
+/* Record to live object, in this order: families, nodes, jobs, processes, generations, queues
+ * (job->queue made by the caller, with its tasks added), tasks; then cluster_restored. EDL_ECORRUPT
+ * with error for what does not refer to what is there. */
+/* the one that was noted of first comes first; nothing is done when the policy does not learn */
+int cluster_restore_family_record(struct cluster *cluster,
+                                  const struct goodput_family_facts *record,
+                                  struct edl_error *error);
 int cluster_restore_node_record(struct cluster *cluster, const struct node_record *record,
                                 struct edl_error *error);
 /* takes spec in place of the record's, on success only */

@@ -86,6 +86,14 @@ static const char *const statement_texts[ST_N] = {
     [ST_RENDEZVOUS_ALL] = "SELECT job_id, role, generation, members FROM rendezvous"
                           " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
                           " ORDER BY job_id, role",
+    /* REPLACE: whatever is written is the newest row. */
+    [ST_FAMILY_PUT] =
+        "INSERT OR REPLACE INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s,"
+        " fit) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    [ST_FAMILY_TRIM] = "DELETE FROM family WHERE noted <="
+                       " (SELECT noted FROM family ORDER BY noted DESC LIMIT 1 OFFSET ?1)",
+    [ST_FAMILY_ALL] = "SELECT name, begun, most_s, ended_s, largest, unit_s, resize_s, fit"
+                      " FROM family ORDER BY noted",
     [ST_EVENT_ADD] =
         "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
     [ST_TAIL_PUT] =

@@ -10,6 +10,7 @@
 #include "scheduler/store/store.h"
 
 struct account_change;
+struct cluster;
 struct edl_error;
 struct effect;
 struct job;
@@ -32,6 +33,9 @@ enum statement {
     ST_TASK_RESET,
     ST_RENDEZVOUS_PUT,
     ST_RENDEZVOUS_ALL,
+    ST_FAMILY_PUT,
+    ST_FAMILY_TRIM,
+    ST_FAMILY_ALL,
     ST_EVENT_ADD,
     ST_TAIL_PUT,
     ST_ANSWER_PUT,
@@ -166,6 +170,11 @@ int store_check_newest(struct store *store, struct edl_error *error);
 
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
+
+/* store_put_family - an effect; the oldest go. store_load_family - the row that ST_FAMILY_ALL
+ * stands on */
+int store_put_family(struct store *store, const struct job *job, struct edl_error *error);
+int store_load_family(struct cluster *cluster, sqlite3_stmt *statement, struct edl_error *error);
 
 /* store_trim_events - after the turn's events, inside the caller's transaction: lets old ones go */
 int store_trim_events(struct store *store, const struct turn_records *records,

@@ -401,6 +401,8 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return put_dataset(store, effect->job, error);
     case EFFECT_SAVE_RENDEZVOUS:
         return put_rendezvous(store, effect->job, error);
+    case EFFECT_SAVE_FAMILY:
+        return store_put_family(store, effect->job, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
     case EFFECT_ARCHIVE_JOB:

@@ -306,6 +306,11 @@ static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
                                                                           loader->error));
 }
 
+static int load_family(struct loader *loader, sqlite3_stmt *statement)
+{
+    return store_load_family(loader->cluster, statement, loader->error);
+}
+
 /* --- task queues --- */
 
 static struct task_chunk *read_chunks(struct row *row, int column, uint32_t *ret_n)
@@ -467,8 +472,11 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         enum statement which;
         row_fn fn;
     } steps[] = {
-        { ST_NODE_ALL, load_node },       { ST_JOB_ALL, load_job },
-        { ST_PROCESS_ALL, load_process }, { ST_RENDEZVOUS_ALL, load_rendezvous },
+        { ST_FAMILY_ALL, load_family },
+        { ST_NODE_ALL, load_node },
+        { ST_JOB_ALL, load_job },
+        { ST_PROCESS_ALL, load_process },
+        { ST_RENDEZVOUS_ALL, load_rendezvous },
         { ST_QUEUE_ALL, load_queue },
     };
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };

@@ -267,6 +267,60 @@ static void test_family_shares_speeds_of_one_program_of_one_user(void **state)
     end(w);
 }
 
+static void test_families_survive_a_restart(void **state)
+{
+    struct world *w = world_of_four();
+    struct goodput_family_facts before, after;
+    struct job *job;
+
+    (void)state;
+    teach_family(w, "alice", "train");
+    job = start_as(w, "alice", "second", "train");
+    assert_true(goodput_family_get(w->cluster->families, job->learned->family, &before));
+    assert_true(before.prior.fit.reports > 0);
+    wait_s(w, 100);
+    world_commit(w);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "second");
+    assert_null(job->learned);
+    wait_s(w, 10);
+    assert_non_null(job->learned);
+    assert_int_equal(job->learned->told.largest, 4);
+    assert_near(goodput_learn_unit_s(&job->learned->told, 1), before.prior.unit_s,
+                0.01 * before.prior.unit_s);
+    /* what it did before is known by how long its instances run */
+    assert_near(job->learned->told.work_s, 100 * goodput_learn_speedup(&job->learned->of, 4),
+                15 * goodput_learn_speedup(&job->learned->of, 4));
+    assert_true(goodput_family_get(w->cluster->families, job->learned->family, &after));
+    assert_memory_equal(before.prior.fit.gram, after.prior.fit.gram, sizeof before.prior.fit.gram);
+    end(w);
+}
+
+/* A job that measures all the time is no reason to write all the time. */
+static void test_families_are_written_now_and_then(void **state)
+{
+    struct world *w = world_of_four();
+    struct job *job = start_as(w, "alice", "first", "train");
+    unsigned written = 0;
+
+    (void)state;
+    set_dataset(w, job);
+    world_commit(w);
+    for (int i = 0; i < 120; i++) {
+        size_t n;
+        const struct effect *effects;
+
+        work(w, job, 4, 2);
+        effects = cluster_effects(w->cluster, &n);
+        for (size_t e = 0; e < n; e++)
+            written += effects[e].kind == EFFECT_SAVE_FAMILY;
+        world_second(w);
+    }
+    assert_true(job->learned->of.windows > 8);
+    assert_int_equal(written, 2); /* in six minutes */
+    end(w);
+}
+
 /* A copy of the cluster plans as the original would: it has the families, too. */
 static void test_copy_knows_the_families(void **state)
 {
@@ -303,6 +357,7 @@ static void test_family_tells_the_length_of_who_does_not(void **state)
     assert_int_equal(job->state, JOB_SUCCEEDED);
     whole_s = job->learned->of.work_s;
     assert_near(whole_s, 1000 * pow(4, 1 - GOODPUT_UNTRIED), 0.1 * whole_s);
+    world_restart(w); /* which remembers */
     job = start_as(w, "alice", "second", "train");
     assert_near(job->learned->told.family_s, whole_s, 0.1 * whole_s);
     wait_s(w, 500);
@@ -323,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_who_waits_for_a_generation_does_not_work),
         cmocka_unit_test(test_repair_is_no_resize),
         cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
+        cmocka_unit_test(test_families_survive_a_restart),
+        cmocka_unit_test(test_families_are_written_now_and_then),
         cmocka_unit_test(test_copy_knows_the_families),
         cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
     };

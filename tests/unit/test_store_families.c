@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_families.c - what is learnt of families of jobs is there again after a restart */
+#include "scheduler/core/core_internal.h"
+#include "tests/unit/store_fixture.h"
+
+#define UNIT_S (1.0 / 3)
+#define LONGEST_S 0.1 /* no number that a text of few digits has */
+
+static struct cluster *learning_cluster(void)
+{
+    const struct cluster_config config = {
+        .policy = &policy_goodput,
+        .max_load_permille = 1000,
+        .lease_us = 20 * USEC_PER_SEC,
+        .lease_margin_us = USEC_PER_SEC,
+    };
+
+    return cluster_new(&config);
+}
+
+/* Two have ended, and one size was measured. */
+static void know(struct goodput_families *families, const char *name)
+{
+    struct goodput_prior *prior = goodput_family_prior(families, name);
+
+    goodput_family_ended(families, name, LONGEST_S);
+    goodput_family_ended(families, name, LONGEST_S / 3);
+    prior->largest = 4;
+    prior->unit_s = UNIT_S;
+    prior->resize_s = 7.5;
+    goodput_pserver_init(&prior->fit, 1, false);
+    (void)goodput_pserver_add(&prior->fit, &(struct goodput_pserver_report){ 4, 1, UNIT_S });
+}
+
+/* The job of the fixture, in a cluster that learns; its family is known and committed */
+static struct job *learn(struct fixture *f)
+{
+    struct job *job;
+
+    (void)cluster_free(f->cluster);
+    f->cluster = learning_cluster();
+    job = run_job(f->cluster);
+    assert_non_null(job->learned);
+    know(f->cluster->families, job->learned->family);
+    effect_save_family(f->cluster, job);
+    commit(f);
+    return job;
+}
+
+static int load_again(struct fixture *f, struct cluster *take_cluster, struct edl_error *error)
+{
+    int r;
+
+    f->cluster = cluster_free(f->cluster);
+    f->store = store_free(f->store);
+    if (store_open(f->path, &f->store, error) < 0)
+        fail_msg("%s", error->text);
+    f->cluster = take_cluster;
+    r = store_load(f->store, f->cluster, start, error);
+    if (r == 0)
+        cluster_restored(f->cluster, start);
+    return r;
+}
+
+static void test_restart_brings_families_back(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = learn(f);
+    struct goodput_family_facts family;
+    struct goodput_families *before = goodput_families_copy(f->cluster->families);
+    struct goodput_family_facts old;
+    struct edl_error error = { 0 };
+    char name[JOB_FAMILY_SIZE];
+
+    memcpy(name, job->learned->family, sizeof name);
+    assert_true(goodput_family_get(before, name, &old));
+    if (load_again(f, learning_cluster(), &error) < 0)
+        fail_msg("%s", error.text);
+    assert_true(goodput_family_get(f->cluster->families, name, &family));
+    assert_int_equal(family.n_ended, 2);
+    assert_true(family.ended[0] == LONGEST_S / 3 && family.ended[1] == LONGEST_S);
+    assert_int_equal(family.n_begun, old.n_begun);
+    assert_int_equal(family.prior.largest, 4);
+    assert_true(family.prior.unit_s == UNIT_S && family.prior.resize_s == 7.5);
+    assert_memory_equal(family.prior.fit.gram, old.prior.fit.gram, sizeof old.prior.fit.gram);
+    assert_memory_equal(family.prior.fit.moment, old.prior.fit.moment, sizeof old.prior.fit.moment);
+    assert_null(goodput_families_free(before));
+}
+
+/* It is not asked for them, and they are there when it learns again. */
+static void test_policy_that_does_not_learn_leaves_them(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+
+    (void)learn(f);
+    restart(f);
+    assert_null(f->cluster->families);
+    commit(f);
+    if (load_again(f, learning_cluster(), &error) < 0)
+        fail_msg("%s", error.text);
+    (void)cluster_report(f->cluster, cluster_node(f->cluster, "n1"),
+                         &(struct node_report){ .boot_id = "boot" }, start, &error);
+    job_learn_begin(f->cluster, the_job(f), start);
+    assert_int_equal(the_job(f)->learned->told.largest, 4);
+}
+
+static int count_rows(const struct fixture *f)
+{
+    sqlite3_stmt *statement;
+    sqlite3 *db;
+    int n;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM family", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    n = sqlite3_column_int(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+/* 1,004 others, noted after the job's own was */
+static void crowd(const struct fixture *f)
+{
+    run_sql(f->path,
+            "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1003)"
+            "INSERT INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s, fit)"
+            "SELECT 'me:' || i, 1, 0, '[]', 0, 0, 10,"
+            " '[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]' FROM n");
+}
+
+static void test_only_the_newest_are_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = learn(f);
+    struct edl_error error = { 0 };
+    struct goodput_family_facts family;
+    char name[JOB_FAMILY_SIZE];
+
+    memcpy(name, job->learned->family, sizeof name);
+    crowd(f);
+    effect_save_family(f->cluster, job); /* the newest again */
+    commit(f);
+    assert_int_equal(count_rows(f), CLUSTER_FAMILIES_MAX);
+    if (load_again(f, learning_cluster(), &error) < 0)
+        fail_msg("%s", error.text);
+    assert_false(goodput_family_get(f->cluster->families, "me:4", &family));
+    assert_true(goodput_family_get(f->cluster->families, "me:5", &family));
+    assert_true(goodput_family_get(f->cluster->families, "me:1003", &family));
+    assert_true(goodput_family_get(f->cluster->families, name, &family));
+    goodput_family_begun(f->cluster->families, "you:1"); /* the oldest goes next */
+    assert_false(goodput_family_get(f->cluster->families, "me:5", &family));
+    assert_true(goodput_family_get(f->cluster->families, "me:10", &family));
+}
+
+static void test_damaged_row_is_refused(void **state)
+{
+    static const struct {
+        const char *sql, *column;
+    } damages[] = {
+        { "UPDATE family SET ended_s = '[2, 1]'", "order" },
+        { "UPDATE family SET ended_s = '[-1]'", "below 0" },
+        { "UPDATE family SET ended_s = '[\"x\"]'", "ended_s" },
+        { "UPDATE family SET ended_s = 'x'", "ended_s" },
+        { "UPDATE family SET fit = '[]'", "fit" },
+        { "UPDATE family SET unit_s = 9e999", "below 0" },
+        { "UPDATE family SET unit_s = 0", "below 0" },
+        { "UPDATE family SET largest = -1", "largest" },
+        { "UPDATE family SET most_s = -1", "below 0" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(damages); i++) {
+        struct edl_error error = { 0 };
+        void *own = NULL;
+        struct fixture *f;
+
+        assert_int_equal(set_up(&own), 0);
+        f = own;
+        (void)learn(f);
+        run_sql(f->path, damages[i].sql);
+        assert_int_equal(load_again(f, learning_cluster(), &error), EDL_ECORRUPT);
+        assert_non_null(strstr(error.text, "the database: family me:"));
+        assert_non_null(strstr(error.text, damages[i].column));
+        assert_int_equal(tear_down(&own), 0);
+    }
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_restart_brings_families_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_policy_that_does_not_learn_leaves_them, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_only_the_newest_are_kept, set_up, tear_down),
+        cmocka_unit_test(test_damaged_row_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
