@@ -17,7 +17,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     cluster->planner = planner_new(config->policy, config->groups);
     if (config->policy->learns) {
         cluster->families = goodput_families_new();
-        goodput_families_bound(cluster->families, CLUSTER_FAMILIES_MAX);
+        goodput_families_bound(cluster->families, CLUSTER_FAMILIES_MAX, CLUSTER_FAMILY_ENDED_MAX);
     }
     return cluster;
 }

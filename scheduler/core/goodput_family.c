@@ -24,11 +24,15 @@ struct family {
 struct goodput_families {
     struct family *table; /* in the order in which something was noted of them, when bounded */
     size_t most;          /* 0: as many as come */
+    size_t most_ended;    /* of each */
 };
 
 struct goodput_families *goodput_families_new(void)
 {
-    return xcalloc(1, sizeof(struct goodput_families));
+    struct goodput_families *families = xcalloc(1, sizeof(*families));
+
+    families->most_ended = GOODPUT_FAMILY_ENDED_MAX;
+    return families;
 }
 
 static void forget(struct goodput_families *families, struct family *family)
@@ -64,9 +68,10 @@ static void forget_beyond(struct goodput_families *families, size_t most)
         forget(families, families->table);
 }
 
-void goodput_families_bound(struct goodput_families *families, size_t most)
+void goodput_families_bound(struct goodput_families *families, size_t most, size_t most_ended)
 {
     families->most = most;
+    families->most_ended = most_ended;
     forget_beyond(families, most);
 }
 
@@ -76,6 +81,7 @@ struct goodput_families *goodput_families_copy(const struct goodput_families *fa
     const struct family *family;
 
     copy->most = families->most;
+    copy->most_ended = families->most_ended;
     for (family = families->table; family != NULL; family = family->hh.next) {
         struct family *to = xcalloc(1, sizeof(*to));
 
@@ -179,7 +185,7 @@ void goodput_family_ended(struct goodput_families *families, const char *name, d
 
     if (family == NULL)
         return;
-    if (family->n == GOODPUT_FAMILY_ENDED_MAX)
+    while (family->n >= families->most_ended)
         thin_out(family);
     if (family->n == family->cap) {
         family->cap = family->cap > 0 ? 2 * family->cap : 16;

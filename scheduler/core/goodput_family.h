@@ -36,10 +36,10 @@ struct goodput_families;
 
 /* goodput_families_new - as many as come */
 struct goodput_families *goodput_families_new(void);
-/* goodput_families_bound - from now on at most so many (> 0), each with at most
- * GOODPUT_FAMILY_ENDED_MAX jobs that have ended: the one that nothing was noted of for longest is
- * forgotten for a new one */
-void goodput_families_bound(struct goodput_families *families, size_t most);
+/* goodput_families_bound - from now on at most so many (> 0): the one that nothing was noted of for
+ * longest is forgotten for a new one; and of each at most so many that have ended (2 to
+ * GOODPUT_FAMILY_ENDED_MAX, which it is at first) */
+void goodput_families_bound(struct goodput_families *families, size_t most, size_t most_ended);
 /* goodput_families_copy - an independent one. Linear */
 struct goodput_families *goodput_families_copy(const struct goodput_families *families);
 /* goodput_families_free - accepts NULL; returns NULL */

@@ -137,7 +137,8 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     learned = xcalloc(1, sizeof *learned);
     job_family_name(job, learned->family);
     goodput_prior_begin(goodput_family_prior(cluster->families, learned->family), &learned->of);
-    goodput_family_begun(cluster->families, learned->family);
+    if (job->started_wall_us == 0) /* else it was counted before a restart */
+        goodput_family_begun(cluster->families, learned->family);
     learned->units_left = -1;
     learned->since_us = now.now_us;
     learned->families = cluster->families;

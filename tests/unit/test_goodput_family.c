@@ -80,6 +80,7 @@ static void test_no_family(void **state)
 static void test_many_keep_their_shape(void **state)
 {
     struct goodput_families *families = goodput_families_new();
+    struct goodput_family_facts facts;
     double median;
 
     (void)state;
@@ -89,6 +90,14 @@ static void test_many_keep_their_shape(void **state)
     assert_true(median > 450 && median < 550);
     median = goodput_family_work(families, "a", 800);
     assert_true(median > 880 && median < 920);
+    goodput_families_bound(families, 10, 100);
+    for (int i = 0; i < 1000; i++) {
+        goodput_family_ended(families, "a", (double)((i * 7919LL) % 1000));
+        assert_true(goodput_family_get(families, "a", &facts));
+        assert_true(facts.n_ended <= 100);
+    }
+    median = goodput_family_work(families, "a", -1);
+    assert_true(median > 400 && median < 600);
     assert_null(goodput_families_free(families));
 }
 
@@ -101,7 +110,7 @@ static void test_bounded_number_of_families(void **state)
     (void)state;
     for (; name[0] <= 'e'; name[0]++)
         goodput_family_ended(families, name, name[0]);
-    goodput_families_bound(families, 3);
+    goodput_families_bound(families, 3, 16);
     assert_work(families, "b", 0, 0);
     assert_work(families, "c", 0, 'c');
     goodput_family_done(families, "c", 1);
@@ -125,7 +134,7 @@ static void test_copy_is_independent(void **state)
     struct goodput_families *copy;
 
     (void)state;
-    goodput_families_bound(families, 2);
+    goodput_families_bound(families, 2, 16);
     goodput_family_ended(families, "a", 10);
     goodput_family_begun(families, "b"); /* nobody has ended */
     goodput_family_prior(families, "a")->largest = 4;

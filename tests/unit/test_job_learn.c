@@ -292,6 +292,7 @@ static void test_families_survive_a_restart(void **state)
     assert_near(job->learned->told.work_s, 100 * goodput_learn_speedup(&job->learned->of, 4),
                 15 * goodput_learn_speedup(&job->learned->of, 4));
     assert_true(goodput_family_get(w->cluster->families, job->learned->family, &after));
+    assert_int_equal(after.n_begun, 1); /* the first; when the second began was not written */
     assert_memory_equal(before.prior.fit.gram, after.prior.fit.gram, sizeof before.prior.fit.gram);
     end(w);
 }
