@@ -61,8 +61,9 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
         last = hull.segments[i].point;
         add_step(worth, curve->points[last].instances, hull.segments[i].value / instances);
     }
-    spare =
-        change == NULL || change->resize_s <= GOODPUT_CHEAP_S ? last_spare(curve, last, measured) : last;
+    spare = change == NULL || change->resize_s <= GOODPUT_CHEAP_S
+                ? last_spare(curve, last, measured)
+                : last;
     if (spare > last)
         add_step(worth, curve->points[spare].instances, 0);
 }
