@@ -3,10 +3,14 @@
  *
  * Computed from what people submitted, what the machines really are and how processes really
  * ended; the scheduler's own reasons are believed only where nothing else is certain. */
+#include <utlist.h>
+
 #include "simulator/internal.h"
 
 /* Up to so many the scheduler finds every place that there is for two roles. */
 #define PAIR_NODES_MAX 64
+/* The reason of a process that its agent ends of its own accord */
+#define STOPPED_BY_AGENT "its agent stops it"
 
 /* What is free of a machine that runs nothing. */
 struct bin {
@@ -201,22 +205,41 @@ void check_failed(struct sim *sim, const struct truth_job *truth)
 
 /* --- who goes on without those that failed --- */
 
+/* Its agent ends it of its own accord, which is reported, as failures are: it may have been before
+ * them. */
+static bool is_stopped_by_agent(const struct sim *sim, const struct truth_job *truth,
+                                uint64_t incarnation)
+{
+    const struct job *job = cluster_job(sim->server.cluster, truth->id);
+    const struct process *process = NULL;
+
+    if (job != NULL)
+        DL_FOREACH2(job->processes, process, job_next)
+        {
+            if (process->incarnation == incarnation)
+                return streq(process->reason, STOPPED_BY_AGENT);
+        }
+    return false;
+}
+
 /* On record as running before this commit, and neither gone nor asked to end by an earlier one: it
  * was at work when the job was failed, for plans come behind what is reported. */
-static bool was_at_work(const struct sim *sim, const struct truth_process *known)
+static bool was_at_work(const struct sim *sim, const struct truth_job *truth, uint64_t incarnation)
 {
+    const struct truth_process *known = &truth->processes[incarnation];
     uint64_t commit = sim->server.commits;
 
     if (!known->exists || known->running_commit == 0 || known->running_commit == commit)
         return false;
     return known->state == PROCESS_RUNNING ||
-           (known->state == PROCESS_STOPPING && known->stop_commit == commit);
+           (known->state == PROCESS_STOPPING && known->stop_commit == commit &&
+            !is_stopped_by_agent(sim, truth, incarnation));
 }
 
 static bool others_work(const struct sim *sim, const struct truth_job *truth, uint32_t role)
 {
     for (uint64_t i = 0; i < truth->n_processes; i++)
-        if (truth->processes[i].role == role && was_at_work(sim, &truth->processes[i]))
+        if (truth->processes[i].role == role && was_at_work(sim, truth, i))
             return true;
     return false;
 }
