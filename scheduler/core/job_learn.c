@@ -128,6 +128,16 @@ static void save_family(struct cluster *cluster, struct job *job, struct instant
     effect_save_family(cluster, job);
 }
 
+/* It is one of those that are known to have begun: it ran before a restart. */
+static bool is_counted(const struct cluster *cluster, const struct job *job,
+                       const struct job_learned *learned)
+{
+    struct goodput_family_facts family;
+
+    return job->started_wall_us != 0 &&
+           goodput_family_get(cluster->families, learned->family, &family) && family.n_begun > 0;
+}
+
 void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job_learned *learned;
@@ -137,7 +147,7 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     learned = xcalloc(1, sizeof *learned);
     job_family_name(job, learned->family);
     goodput_prior_begin(goodput_family_prior(cluster->families, learned->family), &learned->of);
-    if (job->started_wall_us == 0) /* else it was counted before a restart */
+    if (!is_counted(cluster, job, learned))
         goodput_family_begun(cluster->families, learned->family);
     learned->units_left = -1;
     learned->since_us = now.now_us;

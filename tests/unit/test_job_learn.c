@@ -297,6 +297,23 @@ static void test_families_survive_a_restart(void **state)
     end(w);
 }
 
+/* Nothing of its family was written before the restart. */
+static void test_restored_job_is_of_its_family(void **state)
+{
+    struct world *w = world_of_four();
+    struct goodput_family_facts family;
+    struct job *job;
+
+    (void)state;
+    (void)start_as(w, "alice", "first", "train");
+    world_restart(w);
+    wait_s(w, 10);
+    job = cluster_find_job(w->cluster, "first");
+    assert_true(goodput_family_get(w->cluster->families, job->learned->family, &family));
+    assert_int_equal(family.n_begun, 1);
+    end(w);
+}
+
 /* A job that measures all the time is no reason to write all the time. */
 static void test_families_are_written_now_and_then(void **state)
 {
@@ -380,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_repair_is_no_resize),
         cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
         cmocka_unit_test(test_families_survive_a_restart),
+        cmocka_unit_test(test_restored_job_is_of_its_family),
         cmocka_unit_test(test_families_are_written_now_and_then),
         cmocka_unit_test(test_copy_knows_the_families),
         cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
