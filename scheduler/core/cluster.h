@@ -615,8 +615,8 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
  * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps
  * the groups tells them again after a restart. Linear in the jobs that are not over. */
 void cluster_set_groups(struct cluster *cluster, const struct group_table *table);
-/* cluster_job_leaves_room - one more of it is known not to help: it was measured to be slower with
- * it, or stands still too long for a change. O(1) */
+/* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
+ * was measured, or stands still too long for a change. O(1) */
 bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id);
 /* cluster_group_held_permille - what its jobs hold, lack and are promised of the cores or of the
  * GPUs, whichever is more. 0 for a group that it was not told of */

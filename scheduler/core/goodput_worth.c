@@ -30,12 +30,18 @@ static double fastest_up_to(const struct goodput_curve *curve, int at)
     return most;
 }
 
+/* What is only thought to be slower is tried, but not far beyond what was. */
+static bool is_worth_a_try(uint32_t instances, uint32_t measured)
+{
+    return measured == 0 || (instances > measured && instances <= measured + measured / 2 + 1);
+}
+
 /* The last size after `at` that nobody knows to be slower */
 static int last_spare(const struct goodput_curve *curve, int at, uint32_t measured)
 {
     double most = fastest_up_to(curve, at);
 
-    while (at + 1 < curve->n && (curve->points[at + 1].instances > measured ||
+    while (at + 1 < curve->n && (is_worth_a_try(curve->points[at + 1].instances, measured) ||
                                  curve->points[at + 1].speed >= STILL_AS_FAST * most)) {
         at++;
         most = fmax(most, curve->points[at].speed);
@@ -61,10 +67,12 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
         last = hull.segments[i].point;
         add_step(worth, curve->points[last].instances, hull.segments[i].value / instances);
     }
-    spare = change == NULL || change->resize_s <= GOODPUT_CHEAP_S
-                ? last_spare(curve, last, measured)
-                : last;
-    if (spare > last)
+    spare = last_spare(curve, last, measured);
+    worth->harmless = UINT32_MAX;
+    if (change != NULL && change->current > spare &&
+        curve->points[change->current].instances <= measured)
+        worth->harmless = curve->points[spare].instances;
+    if (spare > last && (change == NULL || change->resize_s <= GOODPUT_CHEAP_S))
         add_step(worth, curve->points[spare].instances, 0);
 }
 

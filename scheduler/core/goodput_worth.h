@@ -38,6 +38,7 @@ struct goodput_known {
 
 struct goodput_worth {
     uint32_t required;          /* so many it has whatever it costs */
+    uint32_t harmless;          /* with more it is known to be slower; UINT32_MAX: not so */
     uint32_t n, cap;            /* steps */
     struct goodput_step *steps; /* owned; values fall, upto rises */
     uint32_t n_sizes, cap_sizes;

@@ -242,8 +242,7 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id)
     learned = &job->learned->told;
     held = held_of_role(job, (uint32_t)role);
     return learned->resize_s > GOODPUT_CHEAP_S ||
-           (held < learned->largest &&
-            goodput_learn_unit_s(learned, held + 1) > goodput_learn_unit_s(learned, held));
+           goodput_learn_unit_s(learned, held + 1) > goodput_learn_unit_s(learned, held);
 }
 
 static struct policy_totals totals_of(const struct plan *plan)

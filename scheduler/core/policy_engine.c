@@ -325,6 +325,28 @@ static bool shrink_all(struct decision *d)
     return moved;
 }
 
+/* Who is better off with less, or NULL */
+static struct entry *next_harmed(const struct decision *d)
+{
+    for (uint32_t g = 0; g < d->n_groups; g++) {
+        const struct tree_node *first = tree_first(&d->state->ranks[g][DOWN]);
+        struct entry *entry = first != NULL ? rank_at(first)->head : NULL;
+
+        if (entry != NULL && entry->score[DOWN] == SCORE_HARMFUL &&
+            entry->plan.parallelism <= entry->job.parallelism)
+            return entry;
+    }
+    return NULL;
+}
+
+static void shrink_harmed(struct decision *d)
+{
+    struct entry *entry;
+
+    while ((entry = next_harmed(d)) != NULL)
+        (void)shrink_one(d, entry);
+}
+
 /* An instance of it leaves room for what is wanted in the same place, and is fair to give. */
 static bool could_give(const struct extent *giver, const struct extent *wanted)
 {
@@ -491,6 +513,7 @@ void policy_engine_decide(struct policy_state *state, const struct policy_totals
     while (shrink_all(&d));
     while (transfer_between(&d) || transfer_within(&d))
         continue;
+    shrink_harmed(&d);
     /* the index is again what was put; the core will put what it moved */
     while (state->moved != NULL) {
         entry = state->moved;

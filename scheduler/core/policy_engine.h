@@ -4,8 +4,8 @@
  * While there is room below the limits whoever has the lowest score grows by one; while the cluster
  * is over a limit whoever holds something of that and has the highest score shrinks by one; and
  * when there is neither, one instance goes from the highest to the lowest as long as the giver
- * stays ahead by more than a margin. Between groups of users the one that is furthest below its
- * guarantee grows first, whatever the scores. */
+ * stays ahead by more than a margin. Who is better off with less shrinks, whoever wants it. Between
+ * groups of users the one that is furthest below its guarantee grows first, whatever the scores. */
 #pragma once
 
 #include "scheduler/core/policy_index.h"

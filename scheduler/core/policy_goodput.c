@@ -127,7 +127,8 @@ static void score(const struct entry *base, struct policy_scores *ret)
     uint32_t planned = base->plan.parallelism;
     double next = worth_of(entry, planned + 1);
 
-    ret->down = ret->giver = score_of(entry, planned, 1);
+    ret->down = ret->giver =
+        planned > entry->worth.harmless ? SCORE_HARMFUL : score_of(entry, planned, 1);
     ret->up = next > 0 ? score_of(entry, planned + 1, 1) : SCORE_NEVER;
     ret->taker = next > SPARE ? score_of(entry, planned + 1, MARGIN) : SCORE_NEVER;
 }

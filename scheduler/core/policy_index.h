@@ -16,6 +16,8 @@
 enum { UP, DOWN, DOWN_UNSTABLE, LISTS };
 
 #define SCORE_NEVER UINT32_MAX
+/* before one instance less: it is better off without, whoever wants it */
+#define SCORE_HARMFUL (UINT32_MAX - 1)
 
 /* How well a job is served: the lowest is next to grow, the highest next to give. */
 struct policy_scores {

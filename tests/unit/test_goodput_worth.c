@@ -79,6 +79,26 @@ static void test_size_that_was_measured_to_be_slower_is_of_no_use(void **state)
     goodput_worth_done(&worth);
 }
 
+static void test_what_is_thought_to_be_slower_is_tried_a_little(void **state)
+{
+    static const double speeds[] = { 1, 1.9, 2.5, 2.4, 2.2, 2.0, 1.8, 1.7, 1.6, 1.5 };
+    struct goodput_curve curve = curve_of_speeds(speeds, 10);
+    struct goodput_change change = { .current = 3, .remaining_s = 1e9, .horizon_s = 600 };
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set(&worth, &curve, 1, &change, 0, 4);
+    assert_true(goodput_worth_of(&worth, 7) == 0);
+    assert_true(goodput_worth_of(&worth, 8) < 0);
+    assert_int_equal(worth.harmless, UINT32_MAX); /* four are nearly as fast as three */
+    change.current = 6;
+    goodput_worth_set(&worth, &curve, 1, &change, 0, 6); /* nobody is sure of seven */
+    assert_int_equal(worth.harmless, UINT32_MAX);
+    goodput_worth_set(&worth, &curve, 1, &change, 0, 7);
+    assert_int_equal(worth.harmless, 4);
+    goodput_worth_done(&worth);
+}
+
 /* As its own waiting and that of a longer one: (1 + 1 * c / 10) / s(c) for a power of 1 */
 static void test_weight_is_that_of_the_best_size(void **state)
 {
@@ -131,6 +151,7 @@ int main(void)
         cmocka_unit_test(test_what_a_deadline_needs_is_a_must),
         cmocka_unit_test(test_change_that_does_not_pay_is_not_made),
         cmocka_unit_test(test_size_that_was_measured_to_be_slower_is_of_no_use),
+        cmocka_unit_test(test_what_is_thought_to_be_slower_is_tried_a_little),
         cmocka_unit_test(test_weight_is_that_of_the_best_size),
         cmocka_unit_test(test_worth_falls_for_any_curve),
     };
