@@ -575,7 +575,7 @@ int main(int argc, char **argv)
     uint64_t nodes = 0, jobs = 0, rounds = 400;
     size_t n = ELEMENTS(sizes);
     bool json = false, distinct = false;
-    const struct policy *policy = &policy_fulfilment;
+    const struct policy *policy = policy_default;
     int key, r = 0;
 
     while (r == 0 && (key = getopt_long(argc, argv, "", options, NULL)) != -1)
