@@ -113,16 +113,33 @@ static int read_row(struct reader *reader, size_t *ret_n)
     return 0;
 }
 
+/* take_columns - each name once: of two nobody could say which one is meant */
+static int take_columns(struct reader *reader, size_t n, uint64_t line)
+{
+    struct csv *csv = reader->csv;
+
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            if (!streq(reader->row[i], reader->row[j]))
+                continue;
+            (void)edl_error_set(reader->error, -EINVAL,
+                                "%s line %" PRIu64 ": columns %zu and %zu are both called "
+                                "\"%.60s\"",
+                                csv->name, line, j + 1, i + 1, reader->row[i]);
+            return edl_error_remedy(reader->error, "rename one of them, or leave it out");
+        }
+    csv->n_columns = n;
+    csv->columns = xcalloc(n, sizeof(*csv->columns));
+    memcpy(csv->columns, reader->row, n * sizeof(*reader->row));
+    return 0;
+}
+
 static int take_row(struct reader *reader, size_t n, uint64_t line)
 {
     struct csv *csv = reader->csv;
 
-    if (csv->n_columns == 0) {
-        csv->n_columns = n;
-        csv->columns = xcalloc(n, sizeof(*csv->columns));
-        memcpy(csv->columns, reader->row, n * sizeof(*reader->row));
-        return 0;
-    }
+    if (csv->n_columns == 0)
+        return take_columns(reader, n, line);
     if (n != csv->n_columns) {
         (void)edl_error_set(reader->error, -EINVAL,
                             "%s line %" PRIu64 ": %zu cells, but %zu columns have a name",
@@ -240,6 +257,38 @@ int csv_refuse(const struct csv *csv, size_t row, size_t column, const char *wha
                         csv->name, csv->lines[row], csv->columns[column],
                         csv_cell(csv, row, column), what);
     return edl_error_remedy(error, "%s", remedy);
+}
+
+static int by_values(const void *a, const void *b)
+{
+    const struct csv_key *x = a, *y = b;
+
+    for (size_t i = 0; i < ELEMENTS(x->values); i++)
+        if (x->values[i] != y->values[i])
+            return x->values[i] < y->values[i] ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+int csv_refuse_repeated(const struct csv *csv, struct csv_key *keys, size_t column,
+                        const char *same, const char *remedy, struct edl_error *error)
+{
+    const struct csv_key *first = NULL;
+    size_t again = csv->n_rows;
+    char what[160];
+
+    if (csv->n_rows > 0)
+        qsort(keys, csv->n_rows, sizeof(*keys), by_values);
+    for (size_t i = 1; i < csv->n_rows; i++)
+        if (memcmp(keys[i].values, keys[i - 1].values, sizeof(keys[i].values)) == 0 &&
+            keys[i].row < again) {
+            first = &keys[i - 1];
+            again = keys[i].row;
+        }
+    if (first == NULL)
+        return 0;
+    (void)snprintf(what, sizeof(what), "repeats line %" PRIu64 ": the same %s",
+                   csv->lines[first->row], same);
+    return csv_refuse(csv, again, column, what, remedy, error);
 }
 
 int csv_number(const struct csv *csv, size_t row, size_t column, double min, double max,

@@ -24,7 +24,8 @@ struct csv {
 #define CSV_NO_COLUMN SIZE_MAX
 
 /* csv_parse - takes over text (malloc'ed, n bytes with a NUL behind them), also when it fails
- * Errors: -EINVAL. Rows that are empty are skipped; quotes may enclose a cell. */
+ * Errors: -EINVAL, also where two columns have one name. Rows that are empty are skipped; quotes
+ * may enclose a cell. */
 int csv_parse(const char *name, char *text, size_t n, struct csv **ret, struct edl_error *error);
 
 /* csv_read - a file. Errors: what opening gives, -E2BIG, -EINVAL */
@@ -43,6 +44,17 @@ const char *csv_cell(const struct csv *csv, size_t row, size_t column);
 /* csv_refuse - -EINVAL for a cell: "FILE line 3, column "batch": "x" WHAT", and the remedy */
 int csv_refuse(const struct csv *csv, size_t row, size_t column, const char *what,
                const char *remedy, struct edl_error *error);
+
+/* What a row is about, as numbers: two rows with equal values are about the same. */
+struct csv_key {
+    uint64_t values[3];
+    size_t row;
+};
+
+/* csv_refuse_repeated - -EINVAL for the first row that is about the same as one above it; keys:
+ * one for each row, they get sorted; column: what the error quotes; same: names of what is equal */
+int csv_refuse_repeated(const struct csv *csv, struct csv_key *keys, size_t column,
+                        const char *same, const char *remedy, struct edl_error *error);
 
 /* csv_number - a finite number in min..max; csv_count - a whole one */
 int csv_number(const struct csv *csv, size_t row, size_t column, double min, double max,

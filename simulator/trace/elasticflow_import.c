@@ -108,6 +108,21 @@ static int add_row(struct tables *tables, const struct csv *csv, size_t row, con
     return 0;
 }
 
+/* check_batches - each once: jobs that name it get the first table that is found */
+static int check_batches(const struct csv *csv, struct edl_error *error)
+{
+    _cleanup_free_ struct csv_key *keys = xcalloc(csv->n_rows, sizeof(*keys));
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < csv->n_rows; i++) {
+        keys[i].row = i;
+        r = csv_count(csv, i, 0, 1, UINT32_MAX, &keys[i].values[0], error);
+    }
+    return r < 0 ? r
+                 : csv_refuse_repeated(csv, keys, 0, BATCH_COLUMN,
+                                       "one line for each " BATCH_COLUMN, error);
+}
+
 static int read_table(struct tables *tables, const char *dir, const char *file,
                       struct edl_error *error)
 {
@@ -125,7 +140,7 @@ static int read_table(struct tables *tables, const char *dir, const char *file,
     }
     for (size_t i = 0; r == 0 && i < csv->n_rows; i++)
         r = add_row(tables, csv, i, model, error);
-    return r;
+    return r < 0 ? r : check_batches(csv, error);
 }
 
 static int by_model(const void *a, const void *b)

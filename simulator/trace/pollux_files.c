@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pollux_files.c - an application's folder: placements.csv, scalability.csv, validation-*.csv */
+/* pollux_files.c - an application's folder: validation-*.csv, and what follows from all its files
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include "simulator/trace/csv.h"
 #include "simulator/trace/mesh.h"
 #include "simulator/trace/pollux_app.h"
+#include "simulator/trace/pollux_files.h"
 
-#define BATCH_MAX 1000000000
 #define EPOCHS_MAX 1000000
 
 /* What the authors' simulator sets by hand; all else follows from the files. */
@@ -22,12 +23,6 @@ static const struct limits {
 } limits[] = {
     { "bert", 2, 0 },      { "cifar10", 100, 0 },    { "ncf", 10, 0 },
     { "imagenet", 90, 0 }, { "deepspeech2", 80, 0 }, { "yolov3", 50, 8 },
-};
-
-/* A measurement as both files have it. */
-struct measurement {
-    uint32_t nodes, instances, batch;
-    double step_s, sync_s;
 };
 
 static void free_run(struct pollux_run *run)
@@ -62,7 +57,7 @@ struct pollux_app *pollux_app_unref(struct pollux_app *app)
     return NULL;
 }
 
-static int open_csv(const struct pollux_app *app, const char *file, struct csv **ret,
+int pollux_csv_open(const struct pollux_app *app, const char *file, struct csv **ret,
                     struct edl_error *error)
 {
     char path[4096];
@@ -99,7 +94,7 @@ static int read_run(struct pollux_app *app, const char *file, uint32_t batch,
 {
     _cleanup_(cleanup_csvp) struct csv *csv = NULL;
     struct pollux_run *run;
-    int r = open_csv(app, file, &csv, error);
+    int r = pollux_csv_open(app, file, &csv, error);
 
     if (r < 0)
         return r;
@@ -131,7 +126,7 @@ static uint32_t batch_of(const char *file)
     (void)snprintf(digits, sizeof(digits), "%.*s",
                    (int)(n - (sizeof(before) - 1) - (sizeof(after) - 1)),
                    file + sizeof(before) - 1);
-    return parse_u64(digits, &batch) == 0 && batch <= BATCH_MAX ? (uint32_t)batch : 0;
+    return parse_u64(digits, &batch) == 0 && batch <= POLLUX_BATCH_MAX ? (uint32_t)batch : 0;
 }
 
 static int by_batch(const void *a, const void *b)
@@ -162,170 +157,13 @@ static int read_runs(struct pollux_app *app, struct edl_error *error)
         return edl_error_remedy(error, "pollux=DIR: a folder with one folder per application");
     }
     qsort(app->runs, app->n_runs, sizeof(*app->runs), by_batch);
-    return 0;
-}
-
-static struct pollux_curve *curve_for(struct pollux_app *app, const char *placement)
-{
-    for (size_t i = 0; i < app->n_curves; i++)
-        if (streq(app->curves[i].placement, placement))
-            return &app->curves[i];
-    app->curves = xreallocarray(app->curves, app->n_curves + 1, sizeof(*app->curves));
-    app->curves[app->n_curves] = (struct pollux_curve){ .placement = xstrdup(placement) };
-    return &app->curves[app->n_curves++];
-}
-
-/* add_to_curve - keeps it sorted by batch */
-static void add_to_curve(struct pollux_curve *curve, const struct measurement *m)
-{
-    size_t i = curve->n++;
-
-    curve->batch = xreallocarray(curve->batch, curve->n, sizeof(double));
-    curve->step_s = xreallocarray(curve->step_s, curve->n, sizeof(double));
-    curve->sync_s = xreallocarray(curve->sync_s, curve->n, sizeof(double));
-    for (; i > 0 && curve->batch[i - 1] > m->batch; i--) {
-        curve->batch[i] = curve->batch[i - 1];
-        curve->step_s[i] = curve->step_s[i - 1];
-        curve->sync_s[i] = curve->sync_s[i - 1];
-    }
-    curve->batch[i] = m->batch;
-    curve->step_s[i] = m->step_s;
-    curve->sync_s[i] = m->sync_s;
-}
-
-/* read_times - the columns that both files share */
-static int read_times(const struct csv *csv, size_t row, struct measurement *ret,
-                      struct edl_error *error)
-{
-    static const char *const names[] = { "local_bsz", "step_time", "sync_time" };
-    size_t at[ELEMENTS(names)];
-    uint64_t batch = 0;
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++)
-        r = csv_column(csv, names[i], &at[i], error);
-    if (r == 0)
-        r = csv_count(csv, row, at[0], 1, BATCH_MAX, &batch, error);
-    if (r == 0)
-        r = csv_number(csv, row, at[1], 1e-9, 1e9, &ret->step_s, error);
-    if (r == 0)
-        r = csv_number(csv, row, at[2], 0, 1e9, &ret->sync_s, error);
-    ret->batch = (uint32_t)batch;
-    return r;
-}
-
-/* read_placement - "144": nodes and instances */
-static int read_placement(const struct csv *csv, size_t row, size_t column, struct measurement *ret,
-                          struct edl_error *error)
-{
-    const char *placement = csv_cell(csv, row, column);
-    size_t n = strspn(placement, "123456789");
-
-    if (n == 0 || n > 16 || placement[n] != '\0')
-        return csv_refuse(csv, row, column, "is no placement",
-                          "a digit from 1 to 9 for each node, 16 at most", error);
-    ret->nodes = (uint32_t)n;
-    ret->instances = 0;
-    for (size_t i = 0; i < n; i++)
-        ret->instances += (uint32_t)(placement[i] - '0');
-    return 0;
-}
-
-static int read_placements(struct pollux_app *app, struct measurement **ret, size_t *ret_n,
-                           struct edl_error *error)
-{
-    _cleanup_(cleanup_csvp) struct csv *csv = NULL;
-    struct measurement *all;
-    size_t column;
-    int r = open_csv(app, "placements.csv", &csv, error);
-
-    if (r == 0)
-        r = csv_column(csv, "placement", &column, error);
-    if (r < 0)
-        return r;
-    all = xcalloc(csv->n_rows, sizeof(*all));
-    for (size_t i = 0; r == 0 && i < csv->n_rows; i++) {
-        r = read_placement(csv, i, column, &all[i], error);
-        if (r == 0)
-            r = read_times(csv, i, &all[i], error);
-        if (r == 0)
-            add_to_curve(curve_for(app, csv_cell(csv, i, column)), &all[i]);
-    }
-    *ret = all;
-    *ret_n = csv->n_rows;
-    return r;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct measurement *x = a, *y = b;
-
-    if (x->nodes != y->nodes)
-        return x->nodes < y->nodes ? -1 : 1;
-    if (x->instances != y->instances)
-        return x->instances < y->instances ? -1 : 1;
-    return x->batch < y->batch ? -1 : x->batch > y->batch;
-}
-
-static void add_point(struct pollux_app *app, const struct measurement *m)
-{
-    size_t i = app->n_points++;
-
-    app->points[i][0] = m->nodes;
-    app->points[i][1] = m->instances;
-    app->points[i][2] = m->batch;
-    app->values[i][0] = m->step_s;
-    app->values[i][1] = m->sync_s;
-}
-
-/* add_means - placements with as many nodes and instances are one point: their mean */
-static void add_means(struct pollux_app *app, struct measurement *all, size_t n)
-{
-    qsort(all, n, sizeof(*all), by_place);
-    for (size_t i = 0, end; i < n; i = end) {
-        struct measurement mean = all[i];
-
-        for (end = i + 1; end < n && by_place(&all[i], &all[end]) == 0; end++) {
-            mean.step_s += all[end].step_s;
-            mean.sync_s += all[end].sync_s;
+    for (size_t i = 1; i < app->n_runs; i++)
+        if (app->runs[i].batch == app->runs[i - 1].batch) {
+            (void)edl_error_set(error, -EINVAL, "%s has two validation files of batch %u",
+                                app->folder, app->runs[i].batch);
+            return edl_error_remedy(error, "one validation-BATCH.csv for each batch");
         }
-        mean.step_s /= (double)(end - i);
-        mean.sync_s /= (double)(end - i);
-        add_point(app, &mean);
-    }
-}
-
-static int read_scalability(struct pollux_app *app, struct measurement *placed, size_t n_placed,
-                            struct edl_error *error)
-{
-    _cleanup_(cleanup_csvp) struct csv *csv = NULL;
-    size_t nodes_at, instances_at;
-    int r = open_csv(app, "scalability.csv", &csv, error);
-
-    if (r == 0)
-        r = csv_column(csv, "num_nodes", &nodes_at, error);
-    if (r == 0)
-        r = csv_column(csv, "num_replicas", &instances_at, error);
-    if (r < 0)
-        return r;
-    app->points = xcalloc(n_placed + csv->n_rows, sizeof(*app->points));
-    app->values = xcalloc(n_placed + csv->n_rows, sizeof(*app->values));
-    add_means(app, placed, n_placed);
-    for (size_t i = 0; r == 0 && i < csv->n_rows; i++) {
-        struct measurement m = { 0 };
-        uint64_t nodes = 0, instances = 0;
-
-        r = csv_count(csv, i, nodes_at, 1, 100000, &nodes, error);
-        if (r == 0)
-            r = csv_count(csv, i, instances_at, nodes, 100000, &instances, error);
-        if (r == 0)
-            r = read_times(csv, i, &m, error);
-        m.nodes = (uint32_t)nodes;
-        m.instances = (uint32_t)instances;
-        if (r == 0)
-            add_point(app, &m);
-    }
-    return r;
+    return 0;
 }
 
 /* set_limits - batches, and how long it trains: what the authors say, else the shortest run */
@@ -380,8 +218,7 @@ int pollux_app_read(const char *dir, const char *name, struct pollux_app **ret,
                     struct edl_error *error)
 {
     struct pollux_app *app = xcalloc(1, sizeof(*app));
-    struct measurement *placed = NULL;
-    size_t n_placed = 0, bytes = strlen(dir) + strlen(name) + 2;
+    size_t bytes = strlen(dir) + strlen(name) + 2;
     int r;
 
     app->refs = 1;
@@ -390,14 +227,11 @@ int pollux_app_read(const char *dir, const char *name, struct pollux_app **ret,
     (void)snprintf(app->folder, bytes, "%s/%s", dir, name);
     r = read_runs(app, error);
     if (r == 0)
-        r = read_placements(app, &placed, &n_placed, error);
-    if (r == 0)
-        r = read_scalability(app, placed, n_placed, error);
+        r = pollux_times_read(app, error);
     if (r == 0)
         r = set_limits(app, error);
     if (r == 0)
         r = set_bounds(app, error);
-    free(placed);
     if (r < 0) {
         (void)pollux_app_unref(app);
         return r;

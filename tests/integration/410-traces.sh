@@ -53,6 +53,9 @@ printf 'submit_s,speed\n1,fast\n' >"$work/bad.csv"
 status_of 2 edl simulate --trace "$work/bad.csv"
 says 'bad.csv line 2, speed: "fast" is no speed'
 says 'power:P'
+printf 'submit_s,speed,submit_s\n1,power:1,2\n' >"$work/bad.csv"
+status_of 2 edl simulate --trace "$work/bad.csv"
+says 'bad.csv line 1: columns 1 and 3 are both called "submit_s"'
 status_of 2 edl simulate --trace "$work/trace.csv" --nodes 4y4
 says 'NODESxINSTANCES'
 status_of 2 edl simulate --trace "$work/trace.csv" --policy best

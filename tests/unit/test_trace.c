@@ -48,6 +48,8 @@ static void test_csv_refuses(void **state)
         { "a,b\n1,2\n1,2,3\n", "a.csv line 3: 3 cells" },
         { "a\n\"x\ny\n", "a.csv line 2: a quote is not closed" },
         { "a\n\"x\"y\n", "a.csv line 2: a quote is not closed" },
+        { "a,b,a\n1,2,3\n", "a.csv line 1: columns 1 and 3 are both called \"a\"" },
+        { "\na,b,\"b\"\n", "a.csv line 2: columns 2 and 3 are both called \"b\"" },
     };
 
     (void)state;
@@ -83,6 +85,24 @@ static void test_csv_cells_are_refused(void **state)
     assert_string_equal(error.text, "a.csv line 1: no column is called \"m\"");
     assert_near(number, 1);
     assert_int_equal(count, 1);
+    (void)csv_free(csv);
+}
+
+static void test_csv_rows_are_not_repeated(void **state)
+{
+    struct csv_key keys[] = { { { 1, 8 }, 0 }, { { 2, 8 }, 1 }, { { 2, 8 }, 2 }, { { 1, 8 }, 3 } };
+    struct edl_error error = { 0 };
+    struct csv *csv = NULL;
+
+    (void)state;
+    assert_int_equal(parse("a,b\n1,8\n2,8\n02,8\n1,8\n", &csv, NULL), 0);
+    assert_int_equal(csv_refuse_repeated(csv, keys, 0, "a and b", "one of them", &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "a.csv line 4, column \"a\": \"02\" repeats line 3: the same a and b");
+    assert_string_equal(error.remedy, "one of them");
+    for (size_t i = 0; i < ELEMENTS(keys); i++)
+        keys[i].values[2] = i;
+    assert_int_equal(csv_refuse_repeated(csv, keys, 0, "a and b", "one of them", &error), 0);
     (void)csv_free(csv);
 }
 
@@ -366,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_refuses),
         cmocka_unit_test(test_csv_cells_are_refused),
+        cmocka_unit_test(test_csv_rows_are_not_repeated),
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_mesh_is_linear),
         cmocka_unit_test(test_mesh_refuses_a_plane),

@@ -28,6 +28,7 @@ static const char *const names[] = {
     "m/x/scalability.csv",
     "m/x/validation-8.csv",
     "m/x/validation-32.csv",
+    "m/x/validation-032.csv",
     "m/x",
     "m",
     "t",
@@ -358,6 +359,10 @@ static void test_log_refuses(void **state)
     put("t/b.csv", "global_batch_size,2,x\n32,4,8\n");
     assert_int_equal(import_log(bad[1].text, 1, &trace, &error), -EINVAL);
     assert_non_null(strstr(error.text, "b.csv line 1: \"x\" is no number of GPUs"));
+    put("t/b.csv", "global_batch_size,2\n32,4\n64,5\n32,6\n");
+    assert_int_equal(import_log(bad[1].text, 1, &trace, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "b.csv line 4, column \"global_batch_size\": \"32\" repeats "
+                                       "line 2: the same global_batch_size"));
     put("t/b.csv", "batch,2\n32,4\n");
     assert_int_equal(import_log(bad[1].text, 1, &trace, &error), -EINVAL);
     assert_non_null(strstr(error.text, "its first column is \"batch\""));
@@ -430,6 +435,27 @@ static void test_pollux_physics(void **state)
     result = run_of(trace, policy_of("fifo"), &config);
     assert_near(result.jobs[0].done_s, 60 + 30 + 250);
     run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+/* A placement may be written from any of its nodes: 31 is 13, and not the mean of all with as many
+ * nodes and instances. */
+static void test_placements_are_turned(void **state)
+{
+    static const uint32_t one_and_three[] = { 1, 3 };
+    struct trace *trace = NULL;
+
+    (void)state;
+    put_models();
+    put("m/x/placements.csv",
+        "placement," TIMES "1,4,1,0\n1,8,2,0.5\n22,4,9,0\n22,8,9,0\n31,4,7,0\n31,8,9,0\n");
+    assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\nj,0,x,1,16\n",
+                                     &trace, NULL),
+                     0);
+    assert_near(profile_pace(trace->jobs[0].profile,
+                             &(struct shape){ .counts = one_and_three, .n_nodes = 2, .n = 4 }, NULL)
+                    ->step_s,
+                7); /* 4 on each of four */
     (void)trace_free(trace);
 }
 
@@ -535,6 +561,21 @@ static void test_pollux_refuses(void **state)
         { "m/x/placements.csv", "placement," TIMES "1,4,x,0\n", "placements.csv line 2, column" },
         { "m/x/validation-8.csv", VALIDATION "1,1,0,1,0\n1,2,0,1,0\n", "no progress in epoch 2" },
         { "m/x/scalability.csv", "num_nodes\n", "column is called \"num_replicas\"" },
+        { "m/x/placements.csv", "placement," TIMES "1,4,1,0\n1,8,1,0\n1,04,2,0\n",
+          "placements.csv line 4, column \"local_bsz\": \"04\" repeats line 2: the same "
+          "placement and local_bsz" },
+        { "m/x/placements.csv", "placement," TIMES "12,4,1,0\n21,4,2,0\n", "repeats line 2" },
+        { "m/x/placements.csv", "placement," TIMES "1,4,1,0\n1,8,1,1.5\n",
+          "placements.csv line 3, column \"sync_time\": \"1.5\" is longer than step_time" },
+        { "m/x/scalability.csv", "num_nodes,num_replicas," TIMES "4,4,4,3,1\n4,4,4,3,1\n",
+          "scalability.csv line 3, column \"local_bsz\": \"4\" repeats line 2: the same num_nodes, "
+          "num_replicas and local_bsz" },
+        { "m/x/scalability.csv", "num_nodes,num_replicas," TIMES "4,4,4,3,3.1\n",
+          "line 2, column \"sync_time\": \"3.1\" is longer than step_time" },
+        { "m/x/scalability.csv", "num_nodes,num_replicas," TIMES "2,2,8,3,1\n",
+          "line 2, column \"local_bsz\": \"8\" is in placements.csv" },
+        { "m/x/validation-032.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,0\n",
+          "m/x has two validation files of batch 32" },
     };
     static const char workload[] = "name,time,application,num_replicas,batch_size\nj,0,x,2,12\n";
     struct edl_error error = { 0 };
@@ -551,6 +592,7 @@ static void test_pollux_refuses(void **state)
         if (r != -EINVAL || strstr(error.text, bad[i].says) == NULL || error.remedy[0] == '\0')
             fail_msg("%zu: %d \"%s\", \"%s\"", i, r, error.text, error.remedy);
     }
+    assert_int_equal(unlink(path_of("m/x/validation-032.csv")), 0);
     put_models();
     assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\nj,0,x,2,99\n",
                                      &trace, &error),
@@ -575,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_log_without_models),
         cmocka_unit_test(test_log_refuses),
         cmocka_unit_test(test_pollux_physics),
+        cmocka_unit_test(test_placements_are_turned),
         cmocka_unit_test(test_bounds_are_of_each_phase),
         cmocka_unit_test(test_speeds_are_learnt),
         cmocka_unit_test(test_pollux_refuses),
