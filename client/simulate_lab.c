@@ -258,8 +258,17 @@ static int run_one(struct lab *lab, struct lab_level *level, struct lab_row *row
     if (r < 0)
         return r;
     r = take_result(lab, row, t, trace, &result, error);
+    level->n_cut[t] = result.n_cut;
     run_result_done(&result);
     return r;
+}
+
+static void free_row(const struct lab *lab, struct lab_row *row)
+{
+    for (size_t t = 0; t < lab->n_traces; t++)
+        free(row->completions_s[t]);
+    free(row->completions_s);
+    free(row->figures);
 }
 
 static int run_row(struct lab *lab, struct lab_level *level, const struct trace_policy *policy,
@@ -273,9 +282,29 @@ static int run_row(struct lab *lab, struct lab_level *level, const struct trace_
     row->completions_s = xcalloc(lab->n_traces, sizeof(*row->completions_s));
     for (size_t t = 0; r == 0 && t < lab->n_traces; t++)
         r = run_one(lab, level, row, t, error);
-    if (r == 0)
+    if (r == 0) {
         figures_mean(row->figures, lab->n_traces, &row->mean);
+    } else {
+        free_row(lab, row);
+        level->n_rows--;
+    }
     return r;
+}
+
+/* run_policy - one that fails says so, and has no row */
+static void run_policy(struct lab *lab, struct lab_level *level, const struct trace_policy *policy)
+{
+    struct lab_failure *failure = &level->failures[level->n_failures];
+
+    if (!offers(&level->information, policy)) {
+        report_note("%s uses what the level %s does not offer: left out", policy->name,
+                    level->name);
+        return;
+    }
+    if (run_row(lab, level, policy, &failure->error) < 0) {
+        failure->policy = policy;
+        level->n_failures++;
+    }
 }
 
 /* compare - over the traces where there are several, else over the jobs of the only one */
@@ -304,10 +333,24 @@ static void compare(const struct lab *lab, struct lab_level *level)
     free(b);
 }
 
+/* no_rows - nobody ran: that is told instead of a table */
+static int no_rows(const struct lab_level *level, struct edl_error *error)
+{
+    if (level->n_failures > 0) {
+        *error = level->failures[0].error;
+        return error->code;
+    }
+    (void)edl_error_set(error, -EINVAL, "no policy that was named can run at level %s",
+                        level->name);
+    return edl_error_remedy(error, "another --level or --policy");
+}
+
 static int run_level(struct lab *lab, struct lab_level *level, struct edl_error *error)
 {
     int r = 0;
 
+    level->n_cut = xcalloc(lab->n_traces, sizeof(*level->n_cut));
+    level->failures = xcalloc(lab->n_policies, sizeof(*level->failures));
     level->rows = xcalloc(lab->n_policies + 1, sizeof(*level->rows));
     level->bounds = xcalloc(lab->n_traces, sizeof(*level->bounds));
     for (size_t t = 0; r == 0 && t < lab->n_traces; t++)
@@ -315,18 +358,17 @@ static int run_level(struct lab *lab, struct lab_level *level, struct edl_error 
     if (r == 0 && lab->record != NULL)
         r = run_row(lab, level, &recorded, error);
     for (size_t i = 0; r == 0 && i < lab->n_policies; i++)
-        if (offers(&level->information, lab->policies[i]))
-            r = run_row(lab, level, lab->policies[i], error);
-        else
-            report_note("%s uses what the level %s does not offer: left out",
-                        lab->policies[i]->name, level->name);
-    if (r == 0 && level->n_rows == 0) {
-        r = edl_error_set(error, -EINVAL, "no policy that was named can run at level %s",
-                          level->name);
-        (void)edl_error_remedy(error, "another --level or --policy");
-    }
+        run_policy(lab, level, lab->policies[i]);
+    if (r == 0 && level->n_rows == 0)
+        r = no_rows(level, error);
     if (r == 0 && lab->against != NULL && lab->n_traces > 0)
         compare(lab, level);
+    for (size_t t = 0; r == 0 && t < lab->n_traces; t++)
+        if (level->n_cut[t] > 0)
+            report_note("%s: %zu of %zu jobs ask for more than was measured on nodes with %u "
+                        "places; they ask for the most that was",
+                        level->traces[t]->name, level->n_cut[t], level->traces[t]->n,
+                        lab->config.per_node);
     return r;
 }
 
@@ -358,24 +400,32 @@ static int run_all(struct lab *lab, const struct arguments *arguments, struct ed
 
 static void free_level(const struct lab *lab, struct lab_level *level)
 {
-    for (size_t i = 0; i < level->n_rows; i++) {
-        for (size_t t = 0; t < lab->n_traces; t++)
-            free(level->rows[i].completions_s[t]);
-        free(level->rows[i].completions_s);
-        free(level->rows[i].figures);
-    }
+    for (size_t i = 0; i < level->n_rows; i++)
+        free_row(lab, &level->rows[i]);
     for (size_t t = 0; level->traces != NULL && lab->record == NULL && t < lab->n_traces; t++)
         (void)trace_free(level->traces[t]);
     free(level->traces);
     free(level->bounds);
     free(level->rows);
+    free(level->failures);
+    free(level->n_cut);
+}
+
+/* report_failures - behind the tables: who is not in them, and why; status: what is known yet */
+static int report_failures(const struct lab_level *level, int status)
+{
+    for (size_t i = 0; i < level->n_failures; i++) {
+        report_note("%s has no row at level %s:", level->failures[i].policy->name, level->name);
+        status = report_error(&level->failures[i].error);
+    }
+    return status;
 }
 
 /* run_lab - and tells what came of it; the lab is done for */
 static int run_lab(struct lab *lab, const struct arguments *arguments)
 {
     struct edl_error error = { 0 };
-    int r = run_all(lab, arguments, &error);
+    int r = run_all(lab, arguments, &error), status = STATUS_OK;
 
     if (r == 0 && lab->options->plot != NULL)
         r = lab_plot(lab, lab->options->plot, &error);
@@ -383,11 +433,14 @@ static int run_lab(struct lab *lab, const struct arguments *arguments)
         lab_print_json(lab);
     else if (r == 0)
         lab_print_tables(lab);
-    for (size_t i = 0; i < lab->n_levels; i++)
+    for (size_t i = 0; i < lab->n_levels; i++) {
+        if (r == 0)
+            status = report_failures(&lab->levels[i], status);
         free_level(lab, &lab->levels[i]);
+    }
     free(lab->levels);
     free(lab->policies);
-    return r < 0 ? report_error(&error) : STATUS_OK;
+    return r < 0 ? report_error(&error) : status;
 }
 
 int simulate_lab(const struct simulate_options *options, const struct arguments *arguments)

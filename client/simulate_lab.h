@@ -4,6 +4,7 @@
 #pragma once
 
 #include "client/simulate.h"
+#include "shared/error.h"
 #include "simulator/trace/figures.h"
 #include "simulator/trace/run.h"
 
@@ -22,13 +23,21 @@ struct lab_row {
     bool is_paired;
 };
 
+/* A policy that could not be run to the end: the others go on. */
+struct lab_failure {
+    const struct trace_policy *policy;
+    struct edl_error error;
+};
+
 struct lab_level {
     const char *name; /* as --level has it */
     struct information information;
     struct trace **traces; /* owned; the batch is part of their physics */
     struct bounds *bounds;
     struct lab_row *rows;
-    size_t n_rows;
+    struct lab_failure *failures;
+    size_t n_rows, n_failures;
+    size_t *n_cut; /* by trace: jobs that asked for more than was measured; struct run_result */
 };
 
 struct lab {

@@ -59,6 +59,21 @@ static json_t *json_row(const struct lab *lab, const struct lab_level *level,
                      json_figures(&row->mean), "traces", traces, "paired", json_paired(lab, row));
 }
 
+static json_t *json_failures(const struct lab_level *level)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < level->n_failures; i++) {
+        const struct lab_failure *failure = &level->failures[i];
+
+        (void)json_array_append_new(array,
+                                    json_pack("{s:s, s:s, s:s}", "policy", failure->policy->name,
+                                              "error", failure->error.text, "remedy",
+                                              failure->error.remedy));
+    }
+    return array;
+}
+
 static json_t *json_level(const struct lab *lab, const struct lab_level *level)
 {
     json_t *traces = json_array(), *policies = json_array();
@@ -66,17 +81,18 @@ static json_t *json_level(const struct lab *lab, const struct lab_level *level)
     for (size_t t = 0; t < lab->n_traces; t++)
         (void)json_array_append_new(
             traces,
-            json_pack("{s:s, s:I, s:{s:f, s:f, s:f}}", "name", level->traces[t]->name, "jobs",
-                      (json_int_t)level->traces[t]->n, "bounds", "completion_alone_avg_s",
-                      level->bounds[t].shortest_avg_s, "completion_srpt_avg_s",
-                      level->bounds[t].srpt_avg_s, "makespan_s", level->bounds[t].makespan_s));
+            json_pack("{s:s, s:I, s:I, s:{s:f, s:f, s:f}}", "name", level->traces[t]->name, "jobs",
+                      (json_int_t)level->traces[t]->n, "requests_cut", (json_int_t)level->n_cut[t],
+                      "bounds", "completion_alone_avg_s", level->bounds[t].shortest_avg_s,
+                      "completion_srpt_avg_s", level->bounds[t].srpt_avg_s, "makespan_s",
+                      level->bounds[t].makespan_s));
     for (size_t i = 0; i < level->n_rows; i++)
         (void)json_array_append_new(policies, json_row(lab, level, &level->rows[i]));
-    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "level", level->name, "batch",
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "level", level->name, "batch",
                      level->information.adaptive_batch ? "adaptive" : "fixed", "speeds",
                      trace_speeds_name(level->information.speeds), "lengths_known",
                      level->information.lengths, "history", level->information.history, "traces",
-                     traces, "policies", policies);
+                     traces, "policies", policies, "failed", json_failures(level));
 }
 
 void lab_print_json(const struct lab *lab)

@@ -99,6 +99,22 @@ static double srpt_avg_s(const struct trace *trace, const double *sizes_s)
     return sum / (double)trace->n;
 }
 
+/* refuse - a job for which there is nothing in this cluster, whatever the policy */
+static int refuse(const struct trace *trace, const struct trace_job *job,
+                  const struct run_config *config, struct edl_error *error)
+{
+    uint32_t capacity = config->n_nodes * config->per_node, least = job_least(job);
+
+    if (least > capacity) {
+        (void)edl_error_set(error, -EINVAL, "%s: job %s needs %u instances, the cluster has %u",
+                            trace->name, job->name, least, capacity);
+        return edl_error_remedy(error, "more or larger nodes: --nodes");
+    }
+    (void)profile_pace_of(job->profile, least, config->per_node, error); /* for its words */
+    edl_error_prefix(error, "%s, job %s: ", trace->name, job->name);
+    return -ERANGE;
+}
+
 int bounds_of(const struct trace *trace, const struct run_config *config, struct bounds *ret,
               struct edl_error *error)
 {
@@ -106,23 +122,22 @@ int bounds_of(const struct trace *trace, const struct run_config *config, struct
     double *sizes_s = xcalloc(trace->n, sizeof(*sizes_s));
     double work_s = 0, last_s = 0, shortest = 0;
 
-    for (size_t i = 0; i < trace->n; i++) {
-        struct best best = best_of(&trace->jobs[i], capacity, config->per_node);
-
-        sizes_s[i] = best.size_s / capacity;
-        work_s += sizes_s[i];
-        shortest += best.time_s;
-        last_s = fmax(last_s, trace->jobs[i].submit_s - trace->jobs[0].submit_s + best.time_s);
-    }
     if (trace->n == 0) {
         free(sizes_s);
         (void)edl_error_set(error, -EINVAL, "%s has no jobs", trace->name);
         return edl_error_remedy(error, "at least one line behind the names of the columns");
     }
-    if (!isfinite(work_s)) {
-        free(sizes_s);
-        return edl_error_set(error, -EINVAL, "%s: a job cannot run on %u places", trace->name,
-                             capacity);
+    for (size_t i = 0; i < trace->n; i++) {
+        struct best best = best_of(&trace->jobs[i], capacity, config->per_node);
+
+        if (!isfinite(best.size_s)) {
+            free(sizes_s);
+            return refuse(trace, &trace->jobs[i], config, error);
+        }
+        sizes_s[i] = best.size_s / capacity;
+        work_s += sizes_s[i];
+        shortest += best.time_s;
+        last_s = fmax(last_s, trace->jobs[i].submit_s - trace->jobs[0].submit_s + best.time_s);
     }
     ret->shortest_avg_s = shortest / (double)trace->n;
     ret->srpt_avg_s = srpt_avg_s(trace, sizes_s);

@@ -141,7 +141,7 @@ static int go_on(struct run *run, struct run_job *job, bool measures)
                                       &job->own_pace.rate[job->phase], run->error);
 
     if (r < 0)
-        return r;
+        return run_not_known(run, job);
     job->pace = &job->own_pace;
     if (measures) {
         take_point(learnt, &point);

@@ -109,10 +109,11 @@ static int unknown(const struct pollux_app *app, const struct shape *shape, doub
     char name[PLACEMENT_MAX] = "";
 
     name_of(shape, name);
-    (void)
-        edl_error_set(error, -ERANGE,
-                      "%s: nothing was measured around %u instances on %u nodes (%s) with %g each",
-                      app->folder, shape->n, shape->n_nodes, name, batch);
+    (void)edl_error_set(error, -ERANGE,
+                        "%s: nothing was measured around %u instances on %u nodes%s%s%s with a "
+                        "batch of %g each",
+                        app->folder, shape->n, shape->n_nodes, name[0] != '\0' ? " (" : "", name,
+                        name[0] != '\0' ? ")" : "", batch);
     return edl_error_remedy(error, "fewer instances or nodes, or another batch; "
                                    "placements.csv and scalability.csv list what was measured");
 }

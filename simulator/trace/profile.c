@@ -52,6 +52,7 @@ struct profile *profile_unref(struct profile *profile)
         free_pace(entry);
     }
     free(profile->by_count);
+    free(profile->known);
     free(profile->name);
     profile->ops->free(profile);
     return NULL;
@@ -178,4 +179,30 @@ const struct pace *profile_pace_of(struct profile *profile, uint32_t n, uint32_t
     if (profile->by_count[n] == NULL)
         profile->by_count[n] = &nothing_known;
     return profile->by_count[n] != &nothing_known ? profile->by_count[n] : NULL;
+}
+
+/* look_for_known - only where places matter there are amounts that nobody measured */
+static void look_for_known(struct profile *profile, uint32_t most, uint32_t per_node)
+{
+    profile->known = xreallocarray(profile->known, most + 1, sizeof(*profile->known));
+    profile->n_known = 0;
+    profile->known_per_node = per_node;
+    profile->known_most = most;
+    for (uint32_t n = profile->min; n <= most; n++)
+        if (profile_pace_of(profile, n, per_node, NULL) != NULL)
+            profile->known[profile->n_known++] = n;
+}
+
+const uint32_t *profile_known(struct profile *profile, uint32_t most, uint32_t per_node,
+                              size_t *ret_n)
+{
+    most = MIN_OF(most, profile->max);
+    *ret_n = 0;
+    if (!profile->needs_shape)
+        return NULL;
+    if (profile->known == NULL || profile->known_per_node != per_node ||
+        profile->known_most != most)
+        look_for_known(profile, most, per_node);
+    *ret_n = profile->n_known;
+    return profile->known;
 }

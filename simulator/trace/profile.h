@@ -61,6 +61,9 @@ struct profile {
     struct pace_entry *cache;
     const struct pace **by_count;
     uint32_t by_count_cap, by_count_per_node;
+    uint32_t *known; /* profile_known */
+    size_t n_known;
+    uint32_t known_per_node, known_most;
 };
 
 /* profile_init - of a new one that begins with a struct profile; name is copied */
@@ -76,3 +79,9 @@ const struct pace *profile_pace(struct profile *profile, const struct shape *sha
 /* profile_pace_of - n instances on as few nodes as they fill, per_node on each */
 const struct pace *profile_pace_of(struct profile *profile, uint32_t n, uint32_t per_node,
                                    struct edl_error *error);
+
+/* profile_known - the amounts up to most that have a pace on as few nodes as they fill, ascending;
+ * valid until it is asked for another cluster. NULL: all that are within its bounds have one, or
+ * those of its counts. */
+const uint32_t *profile_known(struct profile *profile, uint32_t most, uint32_t per_node,
+                              size_t *ret_n);

@@ -51,14 +51,13 @@ static void note_end(struct run *run, const struct run_job *job)
 static int advance(struct run *run, double to_s)
 {
     size_t left = 0;
-    int r = 0;
 
     run->result->used_s += (to_s - run->now_s) * (pool_capacity(&run->pool) - run->pool.n_free);
     for (size_t i = 0; i < run->n_active; i++) {
         struct run_job *job = run->active[i];
 
         if (job_advance(job, run, to_s, in_whole_seconds(run, job)) < 0)
-            r = -ERANGE;
+            return -ERANGE; /* nobody looks at the run any more */
         if (!job->done) {
             run->active[left++] = job;
             continue;
@@ -69,7 +68,7 @@ static int advance(struct run *run, double to_s)
     }
     run->n_active = left;
     run->now_s = to_s;
-    return r;
+    return 0;
 }
 
 /* admit - who was submitted until now */

@@ -35,6 +35,7 @@ struct run_result {
     double used_s;         /* instances times seconds, until each was taken back */
     double *decisions_s;   /* what each decision took */
     size_t n_decisions;
+    size_t n_cut; /* jobs that asked for more than was measured: they ask for the most that was */
 };
 
 /* run_uses - what the policy looks at of what is offered: enum trace_uses */
@@ -42,7 +43,8 @@ unsigned run_uses(const struct trace_policy *policy, const struct information *o
 
 /* run_trace - deterministic: no clock, no random number
  * Errors: -EINVAL (a job cannot run on this cluster; the policy needs what is not offered; it
- * leaves a job waiting for ever), -ERANGE (nothing is known of a shape that it chose) */
+ * leaves a job waiting for ever), -ERANGE (nothing is known of a shape that it chose, although
+ * of its amount on full nodes; nothing is known of a job's minimum) */
 int run_trace(const struct trace *trace, const struct trace_policy *policy,
               const struct run_config *config, struct run_result *ret, struct edl_error *error);
 

@@ -115,6 +115,18 @@ static bool same_place(const struct run_job *job, const struct before *before, u
     return true;
 }
 
+int run_not_known(struct run *run, const struct run_job *job)
+{
+    edl_error_prefix(run->error, "%s, job %s of %s: ", run->policy->name, job->trace->name,
+                     run->trace->name);
+    if (run->error->code == -ERANGE)
+        (void)edl_error_remedy(run->error,
+                               "--nodes of as many places as were measured, a smaller max of the "
+                               "job (edl-trace(5)), measurements of it, or --policy without %s",
+                               run->policy->name);
+    return run->error->code;
+}
+
 static int set_pace(struct run *run, struct run_job *job)
 {
     uint32_t counts_few[16], *counts = counts_few;
@@ -134,7 +146,7 @@ static int set_pace(struct run *run, struct run_job *job)
                              run->error);
     if (counts != counts_few)
         free(counts);
-    return job->pace != NULL ? 0 : -ERANGE;
+    return job->pace != NULL ? 0 : run_not_known(run, job);
 }
 
 /* changed - what it means for the job that it was placed anew */

@@ -16,6 +16,8 @@ struct run_job {
     const struct pace *pace; /* NULL: it holds nothing */
     const struct pace *one;  /* at the smallest amount: speed 1 */
     uint32_t min, max, requested, pservers;
+    const uint32_t *counts; /* the only amounts that it can have between them; NULL: all */
+    size_t n_counts;
     uint32_t phase;
     double progress, own_bounds[2];
     double at_s; /* progress is that of this moment */
@@ -62,6 +64,10 @@ int job_advance(struct run_job *job, struct run *run, double to_s, bool whole);
 /* job_remaining_s - at a pace, without a restart */
 double job_remaining_s(const struct run_job *job, const struct pace *pace);
 void job_predict(struct run_job *job);
+
+/* run_not_known - run->error is about the shape that a job was given: names policy, job and what to
+ * do about it; returns its code */
+int run_not_known(struct run *run, const struct run_job *job);
 
 /* run_view.c */
 void run_look(struct run *run);

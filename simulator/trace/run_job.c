@@ -20,14 +20,49 @@ static int too_small(const struct run_job *job, const struct run *run, struct ed
     return edl_error_remedy(error, "more or larger nodes: --nodes");
 }
 
-/* at_or_below - the largest of the counts that make a difference which is not above n */
-static uint32_t at_or_below(const struct profile *profile, uint32_t n)
+/* at_or_below - the largest of the job's amounts which is not above n */
+static uint32_t at_or_below(const struct run_job *job, uint32_t n)
 {
-    uint32_t best = profile->n_counts > 0 ? profile->counts[0] : n;
+    uint32_t best = job->n_counts > 0 ? job->counts[0] : n;
 
-    for (size_t i = 0; i < profile->n_counts && profile->counts[i] <= n; i++)
-        best = profile->counts[i];
+    for (size_t i = 0; i < job->n_counts && job->counts[i] <= n; i++)
+        best = job->counts[i];
     return best;
+}
+
+/* has_gaps - between min and max, which are among the counts, some are missing */
+static bool has_gaps(const struct run_job *job)
+{
+    size_t within = 0;
+
+    for (size_t i = 0; i < job->n_counts; i++)
+        within += job->counts[i] >= job->min && job->counts[i] <= job->max;
+    return within != (size_t)job->max - job->min + 1;
+}
+
+/* set_amounts - on full nodes, no policy can choose what nobody measured */
+static void set_amounts(struct run_job *job, const struct run *run)
+{
+    const struct trace_job *trace = job->trace;
+    struct profile *profile = trace->profile;
+    uint32_t capacity = pool_capacity(&run->pool);
+    uint32_t most = MIN_OF(MIN_OF(trace->max, profile->max), capacity);
+
+    job->counts = profile->counts;
+    job->n_counts = profile->n_counts;
+    if (job->counts == NULL)
+        job->counts = profile_known(profile, capacity, run->pool.per_node, &job->n_counts);
+    job->max = MAX_OF(at_or_below(job, most), job->min);
+    job->requested = MAX_OF(MIN_OF(trace->requested, job->max), job->min);
+    if (job->counts == profile->counts)
+        return;
+    job->requested = MAX_OF(at_or_below(job, job->requested), job->min);
+    if (job->requested < MIN_OF(trace->requested, most))
+        run->result->n_cut++;
+    if (!has_gaps(job)) {
+        job->counts = NULL;
+        job->n_counts = 0;
+    }
 }
 
 int job_begin(struct run_job *job, const struct trace_job *trace, const struct run *run,
@@ -40,16 +75,17 @@ int job_begin(struct run_job *job, const struct trace_job *trace, const struct r
     job->min = MAX_OF(trace->min, profile->min);
     if (job->min > capacity)
         return too_small(job, run, error);
-    job->max = at_or_below(profile, MIN_OF(MIN_OF(trace->max, profile->max), capacity));
-    job->max = MAX_OF(job->max, job->min);
-    job->requested = MAX_OF(MIN_OF(trace->requested, job->max), job->min);
+    set_amounts(job, run);
     job->own_bounds[1] = trace->work_steps;
     job->end_s = INFINITY;
     job->at_s = trace->submit_s;
     job->result->submit_s = trace->submit_s;
     job->result->start_s = job->result->done_s = NAN;
     job->one = profile_pace_of(profile, job->min, run->pool.per_node, error);
-    return job->one != NULL ? 0 : -ERANGE;
+    if (job->one != NULL)
+        return 0;
+    edl_error_prefix(error, "%s, job %s: ", run->trace->name, trace->name);
+    return -ERANGE;
 }
 
 /* spend - seconds with what it holds; served: at how many times the speed of the smallest amount */

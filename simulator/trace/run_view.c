@@ -21,7 +21,6 @@ static void make_room(struct run *run)
 static void show_job(struct run *run, struct run_job *job, struct view_job *ret)
 {
     const struct trace_job *trace = job->trace;
-    const struct profile *profile = trace->profile;
 
     *ret = (struct view_job){
         .id = (uint32_t)(job - run->jobs),
@@ -40,9 +39,9 @@ static void show_job(struct run *run, struct run_job *job, struct view_job *ret)
         .run_s = job->run_s,
         .work = job->progress,
         .restart_left_s = job->restart_left_s,
-        .counts = profile->counts,
-        .n_counts = profile->n_counts,
-        .has_pservers = profile->min > 1,
+        .counts = job->counts,
+        .n_counts = job->n_counts,
+        .has_pservers = trace->profile->min > 1,
         .run_job = job,
     };
 }

@@ -48,6 +48,32 @@ status_of 0 edl simulate --trace "$work/trace.csv" "$work/trace.json" --nodes 4x
 says 'srtf uses what the level fixed-no-lengths does not offer: left out'
 ! grep -q '^srtf ' "$work/out" || fail 'srtf ran without lengths'
 
+# a policy that leaves what was measured has no row, and the others have theirs: one instance on each of two nodes is unknown
+mkdir -p "$work/apps/x"
+for batch in 8 32; do
+    printf 'progress,iteration,metric,grad_sqr,grad_var\n100,100,0,1,0\n' >"$work/apps/x/validation-$batch.csv"
+done
+{ echo placement,local_bsz,step_time,sync_time; printf '%s,1,0\n' {1,2}',4' {1,2}',8' {1,2}',16'; } >"$work/apps/x/placements.csv"
+printf 'num_nodes,num_replicas,local_bsz,step_time,sync_time\n4,8,4,3,1\n4,8,16,5,1\n' >"$work/apps/x/scalability.csv"
+printf 'job,submit_s,model,speed,batch,instances,max\na,0,x,pollux:%s,8,1,1\nb,0,x,pollux:%s,8,1,1\nc,50,x,pollux:%s,32,2,2\n' \
+    "$work"/apps{,,} >"$work/apart.csv"
+status_of 2 edl simulate --trace "$work/apart.csv" --nodes 2x2 --policy tiresias,afs-l
+says '^afs-l '
+! grep -q '^tiresias  ' "$work/out" || fail 'tiresias has a row'
+says 'tiresias has no row at level fixed'
+says 'tiresias, job c of apart.csv: .*/x: nothing was measured around 2 instances on 2 nodes (11) with a batch of 16 each'
+says '^try: .*--policy without tiresias'
+edl simulate --trace "$work/apart.csv" --nodes 2x2 --policy tiresias,afs-l --json >"$work/two.json" 2>"$work/out" && fail 'tiresias did not fail'
+jq -e '.levels[0] | (.policies | map(.policy) == ["afs-l"]) and (.failed[0] | .policy == "tiresias" and (.error | test("job c")))' \
+    "$work/two.json" >/dev/null || fail "failed: $(cat "$work/two.json")"
+status_of 2 edl simulate --trace "$work/apart.csv" --nodes 2x2 --policy tiresias
+says '^edl: tiresias, job c of apart.csv'
+# what was not measured on full nodes nobody can choose, and who asked for it is counted
+sed 's/,32,2,2$/,32,5,8/' "$work/apart.csv" >"$work/many.csv"
+status_of 0 edl simulate --trace "$work/many.csv" --nodes 1x8
+says 'many.csv: 1 of 3 jobs ask for more than was measured on nodes with 8 places'
+! grep -q 'has no row' "$work/out" || fail "a policy has no row: $(cat "$work/out")"
+
 # each way of being wrong is told with a remedy
 printf 'submit_s,speed\n1,fast\n' >"$work/bad.csv"
 status_of 2 edl simulate --trace "$work/bad.csv"

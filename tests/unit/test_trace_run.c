@@ -188,6 +188,135 @@ static void test_policies_are_checked(void **state)
     (void)trace_free(trace);
 }
 
+/* ---- what nobody measured ---- */
+
+/* One instance a step and second each; but nothing is known of three, of more than five, and of two
+ * on two nodes. */
+static int gaps_pace(struct profile *profile, const struct shape *shape, struct pace *ret,
+                     struct edl_error *error)
+{
+    if (shape->n == 3 || shape->n > 5 || (shape->n == 2 && shape->n_nodes == 2))
+        return edl_error_set(error, -ERANGE, "%s: unknown: %u on %u nodes", profile->name, shape->n,
+                             shape->n_nodes);
+    ret->rate[0] = shape->n;
+    ret->step_s = 1.0 / shape->n;
+    return 0;
+}
+
+static void free_gaps(struct profile *profile)
+{
+    free(profile);
+}
+
+/* trace_with_gaps - its jobs ask for so many; 0 ends them */
+static struct trace *trace_with_gaps(const uint32_t *requested)
+{
+    static const struct profile_ops ops = { "gaps", gaps_pace, NULL, free_gaps };
+    struct profile *profile = xcalloc(1, sizeof(*profile));
+    struct trace *trace = trace_new("gaps");
+
+    profile_init(profile, &ops, "m");
+    profile->needs_shape = true;
+    for (; *requested != 0; requested++) {
+        struct trace_job *job = trace_add(trace);
+
+        job->name = xstrdup("j");
+        job->family = xstrdup("m");
+        job->user = xstrdup("");
+        job->work_steps = 100;
+        job->requested = *requested;
+        job->min = 1;
+        job->max = UINT32_MAX;
+        job->profile = profile_ref(profile);
+    }
+    (void)profile_unref(profile);
+    return trace;
+}
+
+static struct view_job shown;
+static uint32_t wanted;
+
+static void see_and_give(void *state, const struct view *view, struct plan *plan)
+{
+    (void)state;
+    shown = view->jobs[0];
+    plan->counts[0] = wanted;
+}
+
+static void test_what_was_not_measured_cannot_be_chosen(void **state)
+{
+    struct trace *trace = trace_with_gaps((const uint32_t[]){ 4, 3, 9, 2, 0 });
+    struct trace_policy policy = { .name = "spy", .decide = see_and_give };
+    struct run_config config = cluster_of(1, 8);
+    struct run_result result;
+
+    (void)state;
+    for (size_t i = 0; trace_policies[i] != NULL; i++) {
+        result = run_of(trace, trace_policies[i], &config);
+        assert_int_equal(result.n_cut, 2); /* three, nine */
+        run_result_done(&result);
+    }
+    (void)trace_free(trace);
+    trace = trace_with_gaps((const uint32_t[]){ 3, 0 });
+    wanted = 4;
+    result = run_of(trace, &policy, &config);
+    assert_int_equal(shown.requested, 2);
+    assert_int_equal(shown.max, 5);
+    assert_int_equal(view_next(&shown, 2), 4);
+    assert_int_equal(view_prev(&shown, 4), 2);
+    assert_int_equal(view_next(&shown, 5), 0);
+    run_result_done(&result);
+    config.per_node = 2; /* two are all that there is: no gap */
+    wanted = 1;
+    result = run_of(trace, &policy, &config);
+    assert_null(shown.counts);
+    assert_int_equal(shown.max, 2);
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
+static void test_an_unknown_shape_names_policy_and_job(void **state)
+{
+    struct trace *trace = trace_with_gaps((const uint32_t[]){ 2, 0 });
+    struct trace_policy policy = { .name = "spy", .decide = see_and_give };
+    struct run_config config = cluster_of(2, 4);
+    struct edl_error error = { 0 };
+    struct run_result result;
+
+    (void)state;
+    wanted = 3; /* although it is not offered */
+    assert_int_equal(run_trace(trace, &policy, &config, &result, &error), -ERANGE);
+    assert_string_equal(error.text, "spy, job j of gaps: m: unknown: 3 on 1 nodes");
+    assert_non_null(strstr(error.remedy, "--policy without spy"));
+    config = cluster_of(2, 1); /* one on each of two: nobody knows two there */
+    wanted = 1;
+    result = run_of(trace, &policy, &config);
+    assert_int_equal(shown.max, 1);
+    run_result_done(&result);
+    trace->jobs[0].min = 2;
+    assert_int_equal(run_trace(trace, &policy, &config, &result, &error), -ERANGE);
+    assert_string_equal(error.text, "gaps, job j: m: unknown: 2 on 2 nodes");
+    (void)trace_free(trace);
+}
+
+static void test_bounds_name_who_cannot_run(void **state)
+{
+    struct trace *trace = trace_with_gaps((const uint32_t[]){ 2, 0 });
+    struct run_config config = cluster_of(1, 8);
+    struct edl_error error = { 0 };
+    struct bounds bounds;
+
+    (void)state;
+    trace->jobs[0].min = 6;
+    assert_int_equal(bounds_of(trace, &config, &bounds, &error), -ERANGE);
+    assert_string_equal(error.text, "gaps, job j: m: unknown: 6 on 1 nodes");
+    trace->jobs[0].min = 9;
+    assert_int_equal(bounds_of(trace, &config, &bounds, &error), -EINVAL);
+    assert_string_equal(error.text, "gaps: job j needs 9 instances, the cluster has 8");
+    assert_string_equal(error.remedy, "more or larger nodes: --nodes");
+    (void)trace_free(trace);
+}
+
 /* ---- policies ---- */
 
 static const char *plan_of; /* the policy whose first decision is recorded */
@@ -491,6 +620,9 @@ int main(void)
         cmocka_unit_test(test_srtf_stops_the_longer_one),
         cmocka_unit_test(test_what_is_not_used_is_not_seen),
         cmocka_unit_test(test_policies_are_checked),
+        cmocka_unit_test(test_what_was_not_measured_cannot_be_chosen),
+        cmocka_unit_test(test_an_unknown_shape_names_policy_and_job),
+        cmocka_unit_test(test_bounds_name_who_cannot_run),
         cmocka_unit_test(test_optimus),
         cmocka_unit_test(test_optimus_chooses_servers_and_trainers),
         cmocka_unit_test(test_afs),
