@@ -11,26 +11,15 @@
 #include "simulator/trace/run.h"
 #include "simulator/trace/trace.h"
 
-struct best {
-    double time_s; /* alone at the best amount of each phase */
-    double size_s; /* instances times seconds at the cheapest of each */
-};
-
-static struct best best_of(const struct trace_job *job, uint32_t capacity, uint32_t per_node)
+/* best_of - of each phase by itself: what is best changes while a job's batches grow */
+static struct job_best best_of(const struct trace_job *job, uint32_t capacity, uint32_t per_node)
 {
-    struct best sum = { 0 };
+    struct job_best sum = { 0 };
     uint32_t most = job_most(job, capacity);
 
-    /* of each phase by itself: what is best changes while a job's batches grow */
     for (uint32_t p = 0; p < job->profile->n_phases; p++) {
-        struct best best = { .time_s = INFINITY, .size_s = INFINITY };
+        struct job_best best = job_best(job, p, most, per_node);
 
-        for (uint32_t n = job_least(job); n != 0; n = job_next(job, n, most)) {
-            double time_s = job_phase_s(job, p, n, per_node);
-
-            best.time_s = fmin(best.time_s, time_s);
-            best.size_s = fmin(best.size_s, time_s * n);
-        }
         sum.time_s += best.time_s;
         sum.size_s += best.size_s;
     }
@@ -128,7 +117,7 @@ int bounds_of(const struct trace *trace, const struct run_config *config, struct
         return edl_error_remedy(error, "at least one line behind the names of the columns");
     }
     for (size_t i = 0; i < trace->n; i++) {
-        struct best best = best_of(&trace->jobs[i], capacity, config->per_node);
+        struct job_best best = best_of(&trace->jobs[i], capacity, config->per_node);
 
         if (!isfinite(best.size_s)) {
             free(sizes_s);

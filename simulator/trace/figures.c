@@ -167,17 +167,12 @@ static double crowd_until(const struct crowd *crowd, double at_s)
 static double isolated_s(const struct trace_job *job, double share, uint32_t capacity,
                          uint32_t per_node)
 {
-    uint32_t least = job_least(job), most = job_most(job, capacity);
+    uint32_t most = MIN_OF(job_most(job, capacity), (uint32_t)share);
     double sum = 0;
 
-    for (uint32_t p = 0; p < job->profile->n_phases; p++) {
-        double best = INFINITY;
-
-        for (uint32_t n = least; n != 0 && (n == least || n <= share); n = job_next(job, n, most))
-            best = fmin(best, job_phase_s(job, p, n, per_node));
-        sum += best;
-    }
-    return sum / fmin(1, share / least) + ISOLATED_START_S;
+    for (uint32_t p = 0; p < job->profile->n_phases; p++)
+        sum += job_best(job, p, most, per_node).time_s;
+    return sum / fmin(1, share / job_least(job)) + ISOLATED_START_S;
 }
 
 static void set_fairness(const struct trace *trace, const struct run_config *config,

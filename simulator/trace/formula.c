@@ -56,35 +56,56 @@ static int table_pace(struct profile *profile, const struct shape *shape, struct
     return 0;
 }
 
+static double pserver_step_s(const struct pserver_model *model, uint32_t n, uint32_t p)
+{
+    double w = n - p, m = model->batch;
+
+    return model->theta[0] * m / w + model->theta[1] + model->theta[2] * w / p +
+           model->theta[3] * w + model->theta[4] * p;
+}
+
+/* best_split - as a function of the servers a step's time is convex: it falls, and then it rises */
+static uint32_t best_split(const struct pserver_model *model, uint32_t n)
+{
+    uint32_t low = 1, high = n - 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (pserver_step_s(model, n, middle + 1) < pserver_step_s(model, n, middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static int pserver_pace(struct profile *profile, const struct shape *shape, struct pace *ret,
                         struct edl_error *error)
 {
     const struct pserver_model *model = ((const struct formula *)profile)->model;
-    uint32_t from = shape->pservers > 0 ? shape->pservers : 1;
-    uint32_t to = shape->pservers > 0 ? shape->pservers : shape->n - 1;
 
-    ret->step_s = INFINITY;
-    for (uint32_t p = from; p <= to && p < shape->n; p++) {
-        double w = shape->n - p, m = model->batch;
-        double step_s = model->theta[0] * m / w + model->theta[1] + model->theta[2] * w / p +
-                        model->theta[3] * w + model->theta[4] * p;
-
-        if (step_s < ret->step_s) {
-            ret->step_s = step_s;
-            ret->pservers = p;
-        }
-    }
-    if (isinf(ret->step_s))
+    if (shape->n < 2 || shape->pservers >= shape->n)
         return edl_error_set(error, -ERANGE, "%s: %u instances, %u of them servers, cannot train",
                              profile->name, shape->n, shape->pservers);
+    ret->pservers = shape->pservers > 0 ? shape->pservers : best_split(model, shape->n);
+    ret->step_s = pserver_step_s(model, shape->n, ret->pservers);
     ret->rate[0] = 1 / ret->step_s;
     return 0;
 }
 
-const struct profile_ops formula_power_ops = { "power", power_pace, NULL, free_formula };
-const struct profile_ops formula_amdahl_ops = { "amdahl", amdahl_pace, NULL, free_formula };
-const struct profile_ops formula_table_ops = { "table", table_pace, NULL, free_formula };
-const struct profile_ops formula_pserver_ops = { "pserver", pserver_pace, NULL, free_formula };
+const struct profile_ops formula_power_ops = {
+    .name = "power", .pace = power_pace, .free = free_formula, .law = true, .rises = true
+};
+const struct profile_ops formula_amdahl_ops = {
+    .name = "amdahl", .pace = amdahl_pace, .free = free_formula, .law = true, .rises = true
+};
+const struct profile_ops formula_table_ops = {
+    .name = "table", .pace = table_pace, .free = free_formula, .law = true
+};
+const struct profile_ops formula_pserver_ops = {
+    .name = "pserver", .pace = pserver_pace, .free = free_formula, .law = true
+};
 
 static struct formula *new_formula(const struct profile_ops *ops, const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_time.c - how long a whole job takes with one amount */
+/* job_time.c - how long a job takes with the best of its amounts */
 #include "simulator/trace/job_time.h"
 
 #include <math.h>
@@ -8,24 +8,35 @@
 #include "simulator/trace/profile.h"
 #include "simulator/trace/trace.h"
 
-double job_time_s(const struct trace_job *job, uint32_t n, uint32_t per_node)
+/* phase_s - of one amount; INFINITY where nothing is known of that */
+static double phase_s(const struct trace_job *job, uint32_t phase, uint32_t n, uint32_t per_node)
 {
-    const struct pace *pace = profile_pace_of(job->profile, n, per_node, NULL);
+    const double *bounds = job->profile->bounds;
+    struct glance glance;
 
-    if (pace == NULL)
+    if (profile_glance(job->profile, n, 0, per_node, phase, &glance) < 0)
         return INFINITY;
-    return job->profile->bounds != NULL ? pace->after_s[0] : job->work_steps / pace->rate[0];
+    return (bounds != NULL ? bounds[phase + 1] - bounds[phase] : job->work_steps) / glance.rate;
 }
 
-double job_phase_s(const struct trace_job *job, uint32_t phase, uint32_t n, uint32_t per_node)
+struct job_best job_best(const struct trace_job *job, uint32_t phase, uint32_t most,
+                         uint32_t per_node)
 {
-    const struct pace *pace = profile_pace_of(job->profile, n, per_node, NULL);
-    const double *bounds = job->profile->bounds;
+    struct job_best best = { .time_s = INFINITY, .size_s = INFINITY };
+    uint32_t least = job_least(job);
 
-    if (pace == NULL)
-        return INFINITY;
-    return (bounds != NULL ? bounds[phase + 1] - bounds[phase] : job->work_steps) /
-           pace->rate[phase];
+    if (job->profile->ops->rises) /* nothing between the two is better */
+        return (struct job_best){
+            .time_s = phase_s(job, phase, MAX_OF(least, most), per_node),
+            .size_s = phase_s(job, phase, least, per_node) * least,
+        };
+    for (uint32_t n = least; n != 0; n = job_next(job, n, most)) {
+        double time_s = phase_s(job, phase, n, per_node);
+
+        best.time_s = fmin(best.time_s, time_s);
+        best.size_s = fmin(best.size_s, time_s * n);
+    }
+    return best;
 }
 
 uint32_t job_least(const struct trace_job *job)

@@ -104,8 +104,8 @@ static void add_job(struct sia *sia, const struct view *view, size_t i)
     set_values(view, job, &sia->options[first], sia->n_options - first);
 }
 
-/* put - one job's choice for every capacity: from before, what the jobs so far reach with so much,
- * to best, what they reach with this one */
+/* put - one job's choice for every capacity up to what the jobs so far can take: from before, what
+ * those ahead of it reach with so much, to best, what they reach with this one */
 static void put(const struct option *options, size_t n, const struct view_job *job,
                 uint32_t capacity, const double *before, double *best, uint8_t *choice)
 {
@@ -129,23 +129,51 @@ static void put(const struct option *options, size_t n, const struct view_job *j
     }
 }
 
+/* set_reach - what the jobs up to each can take together: with more than that they are as well off,
+ * so that no table has to be wider, however large the cluster is */
+static void set_reach(const struct sia *sia, const struct view *view, uint32_t *reach)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < view->n; i++) {
+        uint32_t most = 0;
+
+        for (size_t o = sia->first[i]; o < sia->first[i + 1]; o++)
+            most = MAX_OF(most, sia->options[o].n);
+        sum = MIN_OF(sum + most, view->capacity);
+        reach[i] = sum;
+    }
+}
+
 static void choose(const struct sia *sia, const struct view *view, struct plan *plan)
 {
-    uint32_t width = view->capacity + 1, c = view->capacity;
-    double *before = xcalloc(width, sizeof(*before)), *best = xcalloc(width, sizeof(*best));
-    uint8_t *choices = xcalloc(view->n * (size_t)width, sizeof(*choices));
+    uint32_t *reach = xcalloc(view->n, sizeof(*reach)), reached = 0, c;
+    size_t width;
+    double *before, *best;
+    uint8_t *choices;
 
+    set_reach(sia, view, reach);
+    width = (size_t)reach[view->n - 1] + 1;
+    before = xcalloc(width, sizeof(*before));
+    best = xcalloc(width, sizeof(*best));
+    choices = xcalloc(view->n * width, sizeof(*choices));
     for (size_t i = 0; i < view->n; i++) {
         double *swap = before;
 
+        for (uint32_t more = reached + 1; more <= reach[i]; more++)
+            before[more] = before[reached];
         put(&sia->options[sia->first[i]], sia->first[i + 1] - sia->first[i], &view->jobs[i],
-            view->capacity, before, best, &choices[i * width]);
+            reach[i], before, best, &choices[i * width]);
+        reached = reach[i];
         before = best;
         best = swap;
     }
+    c = reached;
     for (size_t i = view->n; i-- > 0;) {
-        uint8_t choice = choices[i * width + c];
+        uint8_t choice;
 
+        c = MIN_OF(c, reach[i]);
+        choice = choices[i * width + c];
         if (choice == 0)
             continue;
         plan->counts[i] = sia->options[sia->first[i] + choice - 1].n;
@@ -154,6 +182,7 @@ static void choose(const struct sia *sia, const struct view *view, struct plan *
     free(choices);
     free(best);
     free(before);
+    free(reach);
 }
 
 static int by_count(const void *a, const void *b, void *userdata)

@@ -10,10 +10,16 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+#define LAW_REMEMBERED                                                                             \
+    256            /* amounts of a law below it: those that policies ask for all the time          \
+                    */
+#define KEY_FEW 18 /* words of a key that need no memory of their own */
+
 struct pace_entry {
     struct pace pace;
     uint32_t *key; /* pservers, then the counts, as the rotation that sorts first */
     UT_hash_handle hh;
+    double numbers[]; /* the pace's rate and after_s, then the key */
 };
 
 void profile_init(struct profile *profile, const struct profile_ops *ops, const char *name)
@@ -32,14 +38,6 @@ struct profile *profile_ref(struct profile *profile)
     return profile;
 }
 
-static void free_pace(struct pace_entry *entry)
-{
-    free(entry->pace.rate);
-    free(entry->pace.after_s);
-    free(entry->key);
-    free(entry);
-}
-
 struct profile *profile_unref(struct profile *profile)
 {
     struct pace_entry *entry, *next;
@@ -49,7 +47,7 @@ struct profile *profile_unref(struct profile *profile)
     HASH_ITER(hh, profile->cache, entry, next)
     {
         HASH_DEL(profile->cache, entry);
-        free_pace(entry);
+        free(entry);
     }
     free(profile->by_count);
     free(profile->known);
@@ -58,39 +56,43 @@ struct profile *profile_unref(struct profile *profile)
     return NULL;
 }
 
-/* first_rotation - where to begin so that the counts, read round, sort first */
-static uint32_t first_rotation(const struct shape *shape)
+/* first_rotation - where to begin so that the counts, read round, sort first: of two candidates,
+ * and all between them, one goes at the first difference, so that no count is looked at often */
+static uint32_t first_rotation(const uint32_t *counts, uint32_t n)
 {
-    uint32_t best = 0;
+    uint32_t a = 0, b = 1, same = 0;
 
-    for (uint32_t from = 1; from < shape->n_nodes; from++)
-        for (uint32_t i = 0; i < shape->n_nodes; i++) {
-            uint32_t a = shape->counts[(from + i) % shape->n_nodes];
-            uint32_t b = shape->counts[(best + i) % shape->n_nodes];
+    while (a < n && b < n && same < n) {
+        uint32_t x = counts[(a + same) % n], y = counts[(b + same) % n];
 
-            if (a != b) {
-                best = a < b ? from : best;
-                break;
-            }
+        if (x == y) {
+            same++;
+            continue;
         }
-    return best;
+        if (x > y)
+            a += same + 1;
+        else
+            b += same + 1;
+        b += a == b;
+        same = 0;
+    }
+    return MIN_OF(a, b);
 }
 
-/* new_key - what is the same for shapes of one pace; *ret_bytes: its size */
-static uint32_t *new_key(const struct profile *profile, const struct shape *shape,
-                         size_t *ret_bytes)
+/* write_key - what is the same for shapes of one pace; has room for 1 + n words; returns n */
+static uint32_t write_key(const struct profile *profile, const struct shape *shape, uint32_t *key)
 {
-    uint32_t n = profile->needs_shape ? shape->n_nodes : 1;
-    uint32_t *key = xcalloc(n + 1, sizeof(*key));
-    uint32_t from;
+    uint32_t n = shape->n_nodes, from;
 
     key[0] = shape->pservers;
-    key[1] = shape->n;
-    from = profile->needs_shape ? first_rotation(shape) : 0;
-    for (uint32_t i = 0; profile->needs_shape && i < n; i++)
+    if (!profile->needs_shape) {
+        key[1] = shape->n;
+        return 1;
+    }
+    from = first_rotation(shape->counts, n);
+    for (uint32_t i = 0; i < n; i++)
         key[1 + i] = shape->counts[(from + i) % n];
-    *ret_bytes = (n + 1) * sizeof(*key);
-    return key;
+    return n;
 }
 
 /* sum_up - seconds from each phase on, where progress has the profile's bounds */
@@ -102,14 +104,18 @@ static void sum_up(const struct profile *profile, struct pace *pace)
 }
 
 static struct pace_entry *new_pace(struct profile *profile, const struct shape *shape,
-                                   struct edl_error *error)
+                                   const uint32_t *key, uint32_t key_bytes, struct edl_error *error)
 {
-    struct pace_entry *entry = xcalloc(1, sizeof(*entry));
+    uint32_t n_numbers = 2 * profile->n_phases + 1;
+    struct pace_entry *entry =
+        xcalloc(1, sizeof(*entry) + n_numbers * sizeof(entry->numbers[0]) + key_bytes);
 
-    entry->pace.rate = xcalloc(profile->n_phases, sizeof(double));
-    entry->pace.after_s = xcalloc(profile->n_phases + 1, sizeof(double));
+    entry->pace.rate = entry->numbers;
+    entry->pace.after_s = entry->numbers + profile->n_phases;
+    entry->key = (uint32_t *)(entry->numbers + n_numbers);
+    memcpy(entry->key, key, key_bytes);
     if (profile->ops->pace(profile, shape, &entry->pace, error) < 0) {
-        free_pace(entry);
+        free(entry);
         return NULL;
     }
     sum_up(profile, &entry->pace);
@@ -119,40 +125,39 @@ static struct pace_entry *new_pace(struct profile *profile, const struct shape *
 const struct pace *profile_pace(struct profile *profile, const struct shape *shape,
                                 struct edl_error *error)
 {
+    uint32_t few[KEY_FEW], *key = few, key_bytes;
+    struct shape known = *shape;
     struct pace_entry *entry;
-    uint32_t *key;
-    size_t bytes;
 
-    key = new_key(profile, shape, &bytes);
-    HASH_FIND(hh, profile->cache, key, bytes, entry);
+    if (profile->needs_shape && shape->n_nodes >= KEY_FEW)
+        key = xcalloc(shape->n_nodes + 1, sizeof(*key));
+    key_bytes = (1 + write_key(profile, shape, key)) * (uint32_t)sizeof(*key);
+    HASH_FIND(hh, profile->cache, key, key_bytes, entry);
     if (entry == NULL) {
-        struct shape known = *shape;
-
         known.counts = profile->needs_shape ? key + 1 : shape->counts;
-        entry = new_pace(profile, &known, error);
-        if (entry != NULL) {
-            entry->key = TAKE_PTR(key);
-            HASH_ADD_KEYPTR(hh, profile->cache, entry->key, bytes, entry);
-        }
+        entry = new_pace(profile, &known, key, key_bytes, error);
+        if (entry != NULL)
+            HASH_ADD_KEYPTR(hh, profile->cache, entry->key, key_bytes, entry);
     }
-    free(key);
+    if (key != few)
+        free(key);
     return entry != NULL ? &entry->pace : NULL;
 }
 
-/* fewest - n instances with per_node on each node but the last */
+/* fewest - n instances with per_node on each node but the last; a law does not ask where */
 static const struct pace *fewest(struct profile *profile, uint32_t n, uint32_t per_node,
                                  struct edl_error *error)
 {
-    uint32_t n_nodes = (n + per_node - 1) / per_node;
-    uint32_t *counts = xcalloc(n_nodes, sizeof(*counts));
-    const struct pace *pace;
+    struct shape shape = { .n_nodes = (n + per_node - 1) / per_node, .n = n };
+    _cleanup_free_ uint32_t *counts = NULL;
 
-    for (uint32_t i = 0; i < n_nodes; i++)
-        counts[i] = MIN_OF(per_node, n - i * per_node);
-    pace = profile_pace(profile, &(struct shape){ .counts = counts, .n_nodes = n_nodes, .n = n },
-                        error);
-    free(counts);
-    return pace;
+    if (!profile->ops->law) {
+        counts = xcalloc(shape.n_nodes, sizeof(*counts));
+        for (uint32_t i = 0; i < shape.n_nodes; i++)
+            counts[i] = MIN_OF(per_node, n - i * per_node);
+        shape.counts = counts;
+    }
+    return profile_pace(profile, &shape, error);
 }
 
 /* Stands for an amount of which nothing is known, so that it is looked for once. */
@@ -161,6 +166,8 @@ static const struct pace nothing_known;
 const struct pace *profile_pace_of(struct profile *profile, uint32_t n, uint32_t per_node,
                                    struct edl_error *error)
 {
+    if (profile->ops->law && n >= LAW_REMEMBERED)
+        return fewest(profile, n, per_node, error);
     if (profile->by_count_per_node != per_node && profile->by_count_cap > 0)
         memset(profile->by_count, 0, profile->by_count_cap * sizeof(*profile->by_count));
     profile->by_count_per_node = per_node; /* another cluster than before */
@@ -179,6 +186,35 @@ const struct pace *profile_pace_of(struct profile *profile, uint32_t n, uint32_t
     if (profile->by_count[n] == NULL)
         profile->by_count[n] = &nothing_known;
     return profile->by_count[n] != &nothing_known ? profile->by_count[n] : NULL;
+}
+
+/* work_out - a law, without remembering it */
+static int work_out(struct profile *profile, uint32_t n, uint32_t pservers, struct glance *ret)
+{
+    const struct shape shape = { .n_nodes = 1, .n = n, .pservers = pservers };
+    double rate = 0, after_s[2] = { 0, 0 };
+    struct pace pace = { .rate = &rate, .after_s = after_s };
+    int r = profile->ops->pace(profile, &shape, &pace, NULL);
+
+    if (r == 0)
+        *ret = (struct glance){ .step_s = pace.step_s, .rate = rate };
+    return r;
+}
+
+int profile_glance(struct profile *profile, uint32_t n, uint32_t pservers, uint32_t per_node,
+                   uint32_t phase, struct glance *ret)
+{
+    const struct pace *pace;
+
+    if (profile->ops->law && (n >= LAW_REMEMBERED || pservers > 0))
+        return work_out(profile, n, pservers, ret);
+    pace = profile_pace_of(profile, n, per_node, NULL);
+    if (pace == NULL)
+        return -ERANGE;
+    *ret = (struct glance){ .step_s = pace->step_s,
+                            .rate = pace->rate[phase],
+                            .after_s = pace->after_s[phase + 1] };
+    return 0;
 }
 
 /* look_for_known - only where places matter there are amounts that nobody measured */

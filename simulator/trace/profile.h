@@ -41,6 +41,8 @@ struct profile_ops {
      * epochs knows them; NULL: work is in steps */
     double (*epoch_steps)(const struct profile *profile, uint32_t phase);
     void (*free)(struct profile *profile);
+    bool law;   /* quickly worked out from the amount alone: only small amounts are remembered */
+    bool rises; /* each instance makes it faster, and none makes it cheaper */
 };
 
 struct profile {
@@ -79,6 +81,18 @@ const struct pace *profile_pace(struct profile *profile, const struct shape *sha
 /* profile_pace_of - n instances on as few nodes as they fill, per_node on each */
 const struct pace *profile_pace_of(struct profile *profile, uint32_t n, uint32_t per_node,
                                    struct edl_error *error);
+
+/* What somebody who only looks wants to know of a pace. */
+struct glance {
+    double step_s, rate; /* rate: in that phase */
+    double after_s;      /* of the phases behind it */
+};
+
+/* profile_glance - of n instances on as few nodes as they fill, in a phase; pservers of them are
+ * parameter servers (0: the best split). Nothing of a law is remembered for it, so that
+ * looking at all amounts of a large cluster costs no memory. -ERANGE: nothing is known of it */
+int profile_glance(struct profile *profile, uint32_t n, uint32_t pservers, uint32_t per_node,
+                   uint32_t phase, struct glance *ret);
 
 /* profile_known - the amounts up to most that have a pace on as few nodes as they fill, ascending;
  * valid until it is asked for another cluster. NULL: all that are within its bounds have one, or

@@ -61,8 +61,8 @@ int job_begin(struct run_job *job, const struct trace_job *trace, const struct r
 /* job_advance - to a moment; whole: as rounds of whole seconds have it. -ERANGE: what its batch
  * came to was not measured */
 int job_advance(struct run_job *job, struct run *run, double to_s, bool whole);
-/* job_remaining_s - at a pace, without a restart */
-double job_remaining_s(const struct run_job *job, const struct pace *pace);
+/* job_remaining_s - without a restart: at a rate until the end of its phase, then so much longer */
+double job_remaining_s(const struct run_job *job, double rate, double after_s);
 void job_predict(struct run_job *job);
 
 /* run_not_known - run->error is about the shape that a job was given: names policy, job and what to

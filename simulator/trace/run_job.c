@@ -166,15 +166,17 @@ int job_advance(struct run_job *job, struct run *run, double to_s, bool whole)
     return 0;
 }
 
-double job_remaining_s(const struct run_job *job, const struct pace *pace)
+double job_remaining_s(const struct run_job *job, double rate, double after_s)
 {
-    return (job_bounds(job)[job->phase + 1] - job->progress) / pace->rate[job->phase] +
-           pace->after_s[job->phase + 1];
+    return (job_bounds(job)[job->phase + 1] - job->progress) / rate + after_s;
 }
 
 void job_predict(struct run_job *job)
 {
-    job->end_s = job->pace == NULL || job->learns
-                     ? INFINITY
-                     : job->at_s + job->restart_left_s + job_remaining_s(job, job->pace);
+    const struct pace *pace = job->pace;
+
+    job->end_s = INFINITY;
+    if (pace != NULL && !job->learns)
+        job->end_s = job->at_s + job->restart_left_s +
+                     job_remaining_s(job, pace->rate[job->phase], pace->after_s[job->phase + 1]);
 }

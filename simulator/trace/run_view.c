@@ -63,23 +63,26 @@ void run_look(struct run *run)
     run->view.n_ended = (run->view.uses & USES_HISTORY) != 0 ? run->n_ended : 0;
 }
 
-/* pace_at - NULL where nothing was measured: to a policy such an amount has no speed */
-static const struct pace *pace_at(const struct view *view, size_t job, uint32_t n)
+/* glance_at - -ERANGE where nothing was measured: to a policy such an amount has no speed */
+static int glance_at(const struct view *view, size_t job, uint32_t n, uint32_t pservers,
+                     struct glance *ret)
 {
-    return profile_pace_of(view->jobs[job].run_job->trace->profile, n, view->per_node, NULL);
+    const struct run_job *run_job = view->jobs[job].run_job;
+
+    return profile_glance(run_job->trace->profile, n, pservers, view->per_node, run_job->phase,
+                          ret);
 }
 
 double view_rate(const struct view *view, size_t job, uint32_t n)
 {
     const struct run_job *run_job = view->jobs[job].run_job;
-    const struct pace *pace;
+    struct glance glance;
 
     if ((view->uses & USES_SPEEDS) == 0)
         return NAN;
     if (run_job->learns)
         return learn_rate(view->run, run_job, n);
-    pace = pace_at(view, job, n);
-    return pace != NULL ? pace->rate[run_job->phase] : 0;
+    return glance_at(view, job, n, 0, &glance) == 0 ? glance.rate : 0;
 }
 
 double view_speed(const struct view *view, size_t job, uint32_t n)
@@ -108,20 +111,21 @@ double view_remaining_s(const struct view *view, size_t job, uint32_t n)
 {
     const unsigned both = USES_SPEEDS | USES_LENGTHS;
     const struct run_job *run_job = view->jobs[job].run_job;
-    const struct pace *pace;
+    struct glance glance;
 
     if ((view->uses & both) != both)
         return NAN;
     if (run_job->learns)
         return learnt_remaining_s(view, run_job, n);
-    pace = pace_at(view, job, n);
-    return pace != NULL ? job_remaining_s(run_job, pace) : INFINITY;
+    if (glance_at(view, job, n, 0, &glance) < 0)
+        return INFINITY;
+    return job_remaining_s(run_job, glance.rate, glance.after_s);
 }
 
 double view_step_s(const struct view *view, size_t job, uint32_t n, uint32_t pservers)
 {
     const struct run_job *run_job = view->jobs[job].run_job;
-    const struct pace *pace;
+    struct glance glance;
 
     if ((view->uses & USES_SPEEDS) == 0)
         return NAN;
@@ -129,17 +133,10 @@ double view_step_s(const struct view *view, size_t job, uint32_t n, uint32_t pse
         return 1 / learn_rate(view->run, run_job, n);
     if (run_job->learns) /* nothing is known yet: of an unknown unit */
         return 1 / view_speed(view, job, n);
-    if (pservers == 0)
-        pace = pace_at(view, job, n);
-    else
-        pace = profile_pace(view->jobs[job].run_job->trace->profile,
-                            &(struct shape){
-                                .counts = &n, .n_nodes = 1, .n = n, .pservers = pservers },
-                            NULL);
-    if (pace == NULL)
+    if (glance_at(view, job, n, pservers, &glance) < 0)
         return INFINITY;
     /* where batches change there is no step: the time of one unit of progress, as it is now */
-    return isnan(pace->step_s) ? 1 / pace->rate[view->jobs[job].run_job->phase] : pace->step_s;
+    return isnan(glance.step_s) ? 1 / glance.rate : glance.step_s;
 }
 
 double view_steps_left(const struct view *view, size_t job)

@@ -19,6 +19,7 @@
 
 #define INSTANCES_MAX 1000000
 #define POLLUX "pollux:"
+#define PSERVER "pserver:"
 
 const char *const trace_fields[_FIELDS] = {
     [FIELD_JOB] = "job",
@@ -192,6 +193,8 @@ static int read_speed(const struct trace_draft *draft, struct trace_shelves *she
                        error);
     if (strncmp(text, POLLUX, strlen(POLLUX)) == 0)
         return read_pollux(draft, shelves, model, ret, error);
+    if (strncmp(text, PSERVER, strlen(PSERVER)) == 0)
+        model = ""; /* it is named after what it is fitted to: one for all */
     bytes = strlen(text) + strlen(model) + 2;
     key = xcalloc(1, bytes);
     (void)snprintf(key, bytes, "%s %s", model, text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trace.c - the laboratory's parts by themselves: CSV, nodes, mesh, speeds, figures, bounds */
 #include "simulator/trace/csv.h"
+#include "simulator/trace/job_time.h"
 #include "simulator/trace/mesh.h"
 #include "simulator/trace/pool.h"
 #include "tests/unit/trace_world.h"
@@ -245,6 +246,79 @@ static void test_pserver_split(void **state)
     (void)profile_unref(profile);
 }
 
+/* The quick search for the best split, against all splits. */
+static void test_pserver_split_is_the_best_of_all(void **state)
+{
+    static const uint32_t amounts[] = { 2, 3, 4, 5, 7, 8, 13, 24, 64, 255, 256, 1000, 20000 };
+
+    (void)state;
+    for (size_t m = 0; pserver_models[m].name != NULL; m++) {
+        struct profile *profile = profile_pserver_new(&pserver_models[m]);
+
+        for (size_t i = 0; i < ELEMENTS(amounts); i++) {
+            struct glance best, other = { .step_s = INFINITY };
+            double least_s = INFINITY;
+
+            assert_int_equal(profile_glance(profile, amounts[i], 0, 4, 0, &best), 0);
+            for (uint32_t p = 1; p < amounts[i]; p++) {
+                assert_int_equal(profile_glance(profile, amounts[i], p, 4, 0, &other), 0);
+                least_s = fmin(least_s, other.step_s);
+            }
+            assert_true(best.step_s == least_s); /* to the last bit */
+            assert_true(best.rate == profile_pace_of(profile, amounts[i], 4, NULL)->rate[0]);
+        }
+        assert_int_equal(profile_glance(profile, 1, 0, 4, 0, &(struct glance){ 0 }), -ERANGE);
+        (void)profile_unref(profile);
+    }
+}
+
+static unsigned worked_out;
+
+static int counted_pace(struct profile *profile, const struct shape *shape, struct pace *ret,
+                        struct edl_error *error)
+{
+    (void)profile;
+    (void)error;
+    worked_out++;
+    ret->rate[0] = shape->n;
+    return 0;
+}
+
+static void free_counted(struct profile *profile)
+{
+    free(profile);
+}
+
+/* Looking at all amounts of a large cluster must not cost memory; the small ones are asked for all
+ * the time. */
+static void test_large_amounts_of_laws_are_not_remembered(void **state)
+{
+    static const struct profile_ops ops = {
+        .name = "counted", .pace = counted_pace, .free = free_counted, .law = true
+    };
+    struct profile *profile = xcalloc(1, sizeof(*profile));
+    struct glance glance;
+
+    (void)state;
+    profile_init(profile, &ops, "counted");
+    worked_out = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(profile_glance(profile, 5, 0, 1, 0, &glance), 0);
+        assert_near(glance.rate, 5);
+    }
+    assert_int_equal(worked_out, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(profile_glance(profile, 20000, 0, 1, 0, &glance), 0);
+        assert_near(glance.rate, 20000);
+    }
+    assert_int_equal(worked_out, 4);
+    assert_true(profile->by_count_cap < 1000);
+    assert_ptr_equal(profile_pace_of(profile, 20000, 1, NULL), /* one who holds it keeps it */
+                     profile_pace_of(profile, 20000, 1, NULL));
+    assert_int_equal(worked_out, 5);
+    (void)profile_unref(profile);
+}
+
 static void test_speeds_are_refused(void **state)
 {
     static const char *const bad[] = {
@@ -303,7 +377,9 @@ static void free_digits(struct profile *profile)
 
 static void test_shapes_are_turned(void **state)
 {
-    static const struct profile_ops ops = { "digits", digits_pace, NULL, free_digits };
+    static const struct profile_ops ops = { .name = "digits",
+                                            .pace = digits_pace,
+                                            .free = free_digits };
     static const struct {
         uint32_t counts[4], n_nodes;
         double digits;
@@ -327,6 +403,34 @@ static void test_shapes_are_turned(void **state)
     assert_near(profile_pace_of(profile, 10, 4, NULL)->rate[0], 244); /* 4, 4 and 2 */
     assert_near(profile_pace_of(profile, 10, 8, NULL)->rate[0], 28);
     (void)profile_unref(profile);
+}
+
+/* Of laws that rise two amounts are looked at: the same as of all. */
+static void test_the_best_amount_is_that_of_all(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,min,max,instances\n"
+                                   "0,power:0.7,80,2,5,2\n0,amdahl:0.1,7,1,300,1\n"
+                                   "0,pserver:vgg-16,9,2,300,2\n0,table:1=2;4=6;9=5,9,1,9,1\n");
+
+    (void)state;
+    for (size_t i = 0; i < trace->n; i++)
+        for (uint32_t most = 1; most <= 300; most += 7) {
+            const struct trace_job *job = &trace->jobs[i];
+            uint32_t top = job_most(job, MAX_OF(most, job_least(job)));
+            struct job_best best = job_best(job, 0, top, 4);
+            double time_s = INFINITY, size_s = INFINITY;
+
+            for (uint32_t n = job_least(job); n <= top; n++) {
+                double seconds =
+                    job->work_steps / profile_pace_of(job->profile, n, 4, NULL)->rate[0];
+
+                time_s = fmin(time_s, seconds);
+                size_s = fmin(size_s, seconds * n);
+            }
+            assert_true(best.time_s == time_s);
+            assert_true(best.size_s == size_s);
+        }
+    (void)trace_free(trace);
 }
 
 /* ---- figures ---- */
@@ -392,9 +496,12 @@ int main(void)
         cmocka_unit_test(test_mesh_refuses_a_plane),
         cmocka_unit_test(test_laws),
         cmocka_unit_test(test_pserver_split),
+        cmocka_unit_test(test_pserver_split_is_the_best_of_all),
+        cmocka_unit_test(test_large_amounts_of_laws_are_not_remembered),
         cmocka_unit_test(test_speeds_are_refused),
         cmocka_unit_test(test_speeds_as_text),
         cmocka_unit_test(test_shapes_are_turned),
+        cmocka_unit_test(test_the_best_amount_is_that_of_all),
         cmocka_unit_test(test_quantile),
         cmocka_unit_test(test_paired),
         cmocka_unit_test(test_bounds),

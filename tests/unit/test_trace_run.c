@@ -211,7 +211,7 @@ static void free_gaps(struct profile *profile)
 /* trace_with_gaps - its jobs ask for so many; 0 ends them */
 static struct trace *trace_with_gaps(const uint32_t *requested)
 {
-    static const struct profile_ops ops = { "gaps", gaps_pace, NULL, free_gaps };
+    static const struct profile_ops ops = { .name = "gaps", .pace = gaps_pace, .free = free_gaps };
     struct profile *profile = xcalloc(1, sizeof(*profile));
     struct trace *trace = trace_new("gaps");
 
