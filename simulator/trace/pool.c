@@ -4,18 +4,27 @@
 
 #include "shared/macro.h"
 
+static void set_free(struct pool *pool, uint32_t node, uint32_t room)
+{
+    bitset_remove(&pool->by_room, pool->free[node] * pool->n_nodes + node);
+    pool->free[node] = room;
+    bitset_add(&pool->by_room, room * pool->n_nodes + node);
+}
+
 void pool_init(struct pool *pool, uint32_t n_nodes, uint32_t per_node)
 {
     pool->n_nodes = n_nodes;
     pool->per_node = per_node;
     pool->n_free = n_nodes * per_node;
     pool->free = xcalloc(n_nodes, sizeof(*pool->free));
+    bitset_init(&pool->by_room, n_nodes * (per_node + 1));
     for (uint32_t i = 0; i < n_nodes; i++)
-        pool->free[i] = per_node;
+        set_free(pool, i, per_node);
 }
 
 void pool_done(struct pool *pool)
 {
+    bitset_done(&pool->by_room);
     free(pool->free);
 }
 
@@ -26,8 +35,11 @@ void shares_done(struct shares *shares)
 
 void pool_release(struct pool *pool, struct shares *shares)
 {
-    for (uint32_t i = 0; i < shares->n_items; i++)
-        pool->free[shares->items[i].node] += shares->items[i].n;
+    for (uint32_t i = 0; i < shares->n_items; i++) {
+        const struct share *share = &shares->items[i];
+
+        set_free(pool, share->node, pool->free[share->node] + share->n);
+    }
     pool->n_free += shares->n;
     shares->n_items = 0;
     shares->n = 0;
@@ -41,7 +53,7 @@ static void take(struct pool *pool, uint32_t node, uint32_t n, struct shares *re
     }
     ret->items[ret->n_items++] = (struct share){ .node = node, .n = n };
     ret->n += n;
-    pool->free[node] -= n;
+    set_free(pool, node, pool->free[node] - n);
     pool->n_free -= n;
 }
 
@@ -58,43 +70,28 @@ bool pool_take(struct pool *pool, const struct share *items, uint32_t n_items, s
 void pool_most_free(struct pool *pool, uint32_t n, struct shares *ret)
 {
     while (n > 0) {
-        uint32_t best = 0, here;
+        uint32_t room = bitset_last(&pool->by_room) / pool->n_nodes;
+        uint32_t first = bitset_next(&pool->by_room, room * pool->n_nodes) % pool->n_nodes;
+        uint32_t here = MIN_OF(n, room);
 
-        for (uint32_t i = 1; i < pool->n_nodes && pool->free[best] < pool->per_node; i++)
-            if (pool->free[i] > pool->free[best])
-                best = i;
-        here = MIN_OF(n, pool->free[best]);
         if (here == 0)
             abort(); /* more than n_free was asked for */
-        take(pool, best, here, ret);
+        take(pool, first, here, ret);
         n -= here;
     }
-}
-
-/* best_fit - the node with the least room that is enough; n_nodes: none has */
-static uint32_t best_fit(const struct pool *pool, uint32_t n)
-{
-    uint32_t best = pool->n_nodes;
-
-    for (uint32_t i = 0; i < pool->n_nodes; i++)
-        if (pool->free[i] >= n && (best == pool->n_nodes || pool->free[i] < pool->free[best])) {
-            best = i;
-            if (pool->free[i] == n)
-                break;
-        }
-    return best;
 }
 
 bool pool_whole(struct pool *pool, uint32_t n, struct shares *ret)
 {
     while (n > 0) {
-        uint32_t here = MIN_OF(n, pool->per_node), node = best_fit(pool, here);
+        uint32_t here = MIN_OF(n, pool->per_node);
+        uint32_t fits = bitset_next(&pool->by_room, here * pool->n_nodes); /* the least room */
 
-        if (node == pool->n_nodes) {
+        if (fits == pool->by_room.n) {
             pool_release(pool, ret);
             return false;
         }
-        take(pool, node, here, ret);
+        take(pool, fits % pool->n_nodes, here, ret);
         n -= here;
     }
     return true;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "simulator/trace/bitset.h"
+
 /* What a job holds on one node. */
 struct share {
     uint32_t node, n;
@@ -21,6 +23,7 @@ struct pool {
     uint32_t n_nodes, per_node;
     uint32_t *free; /* of each node */
     uint32_t n_free;
+    struct bitset by_room; /* free * n_nodes + node, for each node: looked for without a walk */
 };
 
 void pool_init(struct pool *pool, uint32_t n_nodes, uint32_t per_node);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trace.c - the laboratory's parts by themselves: CSV, nodes, mesh, speeds, figures, bounds */
+#include "shared/random.h"
 #include "simulator/trace/csv.h"
 #include "simulator/trace/job_time.h"
 #include "simulator/trace/mesh.h"
@@ -143,6 +144,41 @@ static void test_pool(void **state)
     shares_done(&b);
     shares_done(&c);
     pool_done(&pool);
+}
+
+/* Against a plain array of flags. */
+static void test_bitset(void **state)
+{
+    static const uint32_t sizes[] = { 1, 63, 64, 65, 4096, 4097, 300000 };
+    uint64_t random = 5;
+
+    (void)state;
+    for (size_t s = 0; s < ELEMENTS(sizes); s++) {
+        uint32_t n = sizes[s];
+        bool *flags = xcalloc(n, sizeof(*flags));
+        struct bitset set;
+
+        bitset_init(&set, n);
+        assert_int_equal(bitset_last(&set), n);
+        for (int i = 0; i < 400; i++) {
+            uint32_t number = (uint32_t)random_below(&random, n);
+            uint32_t from = (uint32_t)random_below(&random, n), next = from, last = n;
+
+            flags[number] = random_below(&random, 2) == 0;
+            if (flags[number])
+                bitset_add(&set, number);
+            else
+                bitset_remove(&set, number);
+            while (next < n && !flags[next])
+                next++;
+            while (last > 0 && !flags[last - 1])
+                last--;
+            assert_int_equal(bitset_next(&set, from), next);
+            assert_int_equal(bitset_last(&set), last > 0 ? last - 1 : n);
+        }
+        bitset_done(&set);
+        free(flags);
+    }
 }
 
 /* ---- mesh ---- */
@@ -492,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_csv_cells_are_refused),
         cmocka_unit_test(test_csv_rows_are_not_repeated),
         cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_bitset),
         cmocka_unit_test(test_mesh_is_linear),
         cmocka_unit_test(test_mesh_refuses_a_plane),
         cmocka_unit_test(test_laws),
