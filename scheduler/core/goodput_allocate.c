@@ -43,11 +43,20 @@ struct buyer {
     bool admitted;            /* has its floor, or needs none */
 };
 
+/* What the heap is ordered by stands beside the buyer, who is large: a comparison touches no other
+ * memory. */
+struct stall {
+    double offer;
+    uint64_t id;
+    struct buyer *buyer; /* borrowed */
+};
+
 struct market {
     const struct goodput_options *options; /* borrowed */
     struct buyer *buyers;                  /* owned */
     size_t n;
-    struct buyer **heap; /* owned */
+    struct buyer **order; /* owned: for the floors */
+    struct stall *heap;   /* owned */
     size_t n_heap;
     struct goodput_tenant *tenants; /* borrowed */
     size_t n_tenants;
@@ -151,7 +160,7 @@ static bool give_floors(struct market *market, bool own)
     bool missing = false;
 
     for (size_t i = 0; i < market->n; i++) {
-        struct buyer *buyer = market->heap[i];
+        struct buyer *buyer = market->order[i];
         int floor = MAX_OF(buyer->request->required, market->options->no_floors ? -1 : 0);
 
         if (buyer->admitted || (own && tenant_of(market, buyer) == NULL))
@@ -169,8 +178,8 @@ static bool set_floors(struct market *market)
     bool missing;
 
     for (size_t i = 0; i < market->n; i++)
-        market->heap[i] = &market->buyers[i];
-    qsort(market->heap, market->n, sizeof(struct buyer *), shorter_first);
+        market->order[i] = &market->buyers[i];
+    qsort(market->order, market->n, sizeof(struct buyer *), shorter_first);
     if (market->n_tenants > 0)
         (void)give_floors(market, true);
     missing = give_floors(market, false);
@@ -190,30 +199,28 @@ static double offer(const struct buyer *buyer)
     return buyer->target->a * goodput_slope(&buyer->hull.segments[buyer->next]);
 }
 
-static bool is_before(const struct buyer *a, const struct buyer *b)
+static bool is_before(const struct stall *a, const struct stall *b)
 {
-    double x = offer(a), y = offer(b);
-
-    return x != y ? x > y : a->request->id < b->request->id;
+    return a->offer != b->offer ? a->offer > b->offer : a->id < b->id;
 }
 
 static void sink(struct market *market, size_t at)
 {
-    struct buyer *buyer = market->heap[at];
+    struct stall stall = market->heap[at];
 
     for (;;) {
         size_t child = 2 * at + 1;
 
         if (child >= market->n_heap)
             break;
-        if (child + 1 < market->n_heap && is_before(market->heap[child + 1], market->heap[child]))
+        if (child + 1 < market->n_heap && is_before(&market->heap[child + 1], &market->heap[child]))
             child++;
-        if (!is_before(market->heap[child], buyer))
+        if (!is_before(&market->heap[child], &stall))
             break;
         market->heap[at] = market->heap[child];
         at = child;
     }
-    market->heap[at] = buyer;
+    market->heap[at] = stall;
 }
 
 static void pop(struct market *market)
@@ -221,6 +228,19 @@ static void pop(struct market *market)
     market->heap[0] = market->heap[--market->n_heap];
     if (market->n_heap > 0)
         sink(market, 0);
+}
+
+/* go_on - the first one has bought: its next segment is on offer, or it has none left */
+static void go_on(struct market *market)
+{
+    struct stall *first = &market->heap[0];
+
+    if (++first->buyer->next == first->buyer->hull.n) {
+        pop(market);
+        return;
+    }
+    first->offer = offer(first->buyer);
+    sink(market, 0);
 }
 
 /* tenant: of these only; NULL: all */
@@ -232,7 +252,8 @@ static void open_market(struct market *market, const struct goodput_tenant *tena
 
         if (buyer->admitted && buyer->next < buyer->hull.n &&
             (tenant == NULL || tenant_of(market, buyer) == tenant))
-            market->heap[market->n_heap++] = buyer;
+            market->heap[market->n_heap++] =
+                (struct stall){ .offer = offer(buyer), .id = buyer->request->id, .buyer = buyer };
     }
     for (size_t i = market->n_heap / 2; i-- > 0;)
         sink(market, i);
@@ -242,18 +263,15 @@ static void buy_own(struct market *market, struct goodput_tenant *tenant)
 {
     open_market(market, tenant);
     while (market->n_heap > 0) {
-        struct buyer *buyer = market->heap[0];
+        struct buyer *buyer = market->heap[0].buyer;
         const struct goodput_segment *segment = &buyer->hull.segments[buyer->next];
 
         if (!fits(market, buyer, segment->cost, true)) {
-            tenant->price = offer(buyer);
+            tenant->price = market->heap[0].offer;
             return;
         }
         give(market, buyer, segment->point, true);
-        if (++buyer->next < buyer->hull.n)
-            sink(market, 0);
-        else
-            pop(market);
+        go_on(market);
     }
 }
 
@@ -271,7 +289,7 @@ static double least_step(const struct market *market)
     double least = INFINITY;
 
     for (size_t i = 0; i < market->n_heap; i++) {
-        const struct buyer *buyer = market->heap[i];
+        const struct buyer *buyer = market->heap[i].buyer;
         int at = buyer->target->point;
 
         for (int p = at + 1; p <= buyer->hull.segments[buyer->hull.n - 1].point; p++)
@@ -298,25 +316,22 @@ static void buy_common(struct market *market)
 
     open_market(market, NULL);
     while (market->n_heap > 0 && market->budget - market->used >= least) {
-        struct buyer *buyer = market->heap[0];
+        struct buyer *buyer = market->heap[0].buyer;
         const struct goodput_segment *segment = &buyer->hull.segments[buyer->next];
 
         if (fits(market, buyer, segment->cost, false)) {
             give(market, buyer, segment->point, false);
-            if (++buyer->next < buyer->hull.n)
-                sink(market, 0);
-            else
-                pop(market);
+            go_on(market);
             continue;
         }
         if (market->price == 0 && market->used + segment->cost > market->budget) {
-            market->price = offer(buyer);
+            market->price = market->heap[0].offer;
             least = least_step(market);
         }
         buy_cut(market, buyer);
     }
     if (market->price == 0 && market->n_heap > 0)
-        market->price = offer(market->heap[0]);
+        market->price = market->heap[0].offer;
 }
 
 int goodput_fill(const struct goodput_curve *curve, const double values[], int at, double room,
@@ -339,7 +354,8 @@ struct goodput_outcome goodput_allocate(const struct goodput_options *options,
     struct market market = { .options = options,
                              .buyers = xcalloc(n, sizeof *market.buyers),
                              .n = n,
-                             .heap = xcalloc(n, sizeof(struct buyer *)),
+                             .order = xcalloc(n, sizeof(struct buyer *)),
+                             .heap = xcalloc(n, sizeof *market.heap),
                              .tenants = tenants,
                              .n_tenants = n_tenants,
                              .budget = budget };
@@ -360,6 +376,7 @@ struct goodput_outcome goodput_allocate(const struct goodput_options *options,
     outcome.price = market.price;
     outcome.used = market.used;
     free(market.buyers);
+    free(market.order);
     free(market.heap);
     return outcome;
 }
