@@ -75,10 +75,12 @@ struct goodput_work goodput_view_work(struct goodput_history *history, const str
                                       size_t i)
 {
     const struct view_job *job = &view->jobs[i];
-    double rate = view_rate(view, i, view_first(job));
-    double remaining_s = view_remaining_s(view, i, view_first(job));
+    double remaining_s = view_remaining_s(view, i, view_first(job)), rate;
     struct goodput_work work = { .remaining_s = isfinite(remaining_s) ? remaining_s : -1 };
 
+    if (work.remaining_s >= 0) /* known: nobody asks for the family's (goodput_remaining) */
+        return work;
+    rate = view_rate(view, i, view_first(job));
     if (rate > 0 && isfinite(rate)) {
         work.attained_s = job->work / rate;
         work.family_median_s =
