@@ -4,8 +4,8 @@
  * Jobs with power curves of 20 to 30 sizes each, four bundles a job: a division decided afresh with
  * weights by recursion and by rank; one event in the ranks (a job's length
  * changes, and who has another rank by it is found); one fit of each speed model; one division
- * among three types from the last prices. Times are the thread's own (CPU), so that they say
- * something on a busy machine.
+ * among three types from the last prices, and one of 12 jobs with the search for the best. Times
+ * are the thread's own (CPU), so that they say something on a busy machine.
  *
  * Usage: goodput [--json] [--rounds N] */
 #include <errno.h>
@@ -239,13 +239,13 @@ static struct row bench_allreduce_fit(size_t rounds)
     return row_of("allreduce_fit", "fit of 20 points, all-reduce", 1, &samples);
 }
 
-static struct row bench_types(size_t n, size_t rounds)
+static struct row bench_types(const char *key, const char *what, size_t n, size_t rounds,
+                              const struct goodput_effort *effort)
 {
     enum { SIZES = 7 };
     struct goodput_option *options = xcalloc(n * TYPES * SIZES, sizeof *options);
     struct goodput_chooser *choosers = xcalloc(n, sizeof *choosers);
     struct goodput_type types[TYPES];
-    const struct goodput_effort effort = { 6, 0 };
     struct goodput_auction auction;
     struct samples samples = { 0 };
     uint64_t seed = 1;
@@ -268,12 +268,12 @@ static struct row bench_types(size_t n, size_t rounds)
     for (size_t r = 0; r < MAX_OF(rounds / 40, 5); r++) {
         double begun = now_us();
 
-        (void)goodput_types_divide(choosers, n, types, TYPES, &effort, &auction);
+        (void)goodput_types_divide(choosers, n, types, TYPES, effort, &auction);
         samples_add(&samples, now_us() - begun);
     }
     free(options);
     free(choosers);
-    return row_of("types", "division among 3 types, 6 rounds", n, &samples);
+    return row_of(key, what, n, &samples);
 }
 
 static void print_json(const struct row *rows, size_t n)
@@ -313,8 +313,11 @@ int main(int argc, char **argv)
         rows[n++] = bench_recursion(sizes[s], rounds);
         rows[n++] = bench_afresh(sizes[s], rounds, GOODPUT_WEIGHTS_RECURSION);
         rows[n++] = bench_afresh(sizes[s], rounds, GOODPUT_WEIGHTS_RANK);
-        rows[n++] = bench_types(sizes[s], rounds);
+        rows[n++] = bench_types("types", "division among 3 types, 6 rounds", sizes[s], rounds,
+                                &(struct goodput_effort){ 6, 0 });
     }
+    rows[n++] = bench_types("types_search", "division among 3 types, searched", 12, rounds,
+                            &(struct goodput_effort){ 40, 3000000 });
     rows[n++] = bench_pserver_fit(rounds);
     rows[n++] = bench_allreduce_fit(rounds);
     if (json) {

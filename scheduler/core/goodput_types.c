@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_types.c - prices by auction, and a choice that fits */
+/* goodput_types.c - prices by auction, and a choice that fits: goodput_types_search.c makes the
+ * best of it */
 #include "scheduler/core/goodput_types.h"
 
 #include <errno.h>
@@ -8,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/core/goodput_types_search.h"
 #include "shared/macro.h"
 
 #define SLACK 1e-9
 /* Of a price, for a demand that is twice the budget: from nothing, from the last prices. */
 #define STEP_BEGIN 0.5
 #define STEP_KNOWN 0.05
+/* Of the tries, the part that moves of one job or two may use up: the rest is for the search. */
+#define LOCAL_PART 16
 
 struct way_out {
     size_t at; /* of the job, in order */
@@ -30,8 +34,8 @@ struct division {
     struct way_out *ways; /* owned: room for one of each job */
     int *best;            /* owned: choices of the best one so far, in order */
     double best_value;
-    uint64_t tries, tries_max;
-    size_t forced; /* place of the job that must keep what it has, or n */
+    uint64_t tries;
+    uint64_t tries_local; /* so many at most before the search */
 };
 
 static const struct goodput_option *option_of(const struct goodput_chooser *chooser, int option)
@@ -182,7 +186,7 @@ static bool way_out_of(const struct division *d, size_t at, const double *used, 
     const struct goodput_option *now = option_of(chooser, chooser->chosen);
 
     *ret = (struct way_out){ .at = at, .loss_per_bundle = INFINITY };
-    if (at == d->forced || now == NULL || used[now->type] <= d->types[now->type].budget + SLACK)
+    if (now == NULL || used[now->type] <= d->types[now->type].budget + SLACK)
         return false;
     for (int o = GOODPUT_NO_OPTION; o < chooser->n_options; o++) {
         double then[GOODPUT_TYPES_MAX], freed, loss;
@@ -256,8 +260,7 @@ static bool move_partner(struct division *d, size_t first, double gain, double *
         struct goodput_chooser *chooser = d->order[i];
         const struct goodput_option *now = option_of(chooser, chooser->chosen);
 
-        if (i == first || i == d->forced ||
-            (over < d->n_types && (now == NULL || now->type != over)))
+        if (i == first || (over < d->n_types && (now == NULL || now->type != over)))
             continue;
         for (int o = GOODPUT_NO_OPTION; o < chooser->n_options; o++) {
             double more = value_of(chooser, o) - value_of(chooser, chooser->chosen);
@@ -311,7 +314,7 @@ static bool improve(struct division *d, size_t at, double *used)
         double then[GOODPUT_TYPES_MAX];
         int before = chooser->chosen;
 
-        if (o == before || d->tries > d->tries_max)
+        if (o == before || d->tries > d->tries_local)
             continue;
         memcpy(then, used, sizeof then);
         move(chooser, before, o, then);
@@ -344,11 +347,11 @@ static bool finish(struct division *d)
     d->tries += d->n;
     make_fit(d, used);
     if (!fits(d, used))
-        return false; /* cannot be: everybody but the forced one can go to nothing */
-    while (moved && d->tries <= d->tries_max) {
+        return false; /* cannot be: everybody can go to nothing */
+    while (moved && d->tries <= d->tries_local) {
         moved = false;
         for (size_t i = 0; i < d->n; i++)
-            moved |= i != d->forced && improve(d, i, used);
+            moved |= improve(d, i, used);
     }
     value = total(d);
     if (value <= d->best_value + d->least_gain)
@@ -365,28 +368,23 @@ static void take_best(struct division *d)
         d->order[i]->chosen = d->best[i];
 }
 
-/* Each job in turn has to take each of its options, and the others make the best of it. */
-static void force(struct division *d)
+/* What the local moves did not find. true: there is nothing better */
+static bool search(struct division *d, uint64_t tries_max)
 {
-    bool better = true;
+    struct goodput_search search = { .choosers = d->order,
+                                     .n = d->n,
+                                     .types = d->types,
+                                     .n_types = d->n_types,
+                                     .least_gain = d->least_gain,
+                                     .best = d->best,
+                                     .best_value = d->best_value,
+                                     .tries = d->tries,
+                                     .tries_max = tries_max };
+    bool all = d->tries < tries_max && goodput_types_search(&search);
 
-    while (better) {
-        better = false;
-        for (size_t i = 0; i < d->n; i++)
-            for (int o = GOODPUT_NO_OPTION; o < d->order[i]->n_options; o++) {
-                if (d->tries > d->tries_max)
-                    return;
-                take_best(d);
-                if (o == d->order[i]->chosen ||
-                    (o >= 0 && d->order[i]->options[o].cost >
-                                   d->types[d->order[i]->options[o].type].budget + SLACK))
-                    continue;
-                d->order[i]->chosen = o;
-                d->forced = i;
-                better |= finish(d);
-                d->forced = d->n;
-            }
-    }
+    d->tries = search.tries;
+    d->best_value = search.best_value;
+    return all;
 }
 
 /* --- both ----------------------------------------------------------------------------------------
@@ -404,8 +402,8 @@ static bool is_in_range(const struct goodput_chooser *chooser, size_t n_types)
     return true;
 }
 
-/* Demands of the last rounds differ by a job or two: each is a place to begin from, as long as a
- * quarter of the tries lasts. */
+/* Demands of the last rounds differ by a job or two: each is a place to begin from, as long as
+ * the local part of the tries lasts. */
 static double auction(struct division *d, int rounds, double step_begin)
 {
     double prices[GOODPUT_TYPES_MAX];
@@ -420,7 +418,7 @@ static double auction(struct division *d, int rounds, double step_begin)
             for (size_t t = 0; t < d->n_types; t++)
                 prices[t] = d->types[t].price;
         }
-        if (2 * round >= rounds && (d->tries <= d->tries_max / 4 || d->best_value < 0)) {
+        if (2 * round >= rounds && (d->tries <= d->tries_local || d->best_value < 0)) {
             double used[GOODPUT_TYPES_MAX];
 
             for (size_t t = 0; t < d->n_types; t++)
@@ -445,8 +443,7 @@ int goodput_types_divide(struct goodput_chooser *choosers, size_t n, struct good
                           .n_types = n_types,
                           .least_gain = 1e-12,
                           .best_value = -1,
-                          .tries_max = effort->tries,
-                          .forced = n };
+                          .tries_local = effort->tries / LOCAL_PART };
     double used[GOODPUT_TYPES_MAX];
 
     if (n_types == 0 || n_types > GOODPUT_TYPES_MAX || effort->rounds < 1)
@@ -461,7 +458,8 @@ int goodput_types_divide(struct goodput_chooser *choosers, size_t n, struct good
         d.order[i] = &choosers[i];
     qsort(d.order, n, sizeof(struct goodput_chooser *), by_id);
     ret_auction->bound = auction(&d, effort->rounds, begin(&d));
-    force(&d);
+    if (search(&d, effort->tries))
+        ret_auction->bound = fmin(ret_auction->bound, d.best_value + d.least_gain);
     take_best(&d);
     ret_auction->tries = d.tries;
     use(&d, used);
