@@ -29,6 +29,7 @@ struct live {
 struct decision {
     const struct view *view;
     uint32_t *counts;
+    size_t moves;
 };
 
 static size_t place_of(const struct view *view, uint64_t id)
@@ -51,6 +52,7 @@ static bool grow(void *userdata, uint64_t id)
     struct decision *d = userdata;
 
     d->counts[place_of(d->view, id)]++;
+    d->moves++;
     return true;
 }
 
@@ -59,6 +61,7 @@ static bool shrink(void *userdata, uint64_t id)
     struct decision *d = userdata;
 
     d->counts[place_of(d->view, id)]--;
+    d->moves++;
     return true;
 }
 
@@ -103,9 +106,9 @@ static void tell(struct live *live, const struct view *view, size_t i, uint32_t 
                                .units_left = -1,
                                .known = &known };
 
-    goodput_view_curve(view, i, count, &known.curve);
+    goodput_view_curve(view, i, job->held, &known.curve);
     known.remaining_s = goodput_remaining(&goodput_defaults.levels, &work);
-    known.held = job->held > 0 ? goodput_curve_at(&known.curve, count) : GOODPUT_NO_POINT;
+    known.held = job->held > 0 ? goodput_curve_at(&known.curve, job->held) : GOODPUT_NO_POINT;
     live->policy->put(live->state, &told);
 }
 
@@ -136,6 +139,22 @@ static void remember(struct live *live, uint32_t id)
     live->known[live->n_known++] = id;
 }
 
+static int64_t tell_all(struct live *live, const struct view *view, const uint32_t counts[])
+{
+    int64_t held = 0;
+
+    for (size_t i = 0; i < view->n; i++) {
+        held += counts[i];
+        if (counts[i] == 0)
+            continue;
+        tell(live, view, i, counts[i]);
+        remember(live, view->jobs[i].id);
+    }
+    return held;
+}
+
+/* What one gives is free at the scheduler's next decision, which follows at once, so to others it
+ * goes then: until nothing moves. */
 static void decide(void *state, const struct view *view, struct plan *plan)
 {
     static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
@@ -150,14 +169,11 @@ static void decide(void *state, const struct view *view, struct plan *plan)
     goodput_history_look(live->history, view);
     forget_ended(live, view);
     start(view, plan->counts);
-    for (size_t i = 0; i < view->n; i++) {
-        totals.cpu_requested_millicores += (int64_t)plan->counts[i] * INSTANCE_MILLICORES;
-        if (plan->counts[i] == 0)
-            continue;
-        tell(live, view, i, plan->counts[i]);
-        remember(live, view->jobs[i].id);
-    }
-    live->policy->decide(live->state, &totals, &ops, &d);
+    do {
+        d.moves = 0;
+        totals.cpu_requested_millicores = tell_all(live, view, plan->counts) * INSTANCE_MILLICORES;
+        live->policy->decide(live->state, &totals, &ops, &d);
+    } while (d.moves > 0);
     plan->placing = PLACE_ALIGNED;
 }
 
