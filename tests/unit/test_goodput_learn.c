@@ -67,6 +67,35 @@ static void test_curve_is_optimistic_until_two_sizes_were_measured(void **state)
 }
 
 /* Each further instance is worth less: so of many such jobs none takes all. */
+/* That takes the first measurement for granted, and does not forget it with the next of the same
+ * size: one number for three unknowns says nothing of the shape. */
+static void test_one_size_measured_again_and_again_says_nothing_of_others(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 64; size = 2 * size + 1) {
+        const struct goodput_span span = {
+            .min = 1, .max = 100, .current = size, .cost_per_instance = 1
+        };
+        struct goodput_learned learned;
+        uint64_t seed = size;
+
+        goodput_learn_init(&learned);
+        learned.largest = size;
+        for (int i = 0; i < 500; i++) {
+            struct goodput_curve curve;
+            struct goodput_pserver_report report = { size, 1, 0.5 / size };
+
+            report.step_s *= 0.98 + 0.04 * random_unit(&seed);
+            assert_int_equal(goodput_pserver_add(&learned.fit, &report), 0);
+            learned.windows++;
+            goodput_learn_curve(&learned, &span, &curve);
+            for (int p = 0; p < curve.n && curve.points[p].instances <= size; p++)
+                assert_near(curve.points[p].speed, curve.points[p].instances,
+                            0.02 * curve.points[p].instances);
+        }
+    }
+}
+
 static void test_nothing_known_is_concave(void **state)
 {
     struct goodput_span span = { .min = 1, .max = 20, .current = 5, .cost_per_instance = 1 };
@@ -382,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_curve_is_optimistic_until_two_sizes_were_measured),
+        cmocka_unit_test(test_one_size_measured_again_and_again_says_nothing_of_others),
         cmocka_unit_test(test_nothing_known_is_concave),
         cmocka_unit_test(test_curve_is_that_of_the_job_after_three_sizes),
         cmocka_unit_test(test_nothing_is_learnt_while_it_is_resized),
