@@ -327,7 +327,7 @@ static void test_idle_room_is_tried_unless_it_was_in_vain(void **state)
     c.learned[0].largest = 8;
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[0].parallelism, 3); /* four were slower */
-    c.learned[0].largest = 3; /* it was never tried with more: somewhat more is */
+    c.learned[0].largest = 3;                   /* it was never tried with more: somewhat more is */
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[0].parallelism, 5);
 }
