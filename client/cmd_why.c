@@ -86,7 +86,7 @@ static void print_deadline(const json_t *deadline)
         return;
     (void)printf("its deadline is %s: ", json_text(deadline, "at"));
     if (needed > 0)
-        (void)printf("%s, it is surely kept with %" PRIu64 " instances\n",
+        (void)printf("%s, it is kept with %" PRIu64 " instances\n",
                      json_is_true(json_object_get(deadline, "in_time")) ? "in time" : "not in time",
                      needed);
     else

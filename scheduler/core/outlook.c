@@ -15,14 +15,25 @@ static double units_left(const struct job_learned *learned, uint32_t instances, 
     return fmax(learned->units_left - since_s / goodput_learn_unit_s(&learned->told, instances), 0);
 }
 
-/* The smallest size that is in time, with something to spare as the policy has it */
+/* The smallest size that is in time, with something to spare as the policy has it; the fastest when
+ * none has that, 0 when that is too late as well */
 static uint32_t needed_of(const struct job *job, const struct role_spec *role, double units,
                           double left_s)
 {
-    for (uint32_t k = MAX_OF(role->min, 1); k <= role->max; k++)
-        if (units * goodput_learn_unit_s(&job->learned->told, k) <= GOODPUT_IN_TIME * left_s)
+    double least_s = INFINITY;
+    uint32_t fastest = 0;
+
+    for (uint32_t k = MAX_OF(role->min, 1); k <= role->max; k++) {
+        double takes_s = units * goodput_learn_unit_s(&job->learned->told, k);
+
+        if (takes_s <= GOODPUT_IN_TIME * left_s)
             return k;
-    return 0;
+        if (takes_s < least_s) {
+            least_s = takes_s;
+            fastest = k;
+        }
+    }
+    return least_s <= left_s ? fastest : 0;
 }
 
 bool job_outlook(const struct job *job, struct instant now, struct job_outlook *ret)

@@ -13,8 +13,8 @@ struct job_outlook {
     bool has_deadline;
     uint64_t deadline_wall_us;
     bool in_time;    /* with those */
-    uint32_t needed; /* instances with which it is surely in time; 0: no number of them, or there
-                        is no deadline */
+    uint32_t needed; /* instances with which it is in time, with something to spare where that can
+                        be; 0: no number of them, or there is no deadline */
 };
 
 /* job_outlook - false: nobody knows; its tasks have not told yet how fast it is or how many there

@@ -51,7 +51,7 @@
 /* What is measured of a job: whether it changed */
 struct facts {
     uint32_t windows;
-    double resize_s, units_done, units_left, due_s;
+    double resize_s, units_done, units_left, learned_at_s, due_s;
 };
 
 struct goodput_entry {
@@ -163,6 +163,7 @@ static struct facts facts_of(const struct policy_job *job)
 {
     struct facts facts = { .units_done = job->units_done,
                            .units_left = job->units_left,
+                           .learned_at_s = job->learned_at_s,
                            .due_s = job->due_s };
 
     if (job->learned != NULL) {
@@ -179,7 +180,8 @@ static bool is_news(const struct entry *base, const struct policy_job *job)
 
     return job->known != NULL || now.windows != before->windows ||
            now.resize_s != before->resize_s || now.units_done != before->units_done ||
-           now.units_left != before->units_left;
+           now.units_left != before->units_left || now.learned_at_s != before->learned_at_s ||
+           now.due_s != before->due_s;
 }
 
 static void rank(struct market *market, struct goodput_entry *entry,
@@ -196,17 +198,17 @@ static void rank(struct market *market, struct goodput_entry *entry,
                           weight);
 }
 
-/* The first size that ends it in time, with something to spare; the largest that it may grow to now
- * when only a larger one does; the first when nobody knows, or none does: then it is nothing that
- * others should give up anything for. */
+/* The first size that ends it in time, with something to spare; the fastest when none has that; the
+ * largest that it may grow to now when only a larger one does. The first when nobody knows, or none
+ * ends it in time at all: then it is nothing that others should give up anything for. */
 static int required_point(const struct goodput_curve *curve, const struct goodput_curve *full,
                           const struct goodput_work *work, double left_s)
 {
-    double speed = work->remaining_s / (GOODPUT_IN_TIME * left_s);
+    double best = full->points[goodput_curve_best(full)].speed;
+    double speed = fmin(work->remaining_s / (GOODPUT_IN_TIME * left_s), best);
     int point = 0;
 
-    if (work->remaining_s < 0 || left_s <= 0 ||
-        full->points[goodput_curve_best(full)].speed < speed)
+    if (work->remaining_s < 0 || left_s <= 0 || work->remaining_s / left_s > best)
         return 0;
     while (point < curve->n - 1 && curve->points[point].speed < speed)
         point++;

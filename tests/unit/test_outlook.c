@@ -97,6 +97,9 @@ static void test_deadline_is_kept_or_not(void **state)
     assert_true(job_outlook(job, w->now, &outlook));
     assert_true(outlook.in_time);
     assert_int_equal(outlook.needed, 2);
+    job->learned->units_left = 7.9 * due_in_s; /* just in time with all that it may have */
+    assert_true(job_outlook(job, w->now, &outlook));
+    assert_int_equal(outlook.needed, 8);
     job->learned->units_left = 9 * due_in_s; /* eight are the most that it may have */
     assert_true(job_outlook(job, w->now, &outlook));
     assert_int_equal(outlook.needed, 0);
