@@ -2,7 +2,13 @@
 /* goodput_prior.c - speed curves from jobs of the same family */
 #include "scheduler/core/goodput_prior.h"
 
+#include <math.h>
+
 #include "shared/macro.h"
+
+/* No unit of work takes less or more. */
+#define UNIT_LEAST_S 1e-12
+#define UNIT_MOST_S 1e12
 
 void goodput_prior_note(struct goodput_prior *prior, const struct goodput_learned *learned)
 {
@@ -34,4 +40,14 @@ void goodput_prior_begin(const struct goodput_prior *prior, struct goodput_learn
     ret_learned->largest = prior->largest;
     ret_learned->resize_s = prior->resize_s;
     ret_learned->borrowed = true;
+}
+
+bool goodput_prior_is_sound(const struct goodput_prior *prior)
+{
+    double theta[GOODPUT_THETAS], speed;
+
+    goodput_pserver_solve(&prior->fit, theta);
+    speed = goodput_pserver_speed(theta, 1, false, 1, 1);
+    return prior->unit_s >= UNIT_LEAST_S && prior->unit_s <= UNIT_MOST_S && isfinite(speed) &&
+           speed > 0;
 }

@@ -24,5 +24,8 @@ struct goodput_prior {
 
 /* goodput_prior_note - a job of the family has just completed a measurement */
 void goodput_prior_note(struct goodput_prior *prior, const struct goodput_learned *learned);
+/* goodput_prior_is_sound - what is known of it is a speed that can be: from a record that may be
+ * damaged */
+bool goodput_prior_is_sound(const struct goodput_prior *prior);
 /* goodput_prior_begin - in place of goodput_learn_init, for a new job of the family */
 void goodput_prior_begin(const struct goodput_prior *prior, struct goodput_learned *ret_learned);

@@ -395,12 +395,6 @@ int cluster_restore_rendezvous_record(struct cluster *cluster,
 
 /* --- what is learnt of families --- */
 
-bool record_of_family(const struct job *job, struct goodput_family_facts *ret)
-{
-    return job->learned != NULL &&
-           goodput_family_get(job->learned->families, job->learned->family, ret);
-}
-
 static bool is_amount(double value)
 {
     return isfinite(value) && value >= 0;
@@ -416,20 +410,33 @@ static bool prior_can_be(const struct goodput_prior *prior)
         for (int j = 0; j < GOODPUT_THETAS; j++)
             sound = sound && isfinite(fit->gram[i][j]);
     }
-    return sound && (prior->largest > 0) == (prior->unit_s > 0) &&
-           (prior->largest > 0) == (fit->reports > 0);
+    sound = sound && (prior->largest > 0) == (prior->unit_s > 0) &&
+            (prior->largest > 0) == (fit->reports > 0);
+    return sound && (prior->largest == 0 || goodput_prior_is_sound(prior));
+}
+
+static bool family_can_be(const struct goodput_family_facts *family)
+{
+    bool sound = is_amount(family->most) && family->n_ended <= GOODPUT_FAMILY_ENDED_MAX &&
+                 prior_can_be(&family->prior);
+
+    for (size_t i = 0; sound && i < family->n_ended; i++)
+        sound = is_amount(family->ended[i]) && (i == 0 || family->ended[i - 1] <= family->ended[i]);
+    return sound;
+}
+
+bool record_of_family(const struct job *job, struct goodput_family_facts *ret)
+{
+    return job->learned != NULL &&
+           goodput_family_get(job->learned->families, job->learned->family, ret) &&
+           family_can_be(ret);
 }
 
 int cluster_restore_family_record(struct cluster *cluster,
                                   const struct goodput_family_facts *record,
                                   struct edl_error *error)
 {
-    bool sound = is_amount(record->most) && record->n_ended <= GOODPUT_FAMILY_ENDED_MAX &&
-                 prior_can_be(&record->prior);
-
-    for (size_t i = 0; sound && i < record->n_ended; i++)
-        sound = is_amount(record->ended[i]) && (i == 0 || record->ended[i - 1] <= record->ended[i]);
-    if (!sound)
+    if (!family_can_be(record))
         return CORRUPT("family %s: an amount is below 0, no number or in no order", record->name);
     if (cluster->families != NULL)
         goodput_family_put(cluster->families, record);

@@ -8,6 +8,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/json_text.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 
 #define FIT_ELEMENTS ((size_t)GOODPUT_THETAS * (GOODPUT_THETAS + 1))
@@ -98,7 +99,7 @@ static void read_fit(struct row *row, int column, struct goodput_prior *prior)
     prior->fit.reports = prior->largest > 0;
 }
 
-int store_load_family(struct cluster *cluster, sqlite3_stmt *statement, struct edl_error *error)
+static int load(struct cluster *cluster, sqlite3_stmt *statement, struct edl_error *error)
 {
     struct goodput_family_facts family = { .name = store_column_text(statement, 0) };
     _cleanup_free_ double *ended = NULL;
@@ -120,4 +121,12 @@ int store_load_family(struct cluster *cluster, sqlite3_stmt *statement, struct e
     if (r < 0)
         edl_error_prefix(error, "the database: ");
     return r;
+}
+
+void store_load_family(struct cluster *cluster, sqlite3_stmt *statement)
+{
+    struct edl_error error = { 0 };
+
+    if (load(cluster, statement, &error) < 0)
+        log_warning("%s; what was learnt of it is forgotten", error.text);
 }

@@ -172,9 +172,9 @@ int store_check_newest(struct store *store, struct edl_error *error);
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
 
 /* store_put_family - an effect; the oldest go. store_load_family - the row that ST_FAMILY_ALL
- * stands on */
+ * stands on; a damaged one is forgotten, which costs time to learn it again and nothing else */
 int store_put_family(struct store *store, const struct job *job, struct edl_error *error);
-int store_load_family(struct cluster *cluster, sqlite3_stmt *statement, struct edl_error *error);
+void store_load_family(struct cluster *cluster, sqlite3_stmt *statement);
 
 /* store_trim_events - after the turn's events, inside the caller's transaction: lets old ones go */
 int store_trim_events(struct store *store, const struct turn_records *records,

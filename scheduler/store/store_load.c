@@ -308,7 +308,8 @@ static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
 
 static int load_family(struct loader *loader, sqlite3_stmt *statement)
 {
-    return store_load_family(loader->cluster, statement, loader->error);
+    store_load_family(loader->cluster, statement);
+    return 0;
 }
 
 /* --- task queues --- */

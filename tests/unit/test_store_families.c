@@ -155,37 +155,43 @@ static void test_only_the_newest_are_kept(void **state)
     assert_true(goodput_family_get(f->cluster->families, "me:10", &family));
 }
 
-static void test_damaged_row_is_refused(void **state)
+/* It costs time to learn it again; a scheduler that does not start would cost more. */
+static void test_damaged_row_is_forgotten(void **state)
 {
-    static const struct {
-        const char *sql, *column;
-    } damages[] = {
-        { "UPDATE family SET ended_s = '[2, 1]'", "order" },
-        { "UPDATE family SET ended_s = '[-1]'", "below 0" },
-        { "UPDATE family SET ended_s = '[\"x\"]'", "ended_s" },
-        { "UPDATE family SET ended_s = 'x'", "ended_s" },
-        { "UPDATE family SET fit = '[]'", "fit" },
-        { "UPDATE family SET unit_s = 9e999", "below 0" },
-        { "UPDATE family SET unit_s = 0", "below 0" },
-        { "UPDATE family SET largest = -1", "largest" },
-        { "UPDATE family SET most_s = -1", "below 0" },
+    static const char *const damages[] = {
+        "UPDATE family SET ended_s = '[2, 1]'",
+        "UPDATE family SET ended_s = '[-1]'",
+        "UPDATE family SET ended_s = '[\"x\"]'",
+        "UPDATE family SET ended_s = 'x'",
+        "UPDATE family SET fit = '[]'",
+        "UPDATE family SET fit = '[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]'",
+        "UPDATE family SET unit_s = 9e999",
+        "UPDATE family SET unit_s = 1e-300",
+        "UPDATE family SET unit_s = 0",
+        "UPDATE family SET largest = -1",
+        "UPDATE family SET most_s = -1",
+        "UPDATE family SET begun = begun", /* that is none */
     };
 
+    (void)state;
     for (size_t i = 0; i < ELEMENTS(damages); i++) {
+        struct goodput_family_facts family;
         struct edl_error error = { 0 };
+        char name[JOB_FAMILY_SIZE];
         void *own = NULL;
         struct fixture *f;
 
         assert_int_equal(set_up(&own), 0);
         f = own;
-        (void)learn(f);
-        run_sql(f->path, damages[i].sql);
-        assert_int_equal(load_again(f, learning_cluster(), &error), EDL_ECORRUPT);
-        assert_non_null(strstr(error.text, "the database: family me:"));
-        assert_non_null(strstr(error.text, damages[i].column));
+        memcpy(name, learn(f)->learned->family, sizeof name);
+        run_sql(f->path, damages[i]);
+        if (load_again(f, learning_cluster(), &error) < 0)
+            fail_msg("%s", error.text);
+        if (goodput_family_get(f->cluster->families, name, &family) != (i + 1 == ELEMENTS(damages)))
+            fail_msg("after %s the family is%s known", damages[i],
+                     i + 1 == ELEMENTS(damages) ? " not" : "");
         assert_int_equal(tear_down(&own), 0);
     }
-    (void)state;
 }
 
 int main(void)
@@ -195,7 +201,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_policy_that_does_not_learn_leaves_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_only_the_newest_are_kept, set_up, tear_down),
-        cmocka_unit_test(test_damaged_row_is_refused),
+        cmocka_unit_test(test_damaged_row_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
