@@ -55,11 +55,14 @@ static bool is_uneven(const struct goodput_learned *learned, double now_s)
 static void theta_of(const struct goodput_learned *learned, double ret_theta[GOODPUT_THETAS])
 {
     struct goodput_pserver_fit fit = learned->fit;
+    double sum = 0;
 
     for (int i = 1; i < GOODPUT_THETAS; i++)
         fit.gram[i][i] *= 1 + OPTIMISM;
     goodput_pserver_solve(&fit, ret_theta);
-    if (learned->fit.reports == 0)
+    for (int i = 0; i < GOODPUT_THETAS; i++)
+        sum += ret_theta[i];
+    if (learned->fit.reports == 0 || sum <= 0) /* nothing takes no time */
         ret_theta[0] = 1;
 }
 
@@ -301,6 +304,9 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
 {
     double unit_s = goodput_learn_unit_s(learned, 1);
     bool counted = units_left >= 0 && units_done > 0 && unit_s > 0;
+
+    if (unit_s <= 0 && units_left >= 0 && units_done > 0) /* at least how long it took so far */
+        unit_s = learned->work_s / units_done;
 
     return (struct goodput_work){
         .remaining_s = units_left >= 0 && unit_s > 0 ? units_left * unit_s : -1,

@@ -179,14 +179,26 @@ static bool is_outdated(const struct job_learned *learned, struct instant now)
     return now.now_us - learned->told_us >= MAX_OF(age_us / TOLD_PART, TOLD_LEAST_US);
 }
 
+/* How far its queue is. */
+static void count_units(struct job *job, double *ret_done, double *ret_left)
+{
+    struct task_queue_counts counts = task_queue_counts(job->queue);
+
+    *ret_done = (double)(counts.records_total + counts.records_discarded_total);
+    *ret_left =
+        fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
+}
+
 void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now)
 {
     if (cluster->families == NULL || !job_is_started(job))
         return;
     job_learn_begin(cluster, job, now);
-    if (job->learned == NULL || job->learned->units_left >= 0 || !is_outdated(job->learned, now))
+    if (job->learned == NULL || !is_outdated(job->learned, now))
         return;
     job_learn_size(job, now);
+    if (job->learned->units_left >= 0) /* tasks that take long measure nothing, but it gets on */
+        count_units(job, &job->learned->units_done, &job->learned->units_left);
     tell(cluster, job, now);
     cluster->plan_wanted = true;
 }
@@ -227,10 +239,7 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
         note_family(cluster, job, now);
     if (!measured && !first)
         return;
-    job->learned->units_done = progress.units;
-    job->learned->units_left =
-        fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - progress.units,
-             0);
+    count_units(job, &job->learned->units_done, &job->learned->units_left);
     tell(cluster, job, now);
     cluster->plan_wanted = true;
 }

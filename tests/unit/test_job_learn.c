@@ -359,6 +359,33 @@ static void test_copy_knows_the_families(void **state)
 }
 
 /* It has no task queue: what others took says how long it is, and its own time how far. */
+/* Tasks that take hours measure nothing for hours; what was worked on them is told all the same. */
+static void test_tasks_that_take_long_are_told_of(void **state)
+{
+    struct world *w;
+    struct job *job = begin(&w, 2);
+    struct task *task;
+
+    (void)state;
+    set_dataset(w, job);
+    (void)lease(w, job, 0);
+    task = lease(w, job, 1);
+    wait_s(w, 40);
+    assert_near(job->learned->units_done, 0, 0);
+    finish(w, job, 1, task);
+    assert_near(job->learned->units_done, 0, 0); /* one is no measurement */
+    (void)lease(w, job, 1);
+    wait_s(w, 40);
+    assert_int_equal(job->learned->told.windows, 0);
+    assert_true(job->learned->told.work_s > 60); /* two are faster than one */
+    assert_true(job->learned->units_done > 0);
+    /* one of a thousand took more than a minute of one */
+    assert_true(
+        goodput_learn_work(&job->learned->told, job->learned->units_done, job->learned->units_left)
+            .remaining_s > 900 * 60.0);
+    end(w);
+}
+
 static void test_family_tells_the_length_of_who_does_not(void **state)
 {
     struct world *w = world_of_four();
@@ -400,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_restored_job_is_of_its_family),
         cmocka_unit_test(test_families_are_written_now_and_then),
         cmocka_unit_test(test_copy_knows_the_families),
+        cmocka_unit_test(test_tasks_that_take_long_are_told_of),
         cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
     };
 
