@@ -11,6 +11,9 @@
 #define SIZES_APART 1.4
 /* What is measured varies by more than that. */
 #define STILL_AS_FAST 0.9
+/* Below that it is better off with less; further off, so that what varies does not go to and fro.
+ */
+#define MUCH_SLOWER 0.85
 
 static void add_step(struct goodput_worth *worth, uint32_t upto, double value)
 {
@@ -49,6 +52,23 @@ static int last_spare(const struct goodput_curve *curve, int at, uint32_t measur
     return at;
 }
 
+/* The last size that is reached sooner or later: nobody else wants the room, so what standing still
+ * costs may be paid back until its end. */
+static int last_paid_back(const struct goodput_curve *curve, const struct goodput_change *change,
+                          int at)
+{
+    double held = change->current < 0 ? 0 : curve->points[change->current].speed;
+    int last = at;
+
+    for (int i = at + 1; held > 0 && i < curve->n; i++) {
+        double saved_s = change->remaining_s * (1 / held - 1 / curve->points[i].speed);
+
+        if (saved_s > change->resize_s)
+            last = i;
+    }
+    return last;
+}
+
 void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve, double q,
                        const struct goodput_change *change, int required, uint32_t measured)
 {
@@ -70,9 +90,12 @@ void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *
     spare = last_spare(curve, last, measured);
     worth->harmless = UINT32_MAX;
     if (change != NULL && change->current > spare &&
-        curve->points[change->current].instances <= measured)
+        curve->points[change->current].instances <= measured &&
+        curve->points[change->current].speed < MUCH_SLOWER * fastest_up_to(curve, spare))
         worth->harmless = curve->points[spare].instances;
-    if (spare > last && (change == NULL || change->resize_s <= GOODPUT_CHEAP_S))
+    if (change != NULL && change->resize_s > GOODPUT_CHEAP_S)
+        spare = MIN_OF(spare, last_paid_back(curve, change, last));
+    if (spare > last)
         add_step(worth, curve->points[spare].instances, 0);
 }
 

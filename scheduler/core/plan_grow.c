@@ -235,14 +235,18 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id)
     const struct job *job = cluster_job(cluster, id);
     int role = job != NULL ? job_elastic_role(job) : -1;
     const struct goodput_learned *learned;
+    double saved_s; /* a unit, with one more */
     uint32_t held;
 
     if (role < 0 || job->learned == NULL)
         return false;
     learned = &job->learned->told;
     held = held_of_role(job, (uint32_t)role);
-    return learned->resize_s > GOODPUT_CHEAP_S ||
-           goodput_learn_unit_s(learned, held + 1) > goodput_learn_unit_s(learned, held);
+    saved_s = goodput_learn_unit_s(learned, held) - goodput_learn_unit_s(learned, held + 1);
+    if (saved_s <= 0 && learned->largest > 0)
+        return true;
+    return learned->resize_s > GOODPUT_CHEAP_S &&
+           !(job->learned->units_left * saved_s > learned->resize_s);
 }
 
 static struct policy_totals totals_of(const struct plan *plan)
