@@ -25,6 +25,18 @@ static bool has_effects(const struct sim *sim)
     return n > 0;
 }
 
+/* Of what is forgotten nobody is told, and an order neither. */
+static bool has_news(const struct sim *sim)
+{
+    size_t n;
+    const struct effect *effects = cluster_effects(sim->server.cluster, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (effects[i].kind != EFFECT_FORGET_PROCESS)
+            return true;
+    return false;
+}
+
 static bool is_ahead(const struct sim *sim)
 {
     return has_effects(sim) || sim->server.cluster->plan_wanted;
@@ -261,7 +273,7 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     take_answer->orders->version = node->orders_version;
     take_answer->orders->commit = sim->server.commits;
     /* a plan that is still wanted, as one is that did not settle, has decided nothing yet */
-    take_answer->orders->uncommitted = has_effects(sim);
+    take_answer->orders->uncommitted = has_news(sim);
     DL_FOREACH2(node->processes, process, node_next)
     fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
     take_answer->version = node->orders_version;
