@@ -5,6 +5,7 @@
  * Who waits is started as the scheduler does it: by submission, with its minimum, as soon as others
  * could give that much. */
 #include <math.h>
+#include <string.h>
 
 #include "scheduler/core/goodput_allocate.h"
 #include "scheduler/core/goodput_worth.h"
@@ -15,6 +16,8 @@
 
 #define INSTANCE_MILLICORES 1000
 #define EVERYTHING_PERMILLE 1000
+/* Decisions one after the other, before the next event; a few are enough for it to settle. */
+#define TURNS_MAX 100
 /* memory does not count here */
 #define MEMORY_BYTES INT64_MAX
 
@@ -47,22 +50,25 @@ static size_t place_of(const struct view *view, uint64_t id)
     return low;
 }
 
-static bool grow(void *userdata, uint64_t id)
+static bool move(struct decision *d, uint64_t id, int change)
 {
-    struct decision *d = userdata;
+    size_t at = place_of(d->view, id);
 
-    d->counts[place_of(d->view, id)]++;
+    if (at >= d->view->n || d->view->jobs[at].id != id)
+        return false;
+    d->counts[at] = (uint32_t)((int64_t)d->counts[at] + change);
     d->moves++;
     return true;
 }
 
+static bool grow(void *userdata, uint64_t id)
+{
+    return move(userdata, id, 1);
+}
+
 static bool shrink(void *userdata, uint64_t id)
 {
-    struct decision *d = userdata;
-
-    d->counts[place_of(d->view, id)]--;
-    d->moves++;
-    return true;
+    return move(userdata, id, -1);
 }
 
 /* What all have beyond their minima, and what nobody has */
@@ -130,13 +136,19 @@ static void forget_ended(struct live *live, const struct view *view)
 
 static void remember(struct live *live, uint32_t id)
 {
-    if (live->n_known > 0 && live->known[live->n_known - 1] >= id)
+    size_t at = live->n_known;
+
+    while (at > 0 && live->known[at - 1] > id) /* one that waited while later ones began */
+        at--;
+    if (at > 0 && live->known[at - 1] == id)
         return;
     if (live->n_known == live->cap_known) {
         live->cap_known = live->cap_known > 0 ? 2 * live->cap_known : 64;
         live->known = xreallocarray(live->known, live->cap_known, sizeof *live->known);
     }
-    live->known[live->n_known++] = id;
+    memmove(live->known + at + 1, live->known + at, (live->n_known - at) * sizeof *live->known);
+    live->known[at] = id;
+    live->n_known++;
 }
 
 static int64_t tell_all(struct live *live, const struct view *view, const uint32_t counts[])
@@ -153,6 +165,32 @@ static int64_t tell_all(struct live *live, const struct view *view, const uint32
     return held;
 }
 
+/* Of some jobs not all amounts can be had here, or make a difference. The policy knows nothing of
+ * that; what it gave in between goes to those for whom the next one can be had. */
+static void round_amounts(const struct view *view, uint32_t counts[])
+{
+    uint32_t left = 0;
+
+    for (size_t i = 0; i < view->n; i++) {
+        const struct view_job *job = &view->jobs[i];
+        uint32_t had = counts[i];
+
+        if (had == 0 || job->counts == NULL)
+            continue;
+        counts[i] = MAX_OF(view_prev(job, had + 1), view_first(job));
+        left += had - counts[i];
+    }
+    for (size_t i = 0; i < view->n && left > 0; i++) {
+        const struct view_job *job = &view->jobs[i];
+        uint32_t next = counts[i] > 0 && job->counts != NULL ? view_next(job, counts[i]) : 0;
+
+        if (next == 0 || next - counts[i] > left)
+            continue;
+        left -= next - counts[i];
+        counts[i] = next;
+    }
+}
+
 /* What one gives is free at the scheduler's next decision, which follows at once, so to others it
  * goes then: until nothing moves. */
 static void decide(void *state, const struct view *view, struct plan *plan)
@@ -165,6 +203,7 @@ static void decide(void *state, const struct view *view, struct plan *plan)
         .memory_total_bytes = MEMORY_BYTES,
         .max_load_permille = EVERYTHING_PERMILLE,
     };
+    int turns = TURNS_MAX;
 
     goodput_history_look(live->history, view);
     forget_ended(live, view);
@@ -173,7 +212,8 @@ static void decide(void *state, const struct view *view, struct plan *plan)
         d.moves = 0;
         totals.cpu_requested_millicores = tell_all(live, view, plan->counts) * INSTANCE_MILLICORES;
         live->policy->decide(live->state, &totals, &ops, &d);
-    } while (d.moves > 0);
+    } while (d.moves > 0 && --turns > 0);
+    round_amounts(view, plan->counts);
     plan->placing = PLACE_ALIGNED;
 }
 

@@ -538,6 +538,24 @@ static void test_goodput_prefers_the_shorter(void **state)
     (void)trace_free(trace);
 }
 
+/* The first waits for three places while a later one begins in the last one: who began out of turn
+ * is forgotten when it ends, or it goes on holding room. */
+static void test_live_forgets_who_ended(void **state)
+{
+    struct trace *trace = trace_of("submit_s,speed,work_steps,instances,min,max\n"
+                                   "0,power:0.9,200000,1,1,8\n0,power:0.9,600,3,3,3\n"
+                                   "10,power:0.9,300,5,5,8\n20,power:0.9,1000,1,1,1\n");
+    struct run_config config = cluster_of(1, 8);
+    struct run_result result = run_of(trace, policy_of("goodput-live"), &config);
+
+    (void)state;
+    assert_true(result.jobs[2].start_s > result.jobs[3].start_s);
+    /* alone at last, with all there is */
+    assert_true(result.jobs[0].done_s < 1.2 * 200000 / pow(8, 0.9));
+    run_result_done(&result);
+    (void)trace_free(trace);
+}
+
 static void test_goodput_pays_for_changes(void **state)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,200\n1,power:1,20\n");
@@ -631,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_tiresias),
         cmocka_unit_test(test_sia_is_exact),
         cmocka_unit_test(test_goodput_prefers_the_shorter),
+        cmocka_unit_test(test_live_forgets_who_ended),
         cmocka_unit_test(test_goodput_pays_for_changes),
         cmocka_unit_test(test_goodput_knows_families),
         cmocka_unit_test(test_speeds_of_laws_cannot_be_learnt),
