@@ -418,7 +418,8 @@ static double auction(struct division *d, int rounds, double step_begin)
             for (size_t t = 0; t < d->n_types; t++)
                 prices[t] = d->types[t].price;
         }
-        if (2 * round >= rounds && (d->tries <= d->tries_local || d->best_value < 0)) {
+        if ((2 * round >= rounds || round + 1 == rounds) &&
+            (d->tries <= d->tries_local || d->best_value < 0)) {
             double used[GOODPUT_TYPES_MAX];
 
             for (size_t t = 0; t < d->n_types; t++)
@@ -453,6 +454,8 @@ int goodput_types_divide(struct goodput_chooser *choosers, size_t n, struct good
             return -EINVAL;
     d.order = xcalloc(n, sizeof(struct goodput_chooser *));
     d.best = xcalloc(n, sizeof *d.best);
+    for (size_t i = 0; i < n; i++)
+        d.best[i] = GOODPUT_NO_OPTION;
     d.ways = xcalloc(n + 1, sizeof *d.ways);
     for (size_t i = 0; i < n; i++)
         d.order[i] = &choosers[i];
