@@ -221,6 +221,9 @@ static void check_foreign(struct sim *sim, struct sim_node *node)
 
 /* --- growth --- */
 
+/* No change keeps a job here from its work for longer. */
+#define STALL_MOST_S 60
+
 /* At most so many are wanted again that failed and are in back-off: they are load already. */
 static uint32_t may_be_due(const struct truth_role *role)
 {
@@ -267,7 +270,7 @@ static bool could_grow(const struct sim *sim, const struct truth_job *truth, uin
     return settled_is_elastic(sim, truth, r) && settled_is_complete(truth) &&
            !settled_is_finishing(truth) && role->n_live < role->max &&
            role->n_live == role->n_running && settled_nobody_failed(role) &&
-           !cluster_job_leaves_room(sim->server.cluster, truth->id) &&
+           !cluster_job_leaves_room(sim->server.cluster, truth->id, STALL_MOST_S) &&
            has_room_elsewhere(sim, NULL, spec) && load_allows(sim, spec);
 }
 

@@ -616,8 +616,8 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
  * the groups tells them again after a restart. Linear in the jobs that are not over. */
 void cluster_set_groups(struct cluster *cluster, const struct group_table *table);
 /* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
- * was measured, or stands still too long for a change. O(1) */
-bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id);
+ * was measured, or stands still too long for a change, but for no longer than believed_s. O(1) */
+bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s);
 /* cluster_group_held_permille - what its jobs hold, lack and are promised of the cores or of the
  * GPUs, whichever is more. 0 for a group that it was not told of */
 uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name);

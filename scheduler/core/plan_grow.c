@@ -230,7 +230,7 @@ static double percent(int64_t part, int64_t whole)
 }
 
 /* cluster_job_leaves_room - see cluster.h */
-bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id)
+bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s)
 {
     const struct job *job = cluster_job(cluster, id);
     int role = job != NULL ? job_elastic_role(job) : -1;
@@ -245,7 +245,7 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id)
     saved_s = goodput_learn_unit_s(learned, held) - goodput_learn_unit_s(learned, held + 1);
     if (saved_s <= 0 && learned->largest > 0)
         return true;
-    return learned->resize_s > GOODPUT_CHEAP_S &&
+    return learned->resize_s > GOODPUT_CHEAP_S && learned->resize_s <= believed_s &&
            !(job->learned->units_left * saved_s > learned->resize_s);
 }
 
