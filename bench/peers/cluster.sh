@@ -10,6 +10,7 @@
 cluster_pids=''
 cluster_runtime=''
 agent_runtime=direct
+agent_options=
 declare -A agent_pid
 
 cluster_await() { # COMMAND...: for 60 s
@@ -29,7 +30,7 @@ cluster_agent() { # DIR I [OPTIONS]
     [ "$agent_runtime" != direct ] || limits=--no-control-groups # Slurm makes none here either
     # shellcheck disable=SC2086
     "$build/edl-agent" --conf '' --node "n$i" --scheduler "http://$address" --join-token-file "$dir/scheduler/join-token" --state-dir "$dir/n$i" \
-        --runtime-dir "$cluster_runtime/n$i" --runtime "$agent_runtime" $limits --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
+        --runtime-dir "$cluster_runtime/n$i" --runtime "$agent_runtime" $limits $agent_options --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
     agent_pid[n$i]=$!
     cluster_pids="$cluster_pids $!"
 }
