@@ -197,7 +197,9 @@ void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now
     if (job->learned == NULL || !is_outdated(job->learned, now))
         return;
     job_learn_size(job, now);
-    if (job->learned->units_left >= 0) /* tasks that take long measure nothing, but it gets on */
+    if (job->learned->units_left >= 0 && job->queue != NULL &&
+        !task_queue_is_closed(
+            job->queue)) /* tasks that take long measure nothing, but it gets on */
         count_units(job, &job->learned->units_done, &job->learned->units_left);
     tell(cluster, job, now);
     cluster->plan_wanted = true;

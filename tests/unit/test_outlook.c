@@ -75,6 +75,9 @@ static void test_it_ends_when_its_units_are_done(void **state)
     later.now_us += 1000 * USEC_PER_SEC; /* it should be over */
     assert_true(job_outlook(job, later, &outlook));
     assert_near(outlook.left_s, 0, 1e-9);
+    for (int i = 0; i < 100; i++) /* its queue is gone: what was told of it stays */
+        world_second(w);
+    assert_near(job->learned->units_left, 1000, 0);
     end(w);
 }
 
