@@ -11,27 +11,12 @@
 #include "scheduler/core/goodput_weights.h"
 #include "shared/macro.h"
 
-const struct goodput_options goodput_defaults = {
-    .weights = GOODPUT_WEIGHTS_RECURSION,
-    .rank_p = 0.9,
-    .beta = 0.8,
-    .q = 1,
-    .horizon_s = 600,
-    .change_floor = 0.02,
-    .cut_gain = 0.02,
-    .levels = { .first_s = 3600, .ratio = 16 },
-};
+#define COMMON                                                                                     \
+    .weights = GOODPUT_WEIGHTS_RECURSION, .rank_p = 0.9, .horizon_s = 600, .change_floor = 0.02,   \
+    .cut_gain = 0.02, .levels = { .first_s = 3600, .ratio = 16 }
 
-const struct goodput_options goodput_balanced = {
-    .weights = GOODPUT_WEIGHTS_RECURSION,
-    .rank_p = 0.9,
-    .beta = 0.4,
-    .q = 0.75,
-    .horizon_s = 600,
-    .change_floor = 0.02,
-    .cut_gain = 0.02,
-    .levels = { .first_s = 3600, .ratio = 16 },
-};
+const struct goodput_options goodput_defaults = { COMMON, .beta = 0.8, .q = 1 };
+const struct goodput_options goodput_balanced = { COMMON, .beta = 0.4, .q = 0.75 };
 
 struct buyer {
     const struct goodput_request *request; /* borrowed */

@@ -431,30 +431,20 @@ static int compare_givers(const struct policy_state *state, const struct policy_
     return a_score > b_score ? -1 : a_score < b_score;
 }
 
+#define COMMON                                                                                     \
+    .learns = true, .free = state_free, .put = index_put, .drop = index_drop, .prepare = prepare,  \
+    .decide = policy_engine_decide, .explain = explain, .compare_givers = compare_givers
+
 const struct policy policy_goodput = {
+    COMMON,
     .name = "goodput",
     .summary = "instances go where they shorten the sum of completion times most",
-    .learns = true,
     .new = state_new,
-    .free = state_free,
-    .put = index_put,
-    .drop = index_drop,
-    .prepare = prepare,
-    .decide = policy_engine_decide,
-    .explain = explain,
-    .compare_givers = compare_givers,
 };
 
 const struct policy policy_goodput_balanced = {
+    COMMON,
     .name = "goodput-balanced",
     .summary = "as goodput, with an eye on when the last job is over",
-    .learns = true,
     .new = state_new_balanced,
-    .free = state_free,
-    .put = index_put,
-    .drop = index_drop,
-    .prepare = prepare,
-    .decide = policy_engine_decide,
-    .explain = explain,
-    .compare_givers = compare_givers,
 };

@@ -10,6 +10,9 @@
 #define NODES_MAX 6
 #define MIB (1 << 20)
 
+/* which of the two */
+static const struct policy *tested = &policy_goodput;
+
 struct cluster_of {
     struct policy_job jobs[JOBS_MAX];
     struct goodput_learned learned[JOBS_MAX];
@@ -144,25 +147,25 @@ static size_t decide(struct cluster_of *c, struct policy_state *state)
 
     for (size_t i = 0; i < c->n_jobs; i++) {
         c->jobs[i].learned = &c->learned[i];
-        policy_goodput.put(state, &c->jobs[i]);
+        tested->put(state, &c->jobs[i]);
     }
     memcpy(before, c->jobs, sizeof before);
     c->before = before;
     c->moves = 0;
-    policy_goodput.decide(state, &totals, &ops, c);
-    policy_goodput.explain(state, c->jobs[0].id, why, sizeof why);
+    tested->decide(state, &totals, &ops, c);
+    tested->explain(state, c->jobs[0].id, why, sizeof why);
     assert_true(strlen(why) > 10);
     return c->moves;
 }
 
 static size_t rounds_until_quiet(struct cluster_of *c)
 {
-    struct policy_state *state = policy_goodput.new();
+    struct policy_state *state = tested->new ();
     size_t rounds = 0;
 
     while (decide(c, state) > 0)
         assert_true(++rounds < 60);
-    assert_null(policy_goodput.free(state));
+    assert_null(tested->free(state));
     return rounds;
 }
 
@@ -284,7 +287,7 @@ static void test_earliest_deadline_first(void **state)
 static void test_unknown_job_grows_at_most_fourfold(void **state)
 {
     struct cluster_of c = cluster_of_nodes(6);
-    struct policy_state *policy = policy_goodput.new();
+    struct policy_state *policy = tested->new ();
 
     (void)state;
     add(&c, 1, 24, 1)->units_left = -1;
@@ -295,7 +298,7 @@ static void test_unknown_job_grows_at_most_fourfold(void **state)
     assert_int_equal(c.jobs[0].parallelism, 16);
     (void)decide(&c, policy);
     assert_int_equal(c.jobs[0].parallelism, 24);
-    assert_null(policy_goodput.free(policy));
+    assert_null(tested->free(policy));
 }
 
 /* The one that would be finished soonest takes nothing from the other when that is not paid back.
@@ -303,7 +306,7 @@ static void test_unknown_job_grows_at_most_fourfold(void **state)
 static void test_resize_that_does_not_pay_is_not_made(void **state)
 {
     struct cluster_of c = cluster_of_nodes(2);
-    struct policy_state *policy = policy_goodput.new();
+    struct policy_state *policy = tested->new ();
 
     (void)state;
     add(&c, 1, 8, 4)->units_left = 100; /* half a minute */
@@ -314,7 +317,7 @@ static void test_resize_that_does_not_pay_is_not_made(void **state)
     c.learned[1].resize_s = 0.1;
     assert_true(decide(&c, policy) > 0);
     assert_true(c.jobs[1].parallelism < 4);
-    assert_null(policy_goodput.free(policy));
+    assert_null(tested->free(policy));
 }
 
 /* Room that nobody else wants is used, but not by who becomes slower by it. */
@@ -418,6 +421,34 @@ static void test_random_clusters_settle_within_all_bounds(void **state)
     print_message("decisions until nothing moves: %zu at most\n", most);
 }
 
+static void use_balanced(bool balanced)
+{
+    tested = balanced ? &policy_goodput_balanced : &policy_goodput;
+}
+
+/* A long job, a short one that scales as well, and all that the policy is to keep to */
+static void test_balanced_leaves_more_to_the_long_one(void **state)
+{
+    uint32_t of_long_one[2];
+
+    for (int balanced = 0; balanced < 2; balanced++) {
+        struct cluster_of c = cluster_of_nodes(4);
+
+        use_balanced(balanced == 1);
+        (void)add(&c, 1, 16, 8);
+        add(&c, 1, 16, 8)->units_left = 30000;
+        teach(&c.learned[0], 1, 0.1);
+        teach(&c.learned[1], 1, 0.1);
+        c.learned[0].resize_s = c.learned[1].resize_s = 0;
+        (void)rounds_until_quiet(&c);
+        of_long_one[balanced] = c.jobs[0].parallelism;
+        assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 16);
+    }
+    assert_true(of_long_one[1] > of_long_one[0]);
+    test_random_clusters_settle_within_all_bounds(state);
+    use_balanced(false);
+}
+
 static void test_order_in_which_jobs_are_told_does_not_matter(void **state)
 {
     uint64_t seed = 72;
@@ -425,22 +456,22 @@ static void test_order_in_which_jobs_are_told_does_not_matter(void **state)
     (void)state;
     for (int round = 0; round < 1000; round++) {
         struct cluster_of c, turned;
-        struct policy_state *one = policy_goodput.new(), *other = policy_goodput.new();
+        struct policy_state *one = tested->new (), *other = tested->new ();
 
         draw(&c, &seed);
         if (c.n_jobs > 0) {
             turned = c;
             for (size_t i = c.n_jobs; i-- > 0;) { /* told in the other order before */
                 turned.jobs[i].learned = &turned.learned[i];
-                policy_goodput.put(other, &turned.jobs[i]);
+                tested->put(other, &turned.jobs[i]);
             }
             (void)decide(&c, one);
             (void)decide(&turned, other);
             for (size_t i = 0; i < c.n_jobs; i++)
                 assert_int_equal(c.jobs[i].parallelism, turned.jobs[i].parallelism);
         }
-        assert_null(policy_goodput.free(one));
-        assert_null(policy_goodput.free(other));
+        assert_null(tested->free(one));
+        assert_null(tested->free(other));
     }
 }
 
@@ -452,7 +483,7 @@ static void test_unstable_jobs_are_moved_for_a_gang_only(void **state)
     (void)state;
     for (int round = 0; round < 2000; round++) {
         struct cluster_of c;
-        struct policy_state *policy = policy_goodput.new();
+        struct policy_state *policy = tested->new ();
 
         draw(&c, &seed); /* check_move looks at every move */
         for (size_t i = 0; i < c.n_jobs; i++)
@@ -466,7 +497,7 @@ static void test_unstable_jobs_are_moved_for_a_gang_only(void **state)
         if (c.n_jobs > 0 &&
             used_in_all(&c, 0) <= (int64_t)c.n_nodes * c.cpu * c.load_permille / 1000)
             moved += decide(&c, policy);
-        assert_null(policy_goodput.free(policy));
+        assert_null(tested->free(policy));
     }
     assert_true(moved > 0);
 }
@@ -500,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_idle_room_is_tried_unless_it_was_in_vain),
         cmocka_unit_test(test_group_gets_what_is_guaranteed_to_it),
         cmocka_unit_test(test_random_clusters_settle_within_all_bounds),
+        cmocka_unit_test(test_balanced_leaves_more_to_the_long_one),
         cmocka_unit_test(test_order_in_which_jobs_are_told_does_not_matter),
         cmocka_unit_test(test_unstable_jobs_are_moved_for_a_gang_only),
         cmocka_unit_test(test_what_is_over_a_limit_is_given_up),
