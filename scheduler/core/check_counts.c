@@ -273,14 +273,17 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
     size_t promised = 0;
 
     for (class = queue->classes; class != NULL; class = class->hh.next) {
-        uint64_t last = 0;
+        struct turn last = { 0 };
         uint32_t n = 0;
 
         DL_FOREACH2(class->jobs, job, plan.class_next)
         {
-            if (job->id <= last || job->plan.queue_class != class)
+            const struct turn turn = queue_turn(queue, job);
+
+            if (turn_compare(&turn, &last) <= 0 || job->plan.queue_class != class ||
+                queue_before(job) != n)
                 return BROKEN("job %s is out of order in its class", job->spec->name);
-            last = job->id;
+            last = turn;
             n++;
             promised += job->plan.promised;
             if (job->plan.places != NULL && !job->plan.promised && job != queue->held)

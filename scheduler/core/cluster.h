@@ -24,6 +24,7 @@
 #include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
+#include "scheduler/core/tree.h"
 #include "scheduler/core/usage.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
@@ -272,7 +273,9 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
-    struct job *class_next, *class_prev; /* queue_class->jobs, first come first */
+    struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
+    struct tree_node in_class;           /* queue_class->order */
+    uint32_t n_below;                    /* of them, in its subtree */
 };
 
 /* One that waits for the success of another, or of all jobs of an array. */
@@ -317,6 +320,7 @@ struct job {
     struct role_counts *counts;
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    uint64_t turn_wall_us; /* its place among those that wait: job_turn.c */
     uint64_t submitted_us;
     struct task_queue *queue;      /* NULL without a dataset; owned */
     char *dataset_digest;          /* owned; NULL without one */

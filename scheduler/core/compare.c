@@ -220,6 +220,7 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
     if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
         a->finishing != b->finishing || !same_targets(a, b) ||
         a->submitted_wall_us != b->submitted_wall_us || a->started_wall_us != b->started_wall_us ||
+        (a->state == JOB_QUEUED && a->turn_wall_us != b->turn_wall_us) ||
         a->ended_wall_us != b->ended_wall_us || !same_usage(a->usage, b->usage) ||
         !streq(a->user, b->user) || !same_text(a->dataset_digest, b->dataset_digest) ||
         (a->active_prev == NULL) != (b->active_prev == NULL))

@@ -30,7 +30,7 @@ struct planner *planner_new(const struct policy *policy, const struct group_tabl
     capacity_init(&planner->rooms);
     capacity_init(&planner->offered);
     deadlines_init(&planner->deadlines);
-    queue_init(&planner->queue);
+    queue_init(&planner->queue, policy->by_turn);
     planner->policy = policy->new ();
     groups_init(planner, groups);
     return planner;

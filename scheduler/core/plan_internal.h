@@ -53,6 +53,12 @@ struct least {
     struct resources of_one, total;
 };
 
+/* A place among jobs of one priority. */
+struct turn {
+    uint64_t wall_us; /* job_turn.c; 0 where the order is that of the submission */
+    uint64_t id;
+};
+
 struct queue_class {
     struct tree_node tree; /* first; in queue->order while somebody is to be tried */
     struct least least;
@@ -60,10 +66,11 @@ struct queue_class {
     uint64_t digest;
     uint32_t group;
     int32_t priority;
-    struct job *jobs; /* all of them, first come first */
+    struct job *jobs;  /* all of them, by turn */
+    struct tree order; /* the same, to find a place among them */
     uint32_t n_jobs;
     struct job *next;      /* to be tried next; those before it are promised room; NULL: all are */
-    uint64_t next_id;      /* its id: the key, with the priority */
+    struct turn next_turn; /* the key, with the priority */
     uint64_t fits_version; /* of the offers that fits_ever was found out with */
     enum queue_fit fits_ever;
     uint64_t failed_in; /* the last round in which it was tried in vain */
@@ -79,12 +86,13 @@ struct queue_class {
 struct queue_key {
     uint32_t rank; /* 0: its group has less than is guaranteed to it, 1: it does not */
     int32_t priority;
-    uint64_t id;
+    struct turn turn;
 };
 
 struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
-    /* of each group, by priority, then who came first */
+    bool by_turn;
+    /* of each group, by priority, then by turn */
     struct tree order[POLICY_GROUPS_MAX];
     uint32_t n_open;                    /* classes in them */
     uint64_t round;                     /* how often it was gone through */
@@ -93,7 +101,7 @@ struct queue {
     struct job *promised[PROMISES_MAX]; /* borrowed */
     size_t n_promised;
     /* the last class behind the depth that was tried, when not all were: the next time goes on
-     * there; id 0: from the depth on */
+     * there; turn.id 0: from the depth on */
     struct queue_key deep;
     struct job *held; /* the first that waits for ends; its places are kept for it, once there are
                        * some; borrowed; NULL: none */
@@ -281,6 +289,12 @@ bool plan_queue_waits(const struct planner *planner);
 /* --- plan_reason.c
  * ------------------------------------------------------------------------------------------ */
 /* whether the class fits these nodes when they are empty; found out once per change of an offer */
+/* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
+ */
+int turn_compare(const struct turn *a, const struct turn *b);
+struct turn queue_turn(const struct queue *queue, const struct job *job);
+/* queue_before - how many of its class come before it. O(log n) */
+uint32_t queue_before(const struct job *job);
 enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
 /* tells a waiting job where it stands, if that is news */
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
@@ -312,7 +326,7 @@ struct queue_class *queue_after(const struct planner *planner, const struct queu
  * decides */
 struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
                                         const struct resources *most, const struct resources *all);
-void queue_init(struct queue *queue);
+void queue_init(struct queue *queue, bool by_turn);
 void queue_done(struct queue *queue);
 
 /* --- groups.c: what each group holds

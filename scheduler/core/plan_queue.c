@@ -229,12 +229,12 @@ static void go_deep(struct plan *plan, const struct queue_key *depth)
     struct queue *queue = &plan->planner->queue;
     const struct capacity *rooms = &plan->planner->rooms;
     struct queue_key from = *depth;
-    bool goes_on = queue->deep.id != 0 && queue_key_compare(&queue->deep, &from) > 0;
+    bool goes_on = queue->deep.turn.id != 0 && queue_key_compare(&queue->deep, &from) > 0;
     unsigned failed = 0;
 
     if (goes_on)
         from = queue->deep;
-    queue->deep.id = 0;
+    queue->deep.turn.id = 0;
     while (failed < QUEUE_DEPTH) {
         const struct resources most = capacity_bound(rooms);
         struct queue_class *class = queue_fitting_after(plan->planner, &from, &most, &rooms->free);
@@ -307,10 +307,13 @@ static void go_through(struct plan *plan)
         queue_might_move(plan->planner);
 }
 
-static bool is_after(const struct job *job, const struct queue_class *class)
+static bool is_after(const struct queue *queue, const struct job *job,
+                     const struct queue_class *class)
 {
+    const struct turn turn = queue_turn(queue, job);
+
     return job->spec->priority < class->priority ||
-           (job->spec->priority == class->priority && job->id > class->next_id);
+           (job->spec->priority == class->priority && turn_compare(&turn, &class->next_turn) > 0);
 }
 
 /* Somebody behind it has a promise, or nodes are kept for somebody behind it. With groups, what is
@@ -322,9 +325,9 @@ static bool goes_before(const struct planner *planner, const struct queue_class 
     if (planner->n_groups > 1)
         return queue->n_promised > 0 || queue->held != NULL;
     for (size_t i = 0; i < queue->n_promised; i++)
-        if (is_after(queue->promised[i], class))
+        if (is_after(queue, queue->promised[i], class))
             return true;
-    return queue->held != NULL && is_after(queue->held, class);
+    return queue->held != NULL && is_after(queue, queue->held, class);
 }
 
 /* One new class; nothing came free, so nobody else would fit. */

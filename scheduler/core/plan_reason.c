@@ -125,18 +125,6 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
                    gang_size(demands, n), need, capacity_n_rooms(offered), all);
 }
 
-/* How many of its class came before it; at the end, where new ones come, that is no walk. */
-static uint32_t jobs_before(const struct queue_class *class, const struct job *job)
-{
-    uint32_t n = 0;
-
-    if (job->plan.class_next == NULL)
-        return class->n_jobs - 1;
-    for (; job != class->jobs; job = job->plan.class_prev)
-        n++;
-    return n;
-}
-
 static const struct kind {
     size_t offset; /* in struct resources */
     const char *format;
@@ -415,7 +403,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
             snprintf(buffer, size,
                      "waits behind %u jobs that ask for the same; the first of them, %s, needs %s; "
                      "it is tried when that one has started or left",
-                     jobs_before(class, job), class->jobs->spec->name, need);
+                     queue_before(job), class->jobs->spec->name, need);
         break;
     case VERDICT_DEEP:
         (void)snprintf(buffer, size,

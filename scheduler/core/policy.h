@@ -72,7 +72,8 @@ struct policy_state;
 struct policy {
     const char *name;
     const char *summary;
-    bool learns; /* it is told how fast jobs were at which size */
+    bool learns;  /* it is told how fast jobs were at which size */
+    bool by_turn; /* who waits is started in the order of job_turn.c, not of the submission */
     struct policy_state *(*new)(void);
     struct policy_state *(*free)(struct policy_state *state); /* accepts NULL; returns NULL */
     /* a job that is new or changed; O(log n) */

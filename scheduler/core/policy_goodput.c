@@ -432,8 +432,9 @@ static int compare_givers(const struct policy_state *state, const struct policy_
 }
 
 #define COMMON                                                                                     \
-    .learns = true, .free = state_free, .put = index_put, .drop = index_drop, .prepare = prepare,  \
-    .decide = policy_engine_decide, .explain = explain, .compare_givers = compare_givers
+    .learns = true, .by_turn = true, .free = state_free, .put = index_put, .drop = index_drop,     \
+    .prepare = prepare, .decide = policy_engine_decide, .explain = explain,                        \
+    .compare_givers = compare_givers
 
 const struct policy policy_goodput = {
     COMMON,

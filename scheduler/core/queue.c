@@ -2,9 +2,9 @@
 /* queue.c - the order of the waiting jobs
  *
  * Jobs that ask for exactly the same form a class: where the first of them does not fit, no other
- * does. Classes are in the order of their priority, then of the submission of their next job; those
- * before `next` in a class are promised room already. Entering and leaving is O(log n) (a job that
- * comes back with other bounds walks to its place among its like).
+ * does. Classes are in the order of their priority, then of the turn of their next
+ * job (its submission, or job_turn.c, as the policy has it); those before `next` in a class are
+ * promised room already. Entering and leaving is O(log n).
  *
  * Each group of users has classes and an order of its own; those of groups that have less than is
  * guaranteed to them go before all others. Which groups these are is asked at every step through
@@ -13,6 +13,18 @@
 
 #include <utlist.h>
 
+int turn_compare(const struct turn *a, const struct turn *b)
+{
+    if (a->wall_us != b->wall_us)
+        return a->wall_us < b->wall_us ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+struct turn queue_turn(const struct queue *queue, const struct job *job)
+{
+    return (struct turn){ .wall_us = queue->by_turn ? job->turn_wall_us : 0, .id = job->id };
+}
+
 static int compare(const struct tree_node *a, const struct tree_node *b)
 {
     const struct queue_class *x = (const struct queue_class *)a;
@@ -20,7 +32,7 @@ static int compare(const struct tree_node *a, const struct tree_node *b)
 
     if (x->priority != y->priority)
         return x->priority > y->priority ? -1 : 1;
-    return x->next_id < y->next_id ? -1 : x->next_id > y->next_id;
+    return turn_compare(&x->next_turn, &y->next_turn);
 }
 
 static void update(struct tree_node *node)
@@ -40,9 +52,9 @@ static void update(struct tree_node *node)
     }
 }
 
-void queue_init(struct queue *queue)
+void queue_init(struct queue *queue, bool by_turn)
 {
-    *queue = (struct queue){ .wanted = true };
+    *queue = (struct queue){ .wanted = true, .by_turn = by_turn };
     for (size_t i = 0; i < ELEMENTS(queue->order); i++)
         queue->order[i] = (struct tree){ .compare = compare, .update = update };
 }
@@ -131,6 +143,40 @@ static struct least least_of(const struct job_spec *spec)
     return least;
 }
 
+/* --- the jobs of a class
+ * ------------------------------------------------------------------------------- */
+
+static struct job *job_at(const struct tree_node *node)
+{
+    return (struct job *)((char *)node - offsetof(struct job, plan.in_class));
+}
+
+static int compare_turns(const struct tree_node *a, const struct tree_node *b)
+{
+    const struct turn x = { job_at(a)->turn_wall_us, job_at(a)->id };
+    const struct turn y = { job_at(b)->turn_wall_us, job_at(b)->id };
+
+    return turn_compare(&x, &y);
+}
+
+static int compare_ids(const struct tree_node *a, const struct tree_node *b)
+{
+    return job_at(a)->id < job_at(b)->id ? -1 : job_at(a)->id > job_at(b)->id;
+}
+
+static uint32_t n_in(const struct tree_node *node)
+{
+    return node != NULL ? job_at(node)->plan.n_below : 0;
+}
+
+static void count_below(struct tree_node *node)
+{
+    job_at(node)->plan.n_below = 1 + n_in(node->left) + n_in(node->right);
+}
+
+/* --- classes
+ * ---------------------------------------------------------------------------------------- */
+
 /* The class of such jobs, new if there is none. Two digests that collide are told apart by the
  * next free number. */
 static struct queue_class *class_of(struct queue *queue, const struct job *job)
@@ -147,6 +193,8 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     }
     class = xcalloc(1, sizeof *class);
     class->digest = digest;
+    class->order = (struct tree){ .compare = queue->by_turn ? compare_turns : compare_ids,
+                                  .update = count_below };
     class->group = job->plan.group;
     class->priority = job->spec->priority;
     class->least = least_of(job->spec);
@@ -194,7 +242,7 @@ struct queue_key queue_key(const struct planner *planner, const struct queue_cla
 {
     return (struct queue_key){ .rank = group_is_below(planner, class->group) ? 0 : 1,
                                .priority = class->priority,
-                               .id = class->next_id };
+                               .turn = class->next_turn };
 }
 
 int queue_key_compare(const struct queue_key *a, const struct queue_key *b)
@@ -203,7 +251,7 @@ int queue_key_compare(const struct queue_key *a, const struct queue_key *b)
         return a->rank < b->rank ? -1 : 1;
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
+    return turn_compare(&a->turn, &b->turn);
 }
 
 /* Of one group's classes those behind key: all, some or none of them, by how the group stands. */
@@ -214,7 +262,7 @@ static bool starts_behind(const struct planner *planner, uint32_t group,
 
     *ret_from = (struct queue_class){ .priority = INT32_MAX }; /* before all */
     if (key != NULL && rank == key->rank)
-        *ret_from = (struct queue_class){ .priority = key->priority, .next_id = key->id };
+        *ret_from = (struct queue_class){ .priority = key->priority, .next_turn = key->turn };
     return key == NULL || rank >= key->rank;
 }
 
@@ -264,7 +312,7 @@ static void set_next(struct queue *queue, struct queue_class *class, struct job 
         queue_forget_fresh(queue, class);
         return;
     }
-    class->next_id = next->id;
+    class->next_turn = queue_turn(queue, next);
     tree_insert(&queue->order[class->group], &class->tree);
     queue->n_open++;
     if (!class->fresh) {
@@ -273,16 +321,31 @@ static void set_next(struct queue *queue, struct queue_class *class, struct job 
     }
 }
 
-static void insert_by_id(struct queue_class *class, struct job *job)
+uint32_t queue_before(const struct job *job)
 {
-    struct job *before = class->jobs != NULL ? class->jobs->plan.class_prev : NULL;
+    const struct tree *order = &job->plan.queue_class->order;
+    const struct tree_node *at = order->root;
+    uint32_t n = 0;
 
-    while (before != NULL && before->id > job->id)
-        before = before == class->jobs ? NULL : before->plan.class_prev;
-    if (before == NULL)
-        DL_PREPEND2(class->jobs, job, plan.class_prev, plan.class_next);
+    while (at != NULL) {
+        bool behind = order->compare(&job->plan.in_class, at) > 0;
+
+        if (behind)
+            n += 1 + n_in(at->left);
+        at = behind ? at->right : at->left;
+    }
+    return n;
+}
+
+static void insert(struct queue_class *class, struct job *job)
+{
+    struct tree_node *after = tree_after(&class->order, &job->plan.in_class);
+
+    tree_insert(&class->order, &job->plan.in_class);
+    if (after == NULL)
+        DL_APPEND2(class->jobs, job, plan.class_prev, plan.class_next);
     else
-        DL_APPEND_ELEM2(class->jobs, before, job, plan.class_prev, plan.class_next);
+        DL_PREPEND_ELEM2(class->jobs, job_at(after), job, plan.class_prev, plan.class_next);
     class->n_jobs++;
 }
 
@@ -297,7 +360,7 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
     struct queue_class *class = class_of(queue, job);
     bool has_promises = class->n_jobs > 0 && class->jobs != class->next;
 
-    insert_by_id(class, job);
+    insert(class, job);
     job->plan.queue_class = class;
     if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
         cluster->first_queued = job;
@@ -305,7 +368,8 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
         class->next = class->jobs;
         if (tell)
             queue_tell(cluster, job, VERDICT_NEVER);
-    } else if (class->next != NULL && class->next->id < job->id) {
+    } else if (class->next != NULL &&
+               class->order.compare(&class->next->plan.in_class, &job->plan.in_class) < 0) {
         if (tell)
             queue_tell(cluster, job, VERDICT_BEHIND);
     } else {
@@ -353,6 +417,7 @@ void queue_leave(struct cluster *cluster, struct job *job)
     }
     if (class->next == job)
         set_next(queue, class, job->plan.class_next);
+    tree_remove(&class->order, &job->plan.in_class);
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
     queue_forget_places(job);
     job->plan.queue_class = NULL;

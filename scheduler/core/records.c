@@ -67,6 +67,7 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
         .submitted_wall_us = job->submitted_wall_us,
         .started_wall_us = job->started_wall_us,
         .ended_wall_us = job->ended_wall_us,
+        .turn_wall_us = job->turn_wall_us,
         .spec = job->spec,
         .metrics = job->metrics,
         .slots = slots,
@@ -236,6 +237,7 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     job->submitted_wall_us = record->submitted_wall_us;
     job->started_wall_us = record->started_wall_us;
     job->ended_wall_us = record->ended_wall_us;
+    job->turn_wall_us = record->turn_wall_us;
     job->submitted_us = boot_time_of(now, record->submitted_wall_us);
     COPY(job->reason_code, record->reason_code);
     usage_of_ended(job, &record->usage);

@@ -36,7 +36,7 @@ struct job_record {
     uint32_t resizes;
     struct usage usage;
     bool finishing;
-    uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us;
     char dataset_digest[DATASET_DIGEST_SIZE];
     const struct job_spec *spec;     /* whose it is depends on who made the record */
     const char *metrics;             /* JSON text, NULL; the same */

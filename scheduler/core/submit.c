@@ -267,6 +267,7 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     holdings_enter(&cluster->holdings, job);
     effect_save_spec(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
+    job_take_turn(cluster, job);
     after_link(cluster, job, true, now);
     job_watch_deadline(cluster, job, now);
     cluster->plan_wanted = true;
@@ -457,6 +458,8 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
+    if (job->state == JOB_QUEUED)
+        job_take_turn(cluster, job);
     if (job->state == JOB_QUEUED && job->n_waits == 0)
         queue_enter(cluster, job, true);
     job_touch(cluster, job);

@@ -98,6 +98,7 @@ static int write_job(struct store *store, enum statement which, const struct job
     store_bind_text(statement, 16, job.dataset_digest);
     store_bind_text(statement, 17, job.metrics);
     store_bind_text(statement, 18, usage);
+    store_bind_u64(statement, 20, job.turn_wall_us);
     if (spec != NULL) {
         store_bind_text(statement, 2, job.spec->name);
         store_bind_text(statement, 6, job.user);

@@ -210,6 +210,7 @@ static int load_job(struct loader *loader, sqlite3_stmt *statement)
     if (sqlite3_column_type(statement, 15) != SQLITE_NULL)
         job.metrics = store_column_text(statement, 15);
     read_usage(&row, 16, &job.usage);
+    job.turn_wall_us = row_u64(&row, 17, INT64_MAX);
     spec = read_spec(&row, 5);
     r = row.r < 0 ? row.r
                   : prefixed(loader, cluster_restore_job_record(loader->cluster, &job, spec,

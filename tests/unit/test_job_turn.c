@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_job_turn.c - who waits begins in the order of when it would have been over */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/core_internal.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+#define CORE 1000
+
+/* One instance of it fills the node; it is elastic, so that its family is learnt. */
+static struct job_spec *spec_of(const char *name, const char *command, uint64_t cpu_millicores)
+{
+    struct job_spec *spec = world_spec(name, 1, 2, cpu_millicores, 0, 0);
+    char **argv = xcalloc(2, sizeof *argv);
+
+    argv[0] = xstrdup(command);
+    for (char **arg = spec->roles[0].argv; arg != NULL && *arg != NULL; arg++)
+        free(*arg);
+    free(spec->roles[0].argv);
+    spec->roles[0].argv = argv;
+    return spec;
+}
+
+static struct world *world_of(const struct policy *policy)
+{
+    struct world *w;
+
+    world_policy = policy;
+    w = world_new(1, 4 * CORE, GIB, 1000);
+    world_run(w, 1);
+    return w;
+}
+
+static void end(struct world *w)
+{
+    world_free(w);
+    world_policy = &policy_fulfilment;
+}
+
+/* Jobs of such a command took so long, in seconds on one instance. */
+static void teach(struct world *w, const char *command, uint64_t cpu_millicores, double took_s)
+{
+    struct job *job = world_submit(w, spec_of("teacher", command, cpu_millicores));
+    char family[JOB_FAMILY_SIZE];
+
+    job_family_name(job, family);
+    assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    if (w->cluster->families != NULL)
+        goodput_family_ended(w->cluster->families, family, took_s);
+}
+
+static struct job *blocker(struct world *w)
+{
+    struct job *job = world_submit(w, world_spec("blocker", 1, 1, 4 * CORE, 0, 0));
+
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return job;
+}
+
+static void over(struct world *w, const struct job *job)
+{
+    world_exit(w, world_live(job, "trainer", 0), 0, 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+}
+
+/* Of the same class, and of another one */
+static const uint64_t other_class[] = { 4 * CORE, 3 * CORE };
+
+static void test_shorter_one_goes_first(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(other_class); i++) {
+        struct world *w = world_of(&policy_goodput);
+        struct job *slow, *quick;
+
+        teach(w, "slow", 4 * CORE, 5000);
+        teach(w, "quick", other_class[i], 100);
+        (void)blocker(w);
+        slow = world_submit(w, spec_of("long", "slow", 4 * CORE));
+        world_run(w, 2);
+        quick = world_submit(w, spec_of("short", "quick", other_class[i]));
+        world_run(w, 2);
+        assert_int_equal(slow->turn_wall_us - slow->submitted_wall_us, 5000 * USEC_PER_SEC);
+        assert_int_equal(quick->turn_wall_us - quick->submitted_wall_us, 100 * USEC_PER_SEC);
+        world_restart(w); /* the order is on record */
+        over(w, cluster_find_job(w->cluster, "blocker"));
+        assert_int_equal(cluster_find_job(w->cluster, "short")->state, JOB_RUNNING);
+        assert_int_equal(cluster_find_job(w->cluster, "long")->state, JOB_QUEUED);
+        end(w);
+    }
+}
+
+/* What came longer before than it takes is not passed any more. */
+static void test_long_one_does_not_wait_for_ever(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *first, *slow, *quick;
+
+    (void)state;
+    teach(w, "slow", 4 * CORE, 5000);
+    teach(w, "quick", 4 * CORE, 100);
+    first = blocker(w);
+    slow = world_submit(w, spec_of("long", "slow", 4 * CORE));
+    for (int i = 0; i < 250; i++) /* 5,000 s, of which no lease ends */
+        world_advance(w, 20 * USEC_PER_SEC), world_run(w, 1);
+    quick = world_submit(w, spec_of("short", "quick", 4 * CORE));
+    world_run(w, 2);
+    over(w, first);
+    assert_int_equal(slow->state, JOB_RUNNING);
+    assert_int_equal(quick->state, JOB_QUEUED);
+    end(w);
+}
+
+static void test_priority_goes_before_length(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job_spec *spec = spec_of("long", "slow", 4 * CORE);
+    struct job *first, *slow, *quick;
+
+    (void)state;
+    teach(w, "slow", 4 * CORE, 5000);
+    teach(w, "quick", 4 * CORE, 100);
+    first = blocker(w);
+    quick = world_submit(w, spec_of("short", "quick", 4 * CORE));
+    spec->priority = 1;
+    slow = world_submit(w, spec);
+    world_run(w, 2);
+    over(w, first);
+    assert_int_equal(slow->state, JOB_RUNNING);
+    assert_int_equal(quick->state, JOB_QUEUED);
+    end(w);
+}
+
+static void test_without_lengths_who_came_first_goes_first(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *first = blocker(w), *a, *b;
+
+    (void)state;
+    a = world_submit(w, spec_of("a", "a", 4 * CORE));
+    world_run(w, 2);
+    b = world_submit(w, spec_of("b", "b", 4 * CORE));
+    world_run(w, 2);
+    over(w, first);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_QUEUED);
+    end(w);
+}
+
+static void test_fulfilment_keeps_the_order_of_submission(void **state)
+{
+    struct world *w = world_of(&policy_fulfilment);
+    struct job *first = blocker(w), *a, *b;
+
+    (void)state;
+    a = world_submit(w, spec_of("a", "a", 4 * CORE));
+    /* the wall clock is put back */
+    w->now.wall_us -= 3600 * USEC_PER_SEC;
+    b = world_submit(w, spec_of("b", "b", 4 * CORE));
+    world_run(w, 2);
+    assert_true(b->turn_wall_us < a->turn_wall_us);
+    over(w, first);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_QUEUED);
+    end(w);
+}
+
+/* What its data say is better than what its family did. */
+static void test_data_of_a_waiting_job_moves_it(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct goodput_progress progress = { .instances = 1 };
+    struct goodput_learned learned;
+    struct job *first, *slow, *quick;
+    char family[JOB_FAMILY_SIZE];
+
+    (void)state;
+    teach(w, "slow", 4 * CORE, 5000);
+    teach(w, "quick", 4 * CORE, 3000);
+    first = blocker(w);
+    quick = world_submit(w, spec_of("short", "quick", 4 * CORE));
+    slow = world_submit(w, spec_of("long", "slow", 4 * CORE));
+    /* a record takes a second */
+    job_family_name(slow, family);
+    goodput_learn_init(&learned);
+    for (int i = 0; i < 40; i++) {
+        progress.now_s = 4.0 * i;
+        progress.tasks = 4 * (uint64_t)i;
+        progress.units = 4.0 * i;
+        if (goodput_learn_note(&learned, &progress))
+            goodput_prior_note(goodput_family_prior(w->cluster->families, family), &learned);
+    }
+    assert_true(learned.windows > 0);
+    assert_int_equal(cluster_set_dataset(w->cluster, slow, world_queue(10, 1), "few", w->now, NULL),
+                     0);
+    world_run(w, 2);
+    assert_true(slow->turn_wall_us < quick->turn_wall_us);
+    over(w, first);
+    assert_int_equal(slow->state, JOB_RUNNING);
+    assert_int_equal(quick->state, JOB_QUEUED);
+    end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shorter_one_goes_first),
+        cmocka_unit_test(test_long_one_does_not_wait_for_ever),
+        cmocka_unit_test(test_priority_goes_before_length),
+        cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
+        cmocka_unit_test(test_fulfilment_keeps_the_order_of_submission),
+        cmocka_unit_test(test_data_of_a_waiting_job_moves_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
