@@ -2,9 +2,10 @@
 /* policy_live.c - ours as the scheduler runs it: the very policy of scheduler/core/policy_goodput.c
  *
  * It moves one instance at a time and knows only what changed, by ranks instead of the recursion.
- * Who waits is started as the scheduler does it: by submission, with its minimum, as soon as others
- * could give that much. */
+ * Who waits is started as the scheduler does it: in the order of its turn (job_turn.c), with its
+ * minimum, as soon as others could give that much; and nobody who runs is stopped for it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/core/goodput_allocate.h"
@@ -82,19 +83,47 @@ static uint32_t to_be_had(const struct view *view)
     return had;
 }
 
-static void start(const struct view *view, uint32_t counts[])
+struct waiting {
+    size_t at; /* in view->jobs */
+    double turn_s;
+};
+
+static int by_turn(const void *left, const void *right)
 {
+    const struct waiting *a = left, *b = right;
+
+    if (a->turn_s != b->turn_s)
+        return a->turn_s < b->turn_s ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void start(struct live *live, const struct view *view, uint32_t counts[])
+{
+    struct waiting *waiting = xcalloc(view->n, sizeof(*waiting));
     uint32_t room = to_be_had(view);
+    size_t n = 0;
 
     for (size_t i = 0; i < view->n; i++) {
-        const struct view_job *job = &view->jobs[i];
+        struct goodput_work work;
 
-        counts[i] = job->held;
-        if (job->held > 0 || view_first(job) > room)
+        counts[i] = view->jobs[i].held;
+        if (counts[i] > 0)
             continue;
-        counts[i] = view_first(job);
-        room -= counts[i];
+        work = goodput_view_work(live->history, view, i);
+        waiting[n++] =
+            (struct waiting){ i, view->jobs[i].submit_s +
+                                     goodput_remaining(&goodput_defaults.levels, &work) };
     }
+    qsort(waiting, n, sizeof(*waiting), by_turn);
+    for (size_t w = 0; w < n; w++) {
+        uint32_t first = view_first(&view->jobs[waiting[w].at]);
+
+        if (first > room)
+            continue;
+        counts[waiting[w].at] = first;
+        room -= first;
+    }
+    free(waiting);
 }
 
 static void tell(struct live *live, const struct view *view, size_t i, uint32_t count)
@@ -165,11 +194,34 @@ static int64_t tell_all(struct live *live, const struct view *view, const uint32
     return held;
 }
 
+/* Who could have its next amount of what is left and gains most by it, or view->n. */
+static size_t next_to_fill(const struct live *live, const struct view *view,
+                           const uint32_t counts[], uint32_t left)
+{
+    struct policy_job best = { 0 };
+    size_t best_at = view->n;
+
+    for (size_t i = 0; i < view->n; i++) {
+        const struct view_job *job = &view->jobs[i];
+        uint32_t next = counts[i] > 0 && job->counts != NULL ? view_next(job, counts[i]) : 0;
+        const struct policy_job with = { .id = job->id, .parallelism = next };
+
+        if (next == 0 || next - counts[i] > left)
+            continue;
+        if (best_at < view->n && live->policy->compare_givers(live->state, &best, &with) >= 0)
+            continue;
+        best = with;
+        best_at = i;
+    }
+    return best_at;
+}
+
 /* Of some jobs not all amounts can be had here, or make a difference. The policy knows nothing of
- * that; what it gave in between goes to those for whom the next one can be had. */
-static void round_amounts(const struct view *view, uint32_t counts[])
+ * that; what it gave in between goes to those for whom the next one can be had, by its worth. */
+static void round_amounts(const struct live *live, const struct view *view, uint32_t counts[])
 {
     uint32_t left = 0;
+    size_t at;
 
     for (size_t i = 0; i < view->n; i++) {
         const struct view_job *job = &view->jobs[i];
@@ -180,14 +232,11 @@ static void round_amounts(const struct view *view, uint32_t counts[])
         counts[i] = MAX_OF(view_prev(job, had + 1), view_first(job));
         left += had - counts[i];
     }
-    for (size_t i = 0; i < view->n && left > 0; i++) {
-        const struct view_job *job = &view->jobs[i];
-        uint32_t next = counts[i] > 0 && job->counts != NULL ? view_next(job, counts[i]) : 0;
+    while (left > 0 && (at = next_to_fill(live, view, counts, left)) < view->n) {
+        uint32_t next = view_next(&view->jobs[at], counts[at]);
 
-        if (next == 0 || next - counts[i] > left)
-            continue;
-        left -= next - counts[i];
-        counts[i] = next;
+        left -= next - counts[at];
+        counts[at] = next;
     }
 }
 
@@ -207,13 +256,13 @@ static void decide(void *state, const struct view *view, struct plan *plan)
 
     goodput_history_look(live->history, view);
     forget_ended(live, view);
-    start(view, plan->counts);
+    start(live, view, plan->counts);
     do {
         d.moves = 0;
         totals.cpu_requested_millicores = tell_all(live, view, plan->counts) * INSTANCE_MILLICORES;
         live->policy->decide(live->state, &totals, &ops, &d);
     } while (d.moves > 0 && --turns > 0);
-    round_amounts(view, plan->counts);
+    round_amounts(live, view, plan->counts);
     plan->placing = PLACE_ALIGNED;
 }
 
