@@ -328,6 +328,8 @@ struct job_learned {
     struct goodput_learned of;     /* as it is learnt */
     struct goodput_learned told;   /* as it was at the last measurement */
     double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */
+    double elapsed_s;              /* since its submission, then */
+    uint32_t crowd;                /* jobs that had not ended, then */
     /* when it began to be learnt, the policy was told, what is learnt of its family was saved */
     uint64_t since_us, told_us, saved_us;
     const struct goodput_families *families; /* borrowed from the cluster */

@@ -35,7 +35,7 @@ struct goodput_options {
     double horizon_s;     /* in which a change is paid back: 600 */
     double change_floor;  /* what a change leaves of the value at least: 0.02 */
     double cut_gain;      /* what a part of a segment must add: 0.02 */
-    double fairness_gain; /* 0: none; 0.3 bounds rho at about 1.2 */
+    double fairness_gain; /* 0: none; more of it costs more than it helps the last ones */
     struct goodput_levels levels;
     bool no_floors; /* smallest configurations are bought like all else */
 };

@@ -144,6 +144,21 @@ double goodput_worth_weight(const struct goodput_worth *worth, double before,
     return best;
 }
 
+double goodput_worth_speed(const struct goodput_worth *worth, double instances)
+{
+    double below = 0, speed_below = 0;
+
+    for (uint32_t i = 0; i < worth->n_sizes; i++) {
+        double at = worth->sizes[i].instances, speed = worth->sizes[i].speed;
+
+        if (at >= instances)
+            return speed_below + (speed - speed_below) * (instances - below) / (at - below);
+        below = at;
+        speed_below = speed;
+    }
+    return speed_below;
+}
+
 double goodput_worth_of(const struct goodput_worth *worth, uint32_t instances)
 {
     uint32_t low = 0, high = worth->n;

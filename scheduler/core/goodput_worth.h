@@ -31,6 +31,7 @@ struct goodput_worth_size {
 struct goodput_known {
     struct goodput_curve curve;
     double remaining_s; /* on the first size of the curve */
+    double done_s;      /* the same; below 0: nobody knows, or what is left is only a guess */
     double resize_s;
     int held;     /* point of the curve, or GOODPUT_NO_POINT */
     int required; /* the first of the curve; or what a deadline needs */
@@ -63,6 +64,8 @@ void goodput_worth_done(struct goodput_worth *worth);
  * the cluster; p: that power. O(steps) */
 double goodput_worth_weight(const struct goodput_worth *worth, double before,
                             double priority_weight, double part, double p);
+/* goodput_worth_speed - with so many instances, which need not be a size; 0 of none */
+double goodput_worth_speed(const struct goodput_worth *worth, double instances);
 /* goodput_worth_of - what the last of so many instances adds; INFINITY: it is a must; 0: it is
  * spare; below 0: it is of no use. O(log steps) */
 double goodput_worth_of(const struct goodput_worth *worth, uint32_t instances);

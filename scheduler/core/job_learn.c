@@ -88,6 +88,17 @@ void job_learn_lost(const struct process *process, struct instant now)
                                USEC_PER_SEC);
 }
 
+/* Those that are to share what there is */
+static uint32_t unfinished(const struct cluster *cluster)
+{
+    static const enum job_state states[] = { JOB_QUEUED, JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS(states); i++)
+        n += cluster->figures.jobs[states[i]];
+    return (uint32_t)n;
+}
+
 /* What is known now is what the policy knows. */
 static void tell(struct cluster *cluster, struct job *job, struct instant now)
 {
@@ -100,6 +111,9 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
         learned->units_done = learned->of.work_s;
     learned->told = learned->of;
     learned->told_us = now.now_us;
+    learned->elapsed_s =
+        (double)(now.now_us - MIN_OF(job->submitted_us, now.now_us)) / USEC_PER_SEC;
+    learned->crowd = unfinished(cluster);
     job_touch(cluster, job);
 }
 

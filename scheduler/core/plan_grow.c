@@ -143,6 +143,8 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
         entry->units_done = job->learned->units_done;
         entry->units_left = job->learned->units_left;
         entry->learned_at_s = (double)job->learned->told_us / USEC_PER_SEC;
+        entry->elapsed_s = job->learned->elapsed_s;
+        entry->crowd = job->learned->crowd;
         entry->due_s = due_us == NEVER_US ? 0 : (double)due_us / USEC_PER_SEC;
     }
     if (!job->plan.promised)

@@ -9,6 +9,9 @@
  * gain from a move, what the last instance given is worth is the price: that is the division of
  * goodput_allocate.h, reached step by step.
  *
+ * A job that is behind what its fair share of the cluster would have brought it counts for more,
+ * the further the more (goodput_length.h).
+ *
  * What a job needs to be over before its deadline goes before all that is worth anything else, the
  * earliest deadline first; a deadline that no size keeps is nobody's concern.
  *
@@ -36,7 +39,7 @@
 #define PRIORITY_MOST 16
 /* What longer jobs make of a part of the cluster is that part to this power: 0.3 to 0.9 differ by
  * two per cent in the mean completion time. */
-#define BUDGET_POWER 0.6
+#define BUDGET_POWER 0.75
 /* By which a taker must be ahead of a giver: 1.01 to 1.15 make no difference but in resizes */
 #define MARGIN 1.05
 /* Scores of what deadlines need: the earliest first, all of them before what is worth anything
@@ -44,6 +47,8 @@
 #define LATEST_S 15e6
 /* Below what anything else is worth */
 #define SPARE 1e-20
+/* What a job may take to begin to work, and is not behind by */
+#define ISOLATED_START_S 30
 /* What is measured of a cluster changes with each node; what a part of it is does so in steps of a
  * tenth, or a node that joins would be news for every job. */
 #define TOTALS_STEP 0.0953101798 /* log(1.1) */
@@ -54,11 +59,18 @@ struct facts {
     double resize_s, units_done, units_left, learned_at_s, due_s;
 };
 
+/* How a job gets on, by its submission */
+struct progress {
+    double elapsed_s, done_s, remaining_s; /* done_s below 0: nobody knows */
+    uint32_t crowd;                        /* jobs that there are */
+};
+
 struct goodput_entry {
     struct entry entry; /* first */
     struct goodput_rank rank;
     struct goodput_worth worth;
     struct facts facts;
+    struct progress progress;
     uint32_t urgency; /* score of what its deadline needs */
     double a;         /* weight: what a unit of its speed is worth */
     double dominant;  /* part of the cluster that one instance takes, of the scarcest resource */
@@ -151,12 +163,27 @@ static double dominant_part(const struct policy_job *job, const struct scale *sc
     return fmax(part_most, 1e-9);
 }
 
+/* Against the time that it would take from its submission to its end alone in its share, as if all
+ * that are there had the same. */
+static double boost(const struct market *market, const struct goodput_entry *entry)
+{
+    const struct progress *at = &entry->progress;
+    double speed, whole_s;
+
+    if (at->done_s < 0 || at->crowd == 0)
+        return 1;
+    speed = goodput_worth_speed(&entry->worth, 1 / (entry->dominant * at->crowd));
+    whole_s = (at->done_s + at->remaining_s) / speed + ISOLATED_START_S;
+    return goodput_fairness_boost(goodput_rho(at->elapsed_s, at->remaining_s / speed, whole_s),
+                                  market->options->fairness_gain);
+}
+
 static void weigh(const struct market *market, struct goodput_entry *entry)
 {
     double a = goodput_worth_weight(&entry->worth, goodput_ranks_before(&entry->rank),
                                     entry->rank.weight, entry->dominant, BUDGET_POWER);
 
-    entry->a = pow(a, market->options->beta);
+    entry->a = pow(a, market->options->beta) * boost(market, entry);
 }
 
 static struct facts facts_of(const struct policy_job *job)
@@ -234,6 +261,7 @@ static void known_by_learning(const struct policy_job *job, struct goodput_known
     goodput_learn_curve(learned, &span, &ret->curve);
     work = goodput_learn_work(learned, job->units_done, job->units_left);
     ret->remaining_s = goodput_remaining(&goodput_defaults.levels, &work);
+    ret->done_s = work.remaining_s >= 0 ? work.attained_s : -1;
     ret->resize_s = learned->resize_s;
     ret->held = goodput_curve_at(&ret->curve, job->parallelism);
     span.current = span.max;
@@ -276,6 +304,8 @@ static void told(struct policy_state *state, struct entry *base, const struct po
     goodput_worth_set_sizes(&entry->worth, full);
     rank(market, entry, full, known->remaining_s);
     entry->dominant = dominant_part(job, &market->scale);
+    entry->progress =
+        (struct progress){ job->elapsed_s, known->done_s, known->remaining_s, job->crowd };
     if (!job->pending)
         weigh(market, entry);
     entry->urgency = 1 + (uint32_t)fmin(job->due_s, LATEST_S);

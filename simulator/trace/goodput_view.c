@@ -78,11 +78,11 @@ struct goodput_work goodput_view_work(struct goodput_history *history, const str
     double remaining_s = view_remaining_s(view, i, view_first(job)), rate;
     struct goodput_work work = { .remaining_s = isfinite(remaining_s) ? remaining_s : -1 };
 
-    if (work.remaining_s >= 0) /* known: nobody asks for the family's (goodput_remaining) */
-        return work;
     rate = view_rate(view, i, view_first(job));
-    if (rate > 0 && isfinite(rate)) {
-        work.attained_s = job->work / rate;
+    if (!(rate > 0) || !isfinite(job->work / rate))
+        return work;
+    work.attained_s = job->work / rate;
+    if (work.remaining_s < 0) { /* else nobody asks for the family's (goodput_remaining) */
         work.family_median_s =
             goodput_family_work(history->families, job->family, job->work) / rate;
     }

@@ -132,6 +132,8 @@ static void tell(struct live *live, const struct view *view, size_t i, uint32_t 
     struct goodput_known known = { .resize_s = job->held > 0 ? view->restart_s : 0 };
     struct goodput_work work = goodput_view_work(live->history, view, i);
     struct policy_job told = { .id = job->id,
+                               .elapsed_s = view->now_s - job->submit_s,
+                               .crowd = (uint32_t)view->n,
                                .priority = (int32_t)lrint(log2(job->weight)),
                                .min = view_first(job),
                                .max = MAX_OF(job->max, view_first(job)),
@@ -143,6 +145,7 @@ static void tell(struct live *live, const struct view *view, size_t i, uint32_t 
 
     goodput_view_curve(view, i, job->held, &known.curve);
     known.remaining_s = goodput_remaining(&goodput_defaults.levels, &work);
+    known.done_s = work.remaining_s >= 0 ? work.attained_s : -1;
     known.held = job->held > 0 ? goodput_curve_at(&known.curve, job->held) : GOODPUT_NO_POINT;
     live->policy->put(live->state, &told);
 }

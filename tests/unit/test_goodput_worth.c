@@ -120,6 +120,20 @@ static void test_weight_is_that_of_the_best_size(void **state)
     goodput_worth_done(&worth);
 }
 
+static void test_speed_between_two_sizes(void **state)
+{
+    struct goodput_curve curve = { .n = 2, .points = { { 2, 2, 1 }, { 6, 6, 2 } } };
+    struct goodput_worth worth = { 0 };
+
+    (void)state;
+    goodput_worth_set_sizes(&worth, &curve);
+    assert_near(goodput_worth_speed(&worth, 0.5), 0.25, 1e-6); /* a part of the time */
+    assert_near(goodput_worth_speed(&worth, 2), 1, 1e-6);
+    assert_near(goodput_worth_speed(&worth, 4), 1.5, 1e-6);
+    assert_near(goodput_worth_speed(&worth, 60), 2, 1e-6);
+    goodput_worth_done(&worth);
+}
+
 static void test_worth_falls_for_any_curve(void **state)
 {
     uint64_t seed = 3;
@@ -157,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_size_that_was_measured_to_be_slower_is_of_no_use),
         cmocka_unit_test(test_what_is_thought_to_be_slower_is_tried_a_little),
         cmocka_unit_test(test_weight_is_that_of_the_best_size),
+        cmocka_unit_test(test_speed_between_two_sizes),
         cmocka_unit_test(test_worth_falls_for_any_curve),
     };
 

@@ -283,6 +283,33 @@ static void test_earliest_deadline_first(void **state)
     assert_int_equal(c.jobs[1].parallelism, 10);
 }
 
+/* Of two that are alike the one that its share would have brought further has more. */
+static void test_who_is_behind_its_share_counts_for_more(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct policy_job *job = add(&c, 1, 16, 8);
+
+        job->crowd = 2;
+        job->units_done = 1000;
+        job->units_left = 9000;
+        job->elapsed_s = 1000 * goodput_learn_unit_s(&c.learned[i], 8);
+        c.learned[i].resize_s = 0;
+        c.learned[i].largest = 16;
+    }
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism, 8);
+    c.jobs[1].elapsed_s *= 30;
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[1].parallelism > 8);
+    /* of more jobs that had a share nobody could expect as much */
+    c.jobs[1].crowd = 200;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[1].parallelism, 8);
+}
+
 /* Of which nothing is known: it grows, at most fourfold at once. */
 static void test_unknown_job_grows_at_most_fourfold(void **state)
 {
@@ -382,6 +409,8 @@ static void draw(struct cluster_of *c, uint64_t *seed)
         job->gpus = random_below(seed, 3) == 0 ? 1 : 0;
         job->units_left = random_below(seed, 4) == 0 ? -1 : exp(14 * random_unit(seed));
         job->units_done = exp(12 * random_unit(seed));
+        job->elapsed_s = exp(14 * random_unit(seed));
+        job->crowd = (uint32_t)random_below(seed, 30);
         job->priority = (int32_t)random_below(seed, 3);
         job->group = c->n_groups > 0 ? (uint32_t)random_below(seed, c->n_groups) : 0;
         if (random_below(seed, 4) == 0)
@@ -526,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_short_job_goes_first),
         cmocka_unit_test(test_what_a_deadline_needs_goes_first),
         cmocka_unit_test(test_earliest_deadline_first),
+        cmocka_unit_test(test_who_is_behind_its_share_counts_for_more),
         cmocka_unit_test(test_unknown_job_grows_at_most_fourfold),
         cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
         cmocka_unit_test(test_idle_room_is_tried_unless_it_was_in_vain),
