@@ -260,8 +260,9 @@ static void say_before(const struct job *job, struct job_account *ret)
     }
     ret->before = class->jobs;
     (void)snprintf(ret->text, sizeof ret->text,
-                   "the start or the end of job %s (%llu), which asks for the same and came first",
-                   class->jobs->spec->name, (unsigned long long)class->jobs->id);
+                   "the start or the end of job %s (%llu), which asks for the same and %s",
+                   class->jobs->spec->name, (unsigned long long)class->jobs->id,
+                   class->jobs->id < job->id ? "came first" : "is expected to be shorter");
 }
 
 static void say_change(const struct cluster *cluster, const struct job *job,

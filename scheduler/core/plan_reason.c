@@ -476,7 +476,7 @@ static char *explain_stuck(const struct job *job, char *buffer, size_t size)
     return buffer;
 }
 
-/* cluster_explain - see cluster.h; O(log n), and a walk past those before it in its class */
+/* cluster_explain - see cluster.h; O(log n) */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size)
 {

@@ -359,6 +359,7 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
     struct queue *queue = &cluster->planner->queue;
     struct queue_class *class = class_of(queue, job);
     bool has_promises = class->n_jobs > 0 && class->jobs != class->next;
+    struct job *passed = class->next;
 
     insert(class, job);
     job->plan.queue_class = class;
@@ -374,6 +375,8 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
             queue_tell(cluster, job, VERDICT_BEHIND);
     } else {
         set_next(queue, class, job);
+        if (tell && passed != NULL)
+            queue_tell(cluster, passed, VERDICT_BEHIND);
         /* it came back and others of its class have a promise: who is before whom is looked at
          * afresh */
         queue->wanted = queue->wanted || (has_promises && job->plan.class_next != NULL);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/account.h"
 #include "scheduler/core/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -71,6 +72,17 @@ static void over(struct world *w, const struct job *job)
     assert_int_equal(job->state, JOB_SUCCEEDED);
 }
 
+static void assert_says(const struct world *w, const struct job *job, const char *other,
+                        const char *words)
+{
+    struct job_account account;
+
+    assert_string_equal(job->reason_code, "queued");
+    assert_non_null(strstr(job->reason, other));
+    cluster_account(w->cluster, job, &account);
+    assert_non_null(strstr(account.text, words));
+}
+
 /* Of the same class, and of another one */
 static const uint64_t other_class[] = { 4 * CORE, 3 * CORE };
 
@@ -88,6 +100,8 @@ static void test_shorter_one_goes_first(void **state)
         world_run(w, 2);
         quick = world_submit(w, spec_of("short", "quick", other_class[i]));
         world_run(w, 2);
+        if (i == 0) /* of one class: who was passed is told */
+            assert_says(w, slow, "short", "is expected to be shorter");
         assert_int_equal(slow->turn_wall_us - slow->submitted_wall_us, 5000 * USEC_PER_SEC);
         assert_int_equal(quick->turn_wall_us - quick->submitted_wall_us, 100 * USEC_PER_SEC);
         world_restart(w); /* the order is on record */
