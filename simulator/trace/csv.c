@@ -259,6 +259,12 @@ int csv_refuse(const struct csv *csv, size_t row, size_t column, const char *wha
     return edl_error_remedy(error, "%s", remedy);
 }
 
+int csv_refuse_no_rows(const struct csv *csv, const char *remedy, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EINVAL, "%s has no line below the names of its columns", csv->name);
+    return edl_error_remedy(error, "%s", remedy);
+}
+
 static int by_values(const void *a, const void *b)
 {
     const struct csv_key *x = a, *y = b;

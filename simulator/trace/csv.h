@@ -45,6 +45,10 @@ const char *csv_cell(const struct csv *csv, size_t row, size_t column);
 int csv_refuse(const struct csv *csv, size_t row, size_t column, const char *what,
                const char *remedy, struct edl_error *error);
 
+/* csv_refuse_no_rows - -EINVAL for a file that has nothing but names of columns: "FILE has no line
+ * below the names of its columns", and the remedy */
+int csv_refuse_no_rows(const struct csv *csv, const char *remedy, struct edl_error *error);
+
 /* What a row is about, as numbers: two rows with equal values are about the same. */
 struct csv_key {
     uint64_t values[3];

@@ -101,7 +101,9 @@ static int read_run(struct pollux_app *app, const char *file, uint32_t batch,
     app->runs = xreallocarray(app->runs, app->n_runs + 1, sizeof(*app->runs));
     run = &app->runs[app->n_runs++];
     *run = (struct pollux_run){ .batch = batch, .n = csv->n_rows };
-    r = numbers(csv, "progress", 0, &run->progress, error);
+    r = csv->n_rows > 0 ? 0 : csv_refuse_no_rows(csv, "a line for each epoch", error);
+    if (r == 0)
+        r = numbers(csv, "progress", 0, &run->progress, error);
     if (r == 0)
         r = numbers(csv, "iteration", 0, &run->iteration, error);
     if (r == 0)
@@ -188,10 +190,10 @@ static int set_limits(struct pollux_app *app, struct edl_error *error)
             app->epochs = limits[i].epochs;
             app->max_local = limits[i].max_local > 0 ? limits[i].max_local : app->max_local;
         }
-    if (app->epochs == 0 || app->epochs > shortest || app->n_curves == 0) {
+    if (app->epochs > shortest) {
         (void)edl_error_set(error, -EINVAL, "%s: %zu epochs in its shortest run, %u are needed",
-                            app->folder, shortest, MAX_OF(app->epochs, 1U));
-        return edl_error_remedy(error, "longer validation-BATCH.csv, and a line in placements.csv");
+                            app->folder, shortest, app->epochs);
+        return edl_error_remedy(error, "longer validation-BATCH.csv");
     }
     return 0;
 }

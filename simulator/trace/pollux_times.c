@@ -128,6 +128,8 @@ static int read_placements(struct pollux_app *app, struct measurement **ret, siz
 
     if (r == 0)
         r = csv_column(csv, "placement", &column, error);
+    if (r == 0 && csv->n_rows == 0)
+        r = csv_refuse_no_rows(csv, "a line for each placement and local_bsz", error);
     if (r < 0)
         return r;
     all = xcalloc(csv->n_rows, sizeof(*all));
