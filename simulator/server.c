@@ -4,12 +4,14 @@
  * As scheduler/turn.c: what came in while nothing was being written is one turn; its effects are
  * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
  * crash before the end of a commit leaves nothing of it. */
+#include "scheduler/core/core_internal.h" /* what is learnt of a job, for a mutant */
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
 #include <utlist.h>
 
-#define LOSE_ONE_IN 20 /* SIM_MUTANT_STORE_LOSES_RECORD: processes' records */
+#define LOSE_ONE_IN 20  /* SIM_MUTANT_STORE_LOSES_RECORD: processes' records */
+#define OVERRATED_S 600 /* SIM_MUTANT_COST_OVERRATED: no change here takes longer than 60 s */
 
 struct instant server_instant(const struct sim *sim)
 {
@@ -254,6 +256,18 @@ static void forget_starts(struct sim *sim)
         node->n_start_failures = 0;
 }
 
+/* SIM_MUTANT_COST_OVERRATED: as if that were what was measured last */
+static void overrate_cost(struct sim *sim)
+{
+    struct job *job;
+
+    if (sim->config.mutant != SIM_MUTANT_COST_OVERRATED)
+        return;
+    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    if (job->learned != NULL)
+        job->learned->of.resize_s = OVERRATED_S;
+}
+
 static void turn(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -266,6 +280,7 @@ static void turn(struct sim *sim)
         forget_incarnations(sim);
         forget_gangs(sim);
         forget_starts(sim);
+        overrate_cost(sim);
         cluster_plan(server->cluster, server_instant(sim));
         spoil(sim);
     }

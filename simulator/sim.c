@@ -63,6 +63,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_USER_MISTAKEN] = "user-mistaken",
     [SIM_MUTANT_STARTS_FORGOTTEN] = "starts-forgotten",
     [SIM_MUTANT_NOBODY_SPARED] = "nobody-spared",
+    [SIM_MUTANT_COST_OVERRATED] = "cost-overrated",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {

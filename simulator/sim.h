@@ -78,6 +78,7 @@ enum sim_mutant {
     SIM_MUTANT_USER_MISTAKEN,    /* the core is told that each job is the first user's */
     SIM_MUTANT_STARTS_FORGOTTEN, /* the core forgets what could not be started on which node */
     SIM_MUTANT_NOBODY_SPARED,    /* a job of which one process is given up is failed */
+    SIM_MUTANT_COST_OVERRATED,   /* a change of size is believed to take ten minutes */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);

@@ -74,6 +74,7 @@ static const struct mutant_case {
     { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 20 },
     { SIM_MUTANT_STARTS_FORGOTTEN, "none", "failed", "is put there again", 60 },
     { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 60 },
+    { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 20 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,
