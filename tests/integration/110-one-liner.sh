@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `edl submit -- COMMAND`: runs, its output comes back, its outcome is the exit status; kill leaves nothing behind.
+# Runs beside others, 5 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 
@@ -44,15 +45,19 @@ done
 
 # a job whose children hide: double fork, new session, TERM ignored
 # shellcheck disable=SC2016
-edl submit --name hide -- bash -c 'trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-$EDL_JOB sleep 1000" & ) ; echo up; sleep 1000'
+hide='trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-$EDL_JOB sleep 1000" & ) ; echo up; sleep 1000'
+jq -n --arg hide "$hide" '{metadata: {name: "hide"}, spec: {grace: "2s", trainer: {command: ["bash", "-c", $hide]}}}' >"$work/hide.json"
+edl submit "$work/hide.json"
 await 20 'hide runs' job_is hide running
 await 20 'hide says up' sh -c 'edl logs hide | grep -q up'
 edl scale hide 1:1 >/dev/null
+hidden="^hidden-hide "
+await 20 'its child hides' pgrep -f "$hidden" >/dev/null
 edl kill hide --reason test
 status=0; edl wait hide --timeout 60 || status=$?
 [ $status = 1 ] || fail "wait of a killed job: exit status $status"
 job_is hide killed || fail 'hide was not killed'
-if pgrep -f "hidden-hide" >/dev/null; then fail 'a hidden child is left'; fi
+if pgrep -f "$hidden" >/dev/null; then fail 'a hidden child is left'; fi
 
 # unknown job, unknown verb
 status=0; edl show nothing >"$work/out" 2>&1 || status=$?

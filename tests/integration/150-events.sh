@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Readers of the events while the scheduler is killed again and again and jobs come and go: each has the whole history,
 # without a gap and without a repetition, and it is what the database holds.
+# Runs beside others, 8 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 
@@ -44,6 +45,7 @@ done
 
 last=$(newest)
 echo "$last" >&8
+submit wake # readers that were at the end wait for an event, some for the next sign of life of the stream, 15 s
 cat <&9
 wait "$checker" || fail 'a reader does not have the history'
 

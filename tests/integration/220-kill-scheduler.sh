@@ -3,7 +3,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus
-training_job train 2 4 30 >"$work/job.yaml"
+training_job train 2 4 16 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 60 'it trains' records_at_least train 1000
 for round in 1 2 3; do

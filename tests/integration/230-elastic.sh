@@ -3,7 +3,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m --max-load 0.9
 small_corpus 60 60000
-for name in one two three; do training_job $name 1 5 30 >"$work/$name.yaml"; done
+for name in one two three; do training_job $name 1 5 16 >"$work/$name.yaml"; done
 edl submit "$work/one.yaml"
 await 60 'one has its maximum' at_least one trainer 5
 edl submit "$work/two.yaml"

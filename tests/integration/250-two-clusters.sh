@@ -3,7 +3,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus 60 30000
-training_job train 2 3 30 >"$work/job.yaml"
+training_job train 2 3 15 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 60 'it trains' records_at_least train 1000
 mkfifo "$work/second"

@@ -11,7 +11,7 @@ unknown() { job_field "$1" .id | grep -qx null; }
 newest_revision() { api GET "/events?after=0" | jq .newest; }
 
 small_corpus 60 20000
-training_job train 1 3 200 >"$work/job.yaml"
+training_job train 1 3 40 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 edl submit --name stays -- sleep 1000
 await 60 'it trains' records_at_least train 1000

@@ -5,8 +5,8 @@
     history_check.py HOST:PORT TOKEN-FILE DATABASE READERS
 
 So many readers of each kind (server-sent events, long polls) follow from the first event on, over every restart of the
-scheduler. A line N on standard input says that the history ends with revision N. Then every reader must hold exactly
-what the database holds: nothing missing, nothing twice, nothing else."""
+scheduler. A line N on standard input says that the history goes to revision N at least; who waits at its end sees so with
+the next event. Then every reader must hold exactly what the database holds: nothing missing, nothing twice, nothing else."""
 import http.client
 import json
 import sqlite3
@@ -106,12 +106,13 @@ def main(server, token_file, database, n):
     LAST[0] = int(sys.stdin.readline())
     END.set()
     failures = 0
+    for reader in readers:
+        reader.join(60)
     history = stored(database)
     if not history or history[-1]["revision"] < LAST[0]:
         print("FAIL: the database has no event %d" % LAST[0])
         failures += 1
     for reader in readers:
-        reader.join(60)
         if reader.is_alive():
             reader.error = "%s: has not seen the end, is at %d" % (reader.name, reader.after())
         if reader.error is None and reader.events != history[:len(reader.events)]:

@@ -12,6 +12,7 @@
 #   machine_cable n1                               # a good one again
 #   machine_has=PACKAGE,PACKAGE                     # before that: what its machines have besides, in a root of their own
 #   machine_wants_kernel=yes                       # before that: a test that boots $base under $base.vmlinuz by itself
+#   machine_wants_root=only                        # before that: what it takes is made, and nothing is run (machine-roots)
 # The test itself is at 10.77.0.1, in a network namespace of its own. What a machine writes lives until the test ends. The
 # root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
 machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd12,libjansson4,libsqlite3-0,libsystemd0
@@ -69,6 +70,7 @@ if [ -z "${EDL_TEST_MACHINES:-}" ]; then
     unshare -n true 2>/dev/null || machines_skip "no network namespace (unshare -n)"
     machines_root # while there is a network
     [ -z "${machine_wants_kernel:-}" ] || machines_kernel
+    [ "${machine_wants_root:-}" != only ] || exit 0
     EDL_TEST_MACHINES=$base exec unshare -n "$BASH" "$0" "$@"
 fi
 
