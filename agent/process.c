@@ -18,6 +18,7 @@
 #include "agent/layout.h"
 #include "agent/log_names.h"
 #include "agent/process_dir.h"
+#include "agent/procfs.h"
 #include "agent/runtime.h"
 #include "agent/subject.h"
 #include "shared/cleanup.h"
@@ -64,6 +65,8 @@ static enum agent_phase phase_of(enum runtime_phase phase)
 static struct agent_facts take_state(struct process *p, const struct runtime_state *state)
 {
     p->supervisor_pid = state->supervisor_pid;
+    if (state->pid != 0 && state->phase == RUNTIME_RUNNING && p->started_us == 0)
+        p->started_us = procfs_started_us(state->pid);
     if (state->pid != 0)
         p->pid = state->pid;
     if (p->cgroup == NULL && state->cgroup.unified[0] != '\0') {

@@ -30,6 +30,7 @@ struct process {
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* the kernel's, or of what was seen */
     uint64_t tasks;
+    uint64_t started_us;     /* boot time; 0: not known (yet) */
     uint64_t orphans_reaped; /* once it ended */
     uint64_t log_size,
         log_from;         /* bytes, and the first one that is kept; last look (log_bound.c) */

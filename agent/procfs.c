@@ -64,6 +64,16 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
     return 0;
 }
 
+uint64_t procfs_started_us(pid_t pid)
+{
+    long ticks_per_s = sysconf(_SC_CLK_TCK);
+    struct procfs_stat stat;
+
+    if (ticks_per_s <= 0 || procfs_stat(pid, &stat) < 0)
+        return 0;
+    return stat.start_ticks * USEC_PER_SEC / (uint64_t)ticks_per_s;
+}
+
 int procfs_list(struct procfs_stat **ret, size_t *ret_n)
 {
     _cleanup_closedir_ DIR *dir = opendir("/proc");

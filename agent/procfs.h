@@ -24,6 +24,9 @@ struct procfs_stat {
 /* procfs_stat - one process; -ENOENT or -ESRCH when it is gone, -EINVAL when unreadable */
 int procfs_stat(pid_t pid, struct procfs_stat *ret);
 
+/* procfs_started_us - boot time at which it was forked, by whole ticks; 0: it is gone */
+uint64_t procfs_started_us(pid_t pid);
+
 /* procfs_list - all processes of the machine, in no order; *ret is freed by the caller */
 int procfs_list(struct procfs_stat **ret, size_t *ret_n);
 

@@ -117,6 +117,13 @@ static json_t *reason_of(const struct agent_unit_report *report, const struct pr
     return json != NULL ? json : json_string("?");
 }
 
+static json_int_t ran_us(const struct process *p)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    return now_us > p->started_us ? (json_int_t)(now_us - p->started_us) : 0;
+}
+
 /* unit_json - its entry in a report */
 static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
 {
@@ -136,6 +143,8 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
                                                  "memory_peak_bytes",
                                                  p != NULL ? (json_int_t)p->memory_peak_bytes : 0,
                                                  "tasks", p != NULL ? (json_int_t)p->tasks : 0));
+    if (p != NULL && p->handle != NULL && p->started_us != 0)
+        (void)json_object_set_new(json, "ran_us", json_integer(ran_us(p)));
     if (p != NULL && p->orphans_reaped > 0)
         (void)json_object_set_new(json, "orphans_reaped",
                                   json_integer((json_int_t)p->orphans_reaped));

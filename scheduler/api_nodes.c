@@ -230,6 +230,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "tasks", INT64_MAX, &ret->tasks, error);
     if (r == 0)
+        r = body_u64(&may, "ran_us", INT64_MAX, &ret->ran_us, error);
+    if (r == 0)
         r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
     if (r == 0)
         r = read_exit(&may, ret, error);

@@ -48,7 +48,19 @@ static struct message *request_new(struct sim *sim, struct sim_node *node, enum 
     return message;
 }
 
-static void make_report(struct sim *sim, struct agent_shell *agent)
+/* By the machine, as a fresh agent finds it */
+static uint64_t ran_us(const struct sim *sim, const struct sim_node *node,
+                       const struct process_id *id)
+{
+    const struct unit *unit;
+
+    DL_FOREACH(node->units, unit)
+    if (unit->life == LIFE_RUNNING && process_id_equal(&unit->id, id))
+        return sim->now_us - unit->since_us;
+    return 0;
+}
+
+static void make_report(struct sim *sim, const struct sim_node *node, struct agent_shell *agent)
 {
     const struct agent_unit *unit;
     size_t n = 0;
@@ -70,6 +82,7 @@ static void make_report(struct sim *sim, struct agent_shell *agent)
         item->index = unit->id.index;
         item->incarnation = unit->id.incarnation;
         item->state = states[said.state];
+        item->ran_us = ran_us(sim, node, &unit->id);
         item->exit_code = said.exit_code;
         item->exit_signal = said.exit_signal;
         item->reason = text_kept(sim, said.reason);
@@ -93,7 +106,7 @@ static void report(struct sim *sim, struct sim_node *node, uint64_t call)
 
     sample(sim, node);
     if (agent->report == NULL)
-        make_report(sim, agent);
+        make_report(sim, node, agent);
     message->report = agent->report;
     message->report->refs++;
     message->offer = &node->told->offer;

@@ -191,6 +191,7 @@ struct process {
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
+    uint64_t ran_us; /* likewise: for how long it has run, by a clock that nobody sets */
     /* for its usage; a restart forgets them: when it was asked to stop, and until when its work is
      * safe */
     uint64_t stopping_wall_us, credited_wall_us;
@@ -553,6 +554,7 @@ struct process_report {
     int exit_code, exit_signal;
     const char *reason; /* of its end; of one that is STOPPING: what keeps it; may be NULL */
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
+    uint64_t ran_us;         /* since it was started, in boot time; 0: not told */
     uint64_t orphans_reaped; /* EXITED: what it left behind and was killed */
 };
 

@@ -341,7 +341,8 @@ struct job_learned {
 /* job_take_turn - of one that is to wait and is in no class: its place among those that wait, from
  * what is known now: job_turn.c. O(its document) */
 void job_take_turn(const struct cluster *cluster, struct job *job);
-/* job_learn_begin - it starts, or started before anybody learnt; with what its family knows.
+/* job_learn_begin - it starts, or started before anybody learnt: then when a node has told of it;
+ * with what its family knows.
  * Idempotent; nothing when there is nothing to learn */
 void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now);
 /* job_learn_end - it is over */

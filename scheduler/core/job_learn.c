@@ -117,22 +117,38 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     job_touch(cluster, job);
 }
 
-/* Of one that has run before anybody learnt: what its instances that live have run, together. */
-static double work_before(const struct job *job, const struct goodput_learned *learned,
-                          struct instant now)
+/* Of one that has run before anybody learnt: what its instances that live have run, together. By
+ * what their agents tell of them: the wall clock of a start may have been wrong, or be so now. */
+static double work_before(const struct job *job, const struct goodput_learned *learned)
 {
     uint32_t role = (uint32_t)job_elastic_role(job);
     uint32_t running = job_count_running(job, role);
+    uint32_t told = 0;
     double ran_s = 0;
 
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         const struct process *process = job->slots[role][i].live;
 
-        if (process != NULL && process->started_wall_us != 0 &&
-            now.wall_us > process->started_wall_us)
-            ran_s += (double)(now.wall_us - process->started_wall_us) / USEC_PER_SEC;
+        if (process == NULL || process->ran_us == 0)
+            continue;
+        told++;
+        ran_s += (double)process->ran_us / USEC_PER_SEC;
     }
-    return running > 0 ? ran_s / running * goodput_learn_speedup(learned, running) : 0;
+    return told > 0 ? ran_s / told * goodput_learn_speedup(learned, running) : 0;
+}
+
+/* It runs since before a restart, and no agent has spoken of it yet. */
+static bool is_unheard(const struct job *job)
+{
+    uint32_t role = (uint32_t)job_elastic_role(job);
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && process->reported)
+            return false;
+    }
+    return job_count_running(job, role) > 0;
 }
 
 /* A start that learns the same again costs little: now and then is enough. */
@@ -156,7 +172,8 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
 {
     struct job_learned *learned;
 
-    if (cluster->families == NULL || job->learned != NULL || job_elastic_role(job) < 0)
+    if (cluster->families == NULL || job->learned != NULL || job_elastic_role(job) < 0 ||
+        is_unheard(job))
         return;
     learned = xcalloc(1, sizeof *learned);
     job_family_name(job, learned->family);
@@ -166,7 +183,7 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     learned->units_left = -1;
     learned->since_us = now.now_us;
     learned->families = cluster->families;
-    learned->of.work_s = work_before(job, &learned->of, now);
+    learned->of.work_s = work_before(job, &learned->of);
     job->learned = learned;
     tell(cluster, job, now);
 }

@@ -529,6 +529,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->memory_used_bytes = report->memory_used_bytes;
     process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
     process->tasks = report->tasks;
+    process->ran_us = report->ran_us;
     job_learn_seen(cluster, process->job, now);
     take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {

@@ -285,14 +285,19 @@ static void report(struct world *world, struct fake_agent *agent)
     char boot_id[16];
 
     for (size_t i = 0; i < agent->n; i++) {
-        const struct fake_process *fake = &agent->items[i];
+        struct fake_process *fake = &agent->items[i];
 
+        if (fake->state == PROCESS_RUNNING && fake->started_us == 0)
+            fake->started_us = world->now.now_us;
         items[i] = (struct process_report){ .job_id = fake->job_id,
                                             .role = fake->role,
                                             .index = fake->index,
                                             .incarnation = fake->incarnation,
                                             .state = fake->state,
                                             .pid = 100 + (int64_t)fake->incarnation,
+                                            .ran_us = fake->started_us != 0
+                                                          ? world->now.now_us - fake->started_us
+                                                          : 0,
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
                                             .reason = fake->reason };

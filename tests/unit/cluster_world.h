@@ -21,6 +21,7 @@ struct fake_process {
     int exit_code, exit_signal;
     const char *reason;
     uint64_t cpu_millicores;
+    uint64_t started_us;
     uint32_t linger; /* steps that it takes to start or stop */
 };
 

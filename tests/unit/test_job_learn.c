@@ -297,6 +297,32 @@ static void test_families_survive_a_restart(void **state)
     end(w);
 }
 
+/* The clock of people was wrong when it was started, or is wrong now, in both directions: by a
+ * clock that nobody sets its instances have run for 100 s. */
+static void test_wrong_clocks_make_nobody_long(void **state)
+{
+    static const int64_t set_by_us[] = { INT64_C(1700000000000000), -INT64_C(1000000000000000) };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(set_by_us); i++) {
+        struct world *w = world_of_four();
+        struct job *job;
+        double work_s;
+
+        w->now.wall_us += UINT64_C(2000000000000000);
+        (void)start_as(w, "alice", "first", "train");
+        wait_s(w, 100);
+        w->now.wall_us += (uint64_t)set_by_us[i];
+        world_commit(w);
+        world_restart(w);
+        job = cluster_find_job(w->cluster, "first");
+        wait_s(w, 10);
+        work_s = 100 * goodput_learn_speedup(&job->learned->of, 4);
+        assert_near(job->learned->told.work_s, work_s, 0.15 * work_s);
+        end(w);
+    }
+}
+
 /* Nothing of its family was written before the restart. */
 static void test_restored_job_is_of_its_family(void **state)
 {
@@ -424,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_repair_is_no_resize),
         cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
         cmocka_unit_test(test_families_survive_a_restart),
+        cmocka_unit_test(test_wrong_clocks_make_nobody_long),
         cmocka_unit_test(test_restored_job_is_of_its_family),
         cmocka_unit_test(test_families_are_written_now_and_then),
         cmocka_unit_test(test_copy_knows_the_families),

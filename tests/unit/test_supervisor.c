@@ -586,6 +586,28 @@ static void test_open_verified_refuses_a_recycled_pid(void **state)
     (void)safe_close(fd);
 }
 
+static void test_it_is_known_since_when_a_process_runs(void **state)
+{
+    uint64_t before_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t tick_us = USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t started_us;
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    started_us = procfs_started_us(pid);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(started_us + tick_us >= before_us);
+    assert_true(started_us <= clock_read_us(CLOCK_BOOTTIME));
+    assert_int_equal(procfs_started_us(pid), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(int argc, char **argv)
@@ -611,6 +633,7 @@ int main(int argc, char **argv)
         TEST(test_adopt_after_reboot_signals_nobody),
         TEST(test_adopt_of_a_recycled_pid_signals_nobody),
         TEST(test_open_verified_refuses_a_recycled_pid),
+        TEST(test_it_is_known_since_when_a_process_runs),
     };
 
     if (argc == 2 && streq(argv[1], GRACEFUL))
