@@ -42,8 +42,8 @@ struct edl_error;
  * kept. */
 #define JOB_HISTORY_MAX 256
 
-/* What is learnt of so many families of jobs is kept; more are forgotten, the oldest first. Of each
- * the lengths of so many jobs, written whenever one ends. */
+/* What is learnt of so many families of jobs is kept; for more the user with the most loses his
+ * oldest. Of each the lengths of so many jobs, written whenever one ends. */
 #define CLUSTER_FAMILIES_MAX 1000
 #define CLUSTER_FAMILY_ENDED_MAX 128
 

@@ -11,9 +11,16 @@
 
 #define AS_MUCH_AGAIN 2
 
+struct owner {
+    char *name;
+    size_t n;          /* families; > 0 */
+    UT_hash_handle hh; /* k: name */
+};
+
 struct family {
     char *name;
-    double *ended; /* work, ascending */
+    struct owner *owner; /* borrowed */
+    double *ended;       /* work, ascending */
     size_t n, cap;
     double most; /* that any of its jobs has done */
     uint64_t n_begun;
@@ -23,6 +30,7 @@ struct family {
 
 struct goodput_families {
     struct family *table; /* in the order in which something was noted of them, when bounded */
+    struct owner *owners; /* of all in the table */
     size_t most;          /* 0: as many as come */
     size_t most_ended;    /* of each */
 };
@@ -35,9 +43,41 @@ struct goodput_families *goodput_families_new(void)
     return families;
 }
 
+size_t goodput_family_owner(const char *name)
+{
+    const char *end = strrchr(name, ':');
+
+    return end != NULL ? (size_t)(end - name) : 0;
+}
+
+static struct owner *owner_of(struct goodput_families *families, const char *name)
+{
+    size_t n = goodput_family_owner(name);
+    struct owner *owner;
+
+    HASH_FIND(hh, families->owners, name, n, owner);
+    if (owner != NULL)
+        return owner;
+    owner = xcalloc(1, sizeof(*owner));
+    owner->name = xcalloc(n + 1, 1);
+    memcpy(owner->name, name, n);
+    HASH_ADD_KEYPTR(hh, families->owners, owner->name, n, owner);
+    return owner;
+}
+
+static void disown(struct goodput_families *families, struct owner *owner)
+{
+    if (--owner->n > 0)
+        return;
+    HASH_DEL(families->owners, owner);
+    free(owner->name);
+    free(owner);
+}
+
 static void forget(struct goodput_families *families, struct family *family)
 {
     HASH_DEL(families->table, family);
+    disown(families, family->owner);
     free(family->name);
     free(family->ended);
     free(family);
@@ -57,15 +97,37 @@ struct goodput_families *goodput_families_free(struct goodput_families *families
     return NULL;
 }
 
-static void add(struct goodput_families *families, struct family *family)
+static void append(struct goodput_families *families, struct family *family)
 {
     HASH_ADD_KEYPTR(hh, families->table, family->name, strlen(family->name), family);
+}
+
+static void add(struct goodput_families *families, struct family *family)
+{
+    append(families, family);
+    family->owner = owner_of(families, family->name);
+    family->owner->n++;
+}
+
+/* Of those whose owner has the most: the one that nothing was noted of for longest. Linear, for
+ * each family that is new while the table is full: a digest of a job's document costs as much. */
+static struct family *first_to_go(const struct goodput_families *families)
+{
+    struct family *family = families->table;
+    const struct owner *owner;
+    size_t most = 0;
+
+    for (owner = families->owners; owner != NULL; owner = owner->hh.next)
+        most = MAX_OF(most, owner->n);
+    while (family->owner->n < most)
+        family = family->hh.next;
+    return family;
 }
 
 static void forget_beyond(struct goodput_families *families, size_t most)
 {
     while (HASH_COUNT(families->table) > most)
-        forget(families, families->table);
+        forget(families, first_to_go(families));
 }
 
 void goodput_families_bound(struct goodput_families *families, size_t most, size_t most_ended)
@@ -110,7 +172,7 @@ static void keep(struct goodput_families *families, struct family *family)
     if (families->most == 0)
         return;
     HASH_DEL(families->table, family);
-    add(families, family);
+    append(families, family);
 }
 
 /* Something of it is about to be noted; NULL: it is none */
@@ -124,11 +186,11 @@ static struct family *family_of(struct goodput_families *families, const char *n
         keep(families, family);
         return family;
     }
-    if (families->most > 0)
-        forget_beyond(families, families->most - 1);
     family = xcalloc(1, sizeof(*family));
     family->name = xstrdup(name);
     add(families, family);
+    if (families->most > 0) /* itself it is not: it was noted of last, and counts for its owner */
+        forget_beyond(families, families->most);
     return family;
 }
 

@@ -36,8 +36,12 @@ struct goodput_families;
 
 /* goodput_families_new - as many as come */
 struct goodput_families *goodput_families_new(void);
-/* goodput_families_bound - from now on at most so many (> 0): the one that nothing was noted of for
- * longest is forgotten for a new one; and of each at most so many that have ended (2 to
+/* goodput_family_owner - how many characters of a name are its owner's: all before the last ":",
+ * none without one */
+size_t goodput_family_owner(const char *name);
+/* goodput_families_bound - from now on at most so many (> 0): for a new one one of the owner with
+ * the most is forgotten, and of his the one that nothing was noted of for longest, so that nobody
+ * pushes out what is known of the others' jobs; and of each at most so many that have ended (2 to
  * GOODPUT_FAMILY_ENDED_MAX, which it is at first) */
 void goodput_families_bound(struct goodput_families *families, size_t most, size_t most_ended);
 /* goodput_families_copy - an independent one. Linear */

@@ -91,8 +91,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_FAMILY_PUT] =
         "INSERT OR REPLACE INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s,"
         " fit) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
-    [ST_FAMILY_TRIM] = "DELETE FROM family WHERE noted <="
-                       " (SELECT noted FROM family ORDER BY noted DESC LIMIT 1 OFFSET ?1)",
+    /* As goodput_families_bound: of whoever has the most, his oldest. The last places of all lists
+     * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
+    [ST_FAMILY_TRIM] =
+        "DELETE FROM family WHERE noted IN (SELECT noted FROM family ORDER BY row_number() OVER"
+        " (PARTITION BY rtrim(name, '0123456789abcdef') ORDER BY noted DESC) DESC, noted"
+        " LIMIT max(0, (SELECT count(*) FROM family) - ?1))",
     [ST_FAMILY_ALL] = "SELECT name, begun, most_s, ended_s, largest, unit_s, resize_s, fit"
                       " FROM family ORDER BY noted",
     [ST_EVENT_ADD] =

@@ -171,8 +171,9 @@ int store_check_newest(struct store *store, struct edl_error *error);
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
 
-/* store_put_family - an effect; the oldest go. store_load_family - the row that ST_FAMILY_ALL
- * stands on; a damaged one is forgotten, which costs time to learn it again and nothing else */
+/* store_put_family - an effect; of too many whoever has the most loses his oldest.
+ * store_load_family - the row that ST_FAMILY_ALL stands on; a damaged one is forgotten, which costs
+ * time to learn it again and nothing else */
 int store_put_family(struct store *store, const struct job *job, struct edl_error *error);
 void store_load_family(struct cluster *cluster, sqlite3_stmt *statement);
 

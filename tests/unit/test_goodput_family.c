@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -128,6 +129,46 @@ static void test_bounded_number_of_families(void **state)
     assert_null(goodput_families_free(families));
 }
 
+static bool is_known(const struct goodput_families *families, const char *name)
+{
+    struct goodput_family_facts facts;
+
+    return goodput_family_get(families, name, &facts);
+}
+
+/* Each has his share: only whoever has the most loses something, by what was not noted of for
+ * longest. */
+static void test_nobody_pushes_others_out(void **state)
+{
+    struct goodput_families *families = goodput_families_new();
+    char name[16];
+
+    (void)state;
+    goodput_families_bound(families, 4, 16);
+    goodput_family_begun(families, "bob:1");
+    goodput_family_begun(families, "bob:2");
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof(name), "amy:%d", i);
+        goodput_family_begun(families, name);
+        assert_true(is_known(families, "bob:1") && is_known(families, "bob:2"));
+        assert_true(is_known(families, name));
+    }
+    assert_true(is_known(families, "amy:18"));
+    assert_false(is_known(families, "amy:17"));
+    /* a third one: both have two, and bob's have not been noted of for longer */
+    goodput_family_done(families, "bob:1", 5);
+    goodput_family_begun(families, "cat:1");
+    assert_false(is_known(families, "bob:2"));
+    assert_true(is_known(families, "bob:1") && is_known(families, "amy:18"));
+    /* who gets more than the others loses his own, although another's is older */
+    goodput_family_begun(families, "cat:2");
+    goodput_family_begun(families, "cat:3");
+    assert_true(is_known(families, "bob:1"));
+    assert_true(is_known(families, "cat:2") && is_known(families, "cat:3"));
+    assert_false(is_known(families, "cat:1"));
+    families = goodput_families_free(families);
+}
+
 static void test_copy_is_independent(void **state)
 {
     struct goodput_families *families = goodput_families_new();
@@ -162,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_no_family),
         cmocka_unit_test(test_many_keep_their_shape),
         cmocka_unit_test(test_bounded_number_of_families),
+        cmocka_unit_test(test_nobody_pushes_others_out),
         cmocka_unit_test(test_copy_is_independent),
     };
 

@@ -121,14 +121,19 @@ static int count_rows(const struct fixture *f)
     return n;
 }
 
-/* 1,004 others, noted after the job's own was */
-static void crowd(const struct fixture *f)
+/* 1,004 others of a user, noted after all that are there */
+static void crowd(const struct fixture *f, const char *user)
 {
-    run_sql(f->path,
-            "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1003)"
-            "INSERT INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s, fit)"
-            "SELECT 'me:' || i, 1, 0, '[]', 0, 0, 10,"
-            " '[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]' FROM n");
+    char sql[600];
+
+    (void)
+        snprintf(sql, sizeof sql,
+                 "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1003)"
+                 "INSERT INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s, fit)"
+                 "SELECT '%s:' || i, 1, 0, '[]', 0, 0, 10,"
+                 " '[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]' FROM n",
+                 user);
+    run_sql(f->path, sql);
 }
 
 static void test_only_the_newest_are_kept(void **state)
@@ -140,7 +145,7 @@ static void test_only_the_newest_are_kept(void **state)
     char name[JOB_FAMILY_SIZE];
 
     memcpy(name, job->learned->family, sizeof name);
-    crowd(f);
+    crowd(f, "me");
     effect_save_family(f->cluster, job); /* the newest again */
     commit(f);
     assert_int_equal(count_rows(f), CLUSTER_FAMILIES_MAX);
@@ -153,6 +158,35 @@ static void test_only_the_newest_are_kept(void **state)
     goodput_family_begun(f->cluster->families, "you:1"); /* the oldest goes next */
     assert_false(goodput_family_get(f->cluster->families, "me:5", &family));
     assert_true(goodput_family_get(f->cluster->families, "me:10", &family));
+}
+
+/* Who submits a thousand different programs forgets his own, in memory as in the database. */
+static void test_nobody_pushes_others_out(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = learn(f);
+    struct edl_error error = { 0 };
+    struct goodput_family_facts family;
+    char name[JOB_FAMILY_SIZE];
+
+    run_sql(f->path,
+            "INSERT INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s, fit)"
+            " SELECT 'you:f' || begun, begun, most_s, ended_s, largest, unit_s, resize_s, fit"
+            " FROM family");
+    crowd(f, "me");
+    memcpy(name, job->learned->family, sizeof name);
+    effect_save_family(f->cluster, job);
+    commit(f);
+    assert_int_equal(count_rows(f), CLUSTER_FAMILIES_MAX);
+    if (load_again(f, learning_cluster(), &error) < 0)
+        fail_msg("%s", error.text);
+    assert_true(goodput_family_get(f->cluster->families, "you:f1", &family));
+    assert_true(goodput_family_get(f->cluster->families, name, &family));
+    assert_false(goodput_family_get(f->cluster->families, "me:5", &family));
+    assert_true(goodput_family_get(f->cluster->families, "me:6", &family));
+    goodput_family_begun(f->cluster->families, "me:new");
+    assert_true(goodput_family_get(f->cluster->families, "you:f1", &family));
+    assert_false(goodput_family_get(f->cluster->families, "me:6", &family));
 }
 
 /* It costs time to learn it again; a scheduler that does not start would cost more. */
@@ -201,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_policy_that_does_not_learn_leaves_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_only_the_newest_are_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nobody_pushes_others_out, set_up, tear_down),
         cmocka_unit_test(test_damaged_row_is_forgotten),
     };
 
