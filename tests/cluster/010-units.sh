@@ -2,10 +2,8 @@
 # The runtime over systemd on a real machine: a unit for each process, with the limits that its job asked for; the agent's end
 # touches nothing; what a supervisor leaves behind is killed before its slot is given to another.
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
-fail() {
-    echo "FAIL: $1"
+on_fail() {
     machine_in n1 sh -c 'tail -n 30 /run/edl/*.log; systemctl list-units "edl*" --no-legend --no-pager; journalctl -u "edl-*" --no-pager -o cat | tail -n 20'
-    exit 1
 }
 edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
 unit_of() { machine_in n1 systemctl list-units "edl-$1.*.service" --no-legend --plain | cut -d' ' -f1; }

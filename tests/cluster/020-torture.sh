@@ -6,10 +6,8 @@
 kills=${EDL_KILLS:-40}
 array=96        # jobs with one process, of all habits, besides one job with four that begin again
 kills_an_array=40 # the next one is submitted then, so that as many come and go to the end
-fail() {
-    echo "FAIL: $runtime: $1"
+on_fail() {
     machine_in n1 sh -c 'tail -n 25 /run/edl/agent.log; tail -n 12 /run/edl/scheduler.log; ls /run/edl/slots | wc -l; ps -eo pid,ppid,stat,args --sort=pid | tail -n 30'
-    exit 1
 }
 edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
 until_gone() { # PROGRAM
@@ -37,6 +35,8 @@ END
 
 measure() { # one runtime
     runtime=$1
+    # shellcheck disable=SC2034
+    fail_in="$1: "
     local limited='' i deadline left ended jobs=1 by=direct scope=''
     [ "$runtime" = direct ] || limited=limited
     [ "$runtime" = systemd ] && by=systemd

@@ -17,7 +17,7 @@ export machine_wants_kernel=yes
 set -eu
 mkdir -p "$machines/own/opt/edl/bin" "$machines/own/src/tests/lib" "$machines/own/src/tests/integration"
 for program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-workspace; do cp "$EDL_BUILD_DIR/$program" "$machines/own/opt/edl/bin"; done
-cp "$EDL_SOURCE_DIR"/tests/lib/{await,daemons}.sh "$machines/own/src/tests/lib"
+cp "$EDL_SOURCE_DIR"/tests/lib/{await,fail,daemons}.sh "$machines/own/src/tests/lib"
 cp "$EDL_SOURCE_DIR/tests/integration/259-control-groups.sh" "$machines/own/src/tests/integration"
 
 # as a service manager would put it: in a group of its own, or beside those of its processes where they are

@@ -7,10 +7,8 @@
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 here=n1
 in_machine() { machine_in $here env PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; } # what is installed, not what was built
-fail() {
-    echo "FAIL: $1"
+on_fail() {
     in_machine sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o cat -n 60; edl ps --all'
-    exit 1
 }
 # whatever has our name; the repository is not the packages'
 ours() { in_machine sh -c 'find / -xdev -name "*edl*" ! -path "/opt/edl*" ! -path "/edl-init" ! -path "/var/lib/apt/*" ! -path "/proc/*" ! -path "/sys/*"; find /run -name "*edl*"; getent passwd edl; systemctl list-units --all --no-legend --plain "edl*"'; }

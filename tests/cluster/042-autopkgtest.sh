@@ -8,11 +8,9 @@ machine_has=autopkgtest,dpkg-dev
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 set -u
 in_machine() { machine_in n1 env -i -C /root HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
-fail() {
-    echo "FAIL: $1"
+on_fail() {
     cat "$machines/report"
     in_machine sh -c 'cat /tmp/out/summary; systemctl --failed --no-legend --no-pager; journalctl --no-pager -o cat -n 40'
-    exit 1
 }
 
 machine_boot n1

@@ -6,10 +6,8 @@
 [ -n "${EDL_TEST_MACHINES:-}" ] || packages_build
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 set -u
-fail() {
-    echo "FAIL: $1"
+on_fail() {
     for machine in "${!machine_leader[@]}"; do machine_in "$machine" sh -c 'journalctl --no-pager -o cat -n 40 -u "edl*"; edl nodes; edl ps --all'; done
-    exit 1
 }
 
 # as at a terminal of root's, but that apt is not asked back; /usr/bin, not what was built

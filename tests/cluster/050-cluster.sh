@@ -14,11 +14,9 @@ everywhere="s $nodes"
 processes=100
 lease_s=15
 on() { machine_in "$1" env PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"; } # what is installed, not what was built
-fail() {
-    echo "FAIL: $1"
+on_fail() {
     on s sh -c 'edl nodes; edl ps --all; edl events | tail -n 40; journalctl -u edl-scheduler --no-pager -o short-precise -n 30'
     for name in $nodes; do on "$name" journalctl -u edl-agent --no-pager -o short-precise -n 20; done
-    exit 1
 }
 each() { # COMMAND NAME...: the command for each name, at once
     local command=$1 name

@@ -3,15 +3,11 @@
 # with all that belongs to them, and a restart brings nothing of it back.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 pid=''
 trap '[ -z "$pid" ] || { kill "$pid" 2>/dev/null; wait "$pid" || true; }; rm -rf "$work"' EXIT
-
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
 
 start() { # OPTION...: until it says that it listens
     rm -f "$work/log"

@@ -3,13 +3,10 @@
 # stands tests/lib/fake_device.c, whose memory is not the program's and which computes as the CPU does.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
 fake=$EDL_BUILD_DIR/tests/lib
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
 unset CUDA_VISIBLE_DEVICES EDL_DEVICE EDL_KERNELS_DIR EDL_TEST_DEVICE
 
 "$EDL_BUILD_DIR/edl" corpus build --out "$work/corpus" --synthetic 200 --samples 6000 --chunk-records 500 2>"$work/log"

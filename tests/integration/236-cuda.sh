@@ -3,6 +3,7 @@
 # no GPU it says which call found none; where there is one, a model trained on it is about as good as the CPU's.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
 library=$EDL_BUILD_DIR/kernels/libedl-kernels-cuda.so
 [ -e "$library" ] || {
     echo 'the CUDA back-end was not built: configure found no nvcc (--with-cuda=DIR)'
@@ -10,10 +11,6 @@ library=$EDL_BUILD_DIR/kernels/libedl-kernels-cuda.so
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
 exported=$(nm -D --defined-only "$library" | cut -d ' ' -f 3)
 [ "$exported" = edl_kernels_backend ] || fail "it exports: $exported"
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')

@@ -4,10 +4,7 @@
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/packages.sh"
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # ./quickstart does what the README says, and leaves nothing running: at its end, and when it is interrupted.
 set -eu
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work XDG_RUNTIME_DIR=$work EDL_QUICKSTART_WORDS=60000 EDL_QUICKSTART_PASSES=5
-fail() { echo "FAIL: $*" >&2; cat "$work/out" >&2; exit 1; }
+on_fail() { cat "$work/out"; }
 
 left() { # processes whose environment names our folder
     local p

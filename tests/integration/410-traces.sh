@@ -2,10 +2,10 @@
 # `edl simulate --trace` and `--generate`: tables, JSON, pictures, export, and what is refused. No cluster is started.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fail() { echo "FAIL: $*" >&2; exit 1; }
 status_of() { # EXPECTED COMMAND...: output in $work/out
     local expected=$1 status=0
     shift

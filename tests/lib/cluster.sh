@@ -14,13 +14,11 @@ export XDG_RUNTIME_DIR=$work/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 dev_pid=''
 
-fail() {
-    echo "FAIL: $*" >&2
+on_fail() {
     if [ -d "$work/state" ]; then
-        edl ps --all >&2 || true
-        tail -n 40 "$work"/state/*.log "$work/dev.log" >&2 || true
+        edl ps --all || true
+        tail -n 40 "$work"/state/*.log "$work/dev.log" || true
     fi
-    exit 1
 }
 
 cluster_start() {

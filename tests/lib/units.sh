@@ -3,10 +3,8 @@
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 #   units_start n1                                 # scheduler and agent; edl in it asks this scheduler
-fail() {
-    echo "FAIL: $1"
+on_fail() {
     for machine in "${!machine_pid[@]}"; do machine_in "$machine" sh -c 'systemctl --failed --no-legend --no-pager; journalctl --no-pager -o short-precise -n 60'; done
-    exit 1
 }
 
 units_install() { # NAME: as make install would, with /usr for the prefix and /etc for conf
