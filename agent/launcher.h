@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct edl_error;
@@ -26,6 +27,9 @@ struct launcher_ops {
                  struct launch **ret, struct edl_error *error);
     /* cancel - launched is not called any more; the supervisor may come all the same */
     void (*cancel)(struct launch *launch);
+    /* weigh - the processes of a job that are here weigh so much together, see process_limits.h; 0:
+     * there is none. NULL: it makes nothing that holds all of a job */
+    void (*weigh)(struct launcher *launcher, uint64_t job_id, uint64_t cpu_weight);
     /* free - supervisors live on; every launch has to be cancelled or answered before */
     void (*free)(struct launcher *launcher);
 };
@@ -46,6 +50,12 @@ static inline struct launch *launcher_cancel(struct launcher *launcher, struct l
     if (launch != NULL)
         launcher->ops->cancel(launch);
     return NULL;
+}
+
+static inline void launcher_weigh(struct launcher *launcher, uint64_t job_id, uint64_t cpu_weight)
+{
+    if (launcher->ops->weigh != NULL)
+        launcher->ops->weigh(launcher, job_id, cpu_weight);
 }
 
 /* Accepts NULL, returns NULL. */

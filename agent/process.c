@@ -18,6 +18,7 @@
 #include "agent/layout.h"
 #include "agent/log_names.h"
 #include "agent/process_dir.h"
+#include "agent/process_limits.h"
 #include "agent/procfs.h"
 #include "agent/runtime.h"
 #include "agent/subject.h"
@@ -52,6 +53,24 @@ static void process_free(struct process *p)
     free(p);
 }
 
+/* weigh - after any of the same job came or went */
+static void weigh(const struct process *p)
+{
+    const struct process *other;
+    uint64_t sum = 0;
+
+    DL_FOREACH(p->table->list, other)
+    if (other->id.job_id == p->id.job_id)
+        sum += other->cpu_weight;
+    runtime_weigh(p->table->runtime, p->id.job_id, sum);
+}
+
+static void weigh_nothing(struct process *p)
+{
+    p->cpu_weight = 0;
+    weigh(p);
+}
+
 static enum agent_phase phase_of(enum runtime_phase phase)
 {
     static const enum agent_phase phases[] = { [RUNTIME_STARTING] = AGENT_STARTING,
@@ -80,6 +99,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
         p->orphans_reaped = state->orphans_reaped;
         p->table->ended_cpu_us += p->cpu_used_us;
         p->handle = runtime_release(p->handle);
+        weigh_nothing(p);
     }
     return (struct agent_facts){ .phase = phase_of(state->phase),
                                  .found = state->supervisor_pid > 0,
@@ -139,7 +159,9 @@ static void take_grants(struct process *p, const json_t *order)
     const char *cpus = json_string_value(json_object_get(order, "cpus"));
 
     p->gpus = gpus_of_order(order);
+    p->cpu_weight = process_limits_of(order).cpu_weight;
     (void)cpu_mask_parse(cpus != NULL ? cpus : "", &p->cpus);
+    weigh(p);
 }
 
 static int make_and_start(struct process *p, const json_t *order,
@@ -187,6 +209,7 @@ int process_start(struct process_table *table, const struct process_id *id, cons
     if (r < 0) {
         (void)snprintf(reason, AGENT_REASON_SIZE, "cannot start: %.240s", error.text);
         record_failure(p, reason);
+        weigh_nothing(p);
         return r;
     }
     return 0; /* its supervisor's number follows before its program can call */
@@ -268,6 +291,7 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     p->dir = xstrdup(dir);
     r = runtime_adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
     if (r < 0) {
+        weigh_nothing(p);
         process_free(p);
         return r;
     }

@@ -35,6 +35,7 @@ struct process {
     uint64_t log_size,
         log_from;         /* bytes, and the first one that is kept; last look (log_bound.c) */
     struct cpu_mask cpus; /* of its own */
+    uint64_t cpu_weight;  /* of process_limits.h; 0 once it is gone */
     uint64_t gpus;        /* mask of the devices that it was granted */
     struct cgroup_paths *cgroup;    /* owned; NULL: it has none of its own, or is not known yet */
     json_t *progress;               /* owned; what it told of how far it is; NULL: nothing */

@@ -7,8 +7,6 @@
 
 #include "shared/macro.h"
 
-#define WEIGHT_OF_CORE 100
-#define WEIGHT_MAX 10000
 #define SHARES_OF_CORE 1024 /* cpu.shares of version 1: 2 to 262144 */
 #define SHARES_MIN 2
 #define SHARES_MAX 262144
@@ -24,13 +22,13 @@ static uint64_t number_of(const json_t *order, const char *key)
 struct process_limits process_limits_of(const json_t *order)
 {
     uint64_t millicores = MIN_OF(number_of(order, "cpu_millicores"), MILLICORES_MOST);
-    uint64_t weight = millicores * WEIGHT_OF_CORE / 1000;
+    uint64_t weight = millicores * PROCESS_CPU_WEIGHT_OF_CORE / 1000;
     uint64_t tasks = number_of(order, "tasks_max");
     const char *cpus = json_string_value(json_object_get(order, "cpus"));
     bool has_quota = json_is_true(json_object_get(order, "cpu_quota"));
 
     return (struct process_limits){ .memory_bytes = number_of(order, "memory_bytes"),
-                                    .cpu_weight = MIN_OF(MAX_OF(weight, 1), WEIGHT_MAX),
+                                    .cpu_weight = MIN_OF(MAX_OF(weight, 1), PROCESS_CPU_WEIGHT_MAX),
                                     .cpu_quota_millicores = has_quota ? millicores : 0,
                                     .tasks = tasks > 0 ? tasks : PROCESS_TASKS_MAX,
                                     .cpus = cpus != NULL ? cpus : "" };
@@ -53,7 +51,8 @@ static size_t cpu_settings(const struct process_limits *limits, unsigned version
         n = set(&ret[0], "cpu.weight", limits->cpu_weight);
     else
         n = set(&ret[0], "cpu.shares",
-                MIN_OF(MAX_OF(limits->cpu_weight * SHARES_OF_CORE / WEIGHT_OF_CORE, SHARES_MIN),
+                MIN_OF(MAX_OF(limits->cpu_weight * SHARES_OF_CORE / PROCESS_CPU_WEIGHT_OF_CORE,
+                              SHARES_MIN),
                        SHARES_MAX));
     if (limits->cpu_quota_millicores == 0)
         return n;

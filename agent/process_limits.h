@@ -15,6 +15,10 @@
  * stops a machine. */
 #define PROCESS_TASKS_MAX 4096
 
+/* cpu.weight of version 2 */
+#define PROCESS_CPU_WEIGHT_OF_CORE 100
+#define PROCESS_CPU_WEIGHT_MAX 10000
+
 struct process_limits {
     uint64_t memory_bytes;         /* 0: none */
     uint64_t cpu_weight;           /* 1 to 10000; 100 for each core (cgroups(7), cpu.weight) */

@@ -330,6 +330,11 @@ static void on_launched(pid_t pid, int take_pidfd, const struct edl_error *why, 
     p->changed(p->userdata);
 }
 
+void runtime_weigh(struct runtime *runtime, uint64_t job_id, uint64_t cpu_weight)
+{
+    launcher_weigh(runtime->launcher, job_id, cpu_weight);
+}
+
 int runtime_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
                   void *userdata, struct runtime_process **ret, struct edl_error *error)
 {

@@ -43,6 +43,10 @@ int runtime_new(sd_event *event, struct launcher *take_launcher, struct runtime 
  * NULL */
 struct runtime *runtime_free(struct runtime *runtime);
 
+/* runtime_weigh - the processes of a job that are here weigh so much together (cpu.weight); 0:
+ * there is none. To be said before the first one is started. */
+void runtime_weigh(struct runtime *runtime, uint64_t job_id, uint64_t cpu_weight);
+
 /* runtime_start - what order.json in the folder says; negative: nothing was started */
 int runtime_start(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
                   void *userdata, struct runtime_process **ret, struct edl_error *error);

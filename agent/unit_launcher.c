@@ -23,6 +23,7 @@
 #include "agent/process_dir.h"
 #include "agent/unit_plan.h"
 #include "agent/unit_readback.h"
+#include "agent/unit_slices.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/log.h"
@@ -44,7 +45,9 @@ struct unit_launcher {
     sd_bus *bus;           /* NULL: not connected */
     sd_event_source *next; /* owned; asks for those that wait */
     size_t n_asked;
-    struct launch *launches; /* in the order they came */
+    sd_event_source *weights;   /* owned; tells what slices weigh */
+    struct unit_slices *slices; /* owned */
+    struct launch *launches;    /* in the order they came */
 };
 
 struct launch {
@@ -78,11 +81,18 @@ static void launch_free(struct launch *launch)
     free(launch);
 }
 
+/* tell_weights_soon - and all at once: the processes of a job come and go together */
+static void tell_weights_soon(const struct unit_launcher *launcher)
+{
+    (void)sd_event_source_set_enabled(launcher->weights, SD_EVENT_ONESHOT);
+}
+
 static void finish(struct launch *launch, pid_t pid, int take_pidfd, const struct edl_error *why)
 {
     launched_fn launched = launch->launched;
     void *userdata = launch->userdata;
 
+    tell_weights_soon(launch->launcher); /* its slice is there now */
     launch_free(launch);
     launched(pid, take_pidfd, why, userdata);
 }
@@ -166,6 +176,7 @@ static void ask_without_slice(struct launch *launch)
 {
     struct edl_error why = { 0 };
 
+    unit_slices_untold(launch->launcher->slices, launch->plan.job_id);
     launch->with_slice = false;
     if (ask(launch, &why) < 0)
         finish(launch, 0, -1, &why);
@@ -252,9 +263,10 @@ static int append_cpus(sd_bus_message *call, const struct unit_plan *plan)
 }
 
 /* The slice goes with the last process of its job: implicit ones would stay for ever. */
-static int append_slice(sd_bus_message *call, const struct unit_plan *plan)
+static int append_slice(sd_bus_message *call, const struct unit_plan *plan, uint64_t cpu_weight)
 {
-    return sd_bus_message_append(call, "a(sa(sv))", 1, plan->slice, 1, "StopWhenUnneeded", "b", 1);
+    return sd_bus_message_append(call, "a(sa(sv))", 1, plan->slice, 2, "StopWhenUnneeded", "b", 1,
+                                 "CPUWeight", "t", cpu_weight);
 }
 
 static int append(sd_bus_message *call, const struct unit_plan *plan, const struct launch *launch)
@@ -277,8 +289,9 @@ static int append(sd_bus_message *call, const struct unit_plan *plan, const stru
     if (r >= 0)
         r = sd_bus_message_close_container(call);
     if (r >= 0)
-        r = launch->with_slice ? append_slice(call, plan)
-                               : sd_bus_message_append(call, "a(sa(sv))", 0);
+        r = launch->with_slice
+                ? append_slice(call, plan, unit_slices_made(launch->launcher->slices, plan->job_id))
+                : sd_bus_message_append(call, "a(sa(sv))", 0);
     return r;
 }
 
@@ -363,11 +376,11 @@ static int connect_bus(struct unit_launcher *launcher, struct edl_error *error)
     return 0;
 }
 
-static bool is_slice_there(const struct unit_plan *plan)
+static bool is_slice_there(const char *slice)
 {
     char path[CGROUP_PATH_SIZE];
 
-    (void)snprintf(path, sizeof path, "/edl.slice/%s", plan->slice);
+    (void)snprintf(path, sizeof path, "/edl.slice/%s", slice);
     return cgroup_exists(path);
 }
 
@@ -386,7 +399,7 @@ static int ask(struct launch *launch, struct edl_error *error)
         (void)snprintf(strrchr(plan->name, '.'), UNIT_SUFFIX_SIZE, "-%u.service",
                        launch->names + 1);
     (void)snprintf(launch->unit, sizeof launch->unit, "%s", plan->name);
-    launch->with_slice = launch->with_slice && !is_slice_there(plan);
+    launch->with_slice = launch->with_slice && !is_slice_there(plan->slice);
     r = sd_bus_message_new_method_call(launcher->bus, &call, MANAGER, "StartTransientUnit");
     if (r >= 0)
         r = append(call, plan, launch);
@@ -434,6 +447,39 @@ static int on_next(sd_event_source *source, void *userdata)
     return 0;
 }
 
+/* ---- what slices weigh ---- */
+
+/* tell_weight - of one that is not there yet systemd would make something that stays */
+static bool tell_weight(uint64_t job_id, uint64_t cpu_weight, void *userdata)
+{
+    struct unit_launcher *launcher = userdata;
+    char slice[UNIT_NAME_SIZE];
+
+    unit_plan_slice(job_id, slice);
+    return is_slice_there(slice) &&
+           sd_bus_call_method_async(launcher->bus, NULL, MANAGER, "SetUnitProperties", NULL, NULL,
+                                    "sba(sv)", slice, 1, 1, "CPUWeight", "t", cpu_weight) >= 0;
+}
+
+static int on_weights(sd_event_source *source, void *userdata)
+{
+    struct unit_launcher *launcher = userdata;
+    struct edl_error error = { 0 };
+
+    (void)source;
+    if (launcher->bus != NULL || connect_bus(launcher, &error) == 0)
+        unit_slices_tell(launcher->slices, tell_weight, launcher);
+    return 0;
+}
+
+static void unit_weigh(struct launcher *base, uint64_t job_id, uint64_t cpu_weight)
+{
+    struct unit_launcher *launcher = (struct unit_launcher *)base;
+
+    if (unit_slices_weigh(launcher->slices, job_id, cpu_weight))
+        tell_weights_soon(launcher);
+}
+
 /* ---- what the runtime calls ---- */
 
 static int unit_start(struct launcher *base, const char *path, launched_fn launched, void *userdata,
@@ -471,6 +517,8 @@ static void unit_launcher_free(struct launcher *base)
         launch_free(launcher->launches);
     drop_bus(launcher);
     sd_event_source_disable_unref(launcher->next);
+    sd_event_source_disable_unref(launcher->weights);
+    (void)unit_slices_free(launcher->slices);
     sd_event_unref(launcher->event);
     free(launcher->program);
     free(launcher->state_dir);
@@ -484,9 +532,9 @@ bool unit_launcher_possible(void)
 
 struct launcher *unit_launcher_new(sd_event *event, const char *program, const char *state_dir)
 {
-    static const struct launcher_ops ops = { .start = unit_start,
-                                             .cancel = unit_cancel,
-                                             .free = unit_launcher_free };
+    static const struct launcher_ops ops = {
+        .start = unit_start, .cancel = unit_cancel, .weigh = unit_weigh, .free = unit_launcher_free
+    };
     struct unit_launcher *launcher = xcalloc(1, sizeof *launcher);
 
     launcher->base.ops = &ops;
@@ -495,5 +543,8 @@ struct launcher *unit_launcher_new(sd_event *event, const char *program, const c
     launcher->state_dir = xstrdup(state_dir);
     if (sd_event_add_defer(event, &launcher->next, on_next, launcher) >= 0)
         (void)sd_event_source_set_enabled(launcher->next, SD_EVENT_OFF);
+    if (sd_event_add_defer(event, &launcher->weights, on_weights, launcher) >= 0)
+        (void)sd_event_source_set_enabled(launcher->weights, SD_EVENT_OFF);
+    launcher->slices = unit_slices_new();
     return &launcher->base;
 }

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -146,6 +147,11 @@ static int add_gpus(struct unit_plan *plan, const json_t *order, struct edl_erro
     return 0;
 }
 
+void unit_plan_slice(uint64_t job_id, char ret[UNIT_NAME_SIZE])
+{
+    (void)snprintf(ret, UNIT_NAME_SIZE, "edl-%" PRIu64 ".slice", job_id);
+}
+
 bool unit_is_of(const char *cgroup, const char *key)
 {
     const char *name = strrchr(cgroup, '/');
@@ -166,7 +172,8 @@ int unit_plan(const char *key, const json_t *order, const char *const *paths, st
         return edl_error_set(error, -EINVAL, "%s is not the key of a process", key);
     *ret = (struct unit_plan){ 0 };
     (void)snprintf(ret->name, sizeof ret->name, "edl-%s.service", key);
-    (void)snprintf(ret->slice, sizeof ret->slice, "edl-%llu.slice", (unsigned long long)id.job_id);
+    ret->job_id = id.job_id;
+    unit_plan_slice(id.job_id, ret->slice);
     (void)snprintf(ret->description, sizeof ret->description, "%s %s %lu of EDL job %s", "process",
                    id.role, (unsigned long)id.index, job != NULL ? job : "?");
     add_life(ret, order);

@@ -31,7 +31,8 @@ struct unit_property {
 };
 
 struct unit_plan {
-    char name[UNIT_NAME_SIZE];  /* edl-12.trainer.0.1.service */
+    char name[UNIT_NAME_SIZE]; /* edl-12.trainer.0.1.service */
+    uint64_t job_id;
     char slice[UNIT_NAME_SIZE]; /* edl-12.slice: one per job, below edl.slice */
     char description[UNIT_TEXT_SIZE];
     struct unit_property properties[UNIT_PROPERTIES_MAX];
@@ -52,6 +53,9 @@ bool unit_property_limits(const struct unit_property *property);
  * -EINVAL: key or order cannot be used */
 int unit_plan(const char *key, const json_t *order, const char *const *paths, struct unit_plan *ret,
               struct edl_error *error);
+
+/* unit_plan_slice - the one of a job */
+void unit_plan_slice(uint64_t job_id, char ret[UNIT_NAME_SIZE]);
 
 /* unit_is_of - whether the unit of this control group was made for that process: the one planned,
  * or with a number behind it, where the name was taken */

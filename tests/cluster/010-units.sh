@@ -52,6 +52,7 @@ NoNewPrivileges yes
 PrivateTmp yes
 KillMode mixed
 END
+[ "$(property edl-1.slice CPUWeight)" = 50 ] || fail "its slice weighs $(property edl-1.slice CPUWeight)"
 edl logs first | grep -q of-the-machine && fail "it sees the machine's /tmp"
 edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit/program\$" || fail "it is in another control group"
 
