@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -220,6 +221,17 @@ static void keep_to_cpus(const struct supervisor *s)
         log_warning("cannot keep to CPUs %s: %s", text_of(s->order, "cpus"), strerror(-r));
 }
 
+/* be_prompt - a unit may have no more than the machine leaves over (edl.slice), and still a program
+ * is to be stopped by the deadline of its lease. What it starts is as everything else. Where the
+ * kernel refuses that (a container, RT_GROUP_SCHED) it has to do without. */
+static void be_prompt(void)
+{
+    const struct sched_param least = { .sched_priority = 1 };
+
+    if (notify_wanted())
+        (void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
+}
+
 static int prepare(struct supervisor *s, struct edl_error *error)
 {
     int r = open_log(s, error);
@@ -232,6 +244,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
         return r;
     load_environment(s);
     keep_to_cpus(s);
+    be_prompt();
     s->spec.workspace = text_of(s->order, "workspace");
     fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
     log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : number_of(s->order, "log_max"),
