@@ -61,6 +61,17 @@ await 20 'it runs' is_running
 steady() { in_machine pgrep -x -d ' ' sleep; }
 before=$(steady)
 
+# what else the machine does goes first, unless its owner says otherwise
+weighs() { # CPUWEIGHT,KERNEL: cpu.idle of version 2, cpu.shares of version 1
+    # shellcheck disable=SC2016
+    [ "$(in_machine sh -c 'systemctl show edl.slice -p CPUWeight --value; cat /sys/fs/cgroup/edl.slice/cpu.idle 2>/dev/null || cat /sys/fs/cgroup/cpu/edl.slice/cpu.shares' | paste -sd,)" = "$1" ]
+}
+weighs idle,1 || weighs idle,2 || fail 'edl.slice does not go behind what else there is'
+in_machine sh -c 'mkdir -p /etc/systemd/system/edl.slice.d && printf "[Slice]\nCPUWeight=100\n" >/etc/systemd/system/edl.slice.d/override.conf && systemctl daemon-reload'
+weighs 100,0 || weighs 100,1024 || fail 'what its owner says of edl.slice is not taken'
+in_machine systemctl revert edl.slice
+weighs idle,1 || weighs idle,2 || fail 'edl.slice does not go back'
+
 in_machine sh -c 'mkdir -p /etc/edl/scheduler.conf.d && printf "max-jobs: 7\n" >/etc/edl/scheduler.conf.d/own.conf'
 in_machine systemctl reload edl-scheduler || fail 'no reload'
 in_machine journalctl -u edl-scheduler -o cat --no-pager | grep -q 'reload: max-jobs is now 7' || fail 'nothing is read again'

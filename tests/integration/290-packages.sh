@@ -35,7 +35,10 @@ verbs=$(. "$work/root/usr/share/bash-completion/completions/edl" && PATH=$EDL_BU
 exposure() { # UNIT
     systemd-analyze security --offline=true --no-pager "$work/root/lib/systemd/system/$1" 2>/dev/null | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
 }
+slice=$work/root/lib/systemd/system/edl.slice
+grep -q '^CPUWeight=idle$' "$slice" || fail "jobs do not go behind what else a machine does: $(cat "$slice")"
 if command -v systemd-analyze >/dev/null; then
+    said=$(systemd-analyze verify --man=no "$slice" 2>&1) && [ -z "$said" ] || fail "edl.slice: $said"
     awk "BEGIN { exit !($(exposure edl-scheduler.service) <= 2.0) }" || fail "edl-scheduler.service: $(exposure edl-scheduler.service)"
     awk "BEGIN { exit !($(exposure edl-agent.service) <= 3.3) }" || fail "edl-agent.service: $(exposure edl-agent.service)"
 fi

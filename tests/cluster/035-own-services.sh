@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# What a machine does besides jobs goes before them: edl.slice as the package has it, under systemd with control groups of version 2
+# and all their controllers, in a virtual machine. Beside the machine's own load jobs have next to nothing, among themselves what
+# they asked for; a drop-in makes them equals.
+for tool in qemu-system-x86_64 cpio zstd; do
+    if ! command -v $tool >/dev/null; then
+        echo "$tool is missing"
+        exit 77
+    fi
+done
+if [ "$(uname -m)" != x86_64 ]; then
+    echo 'the virtual machine is for x86_64'
+    exit 77
+fi
+export machine_wants_kernel=yes
+. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+set -eu
+own=$machines/own
+mkdir -p "$own/opt/edl/bin" "$own/etc/systemd/system" "$own/usr/lib/systemd/system" "$own/src/tests/lib"
+for program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-workspace; do cp "$EDL_BUILD_DIR/$program" "$own/opt/edl/bin"; done
+cp "$EDL_SOURCE_DIR/tests/lib/await.sh" "$own/src/tests/lib"
+cp "$EDL_SOURCE_DIR/units/edl.slice" "$own/usr/lib/systemd/system"
+ln -s /lib/systemd/systemd "$own/init"
+echo 0123456789abcdef0123456789abcdef >"$own/etc/machine-id"
+cat >"$own/etc/systemd/system/check.service" <<'END'
+[Unit]
+Requires=dbus.service
+After=dbus.service
+[Service]
+Environment=PATH=/opt/edl/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root EDL_SERVER=unix:/run/edl.sock EDL_TOKEN_FILE=/run/edl/admin-token
+ExecStart=/bin/bash /check
+StandardOutput=file:/dev/console
+StandardError=inherit
+END
+cat >"$own/check" <<'END'
+. /src/tests/lib/await.sh
+end() { # STATUS
+    echo "the test ended with $1"
+    echo o >/proc/sysrq-trigger
+    read -r
+}
+fail() {
+    echo "FAIL: $1"
+    edl ps --all
+    tail -n 20 /run/*.log
+    systemd-cgls --no-pager /edl.slice | head -n 40
+    end 1
+}
+groups=/sys/fs/cgroup
+slice=$groups/edl.slice
+edl-scheduler --state-dir /run/edl --listen unix:/run/edl.sock 2>/run/scheduler.log &
+await 60 'the scheduler listens' test -S /run/edl.sock
+agent_begin() {
+    edl-agent --conf '' --node n1 --scheduler unix:/run/edl.sock --join-token-file /run/edl/join-token --state-dir /var/lib/edl --allow-root --no-foreign \
+        --heartbeat 500ms --cpu 2 --reserve-cpu 0 2>>/run/agent.log &
+    agent=$!
+}
+agent_begin
+used_us() { sed -n 's/^usage_usec //p' "$1/cpu.stat"; }
+running() { edl show "$1" --json | jq -e ".job.state == \"running\" and ([.processes[] | select(.state == \"running\")] | length) == $2" >/dev/null; }
+weighs() { [ "$(cat "$slice/$1/cpu.weight")" = "$2" ]; } # SLICE WEIGHT
+
+# a job's slice weighs what its processes weigh together, whichever come and go, and whoever was their agent
+edl submit --name light --cpu 100m -- sleep 1000 >/dev/null
+cat >/run/heavy <<'JOB'
+{"metadata":{"name":"heavy"},"spec":{"fault_tolerant":true,"grace":"1s","trainer":{"min-instance":3,"max-instance":3,"command":["sleep","1000"],
+"resources":{"requests":{"cpu":"500m","memory":"16Mi"}}}}}
+JOB
+edl submit /run/heavy >/dev/null
+await 60 'light runs' running light 1
+await 60 'heavy runs' running heavy 3
+await 20 'light weighs 10' weighs edl-1.slice 10
+await 20 'heavy weighs 150' weighs edl-2.slice 150
+kill -9 $agent
+wait $agent
+agent_begin
+edl scale heavy 1 >/dev/null || fail 'it cannot be scaled'
+await 60 'heavy shrinks' running heavy 1
+await 20 'heavy weighs 50' weighs edl-2.slice 50
+edl kill light heavy >/dev/null
+gone() { [ ! -e $slice/edl-1.slice ] && [ ! -e $slice/edl-2.slice ]; }
+await 60 'they are gone' gone
+[ -z "$(find /run/systemd/system.control -name '*edl*' 2>/dev/null)" ] || fail 'systemd remembers the slices'
+
+# two jobs that want all there is have it by what they asked for, without a quota
+for job in 500m 1500m; do edl submit --name "j$job" --cpu $job --memory 64Mi -- perl -e 'fork; 1 while 1' >/dev/null; done
+for job in j500m j1500m; do await 60 "$job runs" running $job 1; done
+[ "$(cat $slice/cpu.idle)" = 1 ] || fail "cpu.idle of edl.slice is $(cat $slice/cpu.idle)"
+[ "$(cat $slice/edl-3.slice/cpu.idle)$(cat $slice/edl-4.slice/cpu.idle)" = 00 ] || fail 'slices of jobs are idle among themselves'
+used() { [ $(($(used_us "$1") - $2)) -ge "$3" ]; } # GROUP BEFORE US
+light=$(used_us $slice/edl-3.slice) heavy=$(used_us $slice/edl-4.slice)
+await 120 'they have used eight seconds' used $slice "$(used_us $slice)" 8000000
+light=$(($(used_us $slice/edl-3.slice) - light)) heavy=$(($(used_us $slice/edl-4.slice) - heavy))
+echo "500m used $light us, 1500m $heavy us"
+[ $((heavy * 10)) -ge $((light * 22)) ] && [ $((heavy * 10)) -le $((light * 40)) ] || fail 'they do not share by what they asked for'
+
+# who has to stop them in time does not wait for what is left over
+while read -r pid; do
+    [ "$(cut -d' ' -f41 "/proc/$pid/stat")" = 2 ] || fail "a supervisor is scheduled as $(chrt -p "$pid")"
+    pgrep -P "$pid" >/run/programs || fail 'a supervisor has no program'
+    [ "$(cut -d' ' -f41 "/proc/$(cat /run/programs)/stat")" = 0 ] || fail "its program is scheduled as $(chrt -p "$(cat /run/programs)")"
+done < <(pgrep -x edl-supervisor)
+
+# the machine's own: two that want all there is as well. What the jobs have of ten seconds, of a hundred parts
+beside() {
+    local jobs own part
+    systemd-run -q --unit own perl -e 'fork; 1 while 1'
+    own=$(used_us $groups/system.slice) jobs=$(used_us $slice)
+    await 120 'the machine has used eight seconds' used $groups/system.slice "$own" 8000000
+    own=$(($(used_us $groups/system.slice) - own)) jobs=$(($(used_us $slice) - jobs))
+    systemctl stop own
+    part=$((jobs * 100 / (jobs + own)))
+    echo "beside jobs: the machine used $own us, jobs $jobs us, $part %"
+    [ $part -ge "$1" ] && [ $part -le "$2" ] || fail "jobs have $part % beside the machine's own load, $1 to $2 are right"
+}
+beside 0 8
+mkdir -p /etc/systemd/system/edl.slice.d
+printf '[Slice]\nCPUWeight=100\n' >/etc/systemd/system/edl.slice.d/override.conf
+systemctl daemon-reload
+[ "$(cat $slice/cpu.idle),$(cat $slice/cpu.weight)" = 0,100 ] || fail "the drop-in is not taken: $(cat $slice/cpu.idle), $(cat $slice/cpu.weight)"
+beside 35 65
+end 0
+END
+[ -s "$base.initrd" ] || (cd "$base" && find . | cpio -o -H newc --quiet | zstd -q -o "$base.initrd.new" && mv "$base.initrd.new" "$base.initrd")
+(cd "$own" && find . | cpio -o -H newc --quiet | zstd -1 -q | cat "$base.initrd" - >"$machines/initrd")
+timeout 280 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nic none -nographic -no-reboot -kernel "$base.vmlinuz" \
+    -initrd "$machines/initrd" -append 'console=ttyS0 quiet mitigations=off random.trust_cpu=on tsc=reliable panic=-1 systemd.unit=check.service systemd.firstboot=no' \
+    </dev/null >"$machines/console" 2>&1 || true
+if ! grep -q 'the test ended with 0' "$machines/console"; then
+    tail -n 80 "$machines/console"
+    exit 1
+fi
+grep -a 'used .* us' "$machines/console"
