@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -23,6 +24,8 @@
 
 /* Our own, beside those of processes. DelegateSubgroup= of a unit may have put us there already. */
 #define AGENT_GROUP "edl-agent"
+/* Of all processes, when they are to have what is left over. */
+#define IDLE_GROUP "edl-jobs"
 #define FOLDER_SIZE (CGROUP_PATH_SIZE + 64)
 
 static void folder_of(char ret[FOLDER_SIZE], const char *root, const char *path)
@@ -226,13 +229,62 @@ static void sweep(const char *root, const char *path)
             (void)unlinkat(dirfd(groups), entry->d_name, AT_REMOVEDIR);
 }
 
-int cgroup_home_open(struct cgroup_home *ret, struct edl_error *error)
+/* make_idle - a group between the home and those of processes, with all that they are held by in
+ * its hierarchy; what its owner says of one that is there already stays */
+static int make_idle(const struct cgroup_home *home, char path[CGROUP_PATH_SIZE], const char *root)
+{
+    char below[CGROUP_PATH_SIZE], folder[FOLDER_SIZE];
+    bool is_unified = home->by_unified[CGROUP_CPU];
+    int r = 0;
+
+    if (snprintf(below, sizeof below, "%s/%s", path[1] != '\0' ? path : "", IDLE_GROUP) >=
+        (int)sizeof below)
+        return -ENAMETOOLONG;
+    folder_of(folder, root, below);
+    if (mkdir(folder, 0755) == 0)
+        r = write_word(folder, "cpu.idle", "1");
+    else if (errno != EEXIST)
+        r = -errno;
+    if (r < 0)
+        return r;
+    for (enum cgroup_controller i = 0; is_unified && r == 0 && i < CGROUP_CONTROLLERS; i++) {
+        char word[16];
+
+        (void)snprintf(word, sizeof word, "+%s", cgroup_controller_name(i));
+        if (home->by_unified[i])
+            r = write_word(folder, "cgroup.subtree_control", word);
+    }
+    if (r == 0)
+        (void)snprintf(path, CGROUP_PATH_SIZE, "%s", below);
+    return r;
+}
+
+static void be_idle(struct cgroup_home *home)
+{
+    char legacy_root[64];
+    int r = -EOPNOTSUPP;
+
+    (void)snprintf(legacy_root, sizeof legacy_root, "%s/%s", cgroup_legacy_root(),
+                   cgroup_controller_name(CGROUP_CPU));
+    if (home->by_unified[CGROUP_CPU])
+        r = make_idle(home, home->paths.unified, cgroup_unified_root());
+    else if (home->paths.legacy[CGROUP_CPU][0] != '\0')
+        r = make_idle(home, home->paths.legacy[CGROUP_CPU], legacy_root);
+    if (r < 0)
+        log_warning("processes do not go behind what else this machine does (cpu-idle): no control "
+                    "group for them can be idle: %s",
+                    strerror(-r));
+}
+
+int cgroup_home_open(struct cgroup_home *ret, bool is_idle, struct edl_error *error)
 {
     int r = cgroup_home_find(ret, error);
 
     if (r < 0)
         return r;
     hand_down(ret);
+    if (is_idle)
+        be_idle(ret);
     sweep(cgroup_unified_root(), ret->paths.unified);
     for (enum cgroup_controller i = 0; i < CGROUP_CONTROLLERS; i++) {
         char root[64];

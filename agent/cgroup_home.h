@@ -24,8 +24,10 @@ int cgroup_home_find(struct cgroup_home *ret, struct edl_error *error);
 
 /* cgroup_home_open - the same, and makes it ready: of version 2 the calling process moves to a
  * group beside those of processes, because controllers are for groups without processes of their
- * own; groups that are left of processes which are gone are removed */
-int cgroup_home_open(struct cgroup_home *ret, struct edl_error *error);
+ * own; groups that are left of processes which are gone are removed
+ * is_idle: below one that has the cores which nothing else wants (cpu.idle, Linux 5.15); where
+ * there can be none that is told in the log */
+int cgroup_home_open(struct cgroup_home *ret, bool is_idle, struct edl_error *error);
 
 /* cgroup_home_holds - whether limits of this controller are held */
 bool cgroup_home_holds(const struct cgroup_home *home, enum cgroup_controller controller);

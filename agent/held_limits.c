@@ -67,7 +67,7 @@ void agent_open_limits(struct agent *a, bool by_systemd)
     }
     if (a->options->no_control_groups)
         log_info("limits of processes are not held: --no-control-groups");
-    else if (cgroup_home_open(&home, &error) < 0)
+    else if (cgroup_home_open(&home, a->options->cpu_idle, &error) < 0)
         log_entry(LOG_LEVEL_WARNING,
                   &(struct log_subject){ .message = MESSAGE_AGENT_LIMITS_NOT_HELD },
                   "limits of processes are not held: %s; %s", error.text, error.remedy);

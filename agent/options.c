@@ -64,6 +64,7 @@ enum option_key {
     OPTION_TASKS_MAX,
     OPTION_PIN_CORES,
     OPTION_CPU_QUOTA,
+    OPTION_CPU_IDLE,
     OPTION_LOG_MAX,
     OPTION_OLD_LOGS_MAX,
     _OPTION_MAX
@@ -107,6 +108,7 @@ static const struct option long_options[] = {
     { "tasks-max", required_argument, NULL, OPTION_TASKS_MAX },
     { "pin-cores", no_argument, NULL, OPTION_PIN_CORES },
     { "cpu-quota", no_argument, NULL, OPTION_CPU_QUOTA },
+    { "cpu-idle", no_argument, NULL, OPTION_CPU_IDLE },
     { "log-max", required_argument, NULL, OPTION_LOG_MAX },
     { "old-logs-max", required_argument, NULL, OPTION_OLD_LOGS_MAX },
     { NULL, 0, NULL, 0 },
@@ -316,6 +318,8 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
         return parse_flag(value, &o->pin_cores);
     case OPTION_CPU_QUOTA:
         return parse_flag(value, &o->cpu_quota);
+    case OPTION_CPU_IDLE:
+        return parse_flag(value, &o->cpu_idle);
     case OPTION_LOG_MAX:
         return parse_log_max(value, o, error);
     case OPTION_OLD_LOGS_MAX:

@@ -66,6 +66,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     uint64_t tasks_max;     /* threads and processes of one process */
     bool pin_cores;         /* who was granted whole cores gets some for itself */
     bool cpu_quota;         /* no more than was granted, also when there is */
+    bool cpu_idle;          /* of the direct runtime; processes have what is left over */
     bool no_control_groups; /* of the direct runtime; processes are held to no limits then */
     bool no_foreign;        /* other load of the machine is not reported */
     char default_state_dir[512];

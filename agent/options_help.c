@@ -39,6 +39,8 @@ const char agent_options_help[] =
     "  --pin-cores               who is granted whole cores gets some for itself, near each other\n"
     "  --cpu-quota               no process uses more than it was granted, also of idle cores\n"
     "                            (default: it has its share when cores are short)\n"
+    "  --cpu-idle                with the direct runtime: processes have the cores that nothing\n"
+    "                            else wants; with systemd that is for edl.slice to say\n"
     "  --allow-user NAME         an account that processes may run as; may be repeated. Without\n"
     "                            it and --allow-group: all but root and those of the system\n"
     "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"

@@ -114,8 +114,34 @@ edl kill bomb >/dev/null
 await 60 'it is killed' job_is bomb killed
 no_group "$bomb"
 
-# an agent that may write none: it says so, and guards the machine
+# one whose processes are to have what is left over: together, and each with its weight among the others
 edl node cordon here
+root='--allow-root --cpu-idle'
+agent_begin idle
+await 20 'its limits are told' limited idle '.machine.limits != null'
+edl submit --name left-over --cpu 500m -- sleep 1006 >/dev/null
+await 20 'it runs' job_is left-over running
+left_over=$(pid_of left-over)
+controller=cpu
+[ -e "$(path_in cpu "$left_over")/cpu.shares" ] || controller=unified
+group=$(path_in $controller "$left_over")
+case $group in */edl-jobs/edl-*.trainer.0.1-*) ;; *) fail "its group is $group" ;; esac
+[ "$(cat "${group%/*}/cpu.idle"),$(cat "$group/cpu.idle")" = 1,0 ] || fail "cpu.idle is $(cat "${group%/*}/cpu.idle"), and $(cat "$group/cpu.idle") of the process"
+[ "$(cat "$(path_in $controller "$agent")/cpu.idle" 2>/dev/null || echo 0)" = 0 ] || fail 'the agent itself has what is left over'
+case $(value cpu "$left_over" cpu.weight cpu.shares) in 50 | 512) ;; *) fail 'it has another weight' ;; esac
+echo 0 >"${group%/*}/cpu.idle" # the owner's word
+kill "$agent"
+wait "$agent" 2>/dev/null || true
+agent_begin idle
+await 20 'its limits are told again' limited idle '.machine.limits != null'
+[ "$(cat "${group%/*}/cpu.idle")" = 0 ] || fail "what its owner said is forgotten"
+edl kill left-over >/dev/null
+await 20 'it is killed' job_is left-over killed
+rmdir "${group%/*}"
+edl node cordon idle
+root=--allow-root
+
+# an agent that may write none: it says so, and guards the machine
 root=''
 mkdir "$work/there.state"
 chown daemon:daemon "$work/there.state" "$work/join-token"
