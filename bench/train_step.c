@@ -24,7 +24,7 @@
 #include "shared/macro.h"
 #include "trainer/model_ngram.h"
 
-enum { NGRAM = 5, CONTEXT = NGRAM - 1, EMBEDDING = 32, HIDDEN = 256, TURNS_MAX = 1000 };
+enum { NGRAM = 5, CONTEXT = NGRAM - 1, EMBEDDING = 32, HIDDEN = 256, TURNS_MAX = 100000 };
 
 struct bench {
     struct ngram_config config;

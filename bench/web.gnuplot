@@ -31,5 +31,6 @@ set logscale y
 p99(c) = "< awk -F, '$1 == \"".c."\" && $2 == 1 { print int($3) \",\" $4 }' ".data."/requests.csv | sort -t, -k1,1n -k2,2n | awk -F, '$1 != s { if (n) print s \",\" v[int(n * 0.99 + 0.99)]; s = $1; n = 0 } { v[++n] = $2 } END { print s \",\" v[int(n * 0.99 + 0.99)] }'"
 plot p99("alone") using 1:($2/1000) with lines lw 2 lc rgb web title "alone", \
      p99("weights") using 1:($2/1000) with lines lw 2 lc rgb train title "beside training, agent's weights", \
+     p99("steps") using 1:($2/1000) with lines lw 1 lc rgb "#c77f2a" title "beside plain idle loads", \
      p99("idle") using 1:($2/1000) with lines lw 2 lc rgb line title "idle"
 unset multiplot
