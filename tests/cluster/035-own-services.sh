@@ -92,7 +92,7 @@ light=$(used_us $slice/edl-3.slice) heavy=$(used_us $slice/edl-4.slice)
 await 120 'they have used eight seconds' used $slice "$(used_us $slice)" 8000000
 light=$(($(used_us $slice/edl-3.slice) - light)) heavy=$(($(used_us $slice/edl-4.slice) - heavy))
 echo "500m used $light us, 1500m $heavy us"
-[ $((heavy * 10)) -ge $((light * 22)) ] && [ $((heavy * 10)) -le $((light * 40)) ] || fail 'they do not share by what they asked for'
+[ $((heavy * 10)) -ge $((light * 16)) ] && [ $((heavy * 10)) -le $((light * 45)) ] || fail 'they do not share by what they asked for'
 
 # who has to stop them in time does not wait for what is left over
 while read -r pid; do

@@ -319,6 +319,7 @@ static void test_read_again(void **state)
         { "ports: 30000-30100\n", "ports", "30000-30100", true },
         { "heartbeat: 5s\n", "heartbeat", "5s", false },
         { "pin-cores: true\n", "pin-cores", "true", false },
+        { "cpu-idle: true\n", "cpu-idle", "true", false },
         { "gpus: 2\n", "gpus", "2", false },
         { "runtime: direct\n", "runtime", "direct", false },
         { "address: 10.0.0.1\n", "address", "10.0.0.1", false },
