@@ -292,6 +292,9 @@ static const struct row table[] = {
     OWN("edl_resize_seconds", EXPOSE_HISTOGRAM, write_resize_seconds,
         "Processes of running jobs: from assigned to running, and from asked to stop to gone."),
 
+    CORE("edl_stragglers_moved_total", EXPOSE_COUNTER, stragglers_moved,
+         "Instances that were moved off a node on which they were slow."),
+
     OWN("edl_tasks", EXPOSE_GAUGE, write_tasks, "Tasks of the present passes of live jobs."),
     CORE("edl_task_leases_total", EXPOSE_COUNTER, task_leases, "Tasks that were handed out."),
     CORE_BY("edl_task_ends_total", EXPOSE_COUNTER, task_ends, "cause", task_cause, 0, TASK_ENDS,

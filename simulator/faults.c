@@ -15,6 +15,7 @@
 /* after the last fault: a lease with its margin (40 s), boots, calls made again, and the rest
  * before what serves is killed (205 s), its grace (20 s) */
 #define SLACK_US (325 * USEC_PER_SEC)
+#define SLOWEST 5                      /* times as slow as others */
 #define RESTART_US (30 * USEC_PER_SEC) /* back-off, start and what is done again, on average */
 
 /* How often each fault comes, relative to the others. */
@@ -22,7 +23,7 @@ struct profile {
     const char *name;
     uint32_t per_minute; /* faults of the whole cluster */
     uint32_t loss_ppm, duplicate_ppm, tail_ppm;
-    bool groups;
+    bool groups, speeds;
     uint8_t weights[_SCRIPT_MAX];
 };
 
@@ -68,6 +69,14 @@ static const struct profile profiles[] = {
                    [SCRIPT_AGENT_CRASH] = 1,
                    [SCRIPT_REBOOT] = 1,
                    [SCRIPT_FOREIGN] = 1 } },
+    { .name = "slow",
+      .per_minute = 2,
+      .loss_ppm = 5000,
+      .duplicate_ppm = 10000,
+      .tail_ppm = 10000,
+      .speeds = true,
+      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
+                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
     { .name = "storm",
       .per_minute = 10,
       .loss_ppm = 30000,
@@ -285,6 +294,17 @@ static void make_nodes(struct schedule *schedule, uint64_t *random, uint32_t wan
     describe_nodes(schedule);
 }
 
+/* Most are alike, some are much slower, a few faster. */
+static void make_speeds(struct schedule *schedule)
+{
+    static const uint32_t speeds[] = { 1000, 1000, 1000, 1000, 700, 400, 200, 2500 };
+    uint64_t random = stream_of(schedule->seed, "speeds", 0);
+
+    schedule->speeds = xcalloc(schedule->n_nodes, sizeof *schedule->speeds);
+    for (uint32_t i = 0; i < schedule->n_nodes; i++)
+        schedule->speeds[i] = speeds[random_below(&random, ELEMENTS(speeds))];
+}
+
 static void make_config(struct sim_config *config, const struct profile *profile, uint64_t *random)
 {
     static const uint64_t leases_s[] = { 6, 10, 15, 20, 30 };
@@ -464,6 +484,8 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
         schedule->entries[schedule->n_entries++] = make_fault(schedule, profile, i);
     qsort(schedule->entries, schedule->n_entries, sizeof *schedule->entries, compare_entries);
     /* one job after the other, each with one process */
+    if (profile->speeds)
+        work_us *= SLOWEST;
     schedule->end_us = schedule->calm_us + SLACK_US + work_us;
 }
 
@@ -487,6 +509,8 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
     ret->calm_us =
         options->duration_us != 0 ? options->duration_us : between(&random, 30, 300) * USEC_PER_SEC;
     make_nodes(ret, &random, options->nodes);
+    if (profile->speeds)
+        make_speeds(ret);
     make_entries(ret, profile, &random);
     return 0;
 }
@@ -494,6 +518,7 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
 void schedule_done(struct schedule *schedule)
 {
     free(schedule->offers);
+    free(schedule->speeds);
     free(schedule->entries);
 }
 

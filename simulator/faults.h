@@ -34,6 +34,7 @@ struct schedule {
     uint64_t end_us;  /* everything must have ended by then */
     uint32_t n_nodes;
     struct node_offer *offers; /* owned */
+    uint32_t *speeds;          /* owned: permille of each node; NULL: all alike */
     struct entry *entries;     /* owned, by time */
     size_t n_entries;
 };

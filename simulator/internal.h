@@ -266,12 +266,12 @@ struct offer_told {
 struct sim_node {
     uint32_t number;
     char name[NODE_NAME_MAX + 1];
-    struct node_offer offer; /* what there is */
-    struct node_offer most;  /* of each kind that there ever was */
-    struct offer_told *told; /* owned list: what the agent says there is, newest first */
-    bool up;                 /* the machine runs */
-    bool frozen;             /* all of it */
-    bool agent_frozen;
+    struct node_offer offer;   /* what there is */
+    struct node_offer most;    /* of each kind that there ever was */
+    struct offer_told *told;   /* owned list: what the agent says there is, newest first */
+    bool up;                   /* the machine runs */
+    bool frozen, agent_frozen; /* all of it; the agent alone */
+    uint32_t speed_permille;   /* of what works there */
     uint32_t boots;
     char boot_id[24];
     uint64_t boot_base_us; /* its boot clock counts from there, faster or slower by */

@@ -252,6 +252,7 @@ static void commit_event(struct sim *sim, const struct effect *effect)
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
     sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
+    sim->seen[SIM_SEEN_STRAGGLERS_MOVED] += streq(effect->event, "process-moved");
     sim->seen[SIM_SEEN_GIVEN_UP] += streq(effect->event, "process-given-up");
     if (streq(effect->event, "job-queued")) { /* it may have left the queue since, in one turn */
         struct truth_job *truth = ledger_job(sim, effect->job->id);

@@ -139,7 +139,9 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
         call(sim, unit, CALL_LEASE);
         break;
     case STEP_WORK:
-        wait_until(sim, unit, sim->now_us + task_us(work, colleagues(unit)));
+        wait_until(sim, unit,
+                   sim->now_us +
+                       task_us(work, colleagues(unit)) * 1000 / unit->node->speed_permille);
         break;
     case STEP_FINISH:
         call(sim, unit, CALL_FINISH);

@@ -45,6 +45,8 @@ static void add_nodes(struct sim *sim, const struct schedule *schedule)
 
         (void)snprintf(name, sizeof name, "n%u", i);
         (void)sim_add_node(sim, draw(&random, boots), name, &schedule->offers[i]);
+        if (schedule->speeds != NULL)
+            sim_set_speed(sim, i, schedule->speeds[i]);
     }
 }
 

@@ -23,6 +23,7 @@ struct scenario_group {
     char name[SCENARIO_NAME_MAX + 1];
     uint32_t count, first;
     struct node_offer offer;
+    uint32_t speed_permille; /* of what works there */
 };
 
 /* `copies` of a job, the i-th at at_us + i * every_us; with more than one, NAME-0, NAME-1, .. */
@@ -68,6 +69,7 @@ struct scenario {
     uint64_t heartbeat_us, lease_us, lease_margin_us;
     struct sim_range latency, commit;
     uint32_t loss_ppm;
+    bool ignores_speed; /* the scheduler takes all machines to be equally fast */
     struct scenario_group *groups;
     size_t n_groups;
     struct scenario_job *jobs;

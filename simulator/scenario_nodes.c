@@ -13,6 +13,7 @@ struct group_draft {
     const char *name;
     int64_t count, gpus, numa;
     uint64_t cpu, memory;
+    uint32_t speed_permille;
     const json_t *labels;
 };
 
@@ -32,6 +33,10 @@ static const struct document_rule group_rules[] = {
       .max = SCENARIO_MEMORY_MAX },
     { .key = "gpus", .kind = DOCUMENT_INTEGER, .offset = AT(gpus), .max = NODE_GPUS_MAX },
     { .key = "numa", .kind = DOCUMENT_INTEGER, .offset = AT(numa), .max = 16 },
+    { .key = "speed",
+      .kind = DOCUMENT_CALL,
+      .offset = AT(speed_permille),
+      .call = scenario_read_speed },
     { .key = "labels", .kind = DOCUMENT_OBJECT, .offset = AT(labels) },
 };
 #undef AT
@@ -75,7 +80,9 @@ static int read_group(struct document_reader *reader, const json_t *value)
 {
     struct scenario *scenario = scenario_of(reader);
     struct scenario_group *group = &scenario->groups[scenario->n_groups];
-    struct group_draft draft = { .name = "node", .count = 1, .memory = UINT64_C(1) << 30 };
+    struct group_draft draft = {
+        .name = "node", .count = 1, .memory = UINT64_C(1) << 30, .speed_permille = 1000
+    };
     int r = document_read(reader, value, group_rules, ELEMENTS(group_rules), &draft);
 
     if (r < 0)
@@ -93,6 +100,7 @@ static int read_group(struct document_reader *reader, const json_t *value)
     fill_offer(&draft, &group->offer);
     if (draft.labels != NULL && (r = read_labels(reader, draft.labels, &group->offer.labels)) < 0)
         return r;
+    group->speed_permille = draft.speed_permille;
     group->count = (uint32_t)draft.count;
     group->first = scenario->nodes;
     if (scenario->nodes + draft.count > SCENARIO_NODES_MAX)

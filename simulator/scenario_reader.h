@@ -29,6 +29,9 @@ int scenario_read_ppm(struct document_reader *reader, const char *key, const jso
 int scenario_read_permille(struct document_reader *reader, const char *key, const json_t *value,
                            void *target); /* uint32_t: a share from 0.001 to 1 */
 
+int scenario_read_speed(struct document_reader *reader, const char *key, const json_t *value,
+                        void *target); /* uint32_t, permille: 0.05 to 20 times as fast */
+
 /* scenario_copy_name - checked; ret has room for SCENARIO_NAME_MAX + 1 */
 int scenario_copy_name(struct document_reader *reader, const char *name, char ret[]);
 

@@ -15,7 +15,8 @@ static void add_nodes(struct sim *sim, const struct scenario *scenario)
     for (size_t g = 0; g < scenario->n_groups; g++)
         for (uint32_t i = 0; i < scenario->groups[g].count; i++) {
             (void)snprintf(name, sizeof(name), "%s-%" PRIu32, scenario->groups[g].name, i);
-            (void)sim_add_node(sim, 0, name, &scenario->groups[g].offer);
+            sim_set_speed(sim, sim_add_node(sim, 0, name, &scenario->groups[g].offer),
+                          scenario->groups[g].speed_permille);
         }
 }
 
@@ -48,6 +49,7 @@ static struct sim *build(const struct scenario *scenario, uint64_t seed,
         .heartbeat_us = scenario->heartbeat_us,
         .latency = scenario->latency,
         .loss_ppm = scenario->loss_ppm,
+        .ignores_speed = scenario->ignores_speed,
         .trace = scenario->trace,
     };
     struct sim *sim = sim_new(&config);

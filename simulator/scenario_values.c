@@ -9,6 +9,8 @@
 #include "simulator/scenario_reader.h"
 
 #define PPM 1000000
+#define SPEED_LEAST 0.05
+#define SPEED_MOST 20
 
 static int read_time(struct document_reader *reader, const json_t *value, uint64_t *ret)
 {
@@ -83,6 +85,19 @@ int scenario_read_permille(struct document_reader *reader, const char *key, cons
     if (r == 0 && *(uint32_t *)target == 0)
         return document_refuse(reader, "%s must be at least 0.001", key);
     return r;
+}
+
+int scenario_read_speed(struct document_reader *reader, const char *key, const json_t *value,
+                        void *target)
+{
+    double speed = json_number_value(value);
+
+    (void)key;
+    if (!json_is_number(value) || !(speed >= SPEED_LEAST) || speed > SPEED_MOST)
+        return document_expected(reader, "a number from 0.05 to 20: times as fast as others",
+                                 value);
+    *(uint32_t *)target = (uint32_t)lround(speed * 1000);
+    return 0;
 }
 
 int scenario_copy_name(struct document_reader *reader, const char *name, char ret[])

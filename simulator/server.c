@@ -442,6 +442,7 @@ static struct cluster_config cluster_config(const struct sim *sim)
         .foreign_hold_us = sim->config.foreign_hold_us,
         .keep_ended_jobs = sim->config.keep_ended_jobs,
         .groups = sim->server.groups,
+        .ignores_speed = sim->config.ignores_speed,
     };
 
     if (sim->config.mutant == SIM_MUTANT_MARGIN_NONE)

@@ -119,6 +119,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_GROUPS_CHANGED] = "groups-changed",
     [SIM_SEEN_SHARES_TAKEN] = "shares-taken",
     [SIM_SEEN_DATA_LATE] = "data-late",
+    [SIM_SEEN_STRAGGLERS_MOVED] = "stragglers-moved",
     [SIM_SEEN_GIVEN_UP] = "given-up",
     [SIM_SEEN_FAILED] = "failed-for-good",
 };
@@ -231,6 +232,7 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     /* the core shows it to nobody here; it tells which node of ours a node of the core is */
     (void)snprintf(node->offer.address, sizeof node->offer.address, "%u", node->number);
     node->most = node->offer;
+    node->speed_permille = 1000;
     machine_tell_offer(sim, node);
     node->network_random = stream(sim, "network", node->number, 0);
     node->agent_random = stream(sim, "agent", node->number, 0);
@@ -240,6 +242,11 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     sim->nodes[sim->n_nodes++] = node;
     sim_at(sim, at_us, EVENT_NODE, node->number, 0, NULL);
     return node->number;
+}
+
+void sim_set_speed(struct sim *sim, uint32_t node, uint32_t permille)
+{
+    sim->nodes[node]->speed_permille = permille;
 }
 
 static uint32_t add_operation(struct sim *sim, uint64_t at_us, const struct operation *op)

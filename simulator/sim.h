@@ -137,8 +137,9 @@ enum sim_seen {
     SIM_SEEN_GROUPS_CHANGED,
     SIM_SEEN_SHARES_TAKEN, /* committed: others' processes stop for a group below its share */
     SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
-    SIM_SEEN_GIVEN_UP,     /* processes that failed too often, and their jobs go on */
-    SIM_SEEN_FAILED,       /* fault tolerant jobs that were failed */
+    SIM_SEEN_STRAGGLERS_MOVED,
+    SIM_SEEN_GIVEN_UP, /* processes that failed too often, and their jobs go on */
+    SIM_SEEN_FAILED,   /* fault tolerant jobs that were failed */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
@@ -151,6 +152,7 @@ struct sim_config {
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
+    bool ignores_speed;                 /* as cluster_config has it */
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
@@ -202,6 +204,9 @@ struct sim *sim_free(struct sim *sim);
 /* sim_add_node - a machine whose agent starts at at_us; returns its number (0, 1, ..) */
 uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
                       const struct node_offer *offer);
+
+/* sim_set_speed - what works there is so much faster or slower from now on; 1000 at first */
+void sim_set_speed(struct sim *sim, uint32_t node, uint32_t permille);
 
 /* sim_submit_at - a client submits and tries again until it is answered; returns the submission's
  * number (0, 1, ..) */

@@ -37,6 +37,11 @@ static struct resources open_later(const struct room *room, bool holding)
     return open;
 }
 
+static uint8_t level_bit(int8_t level)
+{
+    return (uint8_t)(1U << (level + SPEED_LEVEL_MOST));
+}
+
 static void update(struct tree_node *tree_node)
 {
     struct room *room = (struct room *)tree_node;
@@ -50,6 +55,8 @@ static void update(struct tree_node *tree_node)
         resources_add(&room->max_could[held], &room->facts.yield, 1);
     }
     room->signatures = room->signature;
+    for (int kind = 0; kind < _SPEED_KINDS; kind++)
+        room->speeds[kind] = level_bit(room->speed[kind]);
     for (size_t i = 0; i < ELEMENTS(below); i++) {
         if (below[i] == NULL)
             continue;
@@ -59,6 +66,8 @@ static void update(struct tree_node *tree_node)
             resources_raise(&room->max_could[held], &below[i]->max_could[held]);
         }
         room->signatures |= below[i]->signatures;
+        for (int kind = 0; kind < _SPEED_KINDS; kind++)
+            room->speeds[kind] |= below[i]->speeds[kind];
     }
 }
 
@@ -228,6 +237,8 @@ static bool carries(const struct room *room, const struct want *want)
 
     if (want->selector != NULL && !labels_cover(room->labels, want->selector))
         return false;
+    if (want->of_level && room->speed[want_kind(want)] != want->level)
+        return false;
     if (want->avoids != NULL && want->avoids(room, want->userdata))
         return false;
     if (want->rack == NULL)
@@ -260,7 +271,8 @@ static struct room *first_fit(const struct capacity *capacity, struct tree_node 
 
     if (room == NULL || !resources_fit(&room->max_later[capacity->holding], &want->need) ||
         (now && !resources_fit(&room->max_now, &want->need)) ||
-        (room->signatures & signature) != signature)
+        (room->signatures & signature) != signature ||
+        (want->of_level && !(room->speeds[want_kind(want)] & level_bit(want->level))))
         return NULL;
     found = first_fit(capacity, at->left, want, signature, now);
     if (found != NULL)
@@ -270,9 +282,26 @@ static struct room *first_fit(const struct capacity *capacity, struct tree_node 
     return first_fit(capacity, at->right, want, signature, now);
 }
 
+bool capacity_has_levels(const struct capacity *capacity, enum speed_kind kind)
+{
+    const struct room *root = (const struct room *)capacity->tree.root;
+
+    return root != NULL && (root->speeds[kind] & (root->speeds[kind] - 1)) != 0;
+}
+
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now)
 {
-    return first_fit(capacity, capacity->tree.root, want, want_signature(want), now);
+    struct want of_level = *want;
+    uint64_t signature = want_signature(want);
+    struct room *found = NULL;
+
+    if (want->of_level || !capacity_has_levels(capacity, want_kind(want)))
+        return first_fit(capacity, capacity->tree.root, want, signature, now);
+    of_level.of_level = true;
+    for (of_level.level = SPEED_LEVEL_MOST; found == NULL && of_level.level >= -SPEED_LEVEL_MOST;
+         of_level.level--)
+        found = first_fit(capacity, capacity->tree.root, &of_level, signature, now);
+    return found;
 }
 
 /* false: enough */

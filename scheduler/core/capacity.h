@@ -10,13 +10,18 @@
  * fits is the best fit, large holes and whole-GPU nodes stay for who needs them, and what needs no
  * GPU does not sit on one while there is another place. Each subtree knows its maxima, so that a
  * search passes by what cannot fit: O(log n) when one resource decides, more only when rooms have
- * enough of one thing and lack another in turn. */
+ * enough of one thing and lack another in turn.
+ *
+ * Before all that comes how fast the node is, where that is known, in the few levels of
+ * node_speed.h: a search looks for the best fit among the fastest, then among those of the next
+ * level. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/node_speed.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/tree.h"
 #include "shared/label.h"
@@ -37,11 +42,13 @@ struct room {
     struct room_facts facts;
     struct resources now, later; /* facts less what is taken */
     struct resources taken_now, taken_later;
-    struct resources held; /* of later: not open to searches while capacity.holding */
+    struct resources held;      /* of later: not open to searches while capacity.holding */
+    int8_t speed[_SPEED_KINDS]; /* levels of it; whoever changes one calls capacity_set */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     /* of the subtree */
     struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
     uint64_t signatures;
+    uint8_t speeds[_SPEED_KINDS]; /* one bit per level */
 };
 
 struct take {
@@ -64,6 +71,8 @@ struct want {
     struct resources need;
     const struct labels *selector; /* the node carries all of these; NULL: any node */
     const char *rack;              /* and this rack label; NULL: any */
+    bool of_level;                 /* it is of this level of speed */
+    int8_t level;
     /* rooms that are passed by; NULL: none */
     bool (*avoids)(const struct room *room, const void *userdata);
     const void *userdata;
@@ -104,7 +113,14 @@ bool room_fits(const struct capacity *capacity, const struct room *room, const s
 struct resources room_open(const struct capacity *capacity, const struct room *room, bool now);
 /* the order described above */
 int room_compare(const struct room *a, const struct room *b);
-/* capacity_best_fit - the first room that fits, or NULL */
+/* want_kind - which of its speeds counts */
+static inline enum speed_kind want_kind(const struct want *want)
+{
+    return want->need.gpus > 0 ? SPEED_GPU : SPEED_CPU;
+}
+/* capacity_has_levels - not all rooms are equally fast, as far as that is known. O(1) */
+bool capacity_has_levels(const struct capacity *capacity, enum speed_kind kind);
+/* capacity_best_fit - of the fastest rooms that fit the first one, or NULL */
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now);
 /* capacity_each_possible - calls fn for each room that might fit if somebody gave way, the largest
  * first, until fn returns false */

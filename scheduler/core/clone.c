@@ -73,6 +73,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     memcpy(to->start_failures, node->start_failures, sizeof to->start_failures);
     to->n_start_failures = node->n_start_failures;
     memcpy(to->waits, node->waits, sizeof to->waits);
+    node_copy_speed(copy, to, node);
     to->report_sent_us = node->report_sent_us;
     to->processes = NULL; /* the same ones, in the order of the original */
     DL_FOREACH2(node->processes, process, node_next)
@@ -149,6 +150,8 @@ static void copy_job(struct cluster *copy, const struct job *job)
     DL_FOREACH2(job->processes, process, job_next)
     {
         other->reported = process->reported;
+        other->pace = process->pace;
+        other->speed = process->speed;
         if (other->at_work != process->at_work)
             process_set_at_work(other, process->at_work);
         other = other->job_next;

@@ -220,6 +220,9 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
         case DEADLINE_FOREIGN:
             node_foreign_fell(cluster, OWNER_OF(first, struct node, foreign_falls), now);
             break;
+        case DEADLINE_SPEED:
+            node_forget_speed(cluster, OWNER_OF(first, struct node, speed_forgotten));
+            break;
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;
             break;

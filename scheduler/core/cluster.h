@@ -18,8 +18,10 @@
 
 #include "scheduler/core/deadline.h"
 #include "scheduler/core/figures.h"
+#include "scheduler/core/goodput_pace.h"
 #include "scheduler/core/groups.h"
 #include "scheduler/core/holdings.h"
+#include "scheduler/core/node_speed.h"
 #include "scheduler/core/policy.h"
 #include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
@@ -150,9 +152,11 @@ struct node {
     /* the last different jobs that could not be started here, oldest first */
     struct start_failure start_failures[START_FAILURES_MAX];
     uint32_t n_start_failures;
+    struct node_speed speeds[_SPEED_KINDS]; /* as seen; a restart forgets it */
+    uint32_t moved_away;                    /* instances, because they were slow here */
+    struct deadline speed_forgotten;
     char waits[256]; /* for whom it drains still, "" nobody; derived by each plan */
-    /* sums over its live processes, kept up to date by process_count and checked by cluster_check
-     */
+    /* sums over its live processes, kept by process_count, checked by cluster_check */
     uint32_t n_processes;
     uint64_t gpus_used;                       /* mask of the devices that are held */
     int64_t ports_held;                       /* of its present range */
@@ -192,14 +196,14 @@ struct process {
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
     uint64_t ran_us; /* likewise: for how long it has run, by a clock that nobody sets */
-    /* for its usage; a restart forgets them: when it was asked to stop, and until when its work is
-     * safe */
+    /* for its usage, forgotten by a restart: asked to stop then, its work is safe until then */
     uint64_t stopping_wall_us, credited_wall_us;
-    uint64_t
-        since_us;  /* when it was assigned, then when it was asked to stop; 0: before a restart */
-    bool reported; /* the core's own: its agent has spoken of it */
-    bool at_work;  /* it took a task, or is together with others; not while it waits for them */
-    bool arrived;  /* it waits for the next generation of its role */
+    uint64_t since_us; /* when it was assigned, then asked to stop; 0: before a restart */
+    bool reported;     /* the core's own: its agent has spoken of it */
+    bool at_work;      /* it took a task, or is together with others; not while it waits for them */
+    bool arrived;      /* it waits for the next generation of its role */
+    struct goodput_pace pace; /* of its tasks, when its job learns */
+    float speed;         /* beside its job's others, by the last comparison; 0: there was none */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
     char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */
     bool listed, marked; /* scratch of a report, of a search for victims */
@@ -403,6 +407,7 @@ struct cluster_config {
      * clock); 0: never. */
     uint64_t keep_ended_jobs, keep_ended_us;
     const struct group_table *groups; /* borrowed; NULL: none */
+    bool ignores_speed;               /* all nodes are taken to be equally fast */
 };
 
 struct cluster {
@@ -468,8 +473,7 @@ struct archived_job {
     enum job_state state;
 };
 
-/* Where an array is, by one of its jobs: the others lie around it, in the order of their indexes.
- */
+/* Where an array is, by one of its jobs: the others lie around it, by their indexes. */
 struct array_place {
     uint64_t id;
     uint32_t index, n;
@@ -568,8 +572,7 @@ struct node_report {
     uint64_t gpus_foreign; /* mask of the devices that are not free for a reason of the machine */
     const struct process_report *processes;
     size_t n_processes;
-    bool complete; /* lists everything on the node: a RUNNING process of ours that is missing is
-                      lost */
+    bool complete; /* lists everything on the node: a RUNNING process that is missing is lost */
 };
 
 /* cluster_report - -EEXIST and nothing changed: the machine is a copy of another one that reports.
@@ -582,7 +585,7 @@ struct node_report {
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error);
 
-/* cluster_note_disconnected - for people: an event, once until it reports again */
+/* cluster_note_disconnected - an event, once until it reports again */
 void cluster_note_disconnected(struct cluster *cluster, struct node *node, struct instant now);
 
 /* cluster_set_node_state - NODE_READY, NODE_CORDONED or NODE_DRAINING */
@@ -628,8 +631,7 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double 
  * GPUs, whichever is more. 0 for a group that it was not told of */
 uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name);
 
-/* cluster_tick - what time alone brings: leases that ended, back-offs that are over, task deadlines
- */
+/* cluster_tick - what time alone brings: leases and back-offs that are over, task deadlines */
 void cluster_tick(struct cluster *cluster, struct instant now);
 uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US when none */
 /* cluster_next_report_us - after so long an agent that has nothing to tell may report again: longer

@@ -334,6 +334,12 @@ struct job_learned {
     uint64_t since_us, told_us, saved_us;
     const struct goodput_families *families; /* borrowed from the cluster */
     char family[JOB_FAMILY_SIZE];
+    /* its instances beside each other (job_pace.c) */
+    uint32_t paces;     /* tasks that can be compared, since they were */
+    double evenness;    /* the job's speed by what it would be without stragglers: 0 .. 1 */
+    uint64_t straggler; /* the slowest one, to be looked at by the next plan; 0: none */
+    bool moving;        /* it was stopped, and its slot is not free yet */
+    uint64_t moved_us;  /* when one was moved; 0: never */
 };
 
 /* --- job_learn.c
@@ -361,6 +367,21 @@ void process_works(struct process *process, struct instant now);
 void process_waits(struct process *process, struct instant now);
 /* job_learn_lost - the tasks that the process holds go back, and it was asked to stop */
 void job_learn_lost(const struct process *process, struct instant now);
+/* --- job_pace.c: who is slow
+ * ------------------------------------------------------------------------------------------ */
+/* job_pace_finished - the process finished a task of so many units, which it took up held_us ago.
+ * O(log n) amortized, n: instances of the job */
+void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
+                       uint64_t units, struct instant now);
+/* --- node_speed.c
+ * ----------------------------------------------------------------------------------------- */
+enum speed_kind speed_kind_of(const struct role_spec *role);
+/* node_note_speed - a job was seen to run so many times as fast there as on others (as a
+ * logarithm). O(log nodes) */
+void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
+                     struct instant now);
+void node_forget_speed(struct cluster *cluster, struct node *node);
+void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
 /* node_offer_changed - the same when it is new or offers something else */

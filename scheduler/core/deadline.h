@@ -14,6 +14,7 @@ enum deadline_kind {
     DEADLINE_TASKS,   /* a job: the first of its leased tasks that is too late */
     DEADLINE_JOB,     /* a job: when it has to be over */
     DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
+    DEADLINE_SPEED,   /* a node: nobody has measured its speed for long */
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
 

@@ -24,7 +24,7 @@ static const char *const directions[] = { [RESIZE_GROW] = "grow", [RESIZE_SHRINK
 
 /* The codes that job_decided is called with. */
 static const char *const reasons[RESIZE_REASONS] = {
-    "grown", "shrunk", "make-room", "foreign-load", "drain", "bounds", "given-up", "other",
+    "grown", "shrunk", "make-room", "foreign-load", "drain", "bounds", "given-up", "moved", "other",
 };
 
 static const char *const task_ends[] = {

@@ -33,7 +33,7 @@ enum task_end {
     TASK_ENDS
 };
 
-#define RESIZE_REASONS 8
+#define RESIZE_REASONS 9
 
 struct cluster_figures {
     /* now */
@@ -49,6 +49,7 @@ struct cluster_figures {
     uint64_t resizes[RESIZE_DIRECTIONS][RESIZE_REASONS];
     uint64_t task_leases, task_records, task_ends[TASK_ENDS];
     uint64_t nodes_lost;
+    uint64_t stragglers_moved;     /* instances that were slow where they were */
     struct histogram queue_wait;   /* from submit to the start of the gang */
     struct histogram resize_start; /* a process of a job that runs: assigned -> running */
     struct histogram resize_stop;  /* the same: asked to stop -> seen gone */

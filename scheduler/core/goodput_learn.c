@@ -120,6 +120,8 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
         return false;
     learned->n_recent = 0;
     report.step_s = median_of_three(learned->recent_s);
+    if (progress->evenness > 0) /* the curve is that of instances like most */
+        report.step_s *= progress->evenness;
     take_over(learned, &report);
     if (goodput_pserver_add(&learned->fit, &report) < 0)
         return false; /* no time has passed: nothing can be told */
@@ -185,6 +187,18 @@ static void follow_change(struct goodput_learned *learned, const struct goodput_
         end_change(learned);
 }
 
+/* Paces of instances at about one size can be compared. */
+static void count_size(struct goodput_learned *learned, uint32_t wanted)
+{
+    uint32_t least = MIN_OF(wanted, learned->size_of);
+    uint32_t most = MAX_OF(wanted, learned->size_of);
+
+    if (4 * (uint64_t)most <= 5 * (uint64_t)least)
+        return;
+    learned->sizes++;
+    learned->size_of = wanted;
+}
+
 void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size)
 {
     struct goodput_size before = learned->size;
@@ -195,6 +209,7 @@ void goodput_learn_size(struct goodput_learned *learned, const struct goodput_si
             (size->now_s - before.now_s) * goodput_learn_speedup(learned, before.working);
     if (size->wanted != before.wanted)
         learned->instances = 0;
+    count_size(learned, size->wanted);
     if (size->working == size->wanted)
         learned->uneven_s = -1;
     else if (learned->uneven_s < 0 || size->wanted != before.wanted)

@@ -58,17 +58,20 @@ struct goodput_learned {
     double work_s;     /* that was done, in seconds on one instance as far as its speed is known */
     double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
     struct goodput_size size;
-    double uneven_s; /* since when not all that are wanted work; below 0: they do */
-    double change_s; /* when a change of size began that is under way; below 0: there is none */
-    double moved_s;  /* its last step */
-    uint32_t steps;  /* of it: one at each instant at which the size moved */
-    double lost_s;   /* by it so far */
-    double resize_s; /* of no progress, that a change costs; the last ones most */
+    uint32_t sizes;   /* how often it became another one by more than a quarter: */
+    uint32_t size_of; /* since when it was that */
+    double uneven_s;  /* since when not all that are wanted work; below 0: they do */
+    double change_s;  /* when a change of size began that is under way; below 0: there is none */
+    double moved_s;   /* its last step */
+    uint32_t steps;   /* of it: one at each instant at which the size moved */
+    double lost_s;    /* by it so far */
+    double resize_s;  /* of no progress, that a change costs; the last ones most */
 };
 
 struct goodput_progress {
     double now_s;
     uint32_t instances; /* that all run, and are all that there are; 0: it is being resized */
+    double evenness;    /* their speed by what it would be if none were slow; 0: taken as 1 */
     uint64_t tasks;     /* finished so far, over all passes */
     double units;       /* of work in them: records */
 };

@@ -181,6 +181,7 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     if (!is_counted(cluster, job, learned))
         goodput_family_begun(cluster->families, learned->family);
     learned->units_left = -1;
+    learned->evenness = 1;
     learned->since_us = now.now_us;
     learned->families = cluster->families;
     learned->of.work_s = work_before(job, &learned->of);
@@ -261,6 +262,7 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
     progress = (struct goodput_progress){
         .now_s = seconds_of(now),
         .instances = steady_instances(job, (uint32_t)role),
+        .evenness = job->learned->evenness,
         .tasks = (uint64_t)task_queue_pass(job->queue) * task_queue_n_tasks(job->queue) +
                  counts.done + counts.discarded,
         .units = (double)(counts.records_total + counts.records_discarded_total),

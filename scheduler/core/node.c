@@ -174,6 +174,7 @@ static void take_offer(struct cluster *cluster, struct node *node, const struct 
 
     if (!node_offers_same(&bounded, &node->offer)) {
         node->offer = bounded;
+        node_forget_speed(cluster, node);
         node_offer_changed(cluster, node);
         node_note_reachable(cluster, node); /* elsewhere, it may be */
         withdraw(cluster, node, now);

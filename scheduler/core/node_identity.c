@@ -150,6 +150,8 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
     if (streq(id, node->boot_id))
         return false;
     again = *node->boot_id != '\0';
+    if (again)
+        node_forget_speed(cluster, node);
     memcpy(node->former_boot_id, node->boot_id, sizeof id);
     memcpy(node->boot_id, id, sizeof id);
     effect_save_node(cluster, node);

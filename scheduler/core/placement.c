@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* placement.c - where an instance goes
  *
- * By the side of its job: on a node that runs some of it already, else in the same rack, else where
- * it fits best (capacity.h: the tightest hole, GPUs spared). A gang goes to one node as a whole if
- * one holds it; else instance by instance, pservers first, so that trainers settle around them; and
- * where that fails once more packed tightly: the hardest to place first, each where it fits best.
- * Of two roles all ways to mix them are tried last (placement_pair.c). Looking near costs NEAR_MAX
- * nodes at most; the rest are searches in the index. */
+ * On the fastest nodes that have room, as far as it is known that nodes differ (node_speed.h). Of
+ * those by the side of its job: on a node that runs some of it already, else in the same rack, else
+ * where it fits best (capacity.h: the tightest hole, GPUs spared). A gang goes to one node as a
+ * whole if one holds it; else instance by instance, pservers first, so that trainers settle around
+ * them; and where that fails once more packed tightly: the hardest to place first, each where it
+ * fits best. Of two roles all ways to mix them are tried last (placement_pair.c). Looking near
+ * costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
 struct want want_of_role(const struct role_spec *role)
@@ -76,8 +77,8 @@ static struct room *near_or_tighter(const struct capacity *capacity, const struc
     return best != NULL && best->later.cpu_millicores < near->later.cpu_millicores ? best : near;
 }
 
-struct room *place_one(const struct capacity *capacity, const struct want *want,
-                       const struct near *near, bool now)
+static struct room *place_beside(const struct capacity *capacity, const struct want *want,
+                                 const struct near *near, bool now)
 {
     struct room *room = fit_near(capacity, near, want, now);
     struct want here = *want;
@@ -90,6 +91,23 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
             room = capacity_best_fit(capacity, &here, now);
     }
     return room != NULL ? room : capacity_best_fit(capacity, want, now);
+}
+
+/* A slow node beside the job holds it up more than a faster one further away. */
+struct room *place_one(const struct capacity *capacity, const struct want *want,
+                       const struct near *near, bool now)
+{
+    struct want fastest = *want;
+    struct room *room;
+
+    if (near->whole || !capacity_has_levels(capacity, want_kind(want)))
+        return place_beside(capacity, want, near, now);
+    room = capacity_best_fit(capacity, want, now);
+    if (room == NULL)
+        return NULL;
+    fastest.of_level = true;
+    fastest.level = room->speed[want_kind(want)];
+    return place_beside(capacity, &fastest, near, now);
 }
 
 /* pservers first, then the larger CPU, then the larger memory */

@@ -8,7 +8,8 @@
  *      waiting gangs start, or room is made for them (plan_queue.c);
  *      only when something might fit that did not, or somebody new waits
  *   5. the policy grows and shrinks elastic jobs (plan_grow.c)
- *   6. touched jobs are settled: sizes, states, reasons
+ *   6. instances that are much slower than their others move (plan_straggler.c)
+ *   7. touched jobs are settled: sizes, states, reasons
  *
  * Nothing here goes through all jobs or all nodes. Each job that changed is touched by whoever
  * changed it (job_touch), each node is refreshed (node_refresh), and planning keeps the rest: the
@@ -65,6 +66,7 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     node_refresh(cluster, node);
     capacity_unlist(&planner->offered, node->empty_room);
     deadline_set(&planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
+    deadline_set(&planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
 }
 
 static struct job **touched_jobs(struct planner *planner, size_t *ret_n)
@@ -151,6 +153,7 @@ static void pass(struct cluster *cluster, struct instant now)
     plan_queue(&plan);
     tell_policy(&plan);
     plan_ask_policy(&plan);
+    plan_stragglers(&plan);
     changed = finish(&plan);
     plan_drain_tell(&plan);
     plan_queue_release(&plan);

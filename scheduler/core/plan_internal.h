@@ -343,6 +343,10 @@ bool group_is_below(const struct planner *planner, uint32_t group);
 /* what it holds of the cluster */
 double group_percent(const struct planner *planner, uint32_t group);
 
+/* --- plan_straggler.c: who is slow moves
+ * ------------------------------------------------------------------------------------------- */
+void plan_stragglers(struct plan *plan);
+
 /* --- plan_grow.c: the policy
  * ------------------------------------------------------------------------------------------- */
 /* tells it of a job that changed */

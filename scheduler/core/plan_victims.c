@@ -3,11 +3,14 @@
  *
  * Within a role: one on a node that is being emptied or owes goes first if it has to go anyway, one
  * that does not run yet has done nothing, one with an index beyond the maximum is too many. Then
- * the one that took up its present task last (its task is done again by another), one without any
- * before all; then the one that came last (its incarnation is the order of assignment and no clock
- * can turn it around). The one that saves the model goes for nobody: it ends soon, and with it all
- * of the job's work is whole. */
+ * one that is clearly slower than its others (job_pace.c). Then who is clearly slower than the
+ * others (job_pace.c), then the one that took up its present task last (its task is done again by
+ * another), one without any before all; then the one that came last (its incarnation is the order
+ * of assignment and no clock can turn it around). The one that saves the model goes for nobody: it
+ * ends soon, and with it all of the job's work is whole. */
 #include "scheduler/core/plan_internal.h"
+
+#include <math.h>
 
 #define FIRST_IF(a, b)                                                                             \
     do {                                                                                           \
@@ -31,6 +34,15 @@ bool is_saver(const struct process *process)
            !task_queue_is_model_saved(queue);
 }
 
+/* Beside its others; of one that was not compared yet its node is known. */
+static int speed_of(const struct process *process)
+{
+    enum speed_kind kind = speed_kind_of(&process->job->spec->roles[process->role]);
+
+    return process->speed > 0 ? node_speed_level(log((double)process->speed))
+                              : process->node->speeds[kind].level;
+}
+
 bool victim_before(const struct process *a, const struct process *b)
 {
     uint64_t a_busy;
@@ -42,6 +54,7 @@ bool victim_before(const struct process *a, const struct process *b)
     FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
              b->index >= b->job->spec->roles[b->role].max);
     FIRST_IF(a->node->pressed_prev != NULL, b->node->pressed_prev != NULL);
+    FIRST_IF(speed_of(a) < speed_of(b), speed_of(b) < speed_of(a));
     a_busy = busy_since_us(a);
     b_busy = busy_since_us(b);
     if (a_busy != b_busy)

@@ -584,6 +584,17 @@ uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uin
     return longest_us;
 }
 
+uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
+                                 uint64_t holder, uint64_t now_us)
+{
+    const struct task *task = id < queue->n_entries ? &queue->entries[id]->task : NULL;
+
+    if (task == NULL || task->state != TASK_LEASED || task->lease != lease ||
+        task->holder != holder)
+        return 0;
+    return now_us - MIN_OF(task->deadline_us - queue->config.lease_timeout_us, now_us);
+}
+
 bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)
 {
     if (!task_queue_is_finished(queue) || queue->model_saved)

@@ -118,6 +118,10 @@ uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_U
 /* task_queue_held_us - how long this incarnation has held its oldest task; 0 when it holds none */
 uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us);
 
+/* task_queue_task_held_us - the same of one task; 0 when it does not hold that by this lease */
+uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
+                                 uint64_t holder, uint64_t now_us);
+
 /* Model saving: after the last pass one holder is elected, until it reports done or is released. */
 bool task_queue_elect_saver(struct task_queue *queue,
                             uint64_t holder); /* true: it is this holder */

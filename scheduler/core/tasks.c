@@ -107,16 +107,20 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
     struct job *job = holder->job;
     uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
     uint64_t records; /* counted before; the same finish said again counts nothing */
+    uint64_t held_us;
     int r = check_holder(holder, true, error);
 
     if (r < 0)
         return r;
+    held_us = task_queue_task_held_us(job->queue, task, lease, holder->incarnation, now.now_us);
     records = task_queue_counts(job->queue).records_total;
     r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, NULL, error);
     if (r < 0)
         return r;
     records = task_queue_counts(job->queue).records_total - records;
     holder->credited_wall_us = now.wall_us;
+    if (records > 0)
+        job_pace_finished(cluster, holder, held_us, records, now);
     job_learn(cluster, job, now);
     cluster->figures.task_records += records;
     cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;

@@ -81,6 +81,34 @@ static void test_best_fit_spares_gpus_and_keeps_whole_nodes(void **state)
     capacity_done(&few.capacity);
 }
 
+static void test_the_fastest_come_before_the_tightest(void **state)
+{
+    struct room_facts given[] = { facts(1000, 1000, 0), facts(3000, 3000, 1),
+                                  facts(2000, 2000, 0) };
+    struct want want = { .need = { .cpu_millicores = 800 } };
+    struct few few;
+
+    (void)state;
+    few_init(&few, given);
+    assert_false(capacity_has_levels(&few.capacity, SPEED_CPU));
+    few.rooms[0].speed[SPEED_CPU] = -1;
+    (void)capacity_set(&few.capacity, &few.rooms[0], &given[0]);
+    assert_true(capacity_has_levels(&few.capacity, SPEED_CPU));
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[2]);
+    few.rooms[1].speed[SPEED_CPU] = 1;
+    (void)capacity_set(&few.capacity, &few.rooms[1], &given[1]);
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[1]);
+    want.of_level = true; /* and no other */
+    want.level = -1;
+    assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[0]);
+    want.need.cpu_millicores = 1500;
+    assert_null(capacity_best_fit(&few.capacity, &want, true));
+    want.of_level = false; /* what one without GPUs was seen to do says nothing of one with */
+    want.need.gpus = 1;
+    assert_false(capacity_has_levels(&few.capacity, SPEED_GPU));
+    capacity_done(&few.capacity);
+}
+
 static void test_now_needs_room_that_is_not_promised(void **state)
 {
     struct room_facts given[] = { facts(1000, 400, 0), facts(0, 1000, 0), facts(0, 0, 0) };
@@ -136,6 +164,7 @@ static void test_set_says_whether_something_might_fit_now(void **state)
  * -------------------------------------------------------------------------------- */
 
 struct model {
+    bool alike;
     struct capacity capacity;
     struct room rooms[ROOMS];
     struct labels labels[ROOMS];
@@ -187,13 +216,21 @@ static bool fits_plainly(const struct model *m, const struct room *room, const s
            (want->rack == NULL || (rack != NULL && streq(rack, want->rack)));
 }
 
+/* The fastest first. */
+static int compare_plainly(const struct room *a, const struct room *b, const struct want *want)
+{
+    enum speed_kind kind = want->need.gpus > 0 ? SPEED_GPU : SPEED_CPU;
+
+    return a->speed[kind] != b->speed[kind] ? b->speed[kind] - a->speed[kind] : room_compare(a, b);
+}
+
 static void check_best_fit(struct model *m, const struct want *want, bool now)
 {
     const struct room *best = NULL;
 
     for (size_t i = 0; i < ROOMS; i++)
         if (fits_plainly(m, &m->rooms[i], want, now) &&
-            (best == NULL || room_compare(&m->rooms[i], best) < 0))
+            (best == NULL || compare_plainly(&m->rooms[i], best, want) < 0))
             best = &m->rooms[i];
     assert_ptr_equal(capacity_best_fit(&m->capacity, want, now), best);
 }
@@ -264,7 +301,9 @@ static void step(struct model *m)
     m->capacity.holding = below(m, 2) == 0;
     switch (below(m, 7)) {
     case 0:
-    case 1:
+    case 1: /* for a while all are alike again */
+        for (int kind = 0; kind < _SPEED_KINDS; kind++)
+            room->speed[kind] = (int8_t)(m->alike ? 0 : (int)below(m, 5) - 2);
         random_set(m, room);
         break;
     case 2:
@@ -316,6 +355,7 @@ static void test_random_steps_answer_as_a_plain_list_does(void **state)
         random_set(m, &m->rooms[i]);
     }
     for (int i = 0; i < STEPS; i++) {
+        m->alike = i / (STEPS / 10) % 2 == 0;
         step(m);
         if (i % 16 == 0)
             check_sums(m);
@@ -333,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_best_fit_takes_the_tightest_that_fits),
         cmocka_unit_test(test_best_fit_spares_gpus_and_keeps_whole_nodes),
+        cmocka_unit_test(test_the_fastest_come_before_the_tightest),
         cmocka_unit_test(test_now_needs_room_that_is_not_promised),
         cmocka_unit_test(test_debts_of_what_is_not_needed_do_not_count),
         cmocka_unit_test(test_set_says_whether_something_might_fit_now),

@@ -28,8 +28,10 @@ static int run(struct pretended *job, struct goodput_learned *learned, uint32_t 
 
         job->now_s += UNITS_PER_TASK * unit_s(job, k) * (0.8 + 0.4 * random_unit(&job->seed));
         job->tasks++;
-        progress = (struct goodput_progress){ job->now_s, k, job->tasks,
-                                              (double)job->tasks * UNITS_PER_TASK };
+        progress = (struct goodput_progress){ .now_s = job->now_s,
+                                              .instances = k,
+                                              .tasks = job->tasks,
+                                              .units = (double)job->tasks * UNITS_PER_TASK };
         measured += goodput_learn_note(learned, &progress);
     }
     return measured;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_pace.c - which instances of a job are slow, and what that says of their nodes
+ *
+ * The task queue knows who took up a task when, and when it was done. Now and then - after two
+ * tasks of each instance - the paces of those that have finished enough are compared: an instance
+ * with its others, and a node with the other nodes on which the job runs, by what those are known
+ * to be. What of a job is on one node alone says nothing of it. Sorting costs O(n log n) for each 2
+ * n tasks: O(log n) a task.
+ *
+ * Instances that wait for each other in every step finish alike however fast each of them is: their
+ * queue does not tell who is slow. */
+#include "scheduler/core/core_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TASKS_PER_INSTANCE 2
+#define TASKS_MIN 4
+/* So much slower than its others it is looked for a better place; see plan_straggler.c */
+#define STRAGGLES 0.6
+
+struct runner {
+    struct process *process;
+    double log_s;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int compare_runners(const void *a, const void *b)
+{
+    const struct runner *x = a;
+    const struct runner *y = b;
+    int r = strcmp(x->process->node->name, y->process->node->name);
+
+    return r != 0 ? r : compare_numbers(&x->log_s, &y->log_s);
+}
+
+static size_t gather(const struct job *job, uint32_t role, struct runner *ret)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        struct process *process = job->slots[role][i].live;
+
+        if (process == NULL || process->state != PROCESS_RUNNING ||
+            !goodput_pace_is_known(&process->pace, job->learned->of.sizes))
+            continue;
+        ret[n++] = (struct runner){ process, goodput_pace_log_s(&process->pace) };
+    }
+    return n;
+}
+
+/* Where x is in the sorted numbers. */
+static size_t place_of(const double *sorted, size_t n, double x)
+{
+    const double *at = bsearch(&x, sorted, n, sizeof *sorted, compare_numbers);
+
+    return (size_t)(at - sorted);
+}
+
+/* Which of them is the slowest, beside its others, and how much of the job's speed is missing. */
+static void compare_instances(struct job_learned *learned, struct runner *runners, size_t n)
+{
+    double *sorted = xcalloc(n, sizeof *sorted);
+    double slowest = STRAGGLES;
+    double missing = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = runners[i].log_s;
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    learned->straggler = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct process *process = runners[i].process;
+        double log_s = runners[i].log_s;
+        double speed = exp(goodput_pace_of_others(sorted, n, place_of(sorted, n, log_s)) - log_s);
+
+        process->speed = (float)fmin(fmax(speed, 1.0 / GOODPUT_PACE_MOST), GOODPUT_PACE_MOST);
+        if (process->speed < STRAGGLES)
+            missing += 1 - process->speed;
+        if (process->speed < slowest) {
+            slowest = process->speed;
+            learned->straggler = process->incarnation;
+        }
+    }
+    learned->evenness = 1 - missing / (double)n;
+    free(sorted);
+}
+
+struct stay {
+    struct node *node;
+    double log_s;   /* the median of what runs there */
+    double typical; /* what that would be on a node like most */
+};
+
+static size_t stays_of(const struct runner *runners, size_t n, enum speed_kind kind,
+                       struct stay *ret)
+{
+    size_t n_stays = 0;
+
+    for (size_t first = 0, next; first < n; first = next) {
+        struct node *node = runners[first].process->node;
+        double log_s;
+
+        for (next = first; next < n && runners[next].process->node == node;)
+            next++;
+        log_s = runners[first + (next - first - 1) / 2].log_s;
+        ret[n_stays++] = (struct stay){ node, log_s, log_s + node->speeds[kind].log };
+    }
+    return n_stays;
+}
+
+static void compare_nodes(struct cluster *cluster, const struct stay *stays, size_t n,
+                          enum speed_kind kind, struct instant now)
+{
+    double *sorted = xcalloc(n, sizeof *sorted);
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = stays[i].typical;
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        size_t at = place_of(sorted, n, stays[i].typical);
+
+        node_note_speed(cluster, stays[i].node, kind,
+                        goodput_pace_of_others(sorted, n, at) - stays[i].log_s, now);
+    }
+    free(sorted);
+}
+
+static void compare(struct cluster *cluster, struct job *job, uint32_t role, struct instant now)
+{
+    struct runner *runners = xcalloc(job_count(job, role, true) + 1, sizeof *runners);
+    size_t n = gather(job, role, runners);
+    enum speed_kind kind = speed_kind_of(&job->spec->roles[role]);
+    struct stay *stays = xcalloc(n + 1, sizeof *stays);
+
+    if (n > 1) {
+        qsort(runners, n, sizeof *runners, compare_runners);
+        compare_instances(job->learned, runners, n);
+        compare_nodes(cluster, stays, stays_of(runners, n, kind, stays), kind, now);
+    }
+    free(stays);
+    free(runners);
+    if (job->learned->straggler == 0)
+        return;
+    job_touch(cluster, job);
+    cluster->plan_wanted = true;
+}
+
+void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
+                       uint64_t units, struct instant now)
+{
+    struct job *job = process->job;
+    struct goodput_pace *pace = &process->pace;
+    uint64_t busy_us = held_us;
+    uint32_t n;
+
+    if (job->learned == NULL || job_elastic_role(job) != (int)process->role ||
+        cluster->config.ignores_speed)
+        return;
+    /* of two tasks that it holds it works on one after the other */
+    if (pace->finished_us != 0)
+        busy_us = MIN_OF(busy_us, now.now_us - pace->finished_us);
+    pace->finished_us = now.now_us;
+    if (!goodput_pace_note(pace, job->learned->of.sizes, (double)units,
+                           (double)busy_us / USEC_PER_SEC))
+        return;
+    n = job_count_running(job, process->role);
+    if (++job->learned->paces < MAX_OF(TASKS_PER_INSTANCE * n, (uint32_t)TASKS_MIN))
+        return;
+    job->learned->paces = 0;
+    compare(cluster, job, process->role, now);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_speed.h - how fast a node is, by what jobs were seen to do there and elsewhere
+ *
+ * One figure for jobs that use GPUs and one for those that do not: 1 is a node like most. It is the
+ * mean of what the last rounds said (job_pace.c), kept as a logarithm. For placement only a few
+ * levels count, so that nodes that differ by a few percent are alike, and what is filled first does
+ * not change with every task. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum speed_kind { SPEED_CPU, SPEED_GPU, _SPEED_KINDS };
+
+#define SPEED_LEVEL_MOST 2 /* levels are -2 .. 2; 0: like most, or nobody knows */
+
+struct node_speed {
+    double log; /* of how many times as fast as most */
+    uint32_t rounds;
+    int8_t level;
+};
+
+/* node_speed_level - the level of something that is so many times as fast (as a logarithm) */
+int8_t node_speed_level(double log);
+/* node_speed_add - a round said that it is so many times as fast (as a logarithm); true when its
+ * level is another one now. O(1) */
+bool node_speed_add(struct node_speed *speed, double log);

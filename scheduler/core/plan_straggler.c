@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_straggler.c - an instance that is much slower than its others goes to a faster node
+ *
+ * Only where the job can spare it meanwhile, and where what that gains over the rest of the job is
+ * worth twice what it costs. Never to and fro: from a node to one of a higher level of speed, not
+ * twice within a minute, and who grows goes to the fastest node that has room (placement.c).
+ * Each comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that
+ * looks at everything afresh moves nobody. */
+#include "scheduler/core/plan_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#define WORTH_COSTS 2
+#define FASTER 0.336 /* logarithm of 1.4: by which the other node has to be */
+#define BETWEEN_US (60 * USEC_PER_SEC)
+#define BETWEEN_RESIZES 10 /* or so many times what a resize costs */
+
+static struct process *straggler_of(const struct job *job, uint32_t role)
+{
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && process->incarnation == job->learned->straggler)
+            return process;
+    }
+    return NULL;
+}
+
+/* All that it is to have runs, and one less is enough for a while. */
+static bool can_spare(const struct job *job, uint32_t role)
+{
+    uint32_t live = job_count(job, role, true);
+
+    return job->state == JOB_RUNNING && !job->finishing && !job->plan.lacking &&
+           live == job_count_running(job, role) && job_count_due(job, role) == 0 &&
+           job_surplus(job) > 0;
+}
+
+static bool moved_lately(const struct job_learned *learned, struct instant now)
+{
+    uint64_t resizes_us = (uint64_t)(BETWEEN_RESIZES * learned->of.resize_s * USEC_PER_SEC);
+
+    return learned->moved_us != 0 &&
+           now.now_us - learned->moved_us < MAX_OF(BETWEEN_US, resizes_us);
+}
+
+/* What is left of the job, as it goes on now; without a queue nobody knows. */
+static double left_s(const struct job *job, uint32_t instances)
+{
+    const struct job_learned *learned = job->learned;
+    double unit_s = goodput_learn_unit_s(&learned->told, instances);
+
+    if (learned->units_left < 0 || unit_s <= 0)
+        return GOODPUT_RESIZE_MAX_S;
+    return learned->units_left * unit_s / learned->evenness;
+}
+
+/* faster: times */
+static bool is_worth_it(const struct job *job, const struct process *process, double faster,
+                        struct instant now)
+{
+    uint32_t n = job_count(job, process->role, false);
+    double speed = n * job->learned->evenness; /* all of them, in instances like most */
+    double more = process->speed * (faster - 1);
+    double lost_s = (double)task_queue_held_us(job->queue, process->incarnation, now.now_us) /
+                    USEC_PER_SEC * process->speed / speed;
+    double cost_s = job->learned->of.resize_s + lost_s;
+
+    return left_s(job, n) * more / (speed + more) > WORTH_COSTS * cost_s;
+}
+
+/* A node of a higher level with room, or NULL */
+static struct room *better_place(const struct plan *plan, const struct process *process,
+                                 double *ret_faster)
+{
+    const struct role_spec *spec = &process->job->spec->roles[process->role];
+    const struct want want = want_of_role(spec);
+    enum speed_kind kind = speed_kind_of(spec);
+    struct room *room = capacity_best_fit(&plan->planner->rooms, &want, true);
+    double gain;
+
+    if (room == NULL || room->speed[kind] <= process->node->room->speed[kind])
+        return NULL;
+    gain = room->node->speeds[kind].log - process->node->speeds[kind].log;
+    *ret_faster = exp(gain);
+    return gain >= FASTER ? room : NULL;
+}
+
+/* In another slot at once if it has one, else in its own when that is free again. */
+static void move(struct plan *plan, struct process *process, struct room *room)
+{
+    struct job *job = process->job;
+    struct node *from = process->node;
+    char name[ROLE_NAME_MAX + 16];
+    char reason[sizeof process->reason];
+    int index = next_slot(job, process->role, plan->now);
+    bool placed = index >= 0 && process_assign(plan->cluster, job, process->role, (uint32_t)index,
+                                               room->node, plan->now);
+
+    (void)snprintf(reason, sizeof reason, "moved from %s: %.2g times as fast as its others",
+                   from->name, (double)process->speed);
+    job->learned->moved_us = plan->now.now_us;
+    from->moved_away++;
+    plan->cluster->figures.stragglers_moved++;
+    process_name(process, name, sizeof name);
+    effect_process_event(plan->cluster, plan->now, process, "process-moved", "%s: %s", name,
+                         reason);
+    if (!placed)
+        job_decided(job, "moved", "%s is slow on %s", name, from->name);
+    job->learned->moving = !placed;
+    process_stop(plan->cluster, process, !placed, reason, plan->now);
+}
+
+/* Its slot is free again. */
+static void come_back(struct job *job, uint32_t role)
+{
+    if (job->counts[role].due > 0 && job->plan.why == NULL)
+        job_decided(job, "moved", "it starts again elsewhere");
+    job->learned->moving = job->counts[role].stopping > 0;
+}
+
+static void look_at(struct plan *plan, struct job *job)
+{
+    int role = job_elastic_role(job);
+    struct process *process;
+    struct room *room;
+    double faster = 1;
+
+    if (job->learned->moving && role >= 0)
+        come_back(job, (uint32_t)role);
+    if (job->learned->straggler == 0)
+        return;
+    if (role >= 0 && can_spare(job, (uint32_t)role) && !moved_lately(job->learned, plan->now)) {
+        process = straggler_of(job, (uint32_t)role);
+        room = process == NULL || is_saver(process) || process_is_leaving(process)
+                   ? NULL
+                   : better_place(plan, process, &faster);
+        if (room != NULL && is_worth_it(job, process, faster, plan->now))
+            move(plan, process, room);
+    }
+    job->learned->straggler = 0;
+}
+
+void plan_stragglers(struct plan *plan)
+{
+    struct job **jobs = NULL;
+    struct job *job;
+    size_t n = 0;
+
+    DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
+    {
+        if (job->learned == NULL || (job->learned->straggler == 0 && !job->learned->moving))
+            continue;
+        jobs = xreallocarray(jobs, n + 1, sizeof(*jobs));
+        jobs[n++] = job;
+    }
+    if (n > 0)
+        jobs_sort(jobs, n);
+    for (size_t i = 0; i < n; i++)
+        look_at(plan, jobs[i]);
+    free(jobs);
+}

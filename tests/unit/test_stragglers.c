@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_stragglers.c - instances that are slow where they are: seen, avoided, moved once */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/plan_internal.h"
+#include "tests/unit/cluster_world.h"
+#include "tests/unit/goodput_curves.h"
+
+#define CORE UINT64_C(1000)
+#define FAST 2 /* seconds for a task */
+#define SLOW 8
+
+/* What a trainer works on. */
+struct work {
+    uint64_t incarnation;
+    const struct task *task;
+    uint64_t until_us;
+};
+
+/* Machines that are more or less fast, and one job that works on its data there. */
+struct plant {
+    struct world *w;
+    struct job *job;
+    unsigned task_s[WORLD_NODES]; /* by agent */
+    struct work works[16];        /* by index */
+};
+
+static unsigned task_s(const struct plant *p, const struct process *process)
+{
+    for (size_t i = 0; i < p->w->n_agents; i++)
+        if (strcmp(p->w->agents[i].name, process->node->name) == 0)
+            return p->task_s[i];
+    fail_msg("%s is not there", process->node->name);
+    return 0;
+}
+
+static void take_task(struct plant *p, struct process *process, struct work *work)
+{
+    enum task_lease_result result;
+    struct task *task = NULL;
+    bool save;
+
+    assert_int_equal(cluster_lease_task(p->w->cluster, process, NULL, 0, p->w->now, &result, &task,
+                                        &save, NULL),
+                     0);
+    *work = (struct work){ .incarnation = process->incarnation,
+                           .task = result == TASK_LEASE_GIVEN ? task : NULL,
+                           .until_us = p->w->now.now_us + task_s(p, process) * USEC_PER_SEC };
+}
+
+static void go_on(struct plant *p, struct process *process, struct work *work)
+{
+    if (work->incarnation == process->incarnation && work->task != NULL) {
+        if (p->w->now.now_us < work->until_us)
+            return;
+        assert_int_equal(cluster_finish_task(p->w->cluster, process, work->task->id,
+                                             task_queue_pass(p->job->queue), work->task->lease,
+                                             p->w->now, NULL),
+                         0);
+    }
+    take_task(p, process, work);
+}
+
+static void work_s(struct plant *p, unsigned seconds)
+{
+    for (; seconds > 0; seconds--) {
+        world_second(p->w);
+        for (uint32_t i = 0; i < p->job->n_slots[0]; i++) {
+            struct process *process = p->job->slots[0][i].live;
+
+            if (process != NULL && process->state == PROCESS_RUNNING && !process->stop_wanted)
+                go_on(p, process, &p->works[i]);
+        }
+        world_plan(p->w);
+        world_replan(p->w);
+    }
+}
+
+/* So many machines of one core each, the first of which is slow, for a job of min to max instances.
+ */
+struct setting {
+    uint32_t machines, min, max, tasks, load_permille;
+};
+
+static void begin_with(struct plant *p, struct setting setting)
+{
+    *p = (struct plant){ 0 };
+    world_policy = &policy_goodput;
+    p->w = world_new(setting.machines, CORE, GIB, setting.load_permille);
+    for (uint32_t i = 0; i < setting.machines; i++)
+        p->task_s[i] = i == 0 ? SLOW : FAST;
+    world_run(p->w, 1);
+    p->job = world_submit(p->w, world_spec("a", setting.min, setting.max, CORE, 0, 0));
+    assert_int_equal(cluster_set_dataset(p->w->cluster, p->job, world_queue(setting.tasks, 1), "d",
+                                         p->w->now, NULL),
+                     0);
+}
+
+static void begin(struct plant *p, uint32_t machines, uint32_t min, uint32_t max)
+{
+    begin_with(p, (struct setting){ .machines = machines,
+                                    .min = min,
+                                    .max = max,
+                                    .tasks = 20000,
+                                    .load_permille = 1000 });
+}
+
+static void end(struct plant *p)
+{
+    world_free(p->w);
+    world_policy = &policy_fulfilment;
+}
+
+static struct node *node_at(const struct plant *p, uint32_t agent)
+{
+    return cluster_node(p->w->cluster, p->w->agents[agent].name);
+}
+
+static double speed_of(const struct plant *p, uint32_t agent)
+{
+    return exp(node_at(p, agent)->speeds[SPEED_CPU].log);
+}
+
+static uint64_t n_moved(const struct plant *p)
+{
+    return p->w->cluster->figures.stragglers_moved;
+}
+
+/* --- arithmetic --- */
+
+static void test_pace_is_the_median_of_the_last_tasks(void **state)
+{
+    static const double seconds[] = { 50, 2, 2, 90, 2 };
+    struct goodput_pace pace = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        assert_false(goodput_pace_note(&pace, 1, 10, seconds[i])); /* the first one warms up */
+    assert_true(goodput_pace_note(&pace, 1, 10, seconds[3]));
+    assert_true(goodput_pace_note(&pace, 1, 10, seconds[4]));
+    assert_near(exp(goodput_pace_log_s(&pace)), 0.2, 1e-6);
+    assert_false(goodput_pace_is_known(&pace, 2));
+    assert_false(goodput_pace_note(&pace, 2, 10, 2)); /* another size: from the start */
+    assert_false(goodput_pace_is_known(&pace, 2));
+}
+
+static void test_others_are_all_but_one(void **state)
+{
+    static const double sorted[] = { 1, 2, 4, 8 };
+
+    (void)state;
+    assert_near(goodput_pace_of_others(sorted, 2, 0), 2, 0);
+    assert_near(goodput_pace_of_others(sorted, 2, 1), 1, 0);
+    assert_near(goodput_pace_of_others(sorted, 3, 0), 3, 0);
+    assert_near(goodput_pace_of_others(sorted, 3, 2), 1.5, 0);
+    assert_near(goodput_pace_of_others(sorted, 4, 0), 4, 0);
+    assert_near(goodput_pace_of_others(sorted, 4, 1), 4, 0);
+    assert_near(goodput_pace_of_others(sorted, 4, 3), 2, 0);
+}
+
+static void test_levels_stick(void **state)
+{
+    struct node_speed speed = { 0 };
+
+    (void)state;
+    assert_false(node_speed_add(&speed, log(0.68))); /* within what is like most */
+    for (int i = 0; i < 20; i++)
+        (void)node_speed_add(&speed, log(0.5));
+    assert_int_equal(speed.level, -1);
+    for (int i = 0; i < 20; i++)
+        (void)node_speed_add(&speed, log(0.72)); /* not enough to come back */
+    assert_int_equal(speed.level, -1);
+    for (int i = 0; i < 20; i++)
+        (void)node_speed_add(&speed, log(0.9));
+    assert_int_equal(speed.level, 0);
+    for (int i = 0; i < 20; i++)
+        (void)node_speed_add(&speed, -50); /* nobody believes that */
+    assert_near(speed.log, -log(GOODPUT_PACE_MOST), 0.01);
+}
+
+/* --- seen --- */
+
+static void test_node_is_seen_to_be_slow(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 4, 4, 4 + 1); /* it has nothing to spare, and there is no other place */
+    work_s(&p, 100);
+    assert_near(speed_of(&p, 0), (double)FAST / SLOW, 0.1);
+    for (uint32_t i = 1; i < 4; i++)
+        assert_near(speed_of(&p, i), 1, 0.1);
+    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_GPU], 0);
+    assert_int_equal(n_moved(&p), 0);
+    /* three and a quarter of four */
+    assert_near(p.job->learned->evenness, (3 + 0.25) / 4, 0.02);
+    end(&p);
+}
+
+static void test_job_on_one_node_says_nothing(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 1, 1, 2);
+    p.w->agents[0].offer.cpu_millicores = 2 * CORE;
+    work_s(&p, 100);
+    assert_int_equal(job_count_running(p.job, 0), 2);
+    assert_int_equal(node_at(&p, 0)->speeds[SPEED_CPU].rounds, 0);
+    end(&p);
+}
+
+static void test_speed_is_forgotten(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 3, 3, 4);
+    work_s(&p, 100);
+    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    p.w->agents[0].offer.memory_bytes *= 2; /* it was rebuilt */
+    world_second(p.w);
+    world_second(p.w);
+    assert_int_equal(node_at(&p, 0)->speeds[SPEED_CPU].rounds, 0);
+    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_CPU], 0);
+    work_s(&p, 60);
+    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    p.w->agents[0].boot++;
+    world_second(p.w);
+    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_CPU], 0);
+    work_s(&p, 100);
+    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    for (unsigned i = 0; i < 30 * 60 + 60; i++) /* nobody finishes anything any more */
+        world_second(p.w);
+    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_CPU], 0);
+    end(&p);
+}
+
+static void test_knowing_better_can_be_ruled_out(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 4, 1, 3);
+    p.w->cluster->config.ignores_speed = true;
+    work_s(&p, 200);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(node_at(&p, i)->speeds[SPEED_CPU].rounds, 0);
+    assert_int_equal(n_moved(&p), 0);
+    end(&p);
+}
+
+/* --- moved --- */
+
+static uint32_t n_on(const struct plant *p, uint32_t agent)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->job->n_slots[0]; i++)
+        n +=
+            p->job->slots[0][i].live != NULL && p->job->slots[0][i].live->node == node_at(p, agent);
+    return n;
+}
+
+static void test_straggler_moves_once(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 4, 1, 3);
+    work_s(&p, 20);
+    assert_int_equal(job_count_running(p.job, 0), 3);
+    assert_int_equal(n_on(&p, 0), 1);
+    work_s(&p, 60);
+    assert_int_equal(n_moved(&p), 1);
+    assert_int_equal(n_on(&p, 0), 0);
+    assert_int_equal(job_count_running(p.job, 0), 3);
+    work_s(&p, 600);
+    assert_int_equal(n_moved(&p), 1);
+    assert_int_equal(n_on(&p, 0), 0);
+    end(&p);
+}
+
+/* A place is free on a faster node, and nothing may grow there: the cluster has its load. */
+static void test_minimum_is_not_moved(void **state)
+{
+    (void)state;
+    for (uint32_t min = 2; min <= 3; min++) {
+        struct plant p;
+
+        begin_with(&p,
+                   (struct setting){
+                       .machines = 4, .min = min, .max = 4, .tasks = 20000, .load_permille = 800 });
+        work_s(&p, 100);
+        assert_int_equal(job_count_running(p.job, 0), 3);
+        assert_int_equal(n_moved(&p), min == 2);
+        assert_int_equal(n_on(&p, 0), min == 3);
+        end(&p);
+    }
+}
+
+/* What is left is done before a move is paid back. */
+static void test_short_rest_is_not_worth_a_move(void **state)
+{
+    static const uint32_t tasks[] = { 140, 20000 };
+
+    (void)state;
+    for (int many = 0; many < 2; many++) {
+        struct plant p;
+
+        begin_with(&p, (struct setting){ .machines = 4,
+                                         .min = 1,
+                                         .max = 3,
+                                         .tasks = tasks[many],
+                                         .load_permille = 1000 });
+        work_s(&p, 70);
+        assert_true(task_queue_counts(p.job->queue).todo > 50);
+        assert_int_equal(n_moved(&p), many);
+        end(&p);
+    }
+}
+
+static void test_slowest_gives_first(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 3, 1, 3); /* no other place */
+    work_s(&p, 80);
+    assert_int_equal(job_count_running(p.job, 0), 3);
+    assert_ptr_equal(next_victim(p.job, 0, true)->node, node_at(&p, 0));
+    end(&p);
+}
+
+/* Beside its job, but for a node that is known to be slow. */
+static void test_growth_goes_to_the_fastest(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        struct plant p;
+        struct node *first;
+
+        begin(&p, 2, 1, 1);
+        for (int i = 0; i < 2; i++)
+            p.w->agents[i].offer.cpu_millicores = 2 * CORE;
+        work_s(&p, 5);
+        first = world_live(p.job, "trainer", 0)->node;
+        for (int i = 0; slow && i < 3; i++)
+            node_note_speed(p.w->cluster, first, SPEED_CPU, log(0.2), p.w->now);
+        assert_int_equal(cluster_scale_job(p.w->cluster, p.job, NULL, 1, 2, p.w->now, NULL), 0);
+        work_s(&p, 3);
+        assert_int_equal(job_count_running(p.job, 0), 2);
+        assert_int_equal(world_live(p.job, "trainer", 1)->node != first, slow);
+        end(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pace_is_the_median_of_the_last_tasks),
+        cmocka_unit_test(test_others_are_all_but_one),
+        cmocka_unit_test(test_levels_stick),
+        cmocka_unit_test(test_node_is_seen_to_be_slow),
+        cmocka_unit_test(test_job_on_one_node_says_nothing),
+        cmocka_unit_test(test_speed_is_forgotten),
+        cmocka_unit_test(test_knowing_better_can_be_ruled_out),
+        cmocka_unit_test(test_straggler_moves_once),
+        cmocka_unit_test(test_minimum_is_not_moved),
+        cmocka_unit_test(test_short_rest_is_not_worth_a_move),
+        cmocka_unit_test(test_slowest_gives_first),
+        cmocka_unit_test(test_growth_goes_to_the_fastest),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
