@@ -139,6 +139,8 @@ static int run(const struct invocation *invocation)
     if (change[0] != '\0')
         (void)printf("what would start it: %s\n", change);
     print_nodes(answer);
+    if (*json_text(answer, "moved") != '\0')
+        (void)printf("%s\n", json_text(answer, "moved"));
     print_outlook(json_object_get(answer, "outlook"));
     return STATUS_OK;
 }

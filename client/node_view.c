@@ -59,6 +59,22 @@ static void print_limits(const json_t *limits)
     (void)fputc('\n', stdout);
 }
 
+/* What jobs were seen to do there. */
+static void print_speed(const json_t *node)
+{
+    static const struct {
+        const char *key, *jobs;
+    } speeds[] = { { "speed", "without" }, { "gpu_speed", "with" } };
+
+    for (size_t i = 0; i < ELEMENTS(speeds); i++) {
+        const json_t *speed = json_object_get(node, speeds[i].key);
+
+        if (json_is_number(speed))
+            (void)printf("speed      jobs %s GPUs run %.2g times as fast as on other nodes\n",
+                         speeds[i].jobs, json_number_value(speed));
+    }
+}
+
 static void add_bytes(struct table *table, const json_t *object, const char *name)
 {
     char text[32];
@@ -150,6 +166,7 @@ void node_view_print(const json_t *node)
     print_load(machine);
     print_pressure(json_object_get(machine, "pressure"));
     print_limits(json_object_get(machine, "limits"));
+    print_speed(node);
     print_disks(json_object_get(machine, "disks"));
     print_nics(json_object_get(machine, "nics"));
     print_gpus(json_object_get(node, "devices"));

@@ -118,11 +118,12 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s}", "state",
                               job_state_to_string(job->state), "code", job->reason_code, "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
                               "nodes", nodes_to_json(scheduler, &account), "others",
                               others_to_json(&account), "change", change_to_json(&account),
-                              "outlook", outlook_to_json(job, clock_instant())));
+                              "outlook", outlook_to_json(job, clock_instant()), "moved",
+                              job_moved(job)));
 }

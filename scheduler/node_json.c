@@ -3,6 +3,7 @@
 #include "scheduler/node_json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <utlist.h>
 
@@ -176,6 +177,14 @@ static json_t *devices_to_json(const struct node *node, const struct machine *ma
     return array;
 }
 
+/* null: nobody knows */
+static json_t *speed_to_json(const struct node *node, enum speed_kind kind)
+{
+    const struct node_speed *speed = &node->speeds[kind];
+
+    return speed->rounds > 0 ? json_real(round(1000 * exp(speed->log)) / 1000) : json_null();
+}
+
 json_t *node_to_json(const struct node *node, const struct machine *machine)
 {
     const struct process *process;
@@ -202,6 +211,8 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
     (void)json_object_set_new(json, "foreign_memory_bytes",
                               json_integer((json_int_t)node->foreign_memory_bytes));
     (void)json_object_set_new(json, "gpus_foreign", gpus_to_json(node->gpus_foreign));
+    (void)json_object_set_new(json, "speed", speed_to_json(node, SPEED_CPU));
+    (void)json_object_set_new(json, "gpu_speed", speed_to_json(node, SPEED_GPU));
     if (machine != NULL)
         (void)json_object_set_new(json, "machine", machine_to_json(machine));
     return json;

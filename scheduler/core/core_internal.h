@@ -340,6 +340,7 @@ struct job_learned {
     uint64_t straggler; /* the slowest one, to be looked at by the next plan; 0: none */
     bool moving;        /* it was stopped, and its slot is not free yet */
     uint64_t moved_us;  /* when one was moved; 0: never */
+    char moved[192];    /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
 };
 
 /* --- job_learn.c

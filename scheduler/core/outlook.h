@@ -20,3 +20,6 @@ struct job_outlook {
 /* job_outlook - false: nobody knows; its tasks have not told yet how fast it is or how many there
  * are, or the policy does not learn. Linear in the sizes that it may have. */
 bool job_outlook(const struct job *job, struct instant now, struct job_outlook *ret);
+/* job_moved - its last instance that was slow, "trainer-3 was moved from ..."; "": none
+ * (plan_straggler.c) */
+const char *job_moved(const struct job *job);

@@ -6,6 +6,7 @@
  * twice within a minute, and who grows goes to the fastest node that has room (placement.c).
  * Each comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that
  * looks at everything afresh moves nobody. */
+#include "scheduler/core/outlook.h"
 #include "scheduler/core/plan_internal.h"
 
 #include <math.h>
@@ -99,12 +100,13 @@ static void move(struct plan *plan, struct process *process, struct room *room)
     bool placed = index >= 0 && process_assign(plan->cluster, job, process->role, (uint32_t)index,
                                                room->node, plan->now);
 
+    process_name(process, name, sizeof name);
     (void)snprintf(reason, sizeof reason, "moved from %s: %.2g times as fast as its others",
                    from->name, (double)process->speed);
     job->learned->moved_us = plan->now.now_us;
+    (void)snprintf(job->learned->moved, sizeof job->learned->moved, "%s was %.120s", name, reason);
     from->moved_away++;
     plan->cluster->figures.stragglers_moved++;
-    process_name(process, name, sizeof name);
     effect_process_event(plan->cluster, plan->now, process, "process-moved", "%s: %s", name,
                          reason);
     if (!placed)
@@ -141,6 +143,11 @@ static void look_at(struct plan *plan, struct job *job)
             move(plan, process, room);
     }
     job->learned->straggler = 0;
+}
+
+const char *job_moved(const struct job *job)
+{
+    return job->learned != NULL ? job->learned->moved : "";
 }
 
 void plan_stragglers(struct plan *plan)

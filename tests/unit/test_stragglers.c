@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/outlook.h"
 #include "scheduler/core/plan_internal.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
@@ -280,6 +281,8 @@ static void test_straggler_moves_once(void **state)
     assert_int_equal(n_moved(&p), 1);
     assert_int_equal(n_on(&p, 0), 0);
     assert_int_equal(job_count_running(p.job, 0), 3);
+    assert_string_equal(job_moved(p.job),
+                        "trainer-0 was moved from node-0: 0.25 times as fast as its others");
     work_s(&p, 600);
     assert_int_equal(n_moved(&p), 1);
     assert_int_equal(n_on(&p, 0), 0);
