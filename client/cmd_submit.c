@@ -37,6 +37,13 @@ static const struct option_spec submit_options[] = {
         { .name = NULL },
 };
 
+/* An older server does not tell. */
+static void print_outlook(const json_t *outlook)
+{
+    if (json_is_string(json_object_get(outlook, "deadline")))
+        (void)printf("deadline: %s\n", json_text(outlook, "text"));
+}
+
 static void print_accepted(const json_t *answer, bool json)
 {
     const json_t *array = json_object_get(answer, "array");
@@ -51,6 +58,7 @@ static void print_accepted(const json_t *answer, bool json)
                      json_u64(array, "last_id"));
     else
         job_print_line(answer);
+    print_outlook(json_object_get(answer, "outlook"));
     job_note_ignored(answer);
 }
 

@@ -100,10 +100,12 @@ static void print_outlook(const json_t *outlook)
 
     if (!json_is_object(outlook))
         return;
-    (void)printf("with its %" PRIu64 " instances it is over in %s, at %s\n",
+    (void)printf("with its %" PRIu64 " instances it is over in %s, at %s%s\n",
                  json_u64(outlook, "instances"),
                  text_duration(json_u64(outlook, "seconds_left") * USEC_PER_SEC, left, sizeof left),
-                 json_text(outlook, "ends"));
+                 json_text(outlook, "ends"),
+                 streq(json_text(outlook, "basis"), "family") ? ", as long as jobs like it took"
+                                                              : "");
     print_deadline(json_object_get(outlook, "deadline"));
 }
 

@@ -190,10 +190,21 @@ static void print_cost(FILE *out, const json_t *plan)
                   (double)json_u64(utilisation, "after") / 1e4);
 }
 
+/* Of a submission: whether its deadline can be kept, or how long it takes, as far as is known */
+static void print_outlook(FILE *out, const json_t *outlook)
+{
+    bool has_deadline = json_is_string(json_object_get(outlook, "deadline"));
+
+    if (outlook != NULL && (has_deadline || json_u64(outlook, "jobs_known") > 0))
+        (void)fprintf(out, "%s: %s\n", has_deadline ? "deadline" : "length",
+                      json_text(outlook, "text"));
+}
+
 void plan_print(FILE *out, const struct plan_question *question, const json_t *plan)
 {
     print_sentence(out, question, plan);
     print_array(out, json_object_get(plan, "array"));
+    print_outlook(out, json_object_get(plan, "outlook"));
     if (!is_waiting(json_text(plan, "verdict")) && json_object_get(plan, "array") == NULL)
         print_growth(out, json_object_get(plan, "roles"));
     print_jobs(out, json_object_get(plan, "jobs"));

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <utlist.h>
 
+#include "scheduler/admission_json.h"
+#include "scheduler/core/admission.h"
 #include "scheduler/core/forecast.h"
 #include "scheduler/forecast_json.h"
 #include "scheduler/scheduler.h"
@@ -56,11 +58,15 @@ int api_dry_run(const struct http_request *request, bool *ret, struct edl_error 
     return edl_error_remedy(error, "dry_run=1, or leave it out to do it");
 }
 
+/* outlook, ignored: of a submission; else NULL */
 static void reply(struct scheduler *scheduler, struct http_request *request,
-                  struct forecast *take_forecast, json_t *take_ignored)
+                  struct forecast *take_forecast, const struct admission *outlook,
+                  json_t *take_ignored)
 {
     json_t *json = forecast_to_json(take_forecast);
 
+    if (outlook != NULL)
+        (void)json_object_set_new(json, "outlook", admission_to_json(outlook));
     if (take_ignored != NULL)
         (void)json_object_set_new(json, "ignored", take_ignored);
     tell_after_commit(scheduler, request, 200, json);
@@ -73,13 +79,18 @@ int api_forecast_submit(struct scheduler *scheduler, struct http_request *reques
                         struct edl_error *error)
 {
     struct forecast_options options = bounded(scheduler->cluster);
+    struct instant now = clock_instant();
+    struct admission outlook;
     struct forecast forecast;
-    int r = cluster_forecast(scheduler->cluster, spec, user, archived, clock_instant(), &options,
-                             &forecast, error);
+    int r =
+        cluster_forecast(scheduler->cluster, spec, user, archived, now, &options, &forecast, error);
 
-    if (r == 0)
-        reply(scheduler, request, &forecast, ignored != NULL ? json_incref(ignored) : json_array());
-    return r;
+    if (r < 0)
+        return r;
+    cluster_admission(scheduler->cluster, spec, user, now, &outlook);
+    reply(scheduler, request, &forecast, &outlook,
+          ignored != NULL ? json_incref(ignored) : json_array());
+    return 0;
 }
 
 int api_forecast_change(struct scheduler *scheduler, struct http_request *request,
@@ -92,7 +103,7 @@ int api_forecast_change(struct scheduler *scheduler, struct http_request *reques
                                     &forecast, error);
 
     if (r == 0)
-        reply(scheduler, request, &forecast, NULL);
+        reply(scheduler, request, &forecast, NULL, NULL);
     return r;
 }
 
@@ -105,6 +116,6 @@ int api_forecast_node(struct scheduler *scheduler, struct http_request *request,
                                   &forecast, error);
 
     if (r == 0)
-        reply(scheduler, request, &forecast, NULL);
+        reply(scheduler, request, &forecast, NULL, NULL);
     return r;
 }

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/admission_json.h"
 #include "scheduler/api_forecast.h"
 #include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
+#include "scheduler/core/admission.h"
 #include "scheduler/job_json.h"
 #include "scheduler/page.h"
 #include "scheduler/precondition.h"
@@ -133,16 +135,18 @@ static int check_room(struct scheduler *scheduler, const struct job_spec *spec,
 
 /* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
-                           const struct job *job, bool is_array, json_t *ignored)
+                           const struct job *job, bool is_array, json_t *ignored,
+                           const struct admission *outlook)
 {
     struct held *held = held_new(request);
     const struct job_array *array = &job->spec->array;
     bool made = is_array && array->n > 0;
     char tag[ETAG_MAX];
-    json_t *answer =
-        json_pack("{s:s,s:I,s:s,s:o}", "job", made ? job_spec_array(job->spec) : job->spec->name,
-                  "id", (json_int_t)job->id, "state", job_state_to_string(job->state), "ignored",
-                  ignored != NULL ? json_incref(ignored) : json_array());
+    json_t *answer = json_pack("{s:s,s:I,s:s,s:o,s:o}", "job",
+                               made ? job_spec_array(job->spec) : job->spec->name, "id",
+                               (json_int_t)job->id, "state", job_state_to_string(job->state),
+                               "ignored", ignored != NULL ? json_incref(ignored) : json_array(),
+                               "outlook", admission_to_json(outlook));
 
     if (made)
         (void)json_object_set_new(answer, "array",
@@ -155,6 +159,17 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
     held_after_commit(scheduler, held, 201, answer);
 }
 
+/* Whether its deadline can be kept is asked before it is one of those who have one. */
+static int submit(struct scheduler *scheduler, struct job_spec *take_spec, const char *user,
+                  const struct archived_jobs *archived, struct admission *ret_outlook,
+                  struct job **ret_job, struct edl_error *error)
+{
+    struct instant now = clock_instant();
+
+    cluster_admission(scheduler->cluster, take_spec, user, now, ret_outlook);
+    return cluster_submit_array(scheduler->cluster, take_spec, user, archived, now, ret_job, error);
+}
+
 void api_jobs_submit(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -162,6 +177,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     struct job_spec *spec = NULL;
     struct archived_jobs archived = { 0 };
     struct caller caller = { .user = "" };
+    struct admission outlook;
     json_t *ignored = NULL;
     struct job *job = NULL;
     bool dry_run = false;
@@ -188,15 +204,14 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0 && dry_run)
         r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored, &error);
     else if (r == 0)
-        r = cluster_submit_array(scheduler->cluster, spec, caller.user, &archived, clock_instant(),
-                                 &job, &error);
+        r = submit(scheduler, spec, caller.user, &archived, &outlook, &job, &error);
     archive_after_done(&archived);
     if (r < 0 && flat)
         point_into_flat(&error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
-        reply_accepted(scheduler, request, job, is_array, ignored);
+        reply_accepted(scheduler, request, job, is_array, ignored, &outlook);
     if (job == NULL)
         (void)job_spec_free(spec);
     json_decref(ignored);

@@ -99,9 +99,10 @@ static json_t *outlook_to_json(const struct job *job, struct instant now)
     if (!job_outlook(job, now, &outlook))
         return json_null();
     left_us = (uint64_t)fmin(outlook.left_s, OUTLOOK_MAX_S) * USEC_PER_SEC;
-    return json_pack("{s:I,s:I,s:s,s:o}", "instances", (json_int_t)outlook.instances,
+    return json_pack("{s:I,s:I,s:s,s:s,s:o}", "instances", (json_int_t)outlook.instances,
                      "seconds_left", (json_int_t)(left_us / USEC_PER_SEC), "ends",
-                     rfc3339_format(now.wall_us + left_us, ends), "deadline",
+                     rfc3339_format(now.wall_us + left_us, ends), "basis",
+                     outlook.by_family ? "family" : "tasks", "deadline",
                      deadline_to_json(&outlook));
 }
 

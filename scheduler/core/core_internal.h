@@ -168,6 +168,7 @@ void rendezvous_begin_epoch(struct cluster *cluster, struct job *job, uint64_t f
  * ------------------------------------------------------------- */
 /* job_elastic_role - the one role that grows and shrinks, or -1 */
 int job_elastic_role(const struct job *job);
+int spec_elastic_role(const struct job_spec *spec);
 /* job_role_works - its end is the job's end: every role but "pserver", unless it is the only one */
 bool job_role_works(const struct job *job, uint32_t role);
 bool job_is_started(const struct job *job); /* starting, running or resizing */
@@ -318,6 +319,7 @@ void job_touch(struct cluster *cluster, struct job *job);
 #define JOB_FAMILY_SIZE (sizeof(((struct job *)0)->user) + 18)
 /* job_family_name - the same for jobs of one family. Linear in the text of its commands */
 void job_family_name(const struct job *job, char buffer[JOB_FAMILY_SIZE]);
+void spec_family_name(const struct job_spec *spec, const char *user, char buffer[JOB_FAMILY_SIZE]);
 
 /* What was learnt of an elastic job since it was started. Volatile: after a restart it begins with
  * what its family knows, which is remembered. The policy is told what was known at the last

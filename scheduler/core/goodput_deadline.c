@@ -77,23 +77,33 @@ static void fill_in(struct profile *profile, const struct goodput_due *job)
     }
 }
 
+/* The more it may have the sooner it ends: the smallest share is found by halving. */
+static int smallest_in_time(const struct profile *profile, const struct goodput_due *job)
+{
+    int low = 0, high = job->curve->n - 1;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (end_with(profile, job, middle) <= job->deadline_s)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
+}
+
 static void plan_one(struct profile *profile, struct goodput_due *job)
 {
-    job->feasible = false;
-    job->share = job->point_now = GOODPUT_NO_POINT;
-    job->end_s = INFINITY;
-    for (int share = 0; share < job->curve->n && !job->feasible; share++) {
-        double end_s = end_with(profile, job, share);
+    int share = smallest_in_time(profile, job);
 
-        job->feasible = end_s <= job->deadline_s;
-        job->share = share;
-        job->end_s = end_s;
-    }
-    if (!job->feasible) {
-        job->share = GOODPUT_NO_POINT;
+    job->end_s = end_with(profile, job, share);
+    job->feasible = job->end_s <= job->deadline_s;
+    job->share = job->point_now = GOODPUT_NO_POINT;
+    if (!job->feasible)
         return;
-    }
-    job->point_now = point_in(job->curve, job->share, profile->steps[0].free);
+    job->share = share;
+    job->point_now = point_in(job->curve, share, profile->steps[0].free);
     fill_in(profile, job);
 }
 
@@ -135,17 +145,26 @@ size_t goodput_due_plan(struct goodput_due *jobs, size_t n, double budget)
     return failed;
 }
 
-bool goodput_due_admits(struct goodput_due *promised, size_t n, struct goodput_due *candidate,
-                        double budget)
+bool goodput_due_admits(struct goodput_due *promised, size_t n, struct goodput_due *candidates,
+                        size_t n_candidates, double budget)
 {
-    struct goodput_due **order = xcalloc(n + 1, sizeof(struct goodput_due *));
-    size_t before = goodput_due_plan(promised, n, budget);
-    size_t after;
+    struct goodput_due **order = xcalloc(n + n_candidates, sizeof(struct goodput_due *));
+    bool all = true;
 
-    for (size_t i = 0; i < n; i++)
+    (void)goodput_due_plan(promised, n, budget);
+    for (size_t i = 0; i < n; i++) {
+        promised[i].displaced = promised[i].feasible;
         order[i] = &promised[i];
-    order[n] = candidate;
-    after = plan_in_order(order, n + 1, budget);
+    }
+    for (size_t i = 0; i < n_candidates; i++)
+        order[n + i] = &candidates[i];
+    (void)plan_in_order(order, n + n_candidates, budget);
     free(order);
-    return candidate->feasible && after <= before;
+    for (size_t i = 0; i < n; i++) {
+        promised[i].displaced = promised[i].displaced && !promised[i].feasible;
+        all = all && !promised[i].displaced;
+    }
+    for (size_t i = 0; i < n_candidates; i++)
+        all = all && candidates[i].feasible;
+    return all;
 }

@@ -21,19 +21,20 @@
 
 struct goodput_due {
     uint64_t id;                       /* of two with one deadline the lower one is first */
-    const struct goodput_curve *curve; /* borrowed */
+    const struct goodput_curve *curve; /* borrowed; speeds and costs do not fall */
     double remaining_s;                /* on one bundle */
     double deadline_s;                 /* from now on */
     bool feasible;                     /* result */
     int share;                         /* result: the constant configuration; or GOODPUT_NO_POINT */
-    int point_now; /* result: what it is to hold at once, at most its share; or GOODPUT_NO_POINT */
-    double end_s;  /* result: from now on */
+    int point_now;  /* result: what it is to hold at once, at most its share; or GOODPUT_NO_POINT */
+    double end_s;   /* result: from now on; of one that is not feasible: with all that is left */
+    bool displaced; /* result of goodput_due_admits: only without the candidates is it feasible */
 };
 
 /* goodput_due_plan - shares of all; the number of those that cannot be kept (0: all can). Those
- * are left out and take nothing from the others. Allocates what it needs. O(n^2 x points). */
+ * are left out and take nothing from the others. Allocates what it needs. O(n^2 x log points). */
 size_t goodput_due_plan(struct goodput_due *jobs, size_t n, double budget);
-/* goodput_due_admits - whether `candidate` can be promised beside those that were (n of them): all
- * must still be feasible, those that were not before aside. Results of both are written. */
-bool goodput_due_admits(struct goodput_due *promised, size_t n, struct goodput_due *candidate,
-                        double budget);
+/* goodput_due_admits - whether the candidates can be promised beside those that were (n of them):
+ * all must still be feasible, those that were not before aside. Results of all are written. */
+bool goodput_due_admits(struct goodput_due *promised, size_t n, struct goodput_due *candidates,
+                        size_t n_candidates, double budget);

@@ -329,3 +329,11 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
         .family_median_s = learned->family_s,
     };
 }
+
+double goodput_learn_remaining(const struct goodput_learned *learned,
+                               const struct goodput_work *work)
+{
+    if (work->remaining_s >= 0)
+        return work->remaining_s;
+    return learned->lasts_s > work->attained_s ? learned->lasts_s - work->attained_s : -1;
+}

@@ -57,6 +57,7 @@ struct goodput_learned {
     bool borrowed;     /* all that is known is of its family, the unit as well */
     double work_s;     /* that was done, in seconds on one instance as far as its speed is known */
     double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
+    double lasts_s;    /* the same, 0 also while none of its family has ended: no guess */
     struct goodput_size size;
     uint32_t sizes;   /* how often it became another one by more than a quarter: */
     uint32_t size_of; /* since when it was that */
@@ -115,3 +116,7 @@ void goodput_learn_curve(const struct goodput_learned *learned, const struct goo
  */
 struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,
                                        double units_left);
+/* goodput_learn_remaining - what is left of that by its own count, else by what jobs of its family
+ * took that have ended; below 0: neither says */
+double goodput_learn_remaining(const struct goodput_learned *learned,
+                               const struct goodput_work *work);

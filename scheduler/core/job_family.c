@@ -50,11 +50,16 @@ static uint64_t digest_role(uint64_t digest, const struct role_spec *role)
     return digest;
 }
 
+void spec_family_name(const struct job_spec *spec, const char *user, char buffer[JOB_FAMILY_SIZE])
+{
+    uint64_t digest = digest_text(0, job_mode_to_string(spec->mode));
+
+    for (size_t r = 0; r < spec->n_roles; r++)
+        digest = digest_role(digest, &spec->roles[r]);
+    (void)snprintf(buffer, JOB_FAMILY_SIZE, "%s:%016" PRIx64, user, digest);
+}
+
 void job_family_name(const struct job *job, char buffer[JOB_FAMILY_SIZE])
 {
-    uint64_t digest = digest_text(0, job_mode_to_string(job->spec->mode));
-
-    for (size_t r = 0; r < job->spec->n_roles; r++)
-        digest = digest_role(digest, &job->spec->roles[r]);
-    (void)snprintf(buffer, JOB_FAMILY_SIZE, "%s:%016" PRIx64, job->user, digest);
+    spec_family_name(job->spec, job->user, buffer);
 }

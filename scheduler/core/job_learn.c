@@ -103,10 +103,15 @@ static uint32_t unfinished(const struct cluster *cluster)
 static void tell(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job_learned *learned = job->learned;
+    struct goodput_family_facts family;
 
     goodput_family_done(cluster->families, learned->family, learned->of.work_s);
     learned->of.family_s =
         goodput_family_work(cluster->families, learned->family, learned->of.work_s);
+    learned->of.lasts_s =
+        goodput_family_get(cluster->families, learned->family, &family) && family.n_ended > 0
+            ? learned->of.family_s
+            : 0;
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
     learned->told = learned->of;

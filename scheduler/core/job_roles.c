@@ -3,20 +3,30 @@
  * is done */
 #include "scheduler/core/core_internal.h"
 
+static bool role_works(const struct job_spec *spec, uint32_t role)
+{
+    return spec->n_roles == 1 || !streq(spec->roles[role].name, "pserver");
+}
+
 bool job_role_works(const struct job *job, uint32_t role)
 {
-    return job->spec->n_roles == 1 || !streq(job->spec->roles[role].name, "pserver");
+    return role_works(job->spec, role);
+}
+
+int spec_elastic_role(const struct job_spec *spec)
+{
+    /* min < max without fault tolerance is held at min: nothing in such a job survives a resize */
+    if (!spec->fault_tolerant)
+        return -1;
+    for (uint32_t r = 0; r < spec->n_roles; r++)
+        if (spec->roles[r].min < spec->roles[r].max && role_works(spec, r))
+            return (int)r;
+    return -1;
 }
 
 int job_elastic_role(const struct job *job)
 {
-    /* min < max without fault tolerance is held at min: nothing in such a job survives a resize */
-    if (!job->spec->fault_tolerant)
-        return -1;
-    for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        if (job->spec->roles[r].min < job->spec->roles[r].max && job_role_works(job, r))
-            return (int)r;
-    return -1;
+    return spec_elastic_role(job->spec);
 }
 
 bool job_is_started(const struct job *job)

@@ -229,13 +229,13 @@ static void rank(struct market *market, struct goodput_entry *entry,
  * largest that it may grow to now when only a larger one does. The first when nobody knows, or none
  * ends it in time at all: then it is nothing that others should give up anything for. */
 static int required_point(const struct goodput_curve *curve, const struct goodput_curve *full,
-                          const struct goodput_work *work, double left_s)
+                          double remaining_s, double left_s)
 {
     double best = full->points[goodput_curve_best(full)].speed;
-    double speed = fmin(work->remaining_s / (GOODPUT_IN_TIME * left_s), best);
+    double speed = fmin(remaining_s / (GOODPUT_IN_TIME * left_s), best);
     int point = 0;
 
-    if (work->remaining_s < 0 || left_s <= 0 || work->remaining_s / left_s > best)
+    if (remaining_s < 0 || left_s <= 0 || remaining_s / left_s > best)
         return 0;
     while (point < curve->n - 1 && curve->points[point].speed < speed)
         point++;
@@ -266,7 +266,8 @@ static void known_by_learning(const struct policy_job *job, struct goodput_known
     ret->held = goodput_curve_at(&ret->curve, job->parallelism);
     span.current = span.max;
     goodput_learn_curve(learned, &span, ret_full);
-    ret->required = job->due_s > 0 ? required_point(&ret->curve, ret_full, &work,
+    ret->required = job->due_s > 0 ? required_point(&ret->curve, ret_full,
+                                                    goodput_learn_remaining(learned, &work),
                                                     job->due_s - job->learned_at_s)
                                    : 0;
 }

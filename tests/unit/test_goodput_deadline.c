@@ -21,6 +21,7 @@ static void test_share_is_the_smallest_that_is_in_time(void **state)
     assert_int_equal(goodput_due_plan(&job, 1, 8), 1);
     assert_false(job.feasible);
     assert_int_equal(job.share, GOODPUT_NO_POINT);
+    assert_near(job.end_s, 100 / sqrt(8), 1e-9); /* with all that there is */
 }
 
 /* The second one gets what the first leaves, and all of it when that is over. */
@@ -39,13 +40,15 @@ static void test_later_deadline_fills_what_is_free(void **state)
     assert_int_equal(jobs[1].share, 3);
     assert_int_equal(jobs[1].point_now, 0);
     assert_near(jobs[1].end_s, 15, 1e-9);
-    assert_false(goodput_due_admits(jobs, 2, &third, 4));
+    assert_false(goodput_due_admits(jobs, 2, &third, 1, 4));
     third.deadline_s = 15.3;
-    assert_true(goodput_due_admits(jobs, 2, &third, 4));
+    assert_true(goodput_due_admits(jobs, 2, &third, 1, 4));
     assert_int_equal(third.point_now, GOODPUT_NO_POINT);
     third.deadline_s = 1; /* goes first, and then another comes too late */
-    assert_false(goodput_due_admits(jobs, 2, &third, 4));
+    assert_false(goodput_due_admits(jobs, 2, &third, 1, 4));
     assert_true(third.feasible);
+    assert_false(jobs[0].displaced);
+    assert_true(jobs[1].displaced);
 }
 
 /* --- every plan in slots of one second, where a job has one configuration in each --- */

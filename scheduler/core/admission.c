@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission.c - whether a deadline can be kept, asked when its job is submitted
+ *
+ * Costs are parts of the room of a trial, of the resource that is scarcest for it: where these fit
+ * together, so does each resource. */
+#include "scheduler/core/admission.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "scheduler/core/admission_internal.h"
+#include "scheduler/core/goodput_family.h"
+#include "scheduler/core/goodput_prior.h"
+#include "scheduler/core/outlook.h"
+#include "scheduler/core/plan_internal.h"
+
+#define SHORTEST_TENTHS 1
+#define LONGEST_TENTHS 9
+/* Parts of it that are all of it add up to a little more, or less. */
+#define WHOLE_ROOM (1 + 1e-9)
+
+const char *admission_verdict_to_string(enum admission_verdict verdict)
+{
+    static const char *const texts[] = { [ADMISSION_NO_DEADLINE] = "no-deadline",
+                                         [ADMISSION_IN_TIME] = "in-time",
+                                         [ADMISSION_TOO_LATE] = "too-late",
+                                         [ADMISSION_UNKNOWN] = "unknown" };
+
+    return texts[verdict];
+}
+
+/* --- who is asked about, and who else there is ---------------------------------------------------
+ */
+
+static void demand_of(const struct job_spec *spec, int elastic, struct subject *ret)
+{
+    for (uint32_t r = 0; r < spec->n_roles; r++) {
+        struct resources need = resources_of_role(&spec->roles[r]);
+
+        if ((int)r == elastic)
+            ret->each = need;
+        else
+            resources_add(&ret->fixed, &need, spec->roles[r].min);
+    }
+    ret->min = elastic >= 0 ? spec->roles[elastic].min : 0;
+}
+
+static void add_minimum(struct resources *sum, const struct job_spec *spec)
+{
+    for (uint32_t r = 0; r < spec->n_roles; r++) {
+        struct resources need = resources_of_role(&spec->roles[r]);
+
+        resources_add(sum, &need, spec->roles[r].min);
+    }
+}
+
+/* Of a curve what is of use: each size is faster than those before it. */
+static void keep_faster(struct goodput_curve *curve, uint32_t most)
+{
+    int n = goodput_curve_best(curve) + 1;
+
+    while (n > 1 && curve->points[n - 1].instances > most)
+        n--;
+    curve->n = 1;
+    for (int i = 1; i < n; i++)
+        if (curve->points[i].speed > curve->points[curve->n - 1].speed)
+            curve->points[curve->n++] = curve->points[i];
+}
+
+static void curve_of(const struct goodput_learned *learned, uint32_t min, uint32_t max,
+                     uint32_t most, struct goodput_curve *ret)
+{
+    const struct goodput_span span = {
+        .min = min, .max = max, .current = max, .cost_per_instance = 1
+    };
+
+    goodput_learn_curve(learned, &span, ret);
+    keep_faster(ret, most);
+}
+
+/* It has its minimum until its deadline ends it. */
+static void keep_until_due(struct subject *subject)
+{
+    subject->known = false;
+    subject->curve.n = 1;
+    subject->curve.points[0] = (struct goodput_point){ .instances = subject->min, .speed = 1 };
+}
+
+static void subject_of(const struct job *job, struct instant now, struct subject *ret)
+{
+    int elastic = job_elastic_role(job);
+    double work_s = job_left_s(job, now);
+
+    *ret = (struct subject){ .job = job,
+                             .work_s = work_s,
+                             .due_s = (double)(deadline_at(&job->plan.due) -
+                                               MIN_OF(now.now_us, deadline_at(&job->plan.due))) /
+                                      USEC_PER_SEC };
+    demand_of(job->spec, elastic, ret);
+    keep_until_due(ret);
+    if (work_s < 0)
+        return;
+    ret->known = true;
+    curve_of(&job->learned->told, job->spec->roles[elastic].min, job->spec->roles[elastic].max,
+             UINT32_MAX, &ret->curve);
+}
+
+/* It has its minimum before the job that is submitted has anything. */
+static bool goes_first(const struct question *question, const struct job *job)
+{
+    return job_is_started(job) ||
+           (job->n_waits == 0 && job->spec->priority >= question->spec->priority);
+}
+
+static int earlier_first(const void *left, const void *right)
+{
+    const struct job *a = *(struct job *const *)left, *b = *(struct job *const *)right;
+    uint64_t a_us = deadline_at(&a->plan.due), b_us = deadline_at(&b->plan.due);
+
+    if (a_us != b_us)
+        return a_us < b_us ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static bool is_due_before(const struct question *question, const struct job *job)
+{
+    return (double)deadline_at(&job->plan.due) <=
+           (double)question->now.now_us + question->own.due_s * USEC_PER_SEC;
+}
+
+/* ret: those with deadlines; owned by the caller */
+static size_t count_jobs(struct question *question, const struct job ***ret)
+{
+    const struct job **due = NULL;
+    const struct job *job;
+    size_t n = 0, cap = 0;
+
+    DL_FOREACH2(question->cluster->active, job, active_next)
+    {
+        bool has_deadline = deadline_at(&job->plan.due) != NEVER_US;
+
+        if (job->state == JOB_STOPPING)
+            continue;
+        if (has_deadline && n == cap) {
+            cap = cap > 0 ? 2 * cap : 16;
+            due = xreallocarray(due, cap, sizeof *due);
+        }
+        if (has_deadline)
+            due[n++] = job;
+        if ((has_deadline && is_due_before(question, job)) || !goes_first(question, job))
+            continue;
+        add_minimum(has_deadline ? &question->kept_later : &question->kept_free, job->spec);
+        question->n_kept++;
+    }
+    *ret = due;
+    return n;
+}
+
+static void find_others(struct question *question)
+{
+    const struct job **due;
+    size_t n = count_jobs(question, &due), before = 0;
+    size_t room = ADMISSION_DUE_MAX - MIN_OF(question->n_own, (uint32_t)ADMISSION_DUE_MAX);
+
+    if (n > 1)
+        qsort(due, n, sizeof *due, earlier_first);
+    while (before < n && is_due_before(question, due[before]))
+        before++;
+    question->too_many = before > room || question->n_own > ADMISSION_DUE_MAX;
+    question->n_others = question->too_many ? 0 : MIN_OF(n, room);
+    question->n_before = MIN_OF(before, question->n_others);
+    question->others = xcalloc(MAX_OF(question->n_others, (size_t)1), sizeof *question->others);
+    for (size_t i = 0; i < question->n_others; i++)
+        subject_of(due[i], question->now, &question->others[i]);
+    free(due);
+}
+
+static int64_t times(int64_t have, int64_t need)
+{
+    return need > 0 ? MAX_OF(have, (int64_t)0) / need : ROLE_INSTANCES_MAX;
+}
+
+/* Instances that an empty node takes */
+static int64_t places_on(const struct node *node, const struct role_spec *role)
+{
+    struct resources need = resources_of_role(role);
+
+    if (role->selector != NULL && !labels_cover(&node->offer.labels, role->selector))
+        return 0;
+    return MIN_OF(MIN_OF(times(node->counted_total.cpu_millicores, need.cpu_millicores),
+                         times(node->counted_total.memory_bytes, need.memory_bytes)),
+                  MIN_OF(times(node->counted_total.gpus, need.gpus),
+                         times(node->counted_total.ports, need.ports)));
+}
+
+static void look_at_nodes(struct question *question, const struct role_spec *role)
+{
+    int64_t places = 0;
+
+    for (const struct node *node = question->cluster->nodes; node != NULL; node = node->hh.next) {
+        if (!node_takes_processes(node))
+            continue;
+        resources_add(&question->foreign,
+                      &(struct resources){ .cpu_millicores = (int64_t)node->foreign_planned_cpu,
+                                           .memory_bytes = (int64_t)node->foreign_planned_memory,
+                                           .gpus = node_gpus_withheld(node) },
+                      1);
+        places = MIN_OF(places + places_on(node, role), (int64_t)UINT32_MAX);
+    }
+    question->total = question->cluster->planner->total;
+    question->places = (uint32_t)places;
+    question->max = MIN_OF(role->max, MAX_OF(question->places, role->min));
+}
+
+/* --- trials --------------------------------------------------------------------------------------
+ */
+
+struct trial {
+    struct resources room;
+    double work_s; /* of each job that is submitted */
+    uint32_t most; /* instances that one may have */
+    double part;   /* of the time that is left, in which all are to be over */
+};
+
+struct answer {
+    bool kept;          /* the deadline, of all that are submitted */
+    double end_s;       /* of the last one */
+    uint32_t instances; /* the most that one of them needs */
+};
+
+static double part_of(int64_t need, int64_t room)
+{
+    if (need <= 0)
+        return 0;
+    return room > 0 ? (double)need / (double)room : INFINITY;
+}
+
+static void set_costs(struct subject *subject, const struct resources *room)
+{
+    for (int i = 0; i < subject->curve.n; i++) {
+        struct goodput_point *point = &subject->curve.points[i];
+        struct resources need = subject->fixed;
+
+        resources_add(&need, &subject->each, point->instances);
+        point->cost = fmax(part_of(need.cpu_millicores, room->cpu_millicores),
+                           fmax(part_of(need.memory_bytes, room->memory_bytes),
+                                part_of(need.gpus, room->gpus)));
+    }
+}
+
+static struct goodput_due due_of(const struct subject *subject, uint64_t id, double part)
+{
+    double due_s = part * subject->due_s;
+
+    return (struct goodput_due){ .id = id,
+                                 .curve = &subject->curve,
+                                 .remaining_s = subject->known ? subject->work_s : due_s,
+                                 .deadline_s = due_s };
+}
+
+/* promised: of the first n of the others; candidates: question->n_own. Owned by the caller. */
+static void lay_out(struct question *question, size_t n, const struct trial *trial,
+                    struct goodput_due *promised, struct goodput_due *candidates)
+{
+    const struct role_spec *role = &question->spec->roles[spec_elastic_role(question->spec)];
+
+    for (size_t i = 0; i < n; i++) {
+        set_costs(&question->others[i], &trial->room);
+        promised[i] = due_of(&question->others[i], question->others[i].job->id, trial->part);
+    }
+    question->own.work_s = trial->work_s;
+    curve_of(&question->learned, role->min, role->max, trial->most, &question->own.curve);
+    set_costs(&question->own, &trial->room);
+    for (uint32_t i = 0; i < question->n_own; i++)
+        candidates[i] = due_of(&question->own, question->cluster->next_job_id + i, trial->part);
+}
+
+static struct answer answer_of(const struct question *question, const struct goodput_due *own)
+{
+    struct answer answer = { .kept = true };
+
+    for (uint32_t i = 0; i < question->n_own; i++) {
+        answer.kept = answer.kept && own[i].feasible;
+        answer.end_s = fmax(answer.end_s, own[i].end_s);
+        if (own[i].feasible)
+            answer.instances =
+                MAX_OF(answer.instances, own[i].curve->points[own[i].share].instances);
+    }
+    return answer;
+}
+
+/* Beside those that are due before it. */
+static struct answer try(struct question *question, const struct trial *trial)
+{
+    struct goodput_due *promised = xcalloc(question->n_before + question->n_own, sizeof *promised);
+    struct goodput_due *own = promised + question->n_before;
+    struct answer answer;
+
+    lay_out(question, question->n_before, trial, promised, own);
+    (void)goodput_due_admits(promised, question->n_before, own, question->n_own, WHOLE_ROOM);
+    answer = answer_of(question, own);
+    free(promised);
+    return answer;
+}
+
+static struct resources less(struct resources room, const struct resources *what)
+{
+    resources_add(&room, what, -1);
+    return room;
+}
+
+/* What jobs may grow into: all but what is not ours, and cores below the limit of the load */
+static struct resources shared_room(const struct question *question)
+{
+    struct resources room = question->total;
+
+    room.cpu_millicores = room.cpu_millicores * question->cluster->config.max_load_permille / 1000;
+    room = less(room, &question->foreign);
+    return less(room, &question->kept_free);
+}
+
+/* With what is surely its own. */
+static struct answer try_surely(struct question *question)
+{
+    uint32_t measured = MAX_OF(question->learned.largest, question->own.min);
+    struct resources room = shared_room(question);
+    const struct trial trial = { .room = less(room, &question->kept_later),
+                                 .work_s = question->longest_s,
+                                 .most = MIN_OF(question->max, measured),
+                                 .part = GOODPUT_IN_TIME };
+
+    return try(question, &trial);
+}
+
+/* Those without deadlines were gone, and it were as short as any. */
+static struct answer try_at_best(struct question *question)
+{
+    const struct trial trial = {
+        .room = question->total, .work_s = question->shortest_s, .most = question->max, .part = 1
+    };
+
+    return try(question, &trial);
+}
+
+/* Those that are due later and cannot be kept any more; of those that cannot be anyhow nobody is
+ * told. */
+static void find_late(struct question *question, struct admission *ret)
+{
+    const struct trial trial = { .room = shared_room(question),
+                                 .work_s = question->median_s,
+                                 .most = question->max,
+                                 .part = 1 };
+    size_t n = question->n_others;
+    struct goodput_due *promised = xcalloc(n + question->n_own, sizeof *promised);
+
+    lay_out(question, n, &trial, promised, promised + n);
+    (void)goodput_due_admits(promised, n, promised + n, question->n_own, WHOLE_ROOM);
+    for (size_t i = 0; i < n; i++) {
+        const struct job *job = question->others[i].job;
+        struct admission_late *late = &ret->late[ret->n_late];
+
+        if (!promised[i].displaced)
+            continue;
+        if (ret->n_late++ >= ADMISSION_LATE_NAMED)
+            continue;
+        late->id = job->id;
+        memcpy(late->job, job->spec->name, sizeof late->job);
+    }
+    free(promised);
+}
+
+/* Of those that cannot be kept anyhow it is only certain that they have their minima until then. */
+static void give_up_lost(struct question *question)
+{
+    const struct trial trial = { .room = shared_room(question), .most = question->max, .part = 1 };
+    size_t n = question->n_before;
+    struct goodput_due *promised = xcalloc(n + question->n_own, sizeof *promised);
+
+    lay_out(question, n, &trial, promised, promised + n);
+    (void)goodput_due_plan(promised, n, WHOLE_ROOM);
+    for (size_t i = 0; i < n; i++)
+        if (!promised[i].feasible)
+            keep_until_due(&question->others[i]);
+    free(promised);
+}
+
+/* Nor does it count at best for anything whose length nobody knows. */
+static void forget_unknown(struct question *question)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < question->n_before; i++)
+        if (question->others[i].known)
+            question->others[kept++] = question->others[i];
+    question->n_before = kept;
+}
+
+/* --- the answer ----------------------------------------------------------------------------------
+ */
+
+/* More instances than it may have, as far as it gets faster by them, on empty nodes; 0 also when
+ * it is not for want of those that it is not sure to be in time. */
+static uint32_t find_larger_max(const struct question *question)
+{
+    double best = goodput_learn_speedup(&question->learned, question->max);
+    double wanted = question->longest_s / (GOODPUT_IN_TIME * question->own.due_s);
+
+    if (best >= wanted)
+        return 0;
+    for (uint32_t k = question->max + 1; k <= question->places; k += 1 + k / 16) {
+        double speed = goodput_learn_speedup(&question->learned, k);
+
+        if (speed >= wanted)
+            return k;
+        if (speed <= best)
+            return 0;
+        best = speed;
+    }
+    return 0;
+}
+
+static void suggest(const struct question *question, const struct answer *surely,
+                    struct admission *ret)
+{
+    double end_s = surely->end_s / GOODPUT_IN_TIME;
+
+    ret->max_wanted = find_larger_max(question);
+    if (end_s < ADMISSION_TIME_MAX_S)
+        ret->deadline_wanted_wall_us =
+            ((question->now.wall_us + (uint64_t)(end_s * USEC_PER_SEC)) / USEC_PER_SEC + 1) *
+            USEC_PER_SEC; /* nobody writes parts of a second */
+}
+
+/* At best, with the whole cluster: its curve is that of the last trial. */
+static double alone_s(const struct question *question)
+{
+    const struct goodput_curve *curve = &question->own.curve;
+
+    return question->shortest_s / curve->points[curve->n - 1].speed;
+}
+
+static void judge(struct question *question, struct admission *ret)
+{
+    struct answer surely, best;
+
+    find_late(question, ret);
+    give_up_lost(question);
+    surely = try_surely(question);
+    forget_unknown(question);
+    best = try_at_best(question);
+    ret->least_s = best.kept ? alone_s(question) : best.end_s;
+    ret->most_s = surely.end_s;
+    if (!best.kept) {
+        ret->verdict = ADMISSION_TOO_LATE;
+        ret->late_s = best.end_s - question->own.due_s;
+    } else if (!surely.kept || question->spec->after != NULL) {
+        ret->verdict = ADMISSION_UNKNOWN;
+    } else {
+        ret->verdict = ADMISSION_IN_TIME;
+        ret->instances = surely.instances;
+        return;
+    }
+    suggest(question, &surely, ret);
+}
+
+static double quantile(const struct goodput_family_facts *family, unsigned tenths)
+{
+    return family->ended[MIN_OF(family->n_ended * tenths / 10, family->n_ended - 1)];
+}
+
+/* NULL: its family knows how long it takes; else why not, as a code */
+static const char *look_up_family(struct question *question, const char *user, int elastic,
+                                  struct admission *ret)
+{
+    struct goodput_family_facts family;
+    char name[JOB_FAMILY_SIZE];
+
+    if (question->cluster->families == NULL)
+        return "policy-does-not-learn";
+    if (elastic < 0)
+        return "fixed-size";
+    spec_family_name(question->spec, user, name);
+    if (!goodput_family_get(question->cluster->families, name, &family) || family.n_ended == 0)
+        return "family-unknown";
+    question->shortest_s = quantile(&family, SHORTEST_TENTHS);
+    question->median_s = quantile(&family, 5);
+    question->longest_s = quantile(&family, LONGEST_TENTHS);
+    ret->jobs_known = (uint32_t)family.n_ended;
+    goodput_prior_begin(&family.prior, &question->learned);
+    return NULL;
+}
+
+/* Alone, as if it had its largest size or its smallest one all the time. */
+static void tell_length(struct question *question, struct admission *ret)
+{
+    const struct role_spec *role = &question->spec->roles[spec_elastic_role(question->spec)];
+    struct goodput_curve curve;
+
+    curve_of(&question->learned, role->min, role->max, question->max, &curve);
+    ret->least_s = question->shortest_s / curve.points[curve.n - 1].speed;
+    ret->most_s = question->longest_s / curve.points[0].speed;
+}
+
+static double seconds_until_due(const struct job_spec *spec, struct instant now)
+{
+    if (spec->deadline_us != 0)
+        return (double)spec->deadline_us / USEC_PER_SEC;
+    return ((double)spec->deadline_wall_us - (double)now.wall_us) / USEC_PER_SEC;
+}
+
+/* NULL: it was found out; else why nobody knows */
+static const char *find_out(struct question *question, const char *user, struct admission *ret)
+{
+    int elastic = spec_elastic_role(question->spec);
+    const char *unsure = look_up_family(question, user, elastic, ret);
+
+    if (unsure != NULL)
+        return unsure;
+    look_at_nodes(question, &question->spec->roles[elastic]);
+    demand_of(question->spec, elastic, &question->own);
+    question->own.known = true;
+    if (ret->verdict == ADMISSION_NO_DEADLINE) {
+        tell_length(question, ret);
+        return NULL;
+    }
+    if (question->places < question->own.min)
+        return "no-room";
+    find_others(question);
+    if (question->too_many)
+        return "too-many";
+    judge(question, ret);
+    return NULL;
+}
+
+void cluster_admission(const struct cluster *cluster, const struct job_spec *spec, const char *user,
+                       struct instant now, struct admission *ret)
+{
+    struct question question = {
+        .cluster = cluster, .spec = spec, .now = now, .n_own = MAX_OF(spec->array.n, (uint32_t)1)
+    };
+    bool has_deadline = spec->deadline_us != 0 || spec->deadline_wall_us != 0;
+    const char *unsure;
+
+    *ret = (struct admission){ .verdict = has_deadline ? ADMISSION_UNKNOWN : ADMISSION_NO_DEADLINE,
+                               .least_s = INFINITY,
+                               .most_s = INFINITY };
+    if (has_deadline) {
+        question.own.due_s = seconds_until_due(spec, now);
+        ret->deadline_wall_us =
+            now.wall_us + (uint64_t)(fmax(question.own.due_s, 0) * USEC_PER_SEC);
+    }
+    unsure = find_out(&question, user, ret);
+    admission_say(&question, unsure, ret);
+    free(question.others);
+}

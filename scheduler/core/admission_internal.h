@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_internal.h - what the files of admission share */
+#pragma once
+
+#include "scheduler/core/admission.h"
+#include "scheduler/core/core_internal.h"
+#include "scheduler/core/goodput_deadline.h"
+
+/* Later than that nobody plans for: 100 years. */
+#define ADMISSION_TIME_MAX_S (100 * 365 * 86400.0)
+
+/* A job with a deadline. */
+struct subject {
+    const struct job *job;  /* borrowed; NULL: the one that is submitted */
+    struct resources fixed; /* of its roles that do not grow */
+    struct resources each;  /* of one instance of the one that does */
+    uint32_t min;           /* of that one */
+    bool known;             /* how much is left of it; else it keeps its minimum until then */
+    double work_s;          /* that is left, in seconds of one instance */
+    double due_s;           /* from now on */
+    struct goodput_curve curve;
+};
+
+/* The job that is submitted, and all that it has to do with. */
+struct question {
+    const struct cluster *cluster; /* borrowed, as all else here but others */
+    const struct job_spec *spec;
+    struct instant now;
+    struct goodput_learned learned; /* as its family knows */
+    struct subject own;
+    uint32_t n_own; /* jobs of it, all alike */
+    double shortest_s, median_s,
+        longest_s;             /* work of jobs like it: a tenth, a half, nine tenths took less */
+    uint32_t max;              /* instances that it may have, and that empty nodes take */
+    uint32_t places;           /* that empty nodes take */
+    struct subject *others;    /* owned; the earliest deadlines first */
+    size_t n_others, n_before; /* before: of them, that are due before it */
+    bool too_many;
+    struct resources total, foreign;
+    /* minima of jobs that have no deadline, and of those that are due after it; n_kept: all these
+     * jobs */
+    struct resources kept_free, kept_later;
+    uint32_t n_kept;
+};
+
+/* admission_say - code and text; unsure: why nobody knows, as code; NULL: somebody does */
+void admission_say(const struct question *question, const char *unsure, struct admission *ret);
