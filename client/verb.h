@@ -70,6 +70,7 @@ extern const struct verb verb_group;
 extern const struct verb verb_version;
 extern const struct verb verb_wait;
 extern const struct verb verb_whoami;
+extern const struct verb verb_policy;
 extern const struct verb verb_why;
 
 /* verb_find - NULL when there is none; verb_nearest - the likeliest one meant, or NULL */

@@ -102,6 +102,29 @@ void api_cluster(struct http_request *request, void *userdata)
                               (json_int_t)pending, "jobs", jobs));
 }
 
+/* Seconds saved in a second; null: none is for sale */
+static json_t *price_to_json(enum policy_resource resource, const struct policy_price *price)
+{
+    return json_pack("{s:s,s:s,s:o}", "resource", policy_resource_to_string(resource), "per",
+                     policy_resource_unit(resource), "price",
+                     price->for_sale ? json_real(price->worth) : json_null());
+}
+
+/* null: this policy knows none */
+static json_t *prices_to_json(const struct cluster *cluster)
+{
+    struct policy_price prices[POLICY_RESOURCES];
+    json_t *array;
+
+    if (!cluster_prices(cluster, prices))
+        return json_null();
+    array = json_array();
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++)
+        if (!prices[r].none)
+            (void)json_array_append_new(array, price_to_json(r, &prices[r]));
+    return array;
+}
+
 void api_policy(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -113,6 +136,7 @@ void api_policy(struct http_request *request, void *userdata)
         (void)json_array_append_new(known, json_pack("{s:s,s:s}", "name", policy->name, "summary",
                                                      policy->summary));
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:f,s:o}", "policy", config->policy->name, "max_load",
-                              (double)config->max_load_permille / 1000.0, "known", known));
+                    json_pack("{s:s,s:f,s:o,s:o}", "policy", config->policy->name, "max_load",
+                              (double)config->max_load_permille / 1000.0, "prices",
+                              prices_to_json(scheduler->cluster), "known", known));
 }

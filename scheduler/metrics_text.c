@@ -5,6 +5,7 @@
  * label may take a value that grows with use (a job, a user, a node). */
 #include "scheduler/metrics.h"
 
+#include <math.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ struct view {
     uint64_t gpus[4]; /* granted, free, withheld, foreign */
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille, writable;
+    uint64_t price_micro[POLICY_RESOURCES], not_for_sale[POLICY_RESOURCES];
     uint64_t connections, waiting, cut_off, denials, certificate_end_s;
     uint64_t file_bytes[2]; /* database, wal */
     uint64_t log_bytes[2];  /* in memory, in the database */
@@ -60,6 +62,11 @@ static const char *gpu_state(unsigned i)
     static const char *const names[] = { "granted", "free", "withheld", "foreign" };
 
     return names[i];
+}
+
+static const char *policy_resource(unsigned i)
+{
+    return policy_resource_to_string((enum policy_resource)i);
 }
 
 static const char *start_cause(unsigned i)
@@ -276,6 +283,12 @@ static const struct row table[] = {
          "CPU granted and foreign, of what is offered."),
     VIEW("edl_max_load_ratio", EXPOSE_GAUGE, max_load_permille, SCALE_MILLI,
          "Jobs grow while the requested share stays below this (--max-load)."),
+    VIEW_BY("edl_price_ratio", EXPOSE_GAUGE, price_micro, SCALE_MICRO, "resource", policy_resource,
+            POLICY_RESOURCES,
+            "Seconds saved in a second by the cheapest core, GiB or GPU in use; 0: some is free."),
+    VIEW_BY("edl_not_for_sale", EXPOSE_GAUGE, not_for_sale, SCALE_ONE, "resource", policy_resource,
+            POLICY_RESOURCES,
+            "1: what is in use are minima and what deadlines need; its price is 0 then."),
 
     CORE_BY("edl_processes", EXPOSE_GAUGE, processes, "state", process_state, 0, PROCESS_EXITED,
             "Processes that have not ended, by state."),
@@ -376,6 +389,18 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static void look_at_prices(struct view *view)
+{
+    struct policy_price prices[POLICY_RESOURCES];
+
+    if (!cluster_prices(view->scheduler->cluster, prices))
+        return;
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++) {
+        view->price_micro[r] = (uint64_t)fmin(prices[r].worth * 1e6, 1e18);
+        view->not_for_sale[r] = !prices[r].for_sale;
+    }
+}
+
 static struct view look(const struct scheduler *scheduler)
 {
     const struct cluster *cluster = scheduler->cluster;
@@ -402,6 +427,7 @@ static struct view look(const struct scheduler *scheduler)
         .scheduler_started_us = scheduler->metrics.started_wall_us,
     };
 
+    look_at_prices(&view);
     store_figures(scheduler->store, &view.store);
     /* why: what cannot be read is 0 here, and edl_db_writable and the log tell of the store */
     (void)store_archived_counts(scheduler->store, view.jobs, NULL);

@@ -627,6 +627,9 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
 /* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
  * was measured, or stands still too long for a change, but for no longer than believed_s. O(1) */
 bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s);
+/* cluster_prices - of cores, memory and GPUs, as things are; false: the policy knows none. O(log
+ * n), as policy.prices */
+bool cluster_prices(const struct cluster *cluster, struct policy_price ret[POLICY_RESOURCES]);
 /* cluster_group_held_permille - what its jobs hold, lack and are promised of the cores or of the
  * GPUs, whichever is more. 0 for a group that it was not told of */
 uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name);

@@ -212,7 +212,7 @@ void job_touch(struct cluster *cluster, struct job *job)
 
 void job_decided(struct job *job, const char *code, const char *format, ...)
 {
-    char text[128], why[160];
+    char text[190], why[224];
     va_list ap;
 
     va_start(ap, format);

@@ -171,7 +171,7 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
 
 static void decided_by_policy(const struct plan *plan, struct job *job, const char *code)
 {
-    char why[120];
+    char why[160];
 
     plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
     job_decided(job, code, "%s, %s", why, plan->load);
@@ -251,9 +251,9 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double 
            !(job->learned->units_left * saved_s > learned->resize_s);
 }
 
-static struct policy_totals totals_of(const struct plan *plan)
+static struct policy_totals totals_of(const struct cluster *cluster)
 {
-    const struct planner *planner = plan->planner;
+    const struct planner *planner = cluster->planner;
 
     return (struct policy_totals){
         .cpu_total_millicores = planner->total.cpu_millicores,
@@ -265,7 +265,7 @@ static struct policy_totals totals_of(const struct plan *plan)
         .cpu_stopping_millicores = planner->stopping.cpu_millicores,
         .memory_stopping_bytes = planner->stopping.memory_bytes,
         .gpu_stopping = planner->stopping.gpus,
-        .max_load_permille = plan->cluster->config.max_load_permille,
+        .max_load_permille = cluster->config.max_load_permille,
         .groups = planner->n_groups > 1 ? planner->groups : NULL,
         .n_groups = planner->n_groups,
     };
@@ -274,7 +274,7 @@ static struct policy_totals totals_of(const struct plan *plan)
 void plan_prepare_policy(struct plan *plan)
 {
     const struct policy *policy = plan->cluster->config.policy;
-    struct policy_totals totals = totals_of(plan);
+    struct policy_totals totals = totals_of(plan->cluster);
 
     if (policy->prepare != NULL)
         policy->prepare(plan->planner->policy, &totals);
@@ -284,10 +284,23 @@ void plan_ask_policy(struct plan *plan)
 {
     static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
     const struct planner *planner = plan->planner;
-    struct policy_totals totals = totals_of(plan);
+    struct policy_totals totals = totals_of(plan->cluster);
 
     (void)snprintf(plan->load, sizeof plan->load, "load %.1f%% of at most %.1f%%",
                    percent(totals.cpu_requested_millicores, totals.cpu_total_millicores),
                    totals.max_load_permille / 10.0);
     plan->cluster->config.policy->decide(planner->policy, &totals, &ops, plan);
+}
+
+/* cluster_prices - see cluster.h */
+bool cluster_prices(const struct cluster *cluster, struct policy_price ret[POLICY_RESOURCES])
+{
+    const struct policy *policy = cluster->config.policy;
+    struct policy_totals totals = totals_of(cluster);
+
+    memset(ret, 0, POLICY_RESOURCES * sizeof *ret);
+    if (policy->prices == NULL)
+        return false;
+    policy->prices(cluster->planner->policy, &totals, ret);
+    return true;
 }

@@ -11,6 +11,24 @@ static const struct policy *const policies[] = { &policy_goodput, &policy_goodpu
 
 const struct policy *const policy_default = &policy_goodput;
 
+const char *policy_resource_to_string(enum policy_resource resource)
+{
+    static const char *const texts[] = {
+        [POLICY_CPU] = "cpu", [POLICY_MEMORY] = "memory", [POLICY_GPU] = "gpu"
+    };
+
+    return texts[resource];
+}
+
+const char *policy_resource_unit(enum policy_resource resource)
+{
+    static const char *const texts[] = {
+        [POLICY_CPU] = "core", [POLICY_MEMORY] = "GiB", [POLICY_GPU] = "GPU"
+    };
+
+    return texts[resource];
+}
+
 void policy_names(char *buffer, size_t size)
 {
     size_t used = 0;

@@ -69,6 +69,23 @@ struct policy_ops {
     bool (*shrink)(void *userdata, uint64_t job);
 };
 
+enum policy_resource { POLICY_CPU, POLICY_MEMORY, POLICY_GPU, POLICY_RESOURCES };
+
+/* What the cheapest instance that could be given away is worth, by the core, the GiB or the GPU, of
+ * those for which that is the scarcest thing that they ask for; 0 while so much of it is free. In
+ * seconds by which all jobs together are over sooner, for each second that it is held; a second of
+ * a job of higher priority counts for more. */
+struct policy_price {
+    bool none;     /* the cluster has none of it */
+    bool for_sale; /* false: what is held of it are minima, and what deadlines need */
+    double worth;
+};
+
+/* policy_resource_to_string - "cpu", "memory", "gpu"; policy_resource_unit - "core", "GiB", "GPU"
+ */
+const char *policy_resource_to_string(enum policy_resource resource);
+const char *policy_resource_unit(enum policy_resource resource);
+
 struct policy_state;
 
 struct policy {
@@ -90,6 +107,10 @@ struct policy {
                    const struct policy_ops *ops, void *userdata);
     /* in a few words why it moves this job, for users: asked when an op of a decision succeeded */
     void (*explain)(const struct policy_state *state, uint64_t id, char *buffer, size_t size);
+    /* as things are; NULL: it knows no prices. O(log n), and a bounded number of shapes of requests
+     */
+    void (*prices)(const struct policy_state *state, const struct policy_totals *totals,
+                   struct policy_price ret[POLICY_RESOURCES]);
     /* Which of two jobs gives an instance up when the core needs room on a node (for a gang, a
      * repair, a machine's own services): below 0: a. 0: it is all the same, the later one does.
      * parallelism: its minimum and what it could give still. It may know less of them than of those

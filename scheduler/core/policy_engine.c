@@ -508,12 +508,14 @@ void policy_engine_decide(struct policy_state *state, const struct policy_totals
     d.held.cpu_requested_millicores += totals->cpu_stopping_millicores;
     d.held.memory_requested_bytes += totals->memory_stopping_bytes;
     d.held.gpu_requested += totals->gpu_stopping;
+    state->planned = &d.totals;
     do
         grow_all(&d);
     while (shrink_all(&d));
     while (transfer_between(&d) || transfer_within(&d))
         continue;
     shrink_harmed(&d);
+    state->planned = NULL;
     /* the index is again what was put; the core will put what it moved */
     while (state->moved != NULL) {
         entry = state->moved;

@@ -73,12 +73,14 @@ struct goodput_entry {
     struct progress progress;
     uint32_t urgency; /* score of what its deadline needs */
     double a;         /* weight: what a unit of its speed is worth */
-    double dominant;  /* part of the cluster that one instance takes, of the scarcest resource */
+    double dominant;  /* part of the cluster that one instance takes, of the scarcest resource: */
+    enum policy_resource scarcest;
+    double units; /* of that one, in one instance: cores, GiB, GPUs; 0: it asks for nothing */
 };
 
-/* How much there is, in steps */
+/* How much there is of each resource, in steps */
 struct scale {
-    int cpu, memory, gpus;
+    int steps[POLICY_RESOURCES];
 };
 
 struct market {
@@ -148,19 +150,27 @@ static void score(const struct entry *base, struct policy_scores *ret)
 /* --- what is known of a job ----------------------------------------------------------------------
  */
 
-static double part(uint64_t amount, int scale)
+static void set_dominant(struct goodput_entry *entry, const struct scale *scale)
 {
-    return (double)amount / exp(scale * TOTALS_STEP);
-}
-
-static double dominant_part(const struct policy_job *job, const struct scale *scale)
-{
-    double part_most =
-        fmax(part(job->cpu_millicores, scale->cpu),
-             fmax(part(job->memory_bytes, scale->memory), part(job->gpus, scale->gpus)));
+    static const double unit[] = {
+        [POLICY_CPU] = 1000, [POLICY_MEMORY] = 1024.0 * 1024 * 1024, [POLICY_GPU] = 1
+    };
+    const struct request request = request_of_job(&entry->entry.job);
 
     /* one that asks for nothing is not free of cost: the order would be lost */
-    return fmax(part_most, 1e-9);
+    entry->dominant = 1e-9;
+    entry->scarcest = POLICY_CPU;
+    entry->units = 0;
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++) {
+        double amount = (double)request_amount(&request, r);
+        double part = amount / exp(scale->steps[r] * TOTALS_STEP);
+
+        if (part <= entry->dominant)
+            continue;
+        entry->dominant = part;
+        entry->scarcest = r;
+        entry->units = amount / unit[r];
+    }
 }
 
 /* Against the time that it would take from its submission to its end alone in its share, as if all
@@ -304,7 +314,7 @@ static void told(struct policy_state *state, struct entry *base, const struct po
     }
     goodput_worth_set_sizes(&entry->worth, full);
     rank(market, entry, full, known->remaining_s);
-    entry->dominant = dominant_part(job, &market->scale);
+    set_dominant(entry, &market->scale);
     entry->progress =
         (struct progress){ job->elapsed_s, known->done_s, known->remaining_s, job->crowd };
     if (!job->pending)
@@ -342,19 +352,18 @@ static int steps_of(int64_t total)
 
 static void measure_cluster(struct market *market, const struct policy_totals *totals)
 {
-    const struct scale scale = { .cpu = steps_of(totals->cpu_total_millicores),
-                                 .memory = steps_of(totals->memory_total_bytes),
-                                 .gpus = steps_of(totals->gpu_total) };
+    const struct scale scale = { .steps = { [POLICY_CPU] = steps_of(totals->cpu_total_millicores),
+                                            [POLICY_MEMORY] = steps_of(totals->memory_total_bytes),
+                                            [POLICY_GPU] = steps_of(totals->gpu_total) } };
     struct entry *entry, *next;
 
-    if (scale.cpu == market->scale.cpu && scale.memory == market->scale.memory &&
-        scale.gpus == market->scale.gpus)
+    if (memcmp(&scale, &market->scale, sizeof scale) == 0)
         return;
     market->scale = scale;
     HASH_ITER(hh, market->state->entries, entry, next)
     {
         index_take_out(market->state, entry);
-        entry_of(entry)->dominant = dominant_part(&entry->job, &scale);
+        set_dominant(entry_of(entry), &scale);
         if (!entry->job.pending)
             weigh(market, entry_of(entry));
         index_file_in(market->state, entry);
@@ -415,6 +424,67 @@ static struct policy_state *state_free(struct policy_state *state)
     return state;
 }
 
+/* --- prices and words ----------------------------------------------------------------------------
+ */
+
+/* Of the last of so many instances, by what it takes of the resource that is scarcest for it */
+static double worth_of_unit(const struct goodput_entry *entry, uint32_t instances)
+{
+    double worth = worth_of(entry, instances);
+
+    return worth > SPARE && entry->units > 0 ? worth * entry->dominant / entry->units : 0;
+}
+
+static bool is_priced_by(const struct entry *base, enum policy_resource resource)
+{
+    const struct goodput_entry *entry = entry_of_const(base);
+
+    return entry->units > 0 && entry->scarcest == resource;
+}
+
+static struct policy_price price_of(const struct policy_state *state,
+                                    const struct policy_totals *totals,
+                                    enum policy_resource resource)
+{
+    const struct entry *giver = index_cheapest(state, resource, is_priced_by);
+    int64_t has_free = policy_free(totals, resource);
+    uint32_t held;
+
+    if (policy_total(totals, resource) <= 0)
+        return (struct policy_price){ .none = true, .for_sale = true };
+    if (giver == NULL)
+        return (struct policy_price){ .for_sale = has_free > 0 };
+    held = giver->plan.parallelism;
+    if (has_free >= (int64_t)request_amount(&giver->shape->request, resource))
+        return (struct policy_price){ .for_sale = true };
+    if (is_needed_in_time(entry_of_const(giver), held))
+        return (struct policy_price){ .for_sale = false };
+    return (struct policy_price){ .for_sale = true,
+                                  .worth = worth_of_unit(entry_of_const(giver), held) };
+}
+
+static void prices(const struct policy_state *state, const struct policy_totals *totals,
+                   struct policy_price ret[POLICY_RESOURCES])
+{
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++)
+        ret[r] = price_of(state, totals, r);
+}
+
+static void note_price(const struct policy_state *state, enum policy_resource resource,
+                       char *buffer, size_t size)
+{
+    struct policy_price price;
+
+    if (state->planned == NULL)
+        return;
+    price = price_of(state, state->planned, resource);
+    if (price.for_sale)
+        (void)snprintf(buffer, size, ", price %.3g per %s", price.worth,
+                       policy_resource_unit(resource));
+    else
+        (void)snprintf(buffer, size, ", no %s for sale", policy_resource_unit(resource));
+}
+
 /* What so many instances are worth, in words */
 static void describe(const struct goodput_entry *entry, uint32_t instances, char *buffer,
                      size_t size)
@@ -428,7 +498,7 @@ static void describe(const struct goodput_entry *entry, uint32_t instances, char
     else if (worth <= SPARE)
         (void)snprintf(buffer, size, worth > 0 ? "spare" : "of no use");
     else
-        (void)snprintf(buffer, size, "worth %.3g", worth);
+        (void)snprintf(buffer, size, "worth %.3g", worth_of_unit(entry, instances));
 }
 
 static void explain(const struct policy_state *state, uint64_t id, char *buffer, size_t size)
@@ -445,6 +515,8 @@ static void explain(const struct policy_state *state, uint64_t id, char *buffer,
     describe(entry_of_const(base), planned, last, sizeof last);
     describe(entry_of_const(base), planned + 1, next, sizeof next);
     (void)snprintf(buffer, size, "goodput: of %u the last is %s, one more %s", planned, last, next);
+    note_price(state, entry_of_const(base)->scarcest, buffer + strlen(buffer),
+               size - strlen(buffer));
     policy_engine_note_taker(state, buffer + strlen(buffer), size - strlen(buffer));
 }
 
@@ -464,7 +536,7 @@ static int compare_givers(const struct policy_state *state, const struct policy_
 
 #define COMMON                                                                                     \
     .learns = true, .by_turn = true, .free = state_free, .put = index_put, .drop = index_drop,     \
-    .prepare = prepare, .decide = policy_engine_decide, .explain = explain,                        \
+    .prepare = prepare, .decide = policy_engine_decide, .explain = explain, .prices = prices,      \
     .compare_givers = compare_givers
 
 const struct policy policy_goodput = {

@@ -27,6 +27,18 @@ struct request request_of_job(const struct policy_job *job)
                              job->group };
 }
 
+uint64_t request_amount(const struct request *request, enum policy_resource resource)
+{
+    switch (resource) {
+    case POLICY_CPU:
+        return request->cpu_millicores;
+    case POLICY_MEMORY:
+        return request->memory_bytes;
+    default:
+        return request->gpus;
+    }
+}
+
 static struct entry *entry_at(const struct tree_node *node, int direction)
 {
     return node == NULL ? NULL
@@ -287,4 +299,48 @@ void index_put(struct policy_state *state, const struct policy_job *job)
         state->scoring->told(state, entry, job);
     state->n_pending += job->pending;
     index_file_in(state, entry);
+}
+
+/* Shapes that are looked at: those of which somebody could give something of the resource. */
+#define CHEAPEST_LOOKS 256
+
+struct cheapest {
+    enum policy_resource resource;
+    bool (*is_of)(const struct entry *entry, enum policy_resource resource);
+    unsigned looks;
+};
+
+static const struct entry *cheapest_in(const struct tree_node *at, struct cheapest *search)
+{
+    const struct rank *rank = rank_at(at);
+    const struct entry *found;
+
+    if (at == NULL || search->looks == 0 ||
+        request_amount(&rank->all.request, search->resource) == 0)
+        return NULL;
+    search->looks--;
+    found = cheapest_in(at->left, search);
+    if (found != NULL)
+        return found;
+    if (request_amount(&rank->own.request, search->resource) > 0 &&
+        search->is_of(rank->head, search->resource))
+        return rank->head;
+    return cheapest_in(at->right, search);
+}
+
+const struct entry *index_cheapest(const struct policy_state *state, enum policy_resource resource,
+                                   bool (*is_of)(const struct entry *entry,
+                                                 enum policy_resource resource))
+{
+    struct cheapest search = { .resource = resource, .is_of = is_of, .looks = CHEAPEST_LOOKS };
+    const struct entry *cheapest = NULL;
+
+    for (uint32_t group = 0; group < POLICY_GROUPS_MAX; group++)
+        for (int list = DOWN; list <= DOWN_UNSTABLE; list++) {
+            const struct entry *found = cheapest_in(state->ranks[group][list].root, &search);
+
+            if (found != NULL && (cheapest == NULL || index_compare(found, cheapest, DOWN) > 0))
+                cheapest = found;
+        }
+    return cheapest;
 }

@@ -92,7 +92,8 @@ struct policy_state {
     struct shape *shapes;
     struct tree ranks[POLICY_GROUPS_MAX][LISTS];
     uint32_t n_pending;
-    struct entry *moved;  /* during a decision */
+    struct entry *moved;                 /* during a decision */
+    const struct policy_totals *planned; /* borrowed; during a decision: with what is planned */
     const char *gives_to; /* borrowed; the group that an instance is taken away for; NULL: none */
 };
 
@@ -101,6 +102,14 @@ static inline struct rank *rank_at(const struct tree_node *node)
     return (struct rank *)node;
 }
 struct request request_of_job(const struct policy_job *job);
+/* request_amount - in millicores, bytes, devices */
+uint64_t request_amount(const struct request *request, enum policy_resource resource);
+/* index_cheapest - of those who could give something of a resource, stable or not, in any group,
+ * who is first in the order of DOWN, if is_of says so of his shape. NULL: there is none among the
+ * 256 shapes that come first */
+const struct entry *index_cheapest(const struct policy_state *state, enum policy_resource resource,
+                                   bool (*is_of)(const struct entry *entry,
+                                                 enum policy_resource resource));
 /* by their scores in a direction (UP or DOWN); then the smaller request of GPU, CPU, memory; then
  * the id */
 int index_compare(const struct entry *a, const struct entry *b, int direction);

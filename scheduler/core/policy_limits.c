@@ -14,6 +14,32 @@ void policy_account(struct policy_totals *totals, const struct policy_job *job, 
     totals->gpu_requested += change * (int64_t)job->gpus;
 }
 
+int64_t policy_total(const struct policy_totals *totals, enum policy_resource resource)
+{
+    switch (resource) {
+    case POLICY_CPU:
+        return totals->cpu_total_millicores;
+    case POLICY_MEMORY:
+        return totals->memory_total_bytes;
+    default:
+        return totals->gpu_total;
+    }
+}
+
+int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource)
+{
+    switch (resource) {
+    case POLICY_CPU:
+        return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores -
+               totals->cpu_stopping_millicores;
+    case POLICY_MEMORY: /* one that leaves nothing does not fit */
+        return totals->memory_total_bytes - totals->memory_requested_bytes -
+               totals->memory_stopping_bytes - 1;
+    default:
+        return totals->gpu_total - totals->gpu_requested - totals->gpu_stopping;
+    }
+}
+
 bool policy_must_shrink(const struct policy_totals *totals, const struct request *held)
 {
     return (held->cpu_millicores > 0 &&

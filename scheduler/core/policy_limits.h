@@ -6,6 +6,11 @@
 
 #include "scheduler/core/policy_index.h"
 
+/* policy_free - what is not requested of a resource below its limit, nor held by what is being
+ * stopped: in millicores, bytes, devices; below 0: it is over */
+int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource);
+/* policy_total - what there is of it, in the same units */
+int64_t policy_total(const struct policy_totals *totals, enum policy_resource resource);
 /* policy_may_grow - there is room for one more below every limit; the load limit is one of cores
  * only */
 bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted);

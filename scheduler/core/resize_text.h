@@ -14,7 +14,7 @@ struct resize {
     char role[ROLE_NAME_MAX + 1];
     uint32_t from, to; /* instances wanted before and after */
     char code[32];     /* why: as in edl_resizes_total; "" not told */
-    char reason[160];  /* the same as a sentence, cut when it was too long for the event */
+    char reason[200];  /* the same as a sentence, cut when it was too long for the event */
 };
 
 /* resize_describe - why: "code: sentence" as job_decided keeps it, or ""; returns buffer */

@@ -17,6 +17,11 @@ api GET /nodes | jq -e '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)
 # its tasks have told how fast it is
 has_outlook() { edl why one | grep -Eq '^with its [1-5] instances it is over in [0-9][0-9a-z]*, at 20'; }
 await 90 'it is known when one will be over' has_outlook
+# what is scarce has a price, which the moves were told with
+edl policy >"$work/policy"
+{ grep -q '^goodput: ' "$work/policy" && grep -Eq '^cpu +([0-9.e-]+|-) +core' "$work/policy" &&
+    ! grep -q '^gpu' "$work/policy"; } || fail "edl policy: $(cat "$work/policy")"
+api GET /metrics | grep -Eq '^edl_price_ratio\{resource="cpu"\} [0-9]' || fail 'no price of cores is told'
 resizes=$(job_field one .resizes)
 for name in one two three; do
     edl wait $name --timeout 280 || fail "$name: $(job_field $name .reason)"
@@ -30,5 +35,6 @@ done
 # each change of size has its reason
 api GET /jobs/one/resizes | jq -e --argjson n "$(job_field one .resizes)" '
     (.resizes | length == $n and all(.role == "trainer" and .from != .to and .code != "other" and .reason != ""))
-    and .resizes[0].code == "grown"' >/dev/null || fail "resizes: $(api GET /jobs/one/resizes)"
+    and .resizes[0].code == "grown" and (.resizes[0].reason | test("worth [0-9.e-]+, price 0 per core, load "))
+    and all(.resizes[] | select(.code == "grown" or .code == "shrunk"); .reason | test(", (price [0-9.e-]+ per|no) core"))' >/dev/null || fail "resizes: $(api GET /jobs/one/resizes)"
 cluster_stop

@@ -387,6 +387,46 @@ static void test_group_gets_what_is_guaranteed_to_it(void **state)
     assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism + c.jobs[2].parallelism, 8);
 }
 
+/* Whoever would give his last one for least, of any group, stable or not. */
+static void test_price_is_that_of_the_cheapest(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+    struct policy_state *policy = tested->new ();
+    struct policy_price prices[POLICY_RESOURCES];
+    struct policy_totals totals;
+    double worth[4], least = INFINITY;
+
+    (void)state;
+    c.n_groups = 2;
+    c.groups[0] = (struct policy_group){ .name = "a", .guaranteed_permille = 500, .weight = 1 };
+    c.groups[1] = (struct policy_group){ .name = "b", .guaranteed_permille = 500, .weight = 1 };
+    for (size_t i = 0; i < 4; i++) {
+        add(&c, 1, 16, 4)->group = i % 2;
+        c.jobs[i].units_left = exp((double)i);
+    }
+    while (decide(&c, policy) > 0)
+        continue;
+    for (size_t i = 0; i < 4; i++) {
+        char why[200];
+
+        tested->explain(policy, c.jobs[i].id, why, sizeof why);
+        assert_non_null(strstr(why, "the last is worth "));
+        worth[i] = strtod(strstr(why, "worth ") + 6, NULL);
+        least = fmin(least, worth[i]);
+    }
+    assert_true(worth[0] > 1.01 * least || worth[1] > 1.01 * least);
+    totals = totals_of(&c);
+    tested->prices(policy, &totals, prices);
+    assert_near(prices[POLICY_CPU].worth, least, 0.01 * least);
+    for (size_t i = 0; i < 4; i++) {
+        c.jobs[i].stable = worth[i] > least;
+        tested->put(policy, &c.jobs[i]);
+    }
+    tested->prices(policy, &totals, prices);
+    assert_near(prices[POLICY_CPU].worth, least, 0.01 * least);
+    assert_null(tested->free(policy));
+}
+
 /* --- random clusters: promises, an end, and the same whatever the order --- */
 
 static void draw(struct cluster_of *c, uint64_t *seed)
@@ -560,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
         cmocka_unit_test(test_idle_room_is_tried_unless_it_was_in_vain),
         cmocka_unit_test(test_group_gets_what_is_guaranteed_to_it),
+        cmocka_unit_test(test_price_is_that_of_the_cheapest),
         cmocka_unit_test(test_random_clusters_settle_within_all_bounds),
         cmocka_unit_test(test_balanced_leaves_more_to_the_long_one),
         cmocka_unit_test(test_order_in_which_jobs_are_told_does_not_matter),
