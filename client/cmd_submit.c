@@ -40,8 +40,10 @@ static const struct option_spec submit_options[] = {
 /* An older server does not tell. */
 static void print_outlook(const json_t *outlook)
 {
-    if (json_is_string(json_object_get(outlook, "deadline")))
-        (void)printf("deadline: %s\n", json_text(outlook, "text"));
+    bool has_deadline = json_is_string(json_object_get(outlook, "deadline"));
+
+    if (has_deadline || json_u64(json_object_get(outlook, "others_late"), "count") > 0)
+        (void)printf("%s: %s\n", has_deadline ? "deadline" : "length", json_text(outlook, "text"));
 }
 
 static void print_accepted(const json_t *answer, bool json)

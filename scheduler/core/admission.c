@@ -87,12 +87,21 @@ static void keep_until_due(struct subject *subject)
     subject->curve.points[0] = (struct goodput_point){ .instances = subject->min, .speed = 1 };
 }
 
-static void subject_of(const struct job *job, struct instant now, struct subject *ret)
+/* It has its minimum before the job that is submitted has anything. */
+static bool goes_first(const struct question *question, const struct job *job)
 {
+    return job_is_started(job) ||
+           (job->n_waits == 0 && job->spec->priority >= question->spec->priority);
+}
+
+static void subject_of(const struct question *question, const struct job *job, struct subject *ret)
+{
+    struct instant now = question->now;
     int elastic = job_elastic_role(job);
     double work_s = job_left_s(job, now);
 
     *ret = (struct subject){ .job = job,
+                             .holds = goes_first(question, job),
                              .work_s = work_s,
                              .due_s = (double)(deadline_at(&job->plan.due) -
                                                MIN_OF(now.now_us, deadline_at(&job->plan.due))) /
@@ -104,13 +113,6 @@ static void subject_of(const struct job *job, struct instant now, struct subject
     ret->known = true;
     curve_of(&job->learned->told, job->spec->roles[elastic].min, job->spec->roles[elastic].max,
              UINT32_MAX, &ret->curve);
-}
-
-/* It has its minimum before the job that is submitted has anything. */
-static bool goes_first(const struct question *question, const struct job *job)
-{
-    return job_is_started(job) ||
-           (job->n_waits == 0 && job->spec->priority >= question->spec->priority);
 }
 
 static int earlier_first(const void *left, const void *right)
@@ -146,12 +148,12 @@ static size_t count_jobs(struct question *question, const struct job ***ret)
             cap = cap > 0 ? 2 * cap : 16;
             due = xreallocarray(due, cap, sizeof *due);
         }
-        if (has_deadline)
+        if (has_deadline) {
             due[n++] = job;
-        if ((has_deadline && is_due_before(question, job)) || !goes_first(question, job))
-            continue;
-        add_minimum(has_deadline ? &question->kept_later : &question->kept_free, job->spec);
-        question->n_kept++;
+        } else if (goes_first(question, job)) {
+            add_minimum(&question->kept, job->spec);
+            question->n_kept++;
+        }
     }
     *ret = due;
     return n;
@@ -172,7 +174,10 @@ static void find_others(struct question *question)
     question->n_before = MIN_OF(before, question->n_others);
     question->others = xcalloc(MAX_OF(question->n_others, (size_t)1), sizeof *question->others);
     for (size_t i = 0; i < question->n_others; i++)
-        subject_of(due[i], question->now, &question->others[i]);
+        subject_of(question, due[i], &question->others[i]);
+    for (size_t i = question->n_others; i < n; i++)
+        if (goes_first(question, due[i]))
+            add_minimum(&question->kept, due[i]->spec);
     free(due);
 }
 
@@ -194,6 +199,7 @@ static int64_t places_on(const struct node *node, const struct role_spec *role)
                          times(node->counted_total.ports, need.ports)));
 }
 
+/* role: the elastic one; NULL: there is none */
 static void look_at_nodes(struct question *question, const struct role_spec *role)
 {
     int64_t places = 0;
@@ -206,11 +212,13 @@ static void look_at_nodes(struct question *question, const struct role_spec *rol
                                            .memory_bytes = (int64_t)node->foreign_planned_memory,
                                            .gpus = node_gpus_withheld(node) },
                       1);
-        places = MIN_OF(places + places_on(node, role), (int64_t)UINT32_MAX);
+        if (role != NULL)
+            places = MIN_OF(places + places_on(node, role), (int64_t)UINT32_MAX);
     }
     question->total = question->cluster->planner->total;
     question->places = (uint32_t)places;
-    question->max = MIN_OF(role->max, MAX_OF(question->places, role->min));
+    if (role != NULL)
+        question->max = MIN_OF(role->max, MAX_OF(question->places, role->min));
 }
 
 /* --- trials --------------------------------------------------------------------------------------
@@ -221,6 +229,7 @@ struct trial {
     double work_s; /* of each job that is submitted */
     uint32_t most; /* instances that one may have */
     double part;   /* of the time that is left, in which all are to be over */
+    bool at_best;  /* only whose length is known and who is due before counts, and no minimum */
 };
 
 struct answer {
@@ -249,31 +258,67 @@ static void set_costs(struct subject *subject, const struct resources *room)
     }
 }
 
-static struct goodput_due due_of(const struct subject *subject, uint64_t id, double part)
+static struct goodput_due due_of(const struct subject *subject, uint64_t id,
+                                 const struct trial *trial)
 {
-    double due_s = part * subject->due_s;
+    double due_s = trial->part * subject->due_s;
 
     return (struct goodput_due){ .id = id,
                                  .curve = &subject->curve,
                                  .remaining_s = subject->known ? subject->work_s : due_s,
-                                 .deadline_s = due_s };
+                                 .deadline_s = due_s,
+                                 .holds = subject->holds && !trial->at_best };
 }
 
-/* promised: of the first n of the others; candidates: question->n_own. Owned by the caller. */
-static void lay_out(struct question *question, size_t n, const struct trial *trial,
-                    struct goodput_due *promised, struct goodput_due *candidates)
+static void set_own(struct question *question, const struct trial *trial)
 {
-    const struct role_spec *role = &question->spec->roles[spec_elastic_role(question->spec)];
+    int elastic = spec_elastic_role(question->spec);
 
-    for (size_t i = 0; i < n; i++) {
-        set_costs(&question->others[i], &trial->room);
-        promised[i] = due_of(&question->others[i], question->others[i].job->id, trial->part);
+    if (question->own.known) {
+        const struct role_spec *role = &question->spec->roles[elastic];
+
+        question->own.work_s = trial->work_s;
+        curve_of(&question->learned, role->min, role->max, trial->most, &question->own.curve);
+    } else {
+        keep_until_due(&question->own);
     }
-    question->own.work_s = trial->work_s;
-    curve_of(&question->learned, role->min, role->max, trial->most, &question->own.curve);
     set_costs(&question->own, &trial->room);
+}
+
+/* What a plan is made of; owned. */
+struct layout {
+    struct goodput_due *others, *own; /* own: question->n_own; in one piece that others owns */
+    const struct job **jobs;          /* of the others; owned */
+    size_t n_others;
+};
+
+static struct layout lay_out(struct question *question, const struct trial *trial)
+{
+    struct layout layout = {
+        .others = xcalloc(question->n_others + question->n_own, sizeof *layout.others),
+        .jobs = xcalloc(question->n_others + 1, sizeof *layout.jobs),
+    };
+
+    for (size_t i = 0; i < question->n_others; i++) {
+        struct subject *other = &question->others[i];
+
+        if (trial->at_best && (!other->known || i >= question->n_before))
+            continue;
+        set_costs(other, &trial->room);
+        layout.jobs[layout.n_others] = other->job;
+        layout.others[layout.n_others++] = due_of(other, other->job->id, trial);
+    }
+    layout.own = layout.others + layout.n_others;
+    set_own(question, trial);
     for (uint32_t i = 0; i < question->n_own; i++)
-        candidates[i] = due_of(&question->own, question->cluster->next_job_id + i, trial->part);
+        layout.own[i] = due_of(&question->own, question->cluster->next_job_id + i, trial);
+    return layout;
+}
+
+static void layout_done(struct layout *layout)
+{
+    free(layout->others);
+    free(layout->jobs);
 }
 
 static struct answer answer_of(const struct question *question, const struct goodput_due *own)
@@ -290,17 +335,15 @@ static struct answer answer_of(const struct question *question, const struct goo
     return answer;
 }
 
-/* Beside those that are due before it. */
 static struct answer try(struct question *question, const struct trial *trial)
 {
-    struct goodput_due *promised = xcalloc(question->n_before + question->n_own, sizeof *promised);
-    struct goodput_due *own = promised + question->n_before;
+    struct layout layout = lay_out(question, trial);
     struct answer answer;
 
-    lay_out(question, question->n_before, trial, promised, own);
-    (void)goodput_due_admits(promised, question->n_before, own, question->n_own, WHOLE_ROOM);
-    answer = answer_of(question, own);
-    free(promised);
+    (void)goodput_due_admits(layout.others, layout.n_others, layout.own, question->n_own,
+                             WHOLE_ROOM);
+    answer = answer_of(question, layout.own);
+    layout_done(&layout);
     return answer;
 }
 
@@ -317,15 +360,14 @@ static struct resources shared_room(const struct question *question)
 
     room.cpu_millicores = room.cpu_millicores * question->cluster->config.max_load_permille / 1000;
     room = less(room, &question->foreign);
-    return less(room, &question->kept_free);
+    return less(room, &question->kept);
 }
 
 /* With what is surely its own. */
 static struct answer try_surely(struct question *question)
 {
     uint32_t measured = MAX_OF(question->learned.largest, question->own.min);
-    struct resources room = shared_room(question);
-    const struct trial trial = { .room = less(room, &question->kept_later),
+    const struct trial trial = { .room = shared_room(question),
                                  .work_s = question->longest_s,
                                  .most = MIN_OF(question->max, measured),
                                  .part = GOODPUT_IN_TIME };
@@ -336,64 +378,37 @@ static struct answer try_surely(struct question *question)
 /* Those without deadlines were gone, and it were as short as any. */
 static struct answer try_at_best(struct question *question)
 {
-    const struct trial trial = {
-        .room = question->total, .work_s = question->shortest_s, .most = question->max, .part = 1
-    };
+    const struct trial trial = { .room = question->total,
+                                 .work_s = question->shortest_s,
+                                 .most = question->max,
+                                 .part = 1,
+                                 .at_best = true };
 
     return try(question, &trial);
 }
 
-/* Those that are due later and cannot be kept any more; of those that cannot be anyhow nobody is
- * told. */
+/* Those that could be kept without it; of those that cannot be anyhow nobody is told. */
 static void find_late(struct question *question, struct admission *ret)
 {
     const struct trial trial = { .room = shared_room(question),
                                  .work_s = question->median_s,
                                  .most = question->max,
-                                 .part = 1 };
-    size_t n = question->n_others;
-    struct goodput_due *promised = xcalloc(n + question->n_own, sizeof *promised);
+                                 .part = GOODPUT_IN_TIME };
+    struct layout layout = lay_out(question, &trial);
 
-    lay_out(question, n, &trial, promised, promised + n);
-    (void)goodput_due_admits(promised, n, promised + n, question->n_own, WHOLE_ROOM);
-    for (size_t i = 0; i < n; i++) {
-        const struct job *job = question->others[i].job;
+    (void)goodput_due_admits(layout.others, layout.n_others, layout.own, question->n_own,
+                             WHOLE_ROOM);
+    for (size_t i = 0; i < layout.n_others; i++) {
         struct admission_late *late = &ret->late[ret->n_late];
 
-        if (!promised[i].displaced)
+        if (!layout.others[i].displaced)
             continue;
         if (ret->n_late++ >= ADMISSION_LATE_NAMED)
             continue;
-        late->id = job->id;
-        memcpy(late->job, job->spec->name, sizeof late->job);
+        late->id = layout.jobs[i]->id;
+        memcpy(late->job, layout.jobs[i]->spec->name, sizeof late->job);
     }
-    free(promised);
-}
-
-/* Of those that cannot be kept anyhow it is only certain that they have their minima until then. */
-static void give_up_lost(struct question *question)
-{
-    const struct trial trial = { .room = shared_room(question), .most = question->max, .part = 1 };
-    size_t n = question->n_before;
-    struct goodput_due *promised = xcalloc(n + question->n_own, sizeof *promised);
-
-    lay_out(question, n, &trial, promised, promised + n);
-    (void)goodput_due_plan(promised, n, WHOLE_ROOM);
-    for (size_t i = 0; i < n; i++)
-        if (!promised[i].feasible)
-            keep_until_due(&question->others[i]);
-    free(promised);
-}
-
-/* Nor does it count at best for anything whose length nobody knows. */
-static void forget_unknown(struct question *question)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < question->n_before; i++)
-        if (question->others[i].known)
-            question->others[kept++] = question->others[i];
-    question->n_before = kept;
+    layout_done(&layout);
 }
 
 /* --- the answer ----------------------------------------------------------------------------------
@@ -444,10 +459,7 @@ static void judge(struct question *question, struct admission *ret)
 {
     struct answer surely, best;
 
-    find_late(question, ret);
-    give_up_lost(question);
     surely = try_surely(question);
-    forget_unknown(question);
     best = try_at_best(question);
     ret->least_s = best.kept ? alone_s(question) : best.end_s;
     ret->most_s = surely.end_s;
@@ -509,24 +521,40 @@ static double seconds_until_due(const struct job_spec *spec, struct instant now)
     return ((double)spec->deadline_wall_us - (double)now.wall_us) / USEC_PER_SEC;
 }
 
+/* Whether others are looked at: not where nobody has a deadline, nor for what has none among so
+ * many that it would be dear. */
+static bool concerns_others(const struct question *question, const struct admission *answer)
+{
+    const struct cluster *cluster = question->cluster;
+
+    return answer->verdict != ADMISSION_NO_DEADLINE ||
+           (cluster->planner->deadlines.n[DEADLINE_JOB] > 0 &&
+            cluster->holdings.all[HOLDING_JOBS] <= ADMISSION_JOBS_MAX);
+}
+
 /* NULL: it was found out; else why nobody knows */
 static const char *find_out(struct question *question, const char *user, struct admission *ret)
 {
     int elastic = spec_elastic_role(question->spec);
     const char *unsure = look_up_family(question, user, elastic, ret);
 
+    demand_of(question->spec, elastic, &question->own);
+    question->own.known = unsure == NULL;
+    question->own.holds = true;
+    look_at_nodes(question, elastic >= 0 ? &question->spec->roles[elastic] : NULL);
+    if (concerns_others(question, ret)) {
+        find_others(question);
+        if (question->n_others > 0)
+            find_late(question, ret);
+    }
     if (unsure != NULL)
         return unsure;
-    look_at_nodes(question, &question->spec->roles[elastic]);
-    demand_of(question->spec, elastic, &question->own);
-    question->own.known = true;
     if (ret->verdict == ADMISSION_NO_DEADLINE) {
         tell_length(question, ret);
         return NULL;
     }
     if (question->places < question->own.min)
         return "no-room";
-    find_others(question);
     if (question->too_many)
         return "too-many";
     judge(question, ret);
@@ -545,6 +573,7 @@ void cluster_admission(const struct cluster *cluster, const struct job_spec *spe
     *ret = (struct admission){ .verdict = has_deadline ? ADMISSION_UNKNOWN : ADMISSION_NO_DEADLINE,
                                .least_s = INFINITY,
                                .most_s = INFINITY };
+    question.own.due_s = INFINITY;
     if (has_deadline) {
         question.own.due_s = seconds_until_due(spec, now);
         ret->deadline_wall_us =

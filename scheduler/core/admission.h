@@ -3,18 +3,20 @@
  * which theirs were promised
  *
  * Pure; nothing is changed. The test is that of goodput_deadline.h, over all jobs with deadlines,
- * in parts of the cluster. What is asked twice has three answers:
+ * in parts of the cluster. It is asked twice, so there are three answers:
  *
- * - in time: with what is surely its own. Others keep their minima for as long as it is not known
- *   that they end, foreign load stays, it has no more instances than its family was measured with,
- *   and it takes longer than nine of ten jobs of its family took.
+ * - in time: with what is surely its own. Whoever goes before it keeps his minimum, until his
+ *   deadline if he has one; foreign load stays; it has no more instances than its family was
+ *   measured with, and takes as long as nine in ten jobs of its family took.
  * - too late: even if whatever has no deadline were gone, and it took no longer than the shortest
  *   tenth of its family.
  * - else it depends on what nobody knows, which the text names.
  *
- * It is the answer for who is there now. Whoever is submitted later gets a minimum before a
- * deadline gets anything, so it may come to be wrong; and where an instance fits is not looked at
- * but for the job itself, on empty nodes. */
+ * It is the answer for who is there now, and no reservation: whoever is submitted later gets a
+ * minimum before a deadline gets anything, and is told of those that are too late because of it.
+ * Where an instance fits is not looked at but for the job itself, on empty nodes. The policy gives
+ * each job what its own deadline needs, not by this plan; of 12,717 promises beside each other in
+ * 3,000 random clusters 46 were broken (test_admission.c with more seeds). */
 #pragma once
 
 #include <stdbool.h>
@@ -27,6 +29,8 @@
  * included: more than so many before it, and the answer is that nobody knows. */
 #define ADMISSION_DUE_MAX 256
 #define ADMISSION_LATE_NAMED 8
+/* Whom a job without a deadline makes too late is looked for among so many at most. */
+#define ADMISSION_JOBS_MAX 20000
 
 enum admission_verdict {
     ADMISSION_NO_DEADLINE,
@@ -63,7 +67,7 @@ struct admission {
 };
 
 /* cluster_admission - of a document as it is submitted, its deadline still from now on or an
- * instant. Without a deadline O(roles); with one linear in the jobs that are not over, and
- * O(n^2) in those of them that have deadlines, of which there are ADMISSION_DUE_MAX at most. */
+ * instant. Linear in the nodes, and where somebody has a deadline in the jobs that are not over;
+ * O(n^2) in those of them that have one, of which ADMISSION_DUE_MAX are looked at. */
 void cluster_admission(const struct cluster *cluster, const struct job_spec *spec, const char *user,
                        struct instant now, struct admission *ret);

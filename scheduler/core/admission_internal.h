@@ -15,7 +15,8 @@ struct subject {
     struct resources fixed; /* of its roles that do not grow */
     struct resources each;  /* of one instance of the one that does */
     uint32_t min;           /* of that one */
-    bool known;             /* how much is left of it; else it keeps its minimum until then */
+    bool known;             /* how much is left of it; else it keeps its minimum until it is due */
+    bool holds;             /* it has its minimum before the one that is submitted has anything */
     double work_s;          /* that is left, in seconds of one instance */
     double due_s;           /* from now on */
     struct goodput_curve curve;
@@ -37,9 +38,7 @@ struct question {
     size_t n_others, n_before; /* before: of them, that are due before it */
     bool too_many;
     struct resources total, foreign;
-    /* minima of jobs that have no deadline, and of those that are due after it; n_kept: all these
-     * jobs */
-    struct resources kept_free, kept_later;
+    struct resources kept; /* minima of jobs without a deadline: n_kept; and beyond those others */
     uint32_t n_kept;
 };
 

@@ -175,12 +175,13 @@ void admission_say(const struct question *question, const char *unsure, struct a
 {
     if (unsure != NULL) {
         say_unsure(unsure, ret);
+        say_late(ret);
         return;
     }
     switch (ret->verdict) {
     case ADMISSION_NO_DEADLINE:
         say_length(question, ret);
-        return;
+        break;
     case ADMISSION_IN_TIME:
         say_in_time(question, ret);
         break;

@@ -22,9 +22,12 @@ void deadline_set(struct deadlines *deadlines, struct deadline *deadline, enum d
 {
     if (deadline_at(deadline) == at_us)
         return;
+    if (tree_holds(&deadline->tree))
+        deadlines->n[deadline->kind]--;
     tree_remove(&deadlines->tree, &deadline->tree);
     if (at_us == NEVER_US)
         return;
+    deadlines->n[kind]++;
     if (deadline->serial == 0)
         deadline->serial = ++deadlines->next_serial;
     deadline->kind = kind;

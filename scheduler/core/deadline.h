@@ -17,6 +17,7 @@ enum deadline_kind {
     DEADLINE_SPEED,   /* a node: nobody has measured its speed for long */
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
+#define DEADLINE_KINDS (DEADLINE_QUIET + 1)
 
 /* Whose it is says its kind: it is embedded in that (deadlines_fire). */
 struct deadline {
@@ -28,6 +29,7 @@ struct deadline {
 
 struct deadlines {
     struct tree tree;
+    size_t n[DEADLINE_KINDS]; /* that are set */
     uint64_t next_serial;
 };
 

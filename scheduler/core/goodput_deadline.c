@@ -51,11 +51,13 @@ static double end_with(const struct profile *profile, const struct goodput_due *
     return INFINITY;
 }
 
-/* A step begins there. */
+/* A step begins there; what never ends cuts nothing. */
 static void cut_at(struct profile *profile, double at_s)
 {
     size_t at = 0;
 
+    if (isinf(at_s))
+        return;
     while (end_of_step(profile, at) <= at_s)
         at++;
     if (profile->steps[at].from_s >= at_s)
@@ -64,6 +66,25 @@ static void cut_at(struct profile *profile, double at_s)
             (profile->n - at) * sizeof *profile->steps);
     profile->n++;
     profile->steps[at + 1].from_s = at_s;
+}
+
+/* cost: below 0: it is given back */
+static void take_until(struct profile *profile, double until_s, double cost)
+{
+    cut_at(profile, until_s);
+    for (size_t at = 0; at < profile->n && profile->steps[at].from_s < until_s; at++)
+        profile->steps[at].free -= cost;
+}
+
+static double holds_until(const struct goodput_due *job)
+{
+    return fmin(job->deadline_s, job->remaining_s / job->curve->points[0].speed);
+}
+
+static void hold(struct profile *profile, const struct goodput_due *job, double sign)
+{
+    if (job->holds && holds_until(job) > 0)
+        take_until(profile, holds_until(job), sign * job->curve->points[0].cost);
 }
 
 static void fill_in(struct profile *profile, const struct goodput_due *job)
@@ -95,13 +116,17 @@ static int smallest_in_time(const struct profile *profile, const struct goodput_
 
 static void plan_one(struct profile *profile, struct goodput_due *job)
 {
-    int share = smallest_in_time(profile, job);
+    int share;
 
+    hold(profile, job, -1);
+    share = smallest_in_time(profile, job);
     job->end_s = end_with(profile, job, share);
     job->feasible = job->end_s <= job->deadline_s;
     job->share = job->point_now = GOODPUT_NO_POINT;
-    if (!job->feasible)
+    if (!job->feasible) {
+        hold(profile, job, 1);
         return;
+    }
     job->share = share;
     job->point_now = point_in(job->curve, share, profile->steps[0].free);
     fill_in(profile, job);
@@ -119,12 +144,14 @@ static int earlier_first(const void *left, const void *right)
 
 static size_t plan_in_order(struct goodput_due **order, size_t n, double budget)
 {
-    /* a job cuts at most one step in two */
-    struct profile profile = { .steps = xcalloc(n + 2, sizeof *profile.steps), .n = 1 };
+    /* a job cuts at most two steps in two: where it ends, and where it would with what it holds */
+    struct profile profile = { .steps = xcalloc(2 * n + 2, sizeof *profile.steps), .n = 1 };
     size_t failed = 0;
 
     profile.steps[0] = (struct step){ .from_s = 0, .free = budget };
     qsort(order, n, sizeof *order, earlier_first);
+    for (size_t i = 0; i < n; i++)
+        hold(&profile, order[i], 1);
     for (size_t i = 0; i < n; i++) {
         plan_one(&profile, order[i]);
         failed += !order[i]->feasible;

@@ -6,6 +6,9 @@
  * that. A set of jobs is feasible when, filled in the order of their deadlines, each has such a
  * share. Source: ElasticFlow (ASPLOS 2023), sections 4.1 and 4.2.
  *
+ * Beyond that: who holds his smallest size keeps it, also from those with earlier deadlines, until
+ * he is over with it alone, or at his deadline.
+ *
  * It never promises what cannot be kept. For linear speed it refuses nothing that could be kept;
  * for curves that bend it may refuse a set that only shares which change over time would serve. */
 #pragma once
@@ -24,8 +27,9 @@ struct goodput_due {
     const struct goodput_curve *curve; /* borrowed; speeds and costs do not fall */
     double remaining_s;                /* on one bundle */
     double deadline_s;                 /* from now on */
-    bool feasible;                     /* result */
-    int share;                         /* result: the constant configuration; or GOODPUT_NO_POINT */
+    bool holds;     /* it has its first size from now on until it is over, whoever needs that */
+    bool feasible;  /* result */
+    int share;      /* result: the constant configuration; or GOODPUT_NO_POINT */
     int point_now;  /* result: what it is to hold at once, at most its share; or GOODPUT_NO_POINT */
     double end_s;   /* result: from now on; of one that is not feasible: with all that is left */
     bool displaced; /* result of goodput_due_admits: only without the candidates is it feasible */

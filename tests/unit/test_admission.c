@@ -313,6 +313,36 @@ static void test_minimum_of_who_is_due_later_is_not_its_own(void **state)
     end(w);
 }
 
+/* Whoever comes has his minimum before a deadline gets anything: with a later deadline, without
+ * any, and also when nobody knows how long it takes. */
+static void test_minimum_of_the_new_one_may_be_too_much_for_others(void **state)
+{
+    struct world *w = begin();
+    struct admission answer;
+
+    (void)state;
+    teach_speed(w, 10);
+    teach_length(w, 700);
+    answer = ask(w, spec_due("b", 4, 10, 0));
+    assert_int_equal(answer.n_late, 0);
+    (void)run_job(w, "a", 1, 10, 100); /* needs 8 */
+    answer = ask(w, spec_due("b", 2, 10, 0));
+    assert_int_equal(answer.n_late, 0);
+    answer = ask(w, spec_due("b", 4, 10, 0));
+    assert_answer(answer, ADMISSION_NO_DEADLINE, "no-deadline");
+    assert_int_equal(answer.n_late, 1);
+    assert_non_null(strstr(answer.text, "too late because of it: a"));
+    answer = ask(w, spec_due("b", 4, 10, 1000));
+    assert_answer(answer, ADMISSION_IN_TIME, "fits");
+    assert_int_equal(answer.n_late, 1);
+    answer = ask(w, spec_due("b", 4, 4, 0));
+    assert_answer(answer, ADMISSION_NO_DEADLINE, "fixed-size");
+    assert_int_equal(answer.n_late, 1);
+    answer = ask(w, spec_due("b", 2, 2, 0));
+    assert_int_equal(answer.n_late, 0);
+    end(w);
+}
+
 /* One that cannot be kept anyhow: it is not the new one's fault, and it needs no more than what it
  * has for certain. */
 static void test_lost_deadline_is_nobodys_concern(void **state)
@@ -425,6 +455,83 @@ static void test_promise_is_kept(void **state)
     end(w);
 }
 
+/* A job of the play below, which ends when its instances have worked for so long together. */
+struct played {
+    struct job *job;
+    double left_s, due_s;
+    bool promised;
+};
+
+static void work(struct world *w, struct played *played)
+{
+    if (job_state_is_final(played->job->state))
+        return;
+    played->left_s -= job_count_running(played->job, 0);
+    for (uint32_t i = 0; played->left_s <= 0 && i < played->job->n_slots[0]; i++) {
+        const struct process *process = played->job->slots[0][i].live;
+
+        if (process != NULL && process->state == PROCESS_RUNNING)
+            world_exit(w, process, 0, 0);
+    }
+}
+
+static void submit_one(struct world *w, struct played *played, unsigned serial, double work_s)
+{
+    uint32_t min = 1 + (uint32_t)world_random(w, 2);
+    uint32_t max = min + 1 + (uint32_t)world_random(w, CORES);
+    uint64_t due_in_s = world_random(w, 4) == 0 ? 0 : 60 + world_random(w, 400);
+    struct admission answer;
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "j%u", serial);
+    answer = ask(w, spec_due(name, min, max, due_in_s));
+    if (answer.n_late > 0 || (due_in_s > 0 && answer.verdict != ADMISSION_IN_TIME))
+        return;
+    *played = (struct played){ .job = world_submit(w, spec_due(name, min, max, due_in_s)),
+                               .left_s = work_s,
+                               .promised = due_in_s > 0 };
+}
+
+/* At the beginning jobs come, with deadlines that can be kept and without any, and none of which it
+ * is told that others would be late because of it; then nobody does, and all deadlines are kept. */
+static void play_promises(uint64_t seed, unsigned *promised)
+{
+    struct world *w = begin();
+    struct played played[8] = { 0 };
+    const double work_s = 300;
+
+    w->seed = seed;
+    teach_speed(w, CORES);
+    teach_length(w, work_s);
+    for (unsigned i = 0; i < ELEMENTS(played); i++)
+        submit_one(w, &played[i], i, work_s);
+    w->seed = 0;
+    for (int s = 0; s < 480; s++) {
+        world_second(w);
+        for (size_t i = 0; i < ELEMENTS(played); i++)
+            if (played[i].job != NULL)
+                work(w, &played[i]);
+    }
+    for (size_t i = 0; i < ELEMENTS(played); i++) {
+        *promised += played[i].promised;
+        if (played[i].promised && played[i].job->state != JOB_SUCCEEDED)
+            fail_msg("seed %d: %s was promised and is %s with %.0f s left: %s", (int)seed,
+                     played[i].job->spec->name, job_state_to_string(played[i].job->state),
+                     played[i].left_s, played[i].job->reason);
+    }
+    end(w);
+}
+
+static void test_promises_are_kept_beside_each_other(void **state)
+{
+    unsigned promised = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        play_promises(seed, &promised);
+    assert_in_range(promised, 120, 480);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,11 +545,13 @@ int main(void)
         cmocka_unit_test(test_deadlines_before_it_come_first),
         cmocka_unit_test(test_others_that_would_be_late_are_named),
         cmocka_unit_test(test_minimum_of_who_is_due_later_is_not_its_own),
+        cmocka_unit_test(test_minimum_of_the_new_one_may_be_too_much_for_others),
         cmocka_unit_test(test_lost_deadline_is_nobodys_concern),
         cmocka_unit_test(test_running_job_is_as_long_as_those_like_it),
         cmocka_unit_test(test_array_is_all_of_its_jobs),
         cmocka_unit_test(test_who_waits_for_others_cannot_be_sure),
         cmocka_unit_test(test_promise_is_kept),
+        cmocka_unit_test(test_promises_are_kept_beside_each_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,38 @@ static void test_later_deadline_fills_what_is_free(void **state)
     assert_true(jobs[1].displaced);
 }
 
+/* What a later one holds is not the earlier one's, for as long as it needs that. */
+static void test_who_holds_his_smallest_size_keeps_it(void **state)
+{
+    struct goodput_curve curve = power_curve(1, 4);
+    struct goodput_due jobs[] = {
+        { .id = 1, .curve = &curve, .remaining_s = 38, .deadline_s = 10 },
+        { .id = 2, .curve = &curve, .remaining_s = 5, .deadline_s = 20 },
+    };
+
+    (void)state;
+    assert_int_equal(goodput_due_plan(jobs, 2, 4), 0);
+    jobs[1].holds = true; /* 3 for 5 s, then 4 */
+    assert_int_equal(goodput_due_plan(jobs, 2, 4), 1);
+    assert_near(jobs[0].end_s, 5 + (38 - 15) / 4.0, 1e-9);
+    assert_true(jobs[1].feasible);
+    assert_near(jobs[1].end_s, 5, 1e-9);
+    jobs[0].remaining_s = 35;
+    jobs[0].holds = true;
+    assert_int_equal(goodput_due_plan(jobs, 2, 4), 0);
+    jobs[1].remaining_s = 100; /* cannot be kept, but has that until then */
+    assert_int_equal(goodput_due_plan(jobs, 2, 4), 2);
+    jobs[0].remaining_s = 30;
+    assert_int_equal(goodput_due_plan(jobs, 2, 4), 1);
+    assert_near(jobs[0].end_s, 10, 1e-9);
+    jobs[0].remaining_s =
+        100; /* the earlier one cannot be kept, and has what it holds all the same */
+    jobs[1] =
+        (struct goodput_due){ .id = 2, .curve = &curve, .remaining_s = 31, .deadline_s = 10.5 };
+    assert_int_equal(goodput_due_plan(jobs, 2, 4), 1);
+    assert_near(jobs[1].end_s, 10 + 1 / 3.0, 1e-9); /* its share is 3, which is enough */
+}
+
 /* --- every plan in slots of one second, where a job has one configuration in each --- */
 
 struct plans {
@@ -206,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_share_is_the_smallest_that_is_in_time),
         cmocka_unit_test(test_later_deadline_fills_what_is_free),
+        cmocka_unit_test(test_who_holds_his_smallest_size_keeps_it),
         cmocka_unit_test(test_answer_is_exact_for_linear_speeds),
         cmocka_unit_test(test_promises_are_kept_for_any_curve),
     };
