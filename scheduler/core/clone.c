@@ -112,6 +112,7 @@ static struct placed *copy_places(struct cluster *copy, const struct placed *pla
 
 static void copy_families(struct cluster *copy, const struct cluster *cluster)
 {
+    copy->newest_wall_us = cluster->newest_wall_us; /* which the turns of new jobs begin with */
     (void)goodput_families_free(copy->families);
     copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
 }

@@ -21,12 +21,12 @@
 #include "scheduler/core/goodput_pace.h"
 #include "scheduler/core/groups.h"
 #include "scheduler/core/holdings.h"
+#include "scheduler/core/job_plan.h"
 #include "scheduler/core/node_speed.h"
 #include "scheduler/core/policy.h"
 #include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/task_queue.h"
-#include "scheduler/core/tree.h"
 #include "scheduler/core/usage.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
@@ -237,52 +237,6 @@ struct role_counts {
     uint32_t lowest_free; /* a hint: no slot below it is free */
 };
 
-/* What a waiting job was last told, so that it is told again only when that changes. */
-enum queue_verdict {
-    VERDICT_NONE,
-    VERDICT_BEHIND,    /* others that ask for the same wait before it */
-    VERDICT_DEEP,      /* too many others wait before it */
-    VERDICT_WAITS,     /* it does not fit now */
-    VERDICT_PROMISED,  /* room is being made for it */
-    VERDICT_HELD,      /* nodes are kept for it until what runs there has ended */
-    VERDICT_YIELDS,    /* it finds room only on nodes that are kept for one before it */
-    VERDICT_OVER_LOAD, /* the room is there but for the load of what is being stopped in it */
-    VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
-    VERDICT_NO_NODES,
-    VERDICT_NEVER
-};
-
-/* A job's place in planning. Volatile: a restart derives it. */
-struct job_plan { /* the small ones first: there are as many of these as jobs wait */
-    bool touched; /* something of it changed since it was last looked at */
-    bool lacking; /* it is started and has less than it must have */
-    bool known_to_policy;
-    bool promised;       /* room is being made for its gang */
-    bool held_back;      /* it is there but for the load of what is being stopped */
-    bool drain_stays;    /* what drain_pass found: nobody stands in for what leaves */
-    uint32_t surplus;    /* how many of its instances could be shrunk away */
-    uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
-    enum queue_verdict verdict;
-    uint32_t marked;       /* victims of a search */
-    uint32_t group;        /* its user's, in the table of groups */
-    struct resources lack; /* its part of what is requested and not granted */
-    struct resources used; /* its part of what the group holds; nothing when there are no groups */
-    struct deadline backoff, tasks, due; /* due: when the job has to be over */
-    struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
-    uint64_t stuck_since_us;         /* it lacks its minimum and no room can be made; 0: not so */
-    uint64_t drain_pass;             /* the last one that looked at it */
-    struct placed *places;           /* where: what it is promised again if it can be; owned */
-    size_t n_places;
-    struct placed *reserved; /* of a started job: where what it lacks goes; owned */
-    size_t n_reserved;
-    char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
-    struct job *touched_next, *touched_prev;
-    struct job *lacking_next, *lacking_prev;
-    struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
-    struct tree_node in_class;           /* queue_class->order */
-    uint32_t n_below;                    /* of them, in its subtree */
-};
-
 /* One that waits for the success of another, or of all jobs of an array. */
 struct dependency {
     struct job *waiter, *on; /* borrowed; on and array NULL: it waits no longer */
@@ -418,8 +372,9 @@ struct cluster {
     struct job *jobs_by_name;       /* uthash: the newest job of each name */
     struct awaited_array *awaited;  /* uthash by first; owned */
     struct job *active;             /* list of the jobs that are not final, in submit order */
-    struct job *first_queued;       /* of those in active, that wait for no other job */
-    struct job *ended;              /* list of the jobs that are over, the first to end first */
+    uint64_t newest_wall_us;  /* the latest submission; the clock may have been put back since */
+    struct job *first_queued; /* of those in active, that wait for no other job */
+    struct job *ended;        /* list of the jobs that are over, the first to end first */
     uint64_t n_ended;
     struct job *ends;    /* list: ended, and who waits for them does not know yet */
     struct node *leases; /* list of the nodes with a lease, the first to end first */

@@ -330,8 +330,8 @@ struct job_learned {
     struct goodput_learned of;     /* as it is learnt */
     struct goodput_learned told;   /* as it was at the last measurement */
     double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */
-    double elapsed_s;              /* since its submission, then */
-    uint32_t crowd;                /* jobs that had not ended, then */
+    double elapsed_s; /* since its submission, or the end of what it was to run after, then */
+    uint32_t crowd;   /* jobs that had not ended, then */
     /* when it began to be learnt, the policy was told, what is learnt of its family was saved */
     uint64_t since_us, told_us, saved_us;
     const struct goodput_families *families; /* borrowed from the cluster */
@@ -347,9 +347,6 @@ struct job_learned {
 
 /* --- job_learn.c
  * ------------------------------------------------------------------------------------------ */
-/* job_take_turn - of one that is to wait and is in no class: its place among those that wait, from
- * what is known now: job_turn.c. O(its document) */
-void job_take_turn(const struct cluster *cluster, struct job *job);
 /* job_learn_begin - it starts, or started before anybody learnt: then when a node has told of it;
  * with what its family knows.
  * Idempotent; nothing when there is nothing to learn */
@@ -411,6 +408,9 @@ int64_t node_ports_of(const struct node *node, const struct process *process);
  * ---------------------------------------------------------------------- */
 struct planner *planner_new(const struct policy *policy, const struct group_table *groups);
 struct planner *planner_free(struct planner *planner, const struct policy *policy);
+/* job_take_turn - of a new one: its place among those that wait, from what is known now:
+ * job_turn.c. O(its document) */
+void job_take_turn(struct cluster *cluster, struct job *job);
 /* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
  * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
 void queue_enter(struct cluster *cluster, struct job *job, bool tell);

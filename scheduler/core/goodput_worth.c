@@ -149,7 +149,7 @@ double goodput_worth_speed(const struct goodput_worth *worth, double instances)
     double below = 0, speed_below = 0;
 
     for (uint32_t i = 0; i < worth->n_sizes; i++) {
-        double at = worth->sizes[i].instances, speed = worth->sizes[i].speed;
+        double at = worth->sizes[i].instances, speed = fmax(worth->sizes[i].speed, speed_below);
 
         if (at >= instances)
             return speed_below + (speed - speed_below) * (instances - below) / (at - below);

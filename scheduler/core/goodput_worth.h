@@ -64,7 +64,8 @@ void goodput_worth_done(struct goodput_worth *worth);
  * the cluster; p: that power. O(steps) */
 double goodput_worth_weight(const struct goodput_worth *worth, double before,
                             double priority_weight, double part, double p);
-/* goodput_worth_speed - with so many instances, which need not be a size; 0 of none */
+/* goodput_worth_speed - the best with at most so many instances, which need not be a size; 0 of
+ * none */
 double goodput_worth_speed(const struct goodput_worth *worth, double instances);
 /* goodput_worth_of - what the last of so many instances adds; INFINITY: it is a must; 0: it is
  * spare; below 0: it is of no use. O(log steps) */

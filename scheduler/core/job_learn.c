@@ -117,7 +117,8 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     learned->told = learned->of;
     learned->told_us = now.now_us;
     learned->elapsed_s =
-        (double)(now.now_us - MIN_OF(job->submitted_us, now.now_us)) / USEC_PER_SEC;
+        (double)(now.wall_us - MIN_OF(after_ready_wall_us(cluster, job), now.wall_us)) /
+        USEC_PER_SEC;
     learned->crowd = unfinished(cluster);
     job_touch(cluster, job);
 }

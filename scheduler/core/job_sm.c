@@ -356,7 +356,6 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
         job_set_target(cluster, job, r, job->spec->roles[r].min, now);
     }
     job->plan.verdict = VERDICT_NONE;
-    job_take_turn(cluster, job);
     queue_enter(cluster, job, true);
 }
 

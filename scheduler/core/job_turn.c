@@ -4,10 +4,12 @@
  * Its submission and as much as it is expected to take with its minimum: who came later goes first
  * if it is shorter by more than that. So short jobs do not wait for long ones, and nobody waits for
  * ever: behind all that come after its turn it does not. For whose length nobody knows the first
- * level is taken, as elsewhere; among such jobs the order is that of their submission.
+ * level is taken, as elsewhere; among such jobs the order is that of their submission, also when
+ * the clock is put back meanwhile.
  *
- * What is known at the submission decides, and is kept: the order does not change while they wait
- * but by what changes in the jobs themselves. */
+ * What its family is known to take when it is submitted decides, and is kept: the order does not
+ * change while jobs wait, nor when one comes back. A length is only known of families of elastic
+ * jobs, as only of those anything is learnt; how much data a job has is told when it runs. */
 #include "scheduler/core/core_internal.h"
 
 #include <math.h>
@@ -17,46 +19,30 @@
 /* Longer ones are alike. */
 #define EXPECTED_MOST_S (365 * 24 * 3600.0)
 
-/* What its family knows; nothing is noted of it yet */
-static void begin(const struct cluster *cluster, const struct job *job,
-                  struct goodput_learned *ret_learned)
-{
-    struct goodput_family_facts family = { 0 };
-    char name[JOB_FAMILY_SIZE];
-
-    job_family_name(job, name);
-    if (!goodput_family_get(cluster->families, name, &family)) {
-        goodput_learn_init(ret_learned);
-        return;
-    }
-    goodput_prior_begin(&family.prior, ret_learned);
-    ret_learned->family_s = goodput_family_work(cluster->families, name, 0);
-}
-
 static double expected_s(const struct cluster *cluster, const struct job *job)
 {
+    struct goodput_family_facts family;
     int role = job_elastic_role(job);
     uint32_t min = role < 0 ? 1 : MAX_OF(job->spec->roles[role].min, 1);
-    double units_done = 0, units_left = -1;
+    char name[JOB_FAMILY_SIZE];
     struct goodput_learned learned;
     struct goodput_work work;
 
     goodput_learn_init(&learned);
-    if (job->learned != NULL) {
-        learned = job->learned->told;
-        units_done = job->learned->units_done;
-        units_left = job->learned->units_left;
-    } else if (role >= 0) {
-        begin(cluster, job, &learned);
+    job_family_name(job, name);
+    if (role >= 0 && goodput_family_get(cluster->families, name, &family)) {
+        goodput_prior_begin(&family.prior, &learned);
+        learned.family_s = goodput_family_work(cluster->families, name, 0);
     }
-    work = goodput_learn_work(&learned, units_done, units_left);
+    work = goodput_learn_work(&learned, 0, -1);
     return goodput_remaining(&goodput_defaults.levels, &work) /
-           goodput_learn_speedup(&learned, min);
+           (role < 0 ? 1 : goodput_learn_speedup(&learned, min));
 }
 
-void job_take_turn(const struct cluster *cluster, struct job *job)
+void job_take_turn(struct cluster *cluster, struct job *job)
 {
-    job->turn_wall_us = job->submitted_wall_us;
+    cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
+    job->turn_wall_us = cluster->newest_wall_us;
     if (cluster->families != NULL)
         job->turn_wall_us +=
             (uint64_t)(fmin(expected_s(cluster, job), EXPECTED_MOST_S) * USEC_PER_SEC);

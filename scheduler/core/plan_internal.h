@@ -289,12 +289,6 @@ bool plan_queue_waits(const struct planner *planner);
 /* --- plan_reason.c
  * ------------------------------------------------------------------------------------------ */
 /* whether the class fits these nodes when they are empty; found out once per change of an offer */
-/* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
- */
-int turn_compare(const struct turn *a, const struct turn *b);
-struct turn queue_turn(const struct queue *queue, const struct job *job);
-/* queue_before - how many of its class come before it. O(log n) */
-uint32_t queue_before(const struct job *job);
 enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
 /* tells a waiting job where it stands, if that is news */
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
@@ -316,6 +310,12 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class, bool ne
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
 void queue_forget_fresh(struct queue *queue, struct queue_class *class);
+/* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
+ */
+int turn_compare(const struct turn *a, const struct turn *b);
+struct turn queue_turn(const struct queue *queue, const struct job *job);
+/* queue_before - how many of its class come before it. O(log n) */
+uint32_t queue_before(const struct job *job);
 /* queue_key - where a class is, as its group stands now */
 struct queue_key queue_key(const struct planner *planner, const struct queue_class *class);
 int queue_key_compare(const struct queue_key *a, const struct queue_key *b);

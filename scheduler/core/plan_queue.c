@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_queue.c - starts waiting gangs, in order of priority and submission; those of groups that
- * have less than is guaranteed to them first
+/* plan_queue.c - starts waiting gangs, in order of priority and turn (queue.c); those of groups
+ * that have less than is guaranteed to them first
  *
  * A gang that does not fit now but will when what is stopping is gone, or when elastic jobs give
  * way down to their minima, is promised that room: it stays reserved, so later gangs and growth see

@@ -34,7 +34,7 @@ struct policy_job {
     const struct goodput_learned *learned; /* borrowed for the call; NULL: nothing is known */
     double units_done, units_left;         /* of its work; left below 0: nobody knows */
     double learned_at_s, due_s;            /* when that was so; when it has to be over, 0: never */
-    double elapsed_s;                      /* since its submission, when that was so */
+    double elapsed_s;                      /* since it could have begun, when that was so */
     uint32_t crowd; /* jobs that there were then, itself included; 0: nobody knows */
     const struct goodput_known *known; /* borrowed for the call; instead of what was learned */
 };

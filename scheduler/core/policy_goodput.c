@@ -39,7 +39,7 @@
 #define PRIORITY_MOST 16
 /* What longer jobs make of a part of the cluster is that part to this power: 0.3 to 0.9 differ by
  * two per cent in the mean completion time. */
-#define BUDGET_POWER 0.75
+#define BUDGET_POWER 0.6
 /* By which a taker must be ahead of a giver: 1.01 to 1.15 make no difference but in resizes */
 #define MARGIN 1.05
 /* Scores of what deadlines need: the earliest first, all of them before what is worth anything
@@ -47,6 +47,9 @@
 #define LATEST_S 15e6
 /* Below what anything else is worth */
 #define SPARE 1e-20
+/* A job that does not get on for reasons of its own is behind as well: it never counts for more
+ * than a step of priority would make of it. */
+#define BOOST_MOST 2
 /* What a job may take to begin to work, and is not behind by */
 #define ISOLATED_START_S 30
 /* What is measured of a cluster changes with each node; what a part of it is does so in steps of a
@@ -178,14 +181,14 @@ static void set_dominant(struct goodput_entry *entry, const struct scale *scale)
 static double boost(const struct market *market, const struct goodput_entry *entry)
 {
     const struct progress *at = &entry->progress;
-    double speed, whole_s;
+    double speed, whole_s, rho;
 
     if (at->done_s < 0 || at->crowd == 0)
         return 1;
     speed = goodput_worth_speed(&entry->worth, 1 / (entry->dominant * at->crowd));
     whole_s = (at->done_s + at->remaining_s) / speed + ISOLATED_START_S;
-    return goodput_fairness_boost(goodput_rho(at->elapsed_s, at->remaining_s / speed, whole_s),
-                                  market->options->fairness_gain);
+    rho = goodput_rho(at->elapsed_s, at->remaining_s / speed, whole_s);
+    return fmin(goodput_fairness_boost(rho, market->options->fairness_gain), BOOST_MOST);
 }
 
 static void weigh(const struct market *market, struct goodput_entry *entry)

@@ -238,6 +238,7 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     job->started_wall_us = record->started_wall_us;
     job->ended_wall_us = record->ended_wall_us;
     job->turn_wall_us = record->turn_wall_us;
+    cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
     job->submitted_us = boot_time_of(now, record->submitted_wall_us);
     COPY(job->reason_code, record->reason_code);
     usage_of_ended(job, &record->usage);

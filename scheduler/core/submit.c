@@ -458,8 +458,6 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
-    if (job->state == JOB_QUEUED)
-        job_take_turn(cluster, job);
     if (job->state == JOB_QUEUED && job->n_waits == 0)
         queue_enter(cluster, job, true);
     job_touch(cluster, job);

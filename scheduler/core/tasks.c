@@ -29,20 +29,6 @@ void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, stru
                      task_queue_passes(job->queue));
 }
 
-/* How much there is to do says how long it will take. */
-static void take_turn_anew(struct cluster *cluster, struct job *job)
-{
-    bool waits = job->plan.queue_class != NULL;
-
-    if (job->state != JOB_QUEUED)
-        return;
-    if (waits)
-        queue_leave(cluster, job);
-    job_take_turn(cluster, job);
-    if (waits)
-        queue_enter(cluster, job, true);
-}
-
 /* cluster_set_dataset - the first wins; the same again is accepted and freed; refused: the caller
  * keeps the queue */
 int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_queue *take_queue,
@@ -63,7 +49,6 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     job->queue = take_queue;
     job_touch(cluster, job); /* what may be taken from it depends on what there is to do */
     job_learn(cluster, job, now);
-    take_turn_anew(cluster, job);
     cluster->plan_wanted = true;
     job->dataset_digest = xstrdup(digest);
     effect_save_job(cluster, job);

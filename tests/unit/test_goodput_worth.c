@@ -122,7 +122,7 @@ static void test_weight_is_that_of_the_best_size(void **state)
 
 static void test_speed_between_two_sizes(void **state)
 {
-    struct goodput_curve curve = { .n = 2, .points = { { 2, 2, 1 }, { 6, 6, 2 } } };
+    struct goodput_curve curve = { .n = 3, .points = { { 2, 2, 1 }, { 6, 6, 2 }, { 30, 30, 1 } } };
     struct goodput_worth worth = { 0 };
 
     (void)state;

@@ -180,47 +180,51 @@ static void test_fulfilment_keeps_the_order_of_submission(void **state)
     w->now.wall_us -= 3600 * USEC_PER_SEC;
     b = world_submit(w, spec_of("b", "b", 4 * CORE));
     world_run(w, 2);
-    assert_true(b->turn_wall_us < a->turn_wall_us);
     over(w, first);
     assert_int_equal(a->state, JOB_RUNNING);
     assert_int_equal(b->state, JOB_QUEUED);
     end(w);
 }
 
-/* What its data say is better than what its family did. */
-static void test_data_of_a_waiting_job_moves_it(void **state)
+/* Who is sent back to wait, or is asked for with other bounds, keeps its place. */
+static void test_place_is_kept(void **state)
 {
     struct world *w = world_of(&policy_goodput);
-    struct goodput_progress progress = { .instances = 1 };
-    struct goodput_learned learned;
-    struct job *first, *slow, *quick;
-    char family[JOB_FAMILY_SIZE];
+    const struct job_change change = { .scale = true, .role = "trainer", .min = 1, .max = 1 };
+    struct job *slow;
+    uint64_t turn_wall_us;
 
     (void)state;
-    teach(w, "slow", 4 * CORE, 5000);
-    teach(w, "quick", 4 * CORE, 3000);
-    first = blocker(w);
-    quick = world_submit(w, spec_of("short", "quick", 4 * CORE));
+    (void)blocker(w);
     slow = world_submit(w, spec_of("long", "slow", 4 * CORE));
-    /* a record takes a second */
-    job_family_name(slow, family);
-    goodput_learn_init(&learned);
-    for (int i = 0; i < 40; i++) {
-        progress.now_s = 4.0 * i;
-        progress.tasks = 4 * (uint64_t)i;
-        progress.units = 4.0 * i;
-        if (goodput_learn_note(&learned, &progress))
-            goodput_prior_note(goodput_family_prior(w->cluster->families, family), &learned);
-    }
-    assert_true(learned.windows > 0);
-    assert_int_equal(cluster_set_dataset(w->cluster, slow, world_queue(10, 1), "few", w->now, NULL),
-                     0);
+    turn_wall_us = slow->turn_wall_us;
+    teach(w, "slow", 4 * CORE, 5000);
+    assert_int_equal(cluster_change_job(w->cluster, slow, &change, w->now, NULL), 0);
     world_run(w, 2);
-    assert_true(slow->turn_wall_us < quick->turn_wall_us);
-    over(w, first);
-    assert_int_equal(slow->state, JOB_RUNNING);
-    assert_int_equal(quick->state, JOB_QUEUED);
+    assert_int_equal(slow->turn_wall_us, turn_wall_us);
     end(w);
+}
+
+/* Of two of which nothing is known the one that came first, whatever the clock says. */
+static void test_clock_that_is_put_back_lets_nobody_pass(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct world *w = world_of(&policy_goodput);
+
+        (void)blocker(w);
+        (void)world_submit(w, spec_of("a", "a", 4 * CORE));
+        world_run(w, 1);
+        w->now.wall_us -= 3600 * USEC_PER_SEC;
+        if (restart == 1)
+            world_restart(w);
+        (void)world_submit(w, spec_of("b", "b", 4 * CORE));
+        world_run(w, 2);
+        over(w, cluster_find_job(w->cluster, "blocker"));
+        assert_int_equal(cluster_find_job(w->cluster, "a")->state, JOB_RUNNING);
+        assert_int_equal(cluster_find_job(w->cluster, "b")->state, JOB_QUEUED);
+        end(w);
+    }
 }
 
 int main(void)
@@ -231,7 +235,8 @@ int main(void)
         cmocka_unit_test(test_priority_goes_before_length),
         cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
         cmocka_unit_test(test_fulfilment_keeps_the_order_of_submission),
-        cmocka_unit_test(test_data_of_a_waiting_job_moves_it),
+        cmocka_unit_test(test_place_is_kept),
+        cmocka_unit_test(test_clock_that_is_put_back_lets_nobody_pass),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,6 +308,14 @@ static void test_who_is_behind_its_share_counts_for_more(void **state)
     c.jobs[1].crowd = 200;
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[1].parallelism, 8);
+    /* which has an end: what stands still for ever does not pass priorities */
+    c.jobs[1].crowd = 2;
+    c.jobs[1].elapsed_s *= 1e6;
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[1].parallelism > 8);
+    c.jobs[0].priority = 2;
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism > 8);
 }
 
 /* Of which nothing is known: it grows, at most fourfold at once. */
