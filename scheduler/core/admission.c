@@ -187,16 +187,31 @@ static int64_t times(int64_t have, int64_t need)
 }
 
 /* Instances that an empty node takes */
-static int64_t places_on(const struct node *node, const struct role_spec *role)
+static int64_t places_in(const struct resources *total, const struct role_spec *role)
 {
     struct resources need = resources_of_role(role);
 
+    return MIN_OF(MIN_OF(times(total->cpu_millicores, need.cpu_millicores),
+                         times(total->memory_bytes, need.memory_bytes)),
+                  MIN_OF(times(total->gpus, need.gpus), times(total->ports, need.ports)));
+}
+
+static int64_t places_on(const struct node *node, const struct role_spec *role)
+{
     if (role->selector != NULL && !labels_cover(&node->offer.labels, role->selector))
         return 0;
-    return MIN_OF(MIN_OF(times(node->counted_total.cpu_millicores, need.cpu_millicores),
-                         times(node->counted_total.memory_bytes, need.memory_bytes)),
-                  MIN_OF(times(node->counted_total.gpus, need.gpus),
-                         times(node->counted_total.ports, need.ports)));
+    return places_in(&node->counted_total, role);
+}
+
+/* As if all nodes were one: that much is known without a look at them, and who promises nothing to
+ * anybody need not know better. */
+static void look_at_total(struct question *question, const struct role_spec *role)
+{
+    question->total = question->cluster->planner->total;
+    if (role == NULL)
+        return;
+    question->places = (uint32_t)MIN_OF(places_in(&question->total, role), (int64_t)UINT32_MAX);
+    question->max = MIN_OF(role->max, MAX_OF(question->places, role->min));
 }
 
 /* role: the elastic one; NULL: there is none */
@@ -536,13 +551,16 @@ static bool concerns_others(const struct question *question, const struct admiss
 static const char *find_out(struct question *question, const char *user, struct admission *ret)
 {
     int elastic = spec_elastic_role(question->spec);
+    const struct role_spec *role = elastic >= 0 ? &question->spec->roles[elastic] : NULL;
     const char *unsure = look_up_family(question, user, elastic, ret);
 
     demand_of(question->spec, elastic, &question->own);
     question->own.known = unsure == NULL;
     question->own.holds = true;
-    look_at_nodes(question, elastic >= 0 ? &question->spec->roles[elastic] : NULL);
-    if (concerns_others(question, ret)) {
+    if (!concerns_others(question, ret)) {
+        look_at_total(question, role);
+    } else {
+        look_at_nodes(question, role);
         find_others(question);
         if (question->n_others > 0)
             find_late(question, ret);
