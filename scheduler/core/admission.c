@@ -2,7 +2,8 @@
 /* admission.c - whether a deadline can be kept, asked when its job is submitted
  *
  * Costs are parts of the room of a trial, of the resource that is scarcest for it: where these fit
- * together, so does each resource. */
+ * together, so does each resource. Where they do not, each resource may all the same: what is said
+ * to be impossible is so for one of them, looked at alone. */
 #include "scheduler/core/admission.h"
 
 #include <math.h>
@@ -16,7 +17,6 @@
 #include "scheduler/core/plan_internal.h"
 
 #define SHORTEST_TENTHS 1
-#define LONGEST_TENTHS 9
 /* Parts of it that are all of it add up to a little more, or less. */
 #define WHOLE_ROOM (1 + 1e-9)
 
@@ -94,6 +94,27 @@ static bool goes_first(const struct question *question, const struct job *job)
            (job->n_waits == 0 && job->spec->priority >= question->spec->priority);
 }
 
+/* It has not begun, or nobody has heard of it since a restart: as of the one that is submitted. */
+static void know_by_family(const struct question *question, const struct job *job, int elastic,
+                           struct subject *ret)
+{
+    struct goodput_family_facts family;
+    struct goodput_learned learned;
+    char name[JOB_FAMILY_SIZE];
+
+    if (question->cluster->families == NULL || elastic < 0 || job->learned != NULL)
+        return;
+    job_family_name(job, name);
+    if (!goodput_family_get(question->cluster->families, name, &family) || family.n_ended == 0)
+        return;
+    goodput_prior_begin(&family.prior, &learned);
+    ret->known = true;
+    ret->shortest_s = goodput_family_tenth(&family, SHORTEST_TENTHS);
+    ret->work_s = goodput_family_tenth(&family, GOODPUT_LONGEST_TENTHS);
+    curve_of(&learned, job->spec->roles[elastic].min, job->spec->roles[elastic].max, UINT32_MAX,
+             &ret->curve);
+}
+
 static void subject_of(const struct question *question, const struct job *job, struct subject *ret)
 {
     struct instant now = question->now;
@@ -108,9 +129,12 @@ static void subject_of(const struct question *question, const struct job *job, s
                                       USEC_PER_SEC };
     demand_of(job->spec, elastic, ret);
     keep_until_due(ret);
-    if (work_s < 0)
+    if (work_s < 0) {
+        know_by_family(question, job, elastic, ret);
         return;
+    }
     ret->known = true;
+    ret->shortest_s = work_s;
     curve_of(&job->learned->told, job->spec->roles[elastic].min, job->spec->roles[elastic].max,
              UINT32_MAX, &ret->curve);
 }
@@ -152,7 +176,8 @@ static size_t count_jobs(struct question *question, const struct job ***ret)
             due[n++] = job;
         } else if (goes_first(question, job)) {
             add_minimum(&question->kept, job->spec);
-            question->n_kept++;
+        } else {
+            add_minimum(&question->behind, job->spec);
         }
     }
     *ret = due;
@@ -176,8 +201,8 @@ static void find_others(struct question *question)
     for (size_t i = 0; i < question->n_others; i++)
         subject_of(question, due[i], &question->others[i]);
     for (size_t i = question->n_others; i < n; i++)
-        if (goes_first(question, due[i]))
-            add_minimum(&question->kept, due[i]->spec);
+        add_minimum(goes_first(question, due[i]) ? &question->kept : &question->behind,
+                    due[i]->spec);
     free(due);
 }
 
@@ -241,10 +266,12 @@ static void look_at_nodes(struct question *question, const struct role_spec *rol
 
 struct trial {
     struct resources room;
-    double work_s; /* of each job that is submitted */
-    uint32_t most; /* instances that one may have */
-    double part;   /* of the time that is left, in which all are to be over */
-    bool at_best;  /* only whose length is known and who is due before counts, and no minimum */
+    double work_s;   /* of each job that is submitted */
+    uint32_t most;   /* instances that one may have */
+    double part;     /* of the time that is left, in which all are to be over */
+    bool all_hold;   /* their minima: also those that come after it */
+    bool at_best;    /* only whose length is known and who is due before counts, and no minimum */
+    unsigned counts; /* resources, as a mask of 1 << enum policy_resource; 0: all */
 };
 
 struct answer {
@@ -253,23 +280,38 @@ struct answer {
     uint32_t instances; /* the most that one of them needs */
 };
 
+/* More than all, and finite: what is held is given back. */
+#define PART_MAX 1e3
+
 static double part_of(int64_t need, int64_t room)
 {
     if (need <= 0)
         return 0;
-    return room > 0 ? (double)need / (double)room : INFINITY;
+    return room > 0 ? fmin((double)need / (double)room, PART_MAX) : PART_MAX;
 }
 
-static void set_costs(struct subject *subject, const struct resources *room)
+static double cost_of(const struct resources *need, const struct trial *trial)
+{
+    const struct resources *room = &trial->room;
+    const double parts[] = { [POLICY_CPU] = part_of(need->cpu_millicores, room->cpu_millicores),
+                             [POLICY_MEMORY] = part_of(need->memory_bytes, room->memory_bytes),
+                             [POLICY_GPU] = part_of(need->gpus, room->gpus) };
+    double most = 0;
+
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++)
+        if (trial->counts == 0 || (trial->counts & 1U << r) != 0)
+            most = fmax(most, parts[r]);
+    return most;
+}
+
+static void set_costs(struct subject *subject, const struct trial *trial)
 {
     for (int i = 0; i < subject->curve.n; i++) {
         struct goodput_point *point = &subject->curve.points[i];
         struct resources need = subject->fixed;
 
         resources_add(&need, &subject->each, point->instances);
-        point->cost = fmax(part_of(need.cpu_millicores, room->cpu_millicores),
-                           fmax(part_of(need.memory_bytes, room->memory_bytes),
-                                part_of(need.gpus, room->gpus)));
+        point->cost = cost_of(&need, trial);
     }
 }
 
@@ -277,12 +319,13 @@ static struct goodput_due due_of(const struct subject *subject, uint64_t id,
                                  const struct trial *trial)
 {
     double due_s = trial->part * subject->due_s;
+    double work_s = trial->at_best ? subject->shortest_s : subject->work_s;
 
     return (struct goodput_due){ .id = id,
                                  .curve = &subject->curve,
-                                 .remaining_s = subject->known ? subject->work_s : due_s,
+                                 .remaining_s = subject->known ? work_s : due_s,
                                  .deadline_s = due_s,
-                                 .holds = subject->holds && !trial->at_best };
+                                 .holds = (subject->holds || trial->all_hold) && !trial->at_best };
 }
 
 static void set_own(struct question *question, const struct trial *trial)
@@ -292,12 +335,12 @@ static void set_own(struct question *question, const struct trial *trial)
     if (question->own.known) {
         const struct role_spec *role = &question->spec->roles[elastic];
 
-        question->own.work_s = trial->work_s;
+        question->own.work_s = question->own.shortest_s = trial->work_s;
         curve_of(&question->learned, role->min, role->max, trial->most, &question->own.curve);
     } else {
         keep_until_due(&question->own);
     }
-    set_costs(&question->own, &trial->room);
+    set_costs(&question->own, trial);
 }
 
 /* What a plan is made of; owned. */
@@ -319,7 +362,7 @@ static struct layout lay_out(struct question *question, const struct trial *tria
 
         if (trial->at_best && (!other->known || i >= question->n_before))
             continue;
-        set_costs(other, &trial->room);
+        set_costs(other, trial);
         layout.jobs[layout.n_others] = other->job;
         layout.others[layout.n_others++] = due_of(other, other->job->id, trial);
     }
@@ -378,52 +421,86 @@ static struct resources shared_room(const struct question *question)
     return less(room, &question->kept);
 }
 
-/* With what is surely its own. */
+/* With what is surely its own: beyond its minimum that is what the minima of all others leave, also
+ * of those whose turn comes after it. Nothing is where groups share: what is beyond minima goes by
+ * what they hold, whoever has a deadline. */
 static struct answer try_surely(struct question *question)
 {
     uint32_t measured = MAX_OF(question->learned.largest, question->own.min);
-    const struct trial trial = { .room = shared_room(question),
-                                 .work_s = question->longest_s,
-                                 .most = MIN_OF(question->max, measured),
-                                 .part = GOODPUT_IN_TIME };
+    struct trial trial = { .room = less(shared_room(question), &question->behind),
+                           .work_s = question->longest_s,
+                           .most = MIN_OF(question->max, measured),
+                           .part = GOODPUT_IN_TIME,
+                           .all_hold = true };
+    struct answer more = { .end_s = INFINITY }, least;
 
-    return try(question, &trial);
+    if (question->cluster->planner->n_groups <= 1)
+        more = try(question, &trial);
+    if (more.kept)
+        return more;
+    trial.room = shared_room(question);
+    trial.most = question->own.min;
+    trial.all_hold = false;
+    least = try(question, &trial);
+    return least.kept || least.end_s < more.end_s ? least : more;
 }
 
-/* Those without deadlines were gone, and it were as short as any. */
+/* Those without deadlines were gone, and it were as short as any; as if there were but one
+ * resource, the worst of them. */
 static struct answer try_at_best(struct question *question)
 {
-    const struct trial trial = { .room = question->total,
-                                 .work_s = question->shortest_s,
-                                 .most = question->max,
-                                 .part = 1,
-                                 .at_best = true };
+    struct answer worst = { .kept = true };
 
-    return try(question, &trial);
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++) {
+        const struct trial trial = { .room = question->total,
+                                     .work_s = question->shortest_s,
+                                     .most = question->max,
+                                     .part = 1,
+                                     .at_best = true,
+                                     .counts = 1U << r };
+        struct answer answer = try(question, &trial);
+
+        worst.kept = worst.kept && answer.kept;
+        worst.end_s = fmax(worst.end_s, answer.end_s);
+    }
+    return worst;
+}
+
+/* Adds those that could be kept without it, were there but one resource. */
+static void note_late(struct question *question, enum policy_resource resource, bool *late)
+{
+    const struct trial trial = { .room = shared_room(question),
+                                 .work_s = question->median_s,
+                                 .most = question->max,
+                                 .part = GOODPUT_IN_TIME,
+                                 .counts = 1U << resource };
+    struct layout layout = lay_out(question, &trial);
+
+    (void)goodput_due_admits(layout.others, layout.n_others, layout.own, question->n_own,
+                             WHOLE_ROOM);
+    for (size_t i = 0; i < layout.n_others; i++)
+        late[i] = late[i] || layout.others[i].displaced;
+    layout_done(&layout);
 }
 
 /* Those that could be kept without it; of those that cannot be anyhow nobody is told. */
 static void find_late(struct question *question, struct admission *ret)
 {
-    const struct trial trial = { .room = shared_room(question),
-                                 .work_s = question->median_s,
-                                 .most = question->max,
-                                 .part = GOODPUT_IN_TIME };
-    struct layout layout = lay_out(question, &trial);
+    bool *late = xcalloc(question->n_others + 1, sizeof *late);
 
-    (void)goodput_due_admits(layout.others, layout.n_others, layout.own, question->n_own,
-                             WHOLE_ROOM);
-    for (size_t i = 0; i < layout.n_others; i++) {
-        struct admission_late *late = &ret->late[ret->n_late];
+    for (enum policy_resource r = 0; r < POLICY_RESOURCES; r++)
+        note_late(question, r, late);
+    for (size_t i = 0; i < question->n_others; i++) {
+        const struct job *job = question->others[i].job;
+        struct admission_late *named;
 
-        if (!layout.others[i].displaced)
+        if (!late[i] || ret->n_late++ >= ADMISSION_LATE_NAMED)
             continue;
-        if (ret->n_late++ >= ADMISSION_LATE_NAMED)
-            continue;
-        late->id = layout.jobs[i]->id;
-        memcpy(late->job, layout.jobs[i]->spec->name, sizeof late->job);
+        named = &ret->late[ret->n_late - 1];
+        named->id = job->id;
+        memcpy(named->job, job->spec->name, sizeof named->job);
     }
-    layout_done(&layout);
+    free(late);
 }
 
 /* --- the answer ----------------------------------------------------------------------------------
@@ -491,11 +568,6 @@ static void judge(struct question *question, struct admission *ret)
     suggest(question, &surely, ret);
 }
 
-static double quantile(const struct goodput_family_facts *family, unsigned tenths)
-{
-    return family->ended[MIN_OF(family->n_ended * tenths / 10, family->n_ended - 1)];
-}
-
 /* NULL: its family knows how long it takes; else why not, as a code */
 static const char *look_up_family(struct question *question, const char *user, int elastic,
                                   struct admission *ret)
@@ -510,9 +582,9 @@ static const char *look_up_family(struct question *question, const char *user, i
     spec_family_name(question->spec, user, name);
     if (!goodput_family_get(question->cluster->families, name, &family) || family.n_ended == 0)
         return "family-unknown";
-    question->shortest_s = quantile(&family, SHORTEST_TENTHS);
-    question->median_s = quantile(&family, 5);
-    question->longest_s = quantile(&family, LONGEST_TENTHS);
+    question->shortest_s = goodput_family_tenth(&family, SHORTEST_TENTHS);
+    question->median_s = goodput_family_tenth(&family, 5);
+    question->longest_s = goodput_family_tenth(&family, GOODPUT_LONGEST_TENTHS);
     ret->jobs_known = (uint32_t)family.n_ended;
     goodput_prior_begin(&family.prior, &question->learned);
     return NULL;

@@ -5,8 +5,9 @@
  * Pure; nothing is changed. The test is that of goodput_deadline.h, over all jobs with deadlines,
  * in parts of the cluster. It is asked twice, so there are three answers:
  *
- * - in time: with what is surely its own. Whoever goes before it keeps his minimum, until his
- *   deadline if he has one; foreign load stays; it has no more instances than its family was
+ * - in time: with what is surely its own. Everybody keeps his minimum, until his deadline if he has
+ *   one; who comes after it, all but its own minimum. Where groups share, that is all that is sure.
+ *   Foreign load stays; it has no more instances than its family was
  *   measured with, and takes as long as nine in ten jobs of its family took.
  * - too late: even if whatever has no deadline were gone, and it took no longer than the shortest
  *   tenth of its family.

@@ -18,6 +18,7 @@ struct subject {
     bool known;             /* how much is left of it; else it keeps its minimum until it is due */
     bool holds;             /* it has its minimum before the one that is submitted has anything */
     double work_s;          /* that is left, in seconds of one instance */
+    double shortest_s;      /* the same, at best */
     double due_s;           /* from now on */
     struct goodput_curve curve;
 };
@@ -38,8 +39,8 @@ struct question {
     size_t n_others, n_before; /* before: of them, that are due before it */
     bool too_many;
     struct resources total, foreign;
-    struct resources kept; /* minima of jobs without a deadline: n_kept; and beyond those others */
-    uint32_t n_kept;
+    struct resources kept;   /* minima of jobs without a deadline; and beyond those others */
+    struct resources behind; /* the same of those whose turn comes after it, or who wait for jobs */
 };
 
 /* admission_say - code and text; unsure: why nobody knows, as code; NULL: somebody does */

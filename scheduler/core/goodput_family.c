@@ -302,3 +302,19 @@ double goodput_family_work(const struct goodput_families *families, const char *
         return family->ended[first + (family->n - first) / 2];
     return family->n_begun > 1 ? AS_MUCH_AGAIN * MAX_OF(family->most, done) : 0;
 }
+
+double goodput_family_tenth(const struct goodput_family_facts *family, unsigned tenths)
+{
+    return family->ended[MIN_OF(family->n_ended * tenths / 10, family->n_ended - 1)];
+}
+
+double goodput_family_longest(const struct goodput_families *families, const char *name,
+                              double done)
+{
+    struct goodput_family_facts family;
+
+    if (!goodput_family_get(families, name, &family) || family.n_ended == 0)
+        return 0;
+    return MAX_OF(goodput_family_tenth(&family, GOODPUT_LONGEST_TENTHS),
+                  goodput_family_work(families, name, done));
+}

@@ -72,3 +72,11 @@ void goodput_family_put(struct goodput_families *families,
 
 /* goodput_family_work - of a whole job that has done so much; 0: nobody knows. O(log n) */
 double goodput_family_work(const struct goodput_families *families, const char *name, double done);
+/* What a deadline is planned for: so many tenths of those that have ended took no more. */
+#define GOODPUT_LONGEST_TENTHS 9
+/* goodput_family_longest - what nine in ten of those that have ended took at most; of one that has
+ * done more than that as goodput_family_work. 0: none has ended. O(log n) */
+double goodput_family_longest(const struct goodput_families *families, const char *name,
+                              double done);
+/* goodput_family_tenth - of those that have ended, what so many tenths took at most; n_ended > 0 */
+double goodput_family_tenth(const struct goodput_family_facts *family, unsigned tenths);

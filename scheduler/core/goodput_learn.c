@@ -330,10 +330,20 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
     };
 }
 
-double goodput_learn_remaining(const struct goodput_learned *learned,
-                               const struct goodput_work *work)
+static double left_of(const struct goodput_work *work, double lasts_s)
 {
     if (work->remaining_s >= 0)
         return work->remaining_s;
-    return learned->lasts_s > work->attained_s ? learned->lasts_s - work->attained_s : -1;
+    return lasts_s > work->attained_s ? lasts_s - work->attained_s : -1;
+}
+
+double goodput_learn_remaining(const struct goodput_learned *learned,
+                               const struct goodput_work *work)
+{
+    return left_of(work, learned->lasts_s);
+}
+
+double goodput_learn_longest(const struct goodput_learned *learned, const struct goodput_work *work)
+{
+    return left_of(work, learned->longest_s);
 }

@@ -58,6 +58,7 @@ struct goodput_learned {
     double work_s;     /* that was done, in seconds on one instance as far as its speed is known */
     double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
     double lasts_s;    /* the same, 0 also while none of its family has ended: no guess */
+    double longest_s;  /* what nine in ten of those that have ended took at most; 0: none has */
     struct goodput_size size;
     uint32_t sizes;   /* how often it became another one by more than a quarter: */
     uint32_t size_of; /* since when it was that */
@@ -120,3 +121,6 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
  * took that have ended; below 0: neither says */
 double goodput_learn_remaining(const struct goodput_learned *learned,
                                const struct goodput_work *work);
+/* goodput_learn_longest - the same, by what nine in ten of them took at most */
+double goodput_learn_longest(const struct goodput_learned *learned,
+                             const struct goodput_work *work);

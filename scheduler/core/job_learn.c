@@ -112,6 +112,8 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
         goodput_family_get(cluster->families, learned->family, &family) && family.n_ended > 0
             ? learned->of.family_s
             : 0;
+    learned->of.longest_s =
+        goodput_family_longest(cluster->families, learned->family, learned->of.work_s);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
     learned->told = learned->of;

@@ -255,6 +255,17 @@ static int required_point(const struct goodput_curve *curve, const struct goodpu
     return point;
 }
 
+/* Work that has to be done before its deadline: what nine in ten like it took, which is what its
+ * owner was promised; when that cannot be done in time, what half of them took. */
+static double due_work(const struct goodput_learned *learned, const struct goodput_work *work,
+                       const struct goodput_curve *full, double left_s)
+{
+    double longest_s = goodput_learn_longest(learned, work);
+    double best = full->points[goodput_curve_best(full)].speed;
+
+    return longest_s <= best * left_s ? longest_s : goodput_learn_remaining(learned, work);
+}
+
 /* The curve as far as it may grow now, and (ret_full) as if it could have any size at once */
 static void known_by_learning(const struct policy_job *job, struct goodput_known *ret,
                               struct goodput_curve *ret_full)
@@ -266,6 +277,7 @@ static void known_by_learning(const struct policy_job *job, struct goodput_known
     const struct goodput_learned *learned = job->learned;
     struct goodput_learned nothing;
     struct goodput_work work;
+    double left_s;
 
     if (learned == NULL) {
         goodput_learn_init(&nothing);
@@ -279,10 +291,11 @@ static void known_by_learning(const struct policy_job *job, struct goodput_known
     ret->held = goodput_curve_at(&ret->curve, job->parallelism);
     span.current = span.max;
     goodput_learn_curve(learned, &span, ret_full);
-    ret->required = job->due_s > 0 ? required_point(&ret->curve, ret_full,
-                                                    goodput_learn_remaining(learned, &work),
-                                                    job->due_s - job->learned_at_s)
-                                   : 0;
+    left_s = job->due_s - job->learned_at_s;
+    ret->required = job->due_s > 0
+                        ? required_point(&ret->curve, ret_full,
+                                         due_work(learned, &work, ret_full, left_s), left_s)
+                        : 0;
 }
 
 static void set_worth(const struct market *market, struct goodput_entry *entry,

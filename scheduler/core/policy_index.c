@@ -332,12 +332,15 @@ const struct entry *index_cheapest(const struct policy_state *state, enum policy
                                    bool (*is_of)(const struct entry *entry,
                                                  enum policy_resource resource))
 {
-    struct cheapest search = { .resource = resource, .is_of = is_of, .looks = CHEAPEST_LOOKS };
+    struct cheapest search = { .resource = resource, .is_of = is_of };
     const struct entry *cheapest = NULL;
 
     for (uint32_t group = 0; group < POLICY_GROUPS_MAX; group++)
         for (int list = DOWN; list <= DOWN_UNSTABLE; list++) {
-            const struct entry *found = cheapest_in(state->ranks[group][list].root, &search);
+            const struct entry *found;
+
+            search.looks = CHEAPEST_LOOKS;
+            found = cheapest_in(state->ranks[group][list].root, &search);
 
             if (found != NULL && (cheapest == NULL || index_compare(found, cheapest, DOWN) > 0))
                 cheapest = found;

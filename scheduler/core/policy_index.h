@@ -106,7 +106,7 @@ struct request request_of_job(const struct policy_job *job);
 uint64_t request_amount(const struct request *request, enum policy_resource resource);
 /* index_cheapest - of those who could give something of a resource, stable or not, in any group,
  * who is first in the order of DOWN, if is_of says so of his shape. NULL: there is none among the
- * 256 shapes that come first */
+ * 256 shapes that come first in each list */
 const struct entry *index_cheapest(const struct policy_state *state, enum policy_resource resource,
                                    bool (*is_of)(const struct entry *entry,
                                                  enum policy_resource resource));

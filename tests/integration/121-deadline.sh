@@ -52,7 +52,7 @@ grep -q '^deadline: in time: over within ' "$work/second" || fail "second: $(cat
 await 30 'second runs' at_least second trainer 1
 edl why second | grep -Eq '^with its [12] instances it is over in [0-9][0-9a-z]*, at 20.*, as long as jobs like it took$' ||
     fail "why: $(edl why second)"
-# what one with an earlier deadline would do to it is told by name
+# one that has time takes none from it
 edl plan --json - <<JOB | jq -e '.outlook.others_late.count == 0' >/dev/null || fail 'both have time'
 $(job third 1h)
 JOB

@@ -3,100 +3,7 @@
  *
  * Jobs are of one program of which it is known that an instance works off a second of work in a
  * second, and that they are as fast together as they are many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "scheduler/core/admission.h"
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/goodput_family.h"
-#include "scheduler/core/outlook.h"
-#include "shared/macro.h"
-#include "tests/unit/cluster_world.h"
-#include "tests/unit/goodput_curves.h"
-
-#define CORE UINT64_C(1000) /* millicores, of one instance */
-#define CORES 10
-
-static struct world *begin(void)
-{
-    struct world *w;
-
-    world_policy = &policy_goodput;
-    w = world_new(1, CORES * CORE, 64 * GIB, 1000);
-    world_run(w, 1);
-    return w;
-}
-
-static void end(struct world *w)
-{
-    world_free(w);
-    world_policy = &policy_fulfilment;
-}
-
-static struct job_spec *spec_due(const char *name, uint32_t min, uint32_t max, uint64_t due_in_s)
-{
-    struct job_spec *spec = world_spec(name, min, max, CORE, 0, 0);
-
-    spec->deadline_us = due_in_s * USEC_PER_SEC;
-    return spec;
-}
-
-static void family_of(const struct world *w, char name[JOB_FAMILY_SIZE])
-{
-    struct job_spec *spec = spec_due("any", 1, 2, 0);
-
-    spec_family_name(spec, w->user != NULL ? w->user : "", name);
-    (void)job_spec_free(spec);
-}
-
-/* Of sizes up to `largest` it was measured how fast they are: all of them in proportion. */
-static void teach_speed(const struct world *w, uint32_t largest)
-{
-    struct goodput_learned learned;
-    char name[JOB_FAMILY_SIZE];
-
-    family_of(w, name);
-    goodput_learn_init(&learned);
-    for (uint32_t k = 1; k <= largest; k++) {
-        (void)goodput_pserver_add(&learned.fit, &(struct goodput_pserver_report){ k, 1, 1.0 / k });
-        learned.windows++;
-        learned.largest = learned.instances = k;
-        learned.measured_s = 1.0 / k;
-        learned.resize_s = 1;
-        goodput_prior_note(goodput_family_prior(w->cluster->families, name), &learned);
-    }
-}
-
-static void teach_length(const struct world *w, double work_s)
-{
-    char name[JOB_FAMILY_SIZE];
-
-    family_of(w, name);
-    goodput_family_begun(w->cluster->families, name);
-    goodput_family_ended(w->cluster->families, name, work_s);
-}
-
-static struct admission ask(const struct world *w, struct job_spec *take_spec)
-{
-    struct admission ret;
-
-    cluster_admission(w->cluster, take_spec, w->user != NULL ? w->user : "", w->now, &ret);
-    (void)job_spec_free(take_spec);
-    return ret;
-}
-
-#define assert_answer(answer, wanted_verdict, wanted_code)                                         \
-    do {                                                                                           \
-        const struct admission *answer_ = &(answer);                                               \
-                                                                                                   \
-        if (answer_->verdict != (wanted_verdict) || !streq(answer_->code, wanted_code))            \
-            fail_msg("%s [%s]: %s", admission_verdict_to_string(answer_->verdict), answer_->code,  \
-                     answer_->text);                                                               \
-    } while (0)
+#include "tests/unit/admission_world.h"
 
 static void test_nobody_knows_and_why(void **state)
 {
@@ -214,16 +121,6 @@ static void test_too_late_says_by_how_much_and_what_would_help(void **state)
     end(w);
 }
 
-static struct job *run_job(struct world *w, const char *name, uint32_t min, uint32_t max,
-                           uint64_t due_in_s)
-{
-    struct job *job = world_submit(w, spec_due(name, min, max, due_in_s));
-
-    world_run(w, 4);
-    assert_int_equal(job->state, JOB_RUNNING);
-    return job;
-}
-
 static void test_others_minima_are_not_its_own(void **state)
 {
     struct world *w = begin();
@@ -293,6 +190,65 @@ static void test_others_that_would_be_late_are_named(void **state)
     assert_int_equal(answer.late[0].id, a->id);
     assert_string_equal(answer.late[0].job, "a");
     assert_non_null(strstr(answer.text, "too late because of it: a"));
+    end(w);
+}
+
+/* The first of many; the others are counted. */
+static void test_more_are_late_than_are_named(void **state)
+{
+    struct world *w = begin();
+    struct admission answer;
+    char name[16];
+
+    (void)state;
+    teach_speed(w, 10);
+    teach_length(w, 90);
+    for (unsigned i = 0; i < CORES; i++) {
+        (void)snprintf(name, sizeof name, "j%u", i);
+        (void)run_job(w, name, 1, 2, 200 + i);
+    }
+    answer = ask(w, spec_due("b", CORES, CORES, 0));
+    assert_int_equal(answer.n_late, CORES);
+    assert_string_equal(answer.late[ADMISSION_LATE_NAMED - 1].job, "j7");
+    assert_non_null(strstr(answer.text, "j7 and 2 others"));
+    end(w);
+}
+
+/* One that takes nothing but GPUs is in nobody's way who takes nothing but cores. */
+static void test_each_resource_is_looked_at_alone_before_it_is_too_late(void **state)
+{
+    struct world *w;
+    struct job_spec *spec = spec_due("g", 1, 8, 100);
+    struct admission answer;
+    struct job *g, *b;
+    char name[JOB_FAMILY_SIZE];
+    double done_s = 0;
+
+    (void)state;
+    world_policy = &policy_goodput;
+    w = world_new(1, CORES * CORE, 64 * GIB, 1000);
+    w->agents[0].offer.gpus = 8;
+    world_run(w, 1);
+    teach_speed(w, 9);
+    teach_length(w, 500);
+    spec->roles[0].cpu_millicores = CORE / 10;
+    spec->roles[0].gpus = 1;
+    spec_family_name(spec, w->user != NULL ? w->user : "", name);
+    *goodput_family_prior(w->cluster->families, name) = prior_of(w);
+    goodput_family_begun(w->cluster->families, name);
+    goodput_family_ended(w->cluster->families, name, 700);
+    g = world_submit(w, spec); /* needs all GPUs */
+    world_run(w, 4);
+    answer = ask(w, spec_due("b", 1, 9, 102)); /* needs 6 of 10 cores, of which those have 0.8 */
+    assert_true(answer.verdict != ADMISSION_TOO_LATE);
+    assert_int_equal(answer.n_late, 0);
+    b = world_submit(w, spec_due("b", 1, 9, 102));
+    for (int s = 0; s < 96; s++) {
+        world_second(w);
+        done_s += job_count_running(b, 0);
+    }
+    assert_true(done_s >= 500);
+    assert_int_equal(job_count_running(g, 0), 8);
     end(w);
 }
 
@@ -429,109 +385,6 @@ static void test_running_job_is_as_long_as_those_like_it(void **state)
 /* --- the promise comes true ---------------------------------------------------------------------
  */
 
-/* What it was promised it gets beside jobs that have no deadline, though it says nothing of itself:
- * its family's length is enough. */
-static void test_promise_is_kept(void **state)
-{
-    struct world *w = begin();
-    struct admission answer;
-    struct job *job;
-    double done_s = 0;
-
-    (void)state;
-    teach_speed(w, 10);
-    teach_length(w, 500);
-    (void)run_job(w, "a", 1, 10, 0);
-    (void)run_job(w, "b", 1, 10, 0);
-    answer = ask(w, spec_due("c", 1, 10, 120));
-    assert_answer(answer, ADMISSION_IN_TIME, "fits");
-    job = world_submit(w, spec_due("c", 1, 10, 120));
-    for (int s = 0; s < 115; s++) {
-        world_second(w);
-        done_s += job_count_running(job, 0);
-    }
-    if (done_s < 500)
-        fail_msg("promised with %u instances, and did %.0f s of work", answer.instances, done_s);
-    end(w);
-}
-
-/* A job of the play below, which ends when its instances have worked for so long together. */
-struct played {
-    struct job *job;
-    double left_s, due_s;
-    bool promised;
-};
-
-static void work(struct world *w, struct played *played)
-{
-    if (job_state_is_final(played->job->state))
-        return;
-    played->left_s -= job_count_running(played->job, 0);
-    for (uint32_t i = 0; played->left_s <= 0 && i < played->job->n_slots[0]; i++) {
-        const struct process *process = played->job->slots[0][i].live;
-
-        if (process != NULL && process->state == PROCESS_RUNNING)
-            world_exit(w, process, 0, 0);
-    }
-}
-
-static void submit_one(struct world *w, struct played *played, unsigned serial, double work_s)
-{
-    uint32_t min = 1 + (uint32_t)world_random(w, 2);
-    uint32_t max = min + 1 + (uint32_t)world_random(w, CORES);
-    uint64_t due_in_s = world_random(w, 4) == 0 ? 0 : 60 + world_random(w, 400);
-    struct admission answer;
-    char name[16];
-
-    (void)snprintf(name, sizeof name, "j%u", serial);
-    answer = ask(w, spec_due(name, min, max, due_in_s));
-    if (answer.n_late > 0 || (due_in_s > 0 && answer.verdict != ADMISSION_IN_TIME))
-        return;
-    *played = (struct played){ .job = world_submit(w, spec_due(name, min, max, due_in_s)),
-                               .left_s = work_s,
-                               .promised = due_in_s > 0 };
-}
-
-/* At the beginning jobs come, with deadlines that can be kept and without any, and none of which it
- * is told that others would be late because of it; then nobody does, and all deadlines are kept. */
-static void play_promises(uint64_t seed, unsigned *promised)
-{
-    struct world *w = begin();
-    struct played played[8] = { 0 };
-    const double work_s = 300;
-
-    w->seed = seed;
-    teach_speed(w, CORES);
-    teach_length(w, work_s);
-    for (unsigned i = 0; i < ELEMENTS(played); i++)
-        submit_one(w, &played[i], i, work_s);
-    w->seed = 0;
-    for (int s = 0; s < 480; s++) {
-        world_second(w);
-        for (size_t i = 0; i < ELEMENTS(played); i++)
-            if (played[i].job != NULL)
-                work(w, &played[i]);
-    }
-    for (size_t i = 0; i < ELEMENTS(played); i++) {
-        *promised += played[i].promised;
-        if (played[i].promised && played[i].job->state != JOB_SUCCEEDED)
-            fail_msg("seed %d: %s was promised and is %s with %.0f s left: %s", (int)seed,
-                     played[i].job->spec->name, job_state_to_string(played[i].job->state),
-                     played[i].left_s, played[i].job->reason);
-    }
-    end(w);
-}
-
-static void test_promises_are_kept_beside_each_other(void **state)
-{
-    unsigned promised = 0;
-
-    (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++)
-        play_promises(seed, &promised);
-    assert_in_range(promised, 120, 480);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,14 +397,14 @@ int main(void)
         cmocka_unit_test(test_foreign_load_is_not_its_own),
         cmocka_unit_test(test_deadlines_before_it_come_first),
         cmocka_unit_test(test_others_that_would_be_late_are_named),
+        cmocka_unit_test(test_more_are_late_than_are_named),
+        cmocka_unit_test(test_each_resource_is_looked_at_alone_before_it_is_too_late),
         cmocka_unit_test(test_minimum_of_who_is_due_later_is_not_its_own),
         cmocka_unit_test(test_minimum_of_the_new_one_may_be_too_much_for_others),
         cmocka_unit_test(test_lost_deadline_is_nobodys_concern),
         cmocka_unit_test(test_running_job_is_as_long_as_those_like_it),
         cmocka_unit_test(test_array_is_all_of_its_jobs),
         cmocka_unit_test(test_who_waits_for_others_cannot_be_sure),
-        cmocka_unit_test(test_promise_is_kept),
-        cmocka_unit_test(test_promises_are_kept_beside_each_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
