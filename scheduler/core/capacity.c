@@ -295,7 +295,7 @@ struct room *capacity_best_fit(const struct capacity *capacity, const struct wan
     uint64_t signature = want_signature(want);
     struct room *found = NULL;
 
-    if (want->of_level || !capacity_has_levels(capacity, want_kind(want)))
+    if (want->any_speed || want->of_level || !capacity_has_levels(capacity, want_kind(want)))
         return first_fit(capacity, capacity->tree.root, want, signature, now);
     of_level.of_level = true;
     for (of_level.level = SPEED_LEVEL_MOST; found == NULL && of_level.level >= -SPEED_LEVEL_MOST;

@@ -71,6 +71,7 @@ struct want {
     struct resources need;
     const struct labels *selector; /* the node carries all of these; NULL: any node */
     const char *rack;              /* and this rack label; NULL: any */
+    bool any_speed;                /* the tightest hole, however fast the node is */
     bool of_level;                 /* it is of this level of speed */
     int8_t level;
     /* rooms that are passed by; NULL: none */

@@ -221,7 +221,7 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
             node_foreign_fell(cluster, OWNER_OF(first, struct node, foreign_falls), now);
             break;
         case DEADLINE_SPEED:
-            node_forget_speed(cluster, OWNER_OF(first, struct node, speed_forgotten));
+            node_speed_fell_due(cluster, OWNER_OF(first, struct node, speed_forgotten), now);
             break;
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;

@@ -342,6 +342,8 @@ struct job_learned {
     uint64_t straggler; /* the slowest one, to be looked at by the next plan; 0: none */
     bool moving;        /* it was stopped, and its slot is not free yet */
     uint64_t moved_us;  /* when one was moved; 0: never */
+    uint64_t moved_off; /* digest of the node's name */
+    uint32_t in_vain;   /* moves in a row off one node, to which it came back */
     char moved[192];    /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
 };
 
@@ -380,6 +382,9 @@ enum speed_kind speed_kind_of(const struct role_spec *role);
  * logarithm). O(log nodes) */
 void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
                      struct instant now);
+/* node_speed_fell_due - what nobody has measured for long is forgotten. O(log nodes) */
+void node_speed_fell_due(struct cluster *cluster, struct node *node, struct instant now);
+/* node_forget_speed - all of it: it may be another machine */
 void node_forget_speed(struct cluster *cluster, struct node *node);
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */

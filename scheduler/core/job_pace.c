@@ -43,11 +43,13 @@ static int compare_runners(const void *a, const void *b)
 
 static size_t gather(const struct job *job, uint32_t role, struct runner *ret)
 {
+    uint32_t left = job->counts[role].live; /* it may have had many more once */
     size_t n = 0;
 
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+    for (uint32_t i = 0; left > 0 && i < job->n_slots[role]; i++) {
         struct process *process = job->slots[role][i].live;
 
+        left -= process != NULL;
         if (process == NULL || process->state != PROCESS_RUNNING ||
             !goodput_pace_is_known(&process->pace, job->learned->of.sizes))
             continue;
@@ -143,6 +145,9 @@ static void compare(struct cluster *cluster, struct job *job, uint32_t role, str
         qsort(runners, n, sizeof *runners, compare_runners);
         compare_instances(job->learned, runners, n);
         compare_nodes(cluster, stays, stays_of(runners, n, kind, stays), kind, now);
+    } else { /* who was slow is gone, or there is nobody to tell by */
+        job->learned->evenness = 1;
+        job->learned->straggler = 0;
     }
     free(stays);
     free(runners);

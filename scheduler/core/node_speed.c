@@ -3,8 +3,9 @@
  *
  * It is learnt again within minutes wherever something runs, so nothing of it is stored. What is
  * not measured any more is forgotten after a while, or a node that was slow once would be avoided
- * for ever: nobody would run there who could see that it is not. Each time that an instance had to
- * be moved away from it, it is remembered for twice as long. */
+ * for ever: nobody would run there who could see that it is not. That jobs without GPUs are
+ * measured there says nothing of those with, and the other way round. Each time that an instance
+ * had to be moved away from it, it is remembered for twice as long, until it is another machine. */
 #include "scheduler/core/node_speed.h"
 
 #include <math.h>
@@ -52,14 +53,24 @@ static void set_level(struct node *node, enum speed_kind kind)
     node->room->speed[kind] = level;
 }
 
+static void watch(struct cluster *cluster, struct node *node)
+{
+    uint64_t first_us = NEVER_US;
+
+    for (int kind = 0; kind < _SPEED_KINDS; kind++)
+        if (node->speeds[kind].rounds > 0)
+            first_us = MIN_OF(first_us, node->speeds[kind].until_us);
+    deadline_set(&cluster->planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, first_us);
+}
+
 void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
                      struct instant now)
 {
     uint64_t kept_us = FORGOTTEN_US << MIN_OF(node->moved_away, (uint32_t)DOUBLINGS_MAX);
     bool changed = node_speed_add(&node->speeds[kind], log);
 
-    deadline_set(&cluster->planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED,
-                 now.now_us + kept_us);
+    node->speeds[kind].until_us = now.now_us + kept_us;
+    watch(cluster, node);
     if (!changed)
         return;
     set_level(node, kind);
@@ -69,14 +80,26 @@ void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind
                  kind == SPEED_GPU ? "with" : "without", exp(node->speeds[kind].log));
 }
 
+static void forget_until(struct cluster *cluster, struct node *node, uint64_t until_us)
+{
+    for (int kind = 0; kind < _SPEED_KINDS; kind++)
+        if (node->speeds[kind].until_us <= until_us) {
+            node->speeds[kind] = (struct node_speed){ 0 };
+            node->room->speed[kind] = 0;
+        }
+    watch(cluster, node);
+    node_refresh(cluster, node);
+}
+
+void node_speed_fell_due(struct cluster *cluster, struct node *node, struct instant now)
+{
+    forget_until(cluster, node, now.now_us);
+}
+
 void node_forget_speed(struct cluster *cluster, struct node *node)
 {
-    deadline_set(&cluster->planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
-    for (int kind = 0; kind < _SPEED_KINDS; kind++) {
-        node->speeds[kind] = (struct node_speed){ 0 };
-        node->room->speed[kind] = 0;
-    }
-    node_refresh(cluster, node);
+    node->moved_away = 0;
+    forget_until(cluster, node, NEVER_US);
 }
 
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from)

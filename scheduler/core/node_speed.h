@@ -17,6 +17,7 @@ enum speed_kind { SPEED_CPU, SPEED_GPU, _SPEED_KINDS };
 struct node_speed {
     double log; /* of how many times as fast as most */
     uint32_t rounds;
+    uint64_t until_us; /* forgotten then; 0: nothing is known */
     int8_t level;
 };
 

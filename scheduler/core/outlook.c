@@ -13,6 +13,8 @@ static bool tells_itself(const struct job_learned *learned)
     return learned->units_left >= 0 && goodput_learn_unit_s(&learned->told, 1) > 0;
 }
 
+/* The curve is that of instances like most (goodput_learn.c): a job with slow ones among its own
+ * has so much more to do. Of a larger size that is more than true: slow ones weigh less there. */
 double job_left_s(const struct job *job, struct instant now)
 {
     const struct job_learned *learned = job->learned;
@@ -28,6 +30,7 @@ double job_left_s(const struct job *job, struct instant now)
     left_s = goodput_learn_remaining(&learned->told, &work);
     if (left_s < 0)
         return -1;
+    left_s /= learned->evenness;
     since_s = (double)(now.now_us - learned->told_us) / USEC_PER_SEC;
     return fmax(left_s - since_s * goodput_learn_speedup(&learned->told,
                                                          job_count(job, (uint32_t)role, false)),

@@ -6,8 +6,8 @@
  * where it fits best (capacity.h: the tightest hole, GPUs spared). A gang goes to one node as a
  * whole if one holds it; else instance by instance, pservers first, so that trainers settle around
  * them; and where that fails once more packed tightly: the hardest to place first, each where it
- * fits best. Of two roles all ways to mix them are tried last (placement_pair.c). Looking near
- * costs NEAR_MAX nodes at most; the rest are searches in the index. */
+ * fits best, fast or not. Of two roles all ways to mix them are tried last (placement_pair.c).
+ * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
 struct want want_of_role(const struct role_spec *role)
@@ -100,7 +100,7 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
     struct want fastest = *want;
     struct room *room;
 
-    if (near->whole || !capacity_has_levels(capacity, want_kind(want)))
+    if (near->whole || want->any_speed || !capacity_has_levels(capacity, want_kind(want)))
         return place_beside(capacity, want, near, now);
     room = capacity_best_fit(capacity, want, now);
     if (room == NULL)
@@ -248,6 +248,8 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
     if (n < 2) /* of one size any order is the best */
         return false;
     demands_hardest_first(demands, n, packed);
+    for (size_t d = 0; d < n; d++) /* to run at all counts for more than to run fast */
+        packed[d].want.any_speed = true;
     return place_all(capacity, packed, n, now, true, placed) ||
            (n == 2 && place_pair(capacity, demands, now, placed));
 }

@@ -343,6 +343,15 @@ bool group_is_below(const struct planner *planner, uint32_t group);
 /* what it holds of the cluster */
 double group_percent(const struct planner *planner, uint32_t group);
 
+/* --- plan_repair.c: nodes on which a job could not be started lately
+ * ------------------------------------------------------------------------------------------- */
+struct failed_starts {
+    const struct job *job;
+    struct instant now;
+};
+/* could_not_start - want.avoids, with a struct failed_starts */
+bool could_not_start(const struct room *room, const void *userdata);
+
 /* --- plan_straggler.c: who is slow moves
  * ------------------------------------------------------------------------------------------- */
 void plan_stragglers(struct plan *plan);

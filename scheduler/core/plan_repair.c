@@ -34,12 +34,7 @@ int next_slot(struct job *job, uint32_t role, struct instant now)
     return job->finishing && job_role_works(job, role) ? -1 : job_lowest_free(job, role);
 }
 
-struct failed_starts {
-    const struct job *job;
-    struct instant now;
-};
-
-static bool could_not_start(const struct room *room, const void *userdata)
+bool could_not_start(const struct room *room, const void *userdata)
 {
     const struct failed_starts *failed = userdata;
 

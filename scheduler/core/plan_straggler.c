@@ -17,12 +17,16 @@
 #define FASTER 0.336 /* logarithm of 1.4: by which the other node has to be */
 #define BETWEEN_US (60 * USEC_PER_SEC)
 #define BETWEEN_RESIZES 10 /* or so many times what a resize costs */
+#define DOUBLINGS_MAX 6    /* of that, each time that it was in vain */
 
 static struct process *straggler_of(const struct job *job, uint32_t role)
 {
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+    uint32_t left = job->counts[role].live;
+
+    for (uint32_t i = 0; left > 0 && i < job->n_slots[role]; i++) {
         struct process *process = job->slots[role][i].live;
 
+        left -= process != NULL;
         if (process != NULL && process->incarnation == job->learned->straggler)
             return process;
     }
@@ -43,8 +47,9 @@ static bool moved_lately(const struct job_learned *learned, struct instant now)
 {
     uint64_t resizes_us = (uint64_t)(BETWEEN_RESIZES * learned->of.resize_s * USEC_PER_SEC);
 
-    return learned->moved_us != 0 &&
-           now.now_us - learned->moved_us < MAX_OF(BETWEEN_US, resizes_us);
+    return learned->moved_us != 0 && now.now_us - learned->moved_us <
+                                         MAX_OF(BETWEEN_US, resizes_us)
+                                             << MIN_OF(learned->in_vain, (uint32_t)DOUBLINGS_MAX);
 }
 
 /* What is left of the job, as it goes on now; without a queue nobody knows. */
@@ -72,21 +77,36 @@ static bool is_worth_it(const struct job *job, const struct process *process, do
     return left_s(job, n) * more / (speed + more) > WORTH_COSTS * cost_s;
 }
 
-/* A node of a higher level with room, or NULL */
+/* A node of a higher level with room, on which its job can be started, or NULL */
 static struct room *better_place(const struct plan *plan, const struct process *process,
                                  double *ret_faster)
 {
     const struct role_spec *spec = &process->job->spec->roles[process->role];
-    const struct want want = want_of_role(spec);
+    const struct failed_starts failed = { process->job, plan->now };
+    struct want want = want_of_role(spec);
     enum speed_kind kind = speed_kind_of(spec);
-    struct room *room = capacity_best_fit(&plan->planner->rooms, &want, true);
+    struct room *room;
     double gain;
 
+    want.avoids = could_not_start;
+    want.userdata = &failed;
+    room = capacity_best_fit(&plan->planner->rooms, &want, true);
     if (room == NULL || room->speed[kind] <= process->node->room->speed[kind])
         return NULL;
     gain = room->node->speeds[kind].log - process->node->speeds[kind].log;
     *ret_faster = exp(gain);
     return gain >= FASTER ? room : NULL;
+}
+
+/* Its place may have been taken before its slot was free again, or it could not start there. */
+static void note_move(struct job_learned *learned, const struct node *from, struct instant now)
+{
+    uint64_t off = digest_text(0, from->name);
+
+    learned->in_vain =
+        learned->moved_us != 0 && learned->moved_off == off ? learned->in_vain + 1 : 0;
+    learned->moved_off = off;
+    learned->moved_us = now.now_us;
 }
 
 /* In another slot at once if it has one, else in its own when that is free again. */
@@ -103,7 +123,7 @@ static void move(struct plan *plan, struct process *process, struct room *room)
     process_name(process, name, sizeof name);
     (void)snprintf(reason, sizeof reason, "moved from %s: %.2g times as fast as its others",
                    from->name, (double)process->speed);
-    job->learned->moved_us = plan->now.now_us;
+    note_move(job->learned, from, plan->now);
     (void)snprintf(job->learned->moved, sizeof job->learned->moved, "%s was %.120s", name, reason);
     from->moved_away++;
     plan->cluster->figures.stragglers_moved++;
@@ -119,7 +139,7 @@ static void move(struct plan *plan, struct process *process, struct room *room)
 static void come_back(struct job *job, uint32_t role)
 {
     if (job->counts[role].due > 0 && job->plan.why == NULL)
-        job_decided(job, "moved", "it starts again elsewhere");
+        job_decided(job, "moved", "what was moved starts again");
     job->learned->moving = job->counts[role].stopping > 0;
 }
 

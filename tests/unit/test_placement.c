@@ -100,6 +100,25 @@ static void test_gang_goes_to_one_node_if_one_holds_it(void **state)
     fixture_free(f);
 }
 
+/* The large one of three roles has to go to the slower node, or the others find no room. */
+static void test_fast_node_does_not_keep_a_gang_from_starting(void **state)
+{
+    struct fixture *f = fixture_new((int64_t[]){ 4100, 3000, 50, 50 });
+    struct demand demands[] = {
+        { .count = 1, .want = { .need = { .cpu_millicores = 3000 } } },
+        { .role = 1, .count = 2, .want = { .need = { .cpu_millicores = 2000 } } },
+        { .role = 2, .count = 1, .want = { .need = { .cpu_millicores = 100 } } },
+    };
+    struct room_facts facts = f->rooms[0].facts;
+    struct placed placed[4];
+
+    (void)state;
+    f->rooms[0].speed[SPEED_CPU] = 1;
+    (void)capacity_set(&f->capacity, &f->rooms[0], &facts);
+    assert_true(place_gang(&f->capacity, demands, 3, true, placed));
+    fixture_free(f);
+}
+
 /* Whether the instances from the i-th on can be put anywhere: every way is tried. */
 static bool any_way(const struct fixture *f, const struct demand demands[2],
                     struct resources left[NODES], uint32_t i)
@@ -286,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_gang_demands_puts_pservers_first_then_larger),
         cmocka_unit_test(test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched),
         cmocka_unit_test(test_gang_goes_to_one_node_if_one_holds_it),
+        cmocka_unit_test(test_fast_node_does_not_keep_a_gang_from_starting),
         cmocka_unit_test(test_two_roles_find_a_place_whenever_there_is_one),
         cmocka_unit_test(test_instance_prefers_its_job_s_node_then_its_rack),
         cmocka_unit_test(test_selector_keeps_to_the_nodes_that_carry_it),

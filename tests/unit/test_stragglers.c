@@ -244,6 +244,43 @@ static void test_speed_is_forgotten(void **state)
     end(&p);
 }
 
+/* What is measured without GPUs does not keep alive what was seen with them. */
+static void test_each_kind_is_forgotten_by_itself(void **state)
+{
+    struct plant p;
+    struct node *node;
+
+    (void)state;
+    begin(&p, 2, 1, 2);
+    node = node_at(&p, 1);
+    for (int i = 0; i < 4; i++)
+        node_note_speed(p.w->cluster, node, SPEED_GPU, log(0.2), p.w->now);
+    assert_true(node->room->speed[SPEED_GPU] < 0);
+    for (unsigned i = 0; i < 31 * 6; i++) {
+        world_advance(p.w, 10 * USEC_PER_SEC);
+        node_note_speed(p.w->cluster, node, SPEED_CPU, log(0.2), p.w->now);
+        world_run(p.w, 1);
+    }
+    assert_int_equal(node->room->speed[SPEED_GPU], 0);
+    assert_int_equal(node->speeds[SPEED_GPU].rounds, 0);
+    assert_true(node->room->speed[SPEED_CPU] < 0);
+    end(&p);
+}
+
+/* Of another machine nothing is held against it for longer than of any. */
+static void test_moves_are_forgotten_with_the_machine(void **state)
+{
+    struct plant p;
+
+    (void)state;
+    begin(&p, 3, 1, 2);
+    node_at(&p, 0)->moved_away = 4;
+    p.w->agents[0].boot++;
+    world_second(p.w);
+    assert_int_equal(node_at(&p, 0)->moved_away, 0);
+    end(&p);
+}
+
 static void test_knowing_better_can_be_ruled_out(void **state)
 {
     struct plant p;
@@ -255,6 +292,47 @@ static void test_knowing_better_can_be_ruled_out(void **state)
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(node_at(&p, i)->speeds[SPEED_CPU].rounds, 0);
     assert_int_equal(n_moved(&p), 0);
+    end(&p);
+}
+
+static double tasks_left(const struct plant *p)
+{
+    return (double)(task_queue_counts(p->job->queue).todo +
+                    task_queue_counts(p->job->queue).leased);
+}
+
+/* When it will be over is told by what its slow instance really does. */
+static void test_outlook_counts_the_slow(void **state)
+{
+    struct job_outlook outlook;
+    struct plant p;
+
+    (void)state;
+    begin(&p, 2, 2, 3);
+    work_s(&p, 600);
+    assert_true(job_outlook(p.job, p.w->now, &outlook));
+    assert_near(outlook.left_s / (tasks_left(&p) / (1.0 / FAST + 1.0 / SLOW)), 1, 0.1);
+    end(&p);
+}
+
+/* Its node is emptied: the one that is left is as fast as any. */
+static void test_slow_one_is_gone(void **state)
+{
+    struct job_outlook outlook;
+    struct plant p;
+
+    (void)state;
+    begin(&p, 2, 1, 2);
+    work_s(&p, 200);
+    assert_true(p.job->learned->evenness < 0.7);
+    assert_int_equal(cluster_set_node_state(p.w->cluster, node_at(&p, 0), NODE_DRAINING, p.w->now,
+                                            NULL),
+                     0);
+    work_s(&p, 600);
+    assert_int_equal(job_count_running(p.job, 0), 1);
+    assert_near(p.job->learned->evenness, 1, 0);
+    assert_true(job_outlook(p.job, p.w->now, &outlook));
+    assert_near(outlook.left_s / (tasks_left(&p) * FAST), 1, 0.1);
     end(&p);
 }
 
@@ -307,6 +385,58 @@ static void test_minimum_is_not_moved(void **state)
         assert_int_equal(n_on(&p, 0), min == 3);
         end(&p);
     }
+}
+
+/* The one faster node that has room cannot start it: it is not sent there again and again. */
+static void test_not_moved_to_where_it_cannot_start(void **state)
+{
+    struct fake_agent *broken;
+    struct plant p;
+
+    (void)state;
+    begin(&p, 4, 1, 3);
+    p.w->seed = 7;
+    p.w->max_linger = 3;
+    broken = &p.w->agents[3];
+    for (unsigned second = 0; second < 900; second++) {
+        work_s(&p, 1);
+        for (size_t i = 0; i < broken->n; i++)
+            if (broken->items[i].state == PROCESS_PREPARING) {
+                broken->items[i].state = PROCESS_EXITED;
+                broken->items[i].exit_code = 1;
+                broken->items[i].reason = "cannot start: it is not installed";
+            }
+    }
+    assert_in_range(n_moved(&p), 1, 3);
+    end(&p);
+}
+
+/* Whoever comes takes the place before the slot is free again: it is tried ever more rarely. */
+static void test_moves_in_vain_get_rare(void **state)
+{
+    struct job *other = NULL;
+    uint64_t moved = 0;
+    struct plant p;
+    char name[16];
+
+    (void)state;
+    begin(&p, 4, 1, 3);
+    p.w->seed = 3;
+    p.w->max_linger = 8;
+    for (unsigned second = 0; second < 1200; second++) {
+        work_s(&p, 1);
+        if (n_moved(&p) > moved) {
+            moved = n_moved(&p);
+            (void)snprintf(name, sizeof name, "b%d", (int)moved);
+            other = world_submit(p.w, world_spec(name, 1, 1, CORE, 0, 0));
+        }
+        if (other == NULL || job_count_running(other, 0) == 0 || job_count_running(p.job, 0) < 3)
+            continue;
+        assert_int_equal(cluster_kill_job(p.w->cluster, other, "in the way", p.w->now, NULL), 0);
+        other = NULL;
+    }
+    assert_in_range(moved, 2, 5);
+    end(&p);
 }
 
 /* What is left is done before a move is paid back. */
@@ -374,9 +504,15 @@ int main(void)
         cmocka_unit_test(test_node_is_seen_to_be_slow),
         cmocka_unit_test(test_job_on_one_node_says_nothing),
         cmocka_unit_test(test_speed_is_forgotten),
+        cmocka_unit_test(test_outlook_counts_the_slow),
+        cmocka_unit_test(test_slow_one_is_gone),
+        cmocka_unit_test(test_each_kind_is_forgotten_by_itself),
+        cmocka_unit_test(test_moves_are_forgotten_with_the_machine),
         cmocka_unit_test(test_knowing_better_can_be_ruled_out),
         cmocka_unit_test(test_straggler_moves_once),
         cmocka_unit_test(test_minimum_is_not_moved),
+        cmocka_unit_test(test_not_moved_to_where_it_cannot_start),
+        cmocka_unit_test(test_moves_in_vain_get_rare),
         cmocka_unit_test(test_short_rest_is_not_worth_a_move),
         cmocka_unit_test(test_slowest_gives_first),
         cmocka_unit_test(test_growth_goes_to_the_fastest),
