@@ -241,10 +241,13 @@ static int make_idle(const struct cgroup_home *home, char path[CGROUP_PATH_SIZE]
         (int)sizeof below)
         return -ENAMETOOLONG;
     folder_of(folder, root, below);
-    if (mkdir(folder, 0755) == 0)
+    if (mkdir(folder, 0755) == 0) {
         r = write_word(folder, "cpu.idle", "1");
-    else if (errno != EEXIST)
+        if (r < 0) /* or the next start would take it for its owner's word */
+            (void)rmdir(folder);
+    } else if (errno != EEXIST) {
         r = -errno;
+    }
     if (r < 0)
         return r;
     for (enum cgroup_controller i = 0; is_unified && r == 0 && i < CGROUP_CONTROLLERS; i++) {

@@ -23,6 +23,9 @@
 #include "shared/http_server.h"
 #include "shared/macro.h"
 
+/* A century: what a node that is wrong says would be believed of all jobs of a family. */
+#define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
+
 /* --- what an agent says of its node --- */
 
 int api_check_node_name(const char *name, struct edl_error *error)
@@ -230,7 +233,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "tasks", INT64_MAX, &ret->tasks, error);
     if (r == 0)
-        r = body_u64(&may, "ran_us", INT64_MAX, &ret->ran_us, error);
+        r = body_u64(&may, "ran_us", RAN_MAX_US, &ret->ran_us, error);
     if (r == 0)
         r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
     if (r == 0)

@@ -206,7 +206,8 @@ struct process {
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
     char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */
-    bool listed, marked; /* scratch of a report, of a search for victims */
+    bool listed; /* in its node's last report, if that came since the start */
+    bool marked; /* scratch of a search for victims */
     uint32_t effects_pending;
     struct process *job_next, *job_prev;   /* job->processes, all states, oldest first */
     struct process *node_next, *node_prev; /* node->processes, live ones */

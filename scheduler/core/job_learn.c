@@ -153,7 +153,7 @@ static bool is_unheard(const struct job *job)
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         const struct process *process = job->slots[role][i].live;
 
-        if (process != NULL && process->reported)
+        if (process != NULL && process->listed)
             return false;
     }
     return job_count_running(job, role) > 0;

@@ -44,7 +44,7 @@ echo o >/proc/sysrq-trigger
 read -r
 END
 chmod +x "$machines/own/init" "$machines/own/in-a-group"
-[ -s "$base.initrd" ] || (cd "$base" && find . | cpio -o -H newc --quiet | zstd -q -o "$base.initrd.new" && mv "$base.initrd.new" "$base.initrd")
+[ -s "$base.initrd" ] || (cd "$base" && find . | cpio -o -H newc --quiet | zstd -qf -o "$base.initrd.new" && mv "$base.initrd.new" "$base.initrd")
 (cd "$machines/own" && find . | cpio -o -H newc --quiet | zstd -1 -q | cat "$base.initrd" - >"$machines/initrd")
 timeout 280 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nic none -nographic -no-reboot -kernel "$base.vmlinuz" \
     -initrd "$machines/initrd" -append 'console=ttyS0 quiet mitigations=off random.trust_cpu=on tsc=reliable panic=-1' </dev/null >"$machines/console" 2>&1 || true

@@ -18,7 +18,7 @@ set -eu
 own=$machines/own
 mkdir -p "$own/opt/edl/bin" "$own/etc/systemd/system" "$own/usr/lib/systemd/system" "$own/src/tests/lib"
 for program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-workspace; do cp "$EDL_BUILD_DIR/$program" "$own/opt/edl/bin"; done
-cp "$EDL_SOURCE_DIR/tests/lib/await.sh" "$own/src/tests/lib"
+cp "$EDL_SOURCE_DIR"/tests/lib/{await,fail}.sh "$own/src/tests/lib"
 cp "$EDL_SOURCE_DIR/units/edl.slice" "$own/usr/lib/systemd/system"
 ln -s /lib/systemd/systemd "$own/init"
 echo 0123456789abcdef0123456789abcdef >"$own/etc/machine-id"
@@ -27,8 +27,9 @@ cat >"$own/etc/systemd/system/check.service" <<'END'
 Requires=dbus.service
 After=dbus.service
 [Service]
-Environment=PATH=/opt/edl/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root EDL_SERVER=unix:/run/edl.sock EDL_TOKEN_FILE=/run/edl/admin-token
+Environment=EDL_SOURCE_DIR=/src PATH=/opt/edl/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root EDL_SERVER=unix:/run/edl.sock EDL_TOKEN_FILE=/run/edl/admin-token
 ExecStart=/bin/bash /check
+ExecStopPost=/bin/sh -c 'echo o >/proc/sysrq-trigger'
 StandardOutput=file:/dev/console
 StandardError=inherit
 END
@@ -95,11 +96,14 @@ echo "500m used $light us, 1500m $heavy us"
 [ $((heavy * 10)) -ge $((light * 16)) ] && [ $((heavy * 10)) -le $((light * 45)) ] || fail 'they do not share by what they asked for'
 
 # who has to stop them in time does not wait for what is left over
+n=0
 while read -r pid; do
+    n=$((n + 1))
     [ "$(cut -d' ' -f41 "/proc/$pid/stat")" = 2 ] || fail "a supervisor is scheduled as $(chrt -p "$pid")"
     pgrep -P "$pid" >/run/programs || fail 'a supervisor has no program'
     [ "$(cut -d' ' -f41 "/proc/$(cat /run/programs)/stat")" = 0 ] || fail "its program is scheduled as $(chrt -p "$(cat /run/programs)")"
 done < <(pgrep -x edl-supervisor)
+[ $n = 2 ] || fail "there are $n supervisors"
 
 # the machine's own: two that want all there is as well. What the jobs have of ten seconds, of a hundred parts
 beside() {
@@ -121,7 +125,7 @@ systemctl daemon-reload
 beside 35 65
 end 0
 END
-[ -s "$base.initrd" ] || (cd "$base" && find . | cpio -o -H newc --quiet | zstd -q -o "$base.initrd.new" && mv "$base.initrd.new" "$base.initrd")
+[ -s "$base.initrd" ] || (cd "$base" && find . | cpio -o -H newc --quiet | zstd -qf -o "$base.initrd.new" && mv "$base.initrd.new" "$base.initrd")
 (cd "$own" && find . | cpio -o -H newc --quiet | zstd -1 -q | cat "$base.initrd" - >"$machines/initrd")
 timeout 280 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nic none -nographic -no-reboot -kernel "$base.vmlinuz" \
     -initrd "$machines/initrd" -append 'console=ttyS0 quiet mitigations=off random.trust_cpu=on tsc=reliable panic=-1 systemd.unit=check.service systemd.firstboot=no' \

@@ -323,6 +323,25 @@ static void test_wrong_clocks_make_nobody_long(void **state)
     }
 }
 
+/* A trainer's call comes first, then the report that tells for how long it has run. */
+static void test_call_before_the_first_report_loses_no_work(void **state)
+{
+    struct world *w = world_of_four();
+    struct job *job = start_as(w, "alice", "first", "train");
+
+    (void)state;
+    set_dataset(w, job);
+    wait_s(w, 1000);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "first");
+    work(w, job, 4, 1);
+    assert_null(job->learned);
+    wait_s(w, 10);
+    assert_non_null(job->learned);
+    assert_true(job->learned->of.work_s > 1000);
+    end(w);
+}
+
 /* Nothing of its family was written before the restart. */
 static void test_restored_job_is_of_its_family(void **state)
 {
@@ -451,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
         cmocka_unit_test(test_families_survive_a_restart),
         cmocka_unit_test(test_wrong_clocks_make_nobody_long),
+        cmocka_unit_test(test_call_before_the_first_report_loses_no_work),
         cmocka_unit_test(test_restored_job_is_of_its_family),
         cmocka_unit_test(test_families_are_written_now_and_then),
         cmocka_unit_test(test_copy_knows_the_families),
