@@ -105,8 +105,12 @@ static void check_slots(const struct world *world)
 
 struct cluster *world_load(const struct world *world)
 {
-    struct cluster *cluster = cluster_new(&world->cluster->config);
+    struct cluster_config cfg = world->cluster->config;
     struct edl_error error = { 0 };
+    struct cluster *cluster;
+
+    cfg.policy = world_policy; /* which may be another one than before */
+    cluster = cluster_new(&cfg);
 
     if (world->disk.load(world->disk.userdata, cluster, world->now, &error) < 0)
         fail_msg("%s", error.text);
@@ -404,6 +408,18 @@ struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64
                                                            .n_ports = 2 };
     spec->roles[spec->n_roles++] =
         (struct role_spec){ .name = "trainer", .min = min, .max = max, .cpu_millicores = cpu };
+    return spec;
+}
+
+struct job_spec *world_command(struct job_spec *spec, const char *command)
+{
+    char **argv = xcalloc(2, sizeof *argv);
+
+    argv[0] = xstrdup(command);
+    for (char **arg = spec->roles[0].argv; arg != NULL && *arg != NULL; arg++)
+        free(*arg);
+    free(spec->roles[0].argv);
+    spec->roles[0].argv = argv;
     return spec;
 }
 

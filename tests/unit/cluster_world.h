@@ -92,6 +92,8 @@ void world_restart(struct world *world);
 
 struct job_spec *world_spec(const char *name, uint32_t min, uint32_t max, uint64_t cpu,
                             uint32_t pservers, uint64_t pserver_cpu);
+/* the first role runs that */
+struct job_spec *world_command(struct job_spec *spec, const char *command);
 struct job *world_submit(struct world *world, struct job_spec *spec);
 struct process *world_live(const struct job *job, const char *role, uint32_t index);
 struct task_queue *world_queue(uint32_t n_tasks, uint32_t passes);

@@ -193,15 +193,7 @@ static void test_repair_is_no_resize(void **state)
 
 static struct job_spec *spec_of(const char *name, const char *command)
 {
-    struct job_spec *spec = world_spec(name, 2, 8, CORE, 0, 0);
-    char **argv = xcalloc(2, sizeof *argv);
-
-    argv[0] = xstrdup(command);
-    for (char **arg = spec->roles[0].argv; arg != NULL && *arg != NULL; arg++)
-        free(*arg);
-    free(spec->roles[0].argv);
-    spec->roles[0].argv = argv;
-    return spec;
+    return world_command(world_spec(name, 2, 8, CORE, 0, 0), command);
 }
 
 static struct job *start_as(struct world *w, const char *user, const char *name,
