@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
 # ./quickstart does what the README says, and leaves nothing running: at its end, and when it is interrupted.
 set -eu
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work XDG_RUNTIME_DIR=$work EDL_QUICKSTART_WORDS=60000 EDL_QUICKSTART_PASSES=5
 on_fail() { cat "$work/out"; }
 
-left() { # processes whose environment names our folder
+left() { # processes whose environment names our folder, each with its command line
     local p
     for p in /proc/[0-9]*; do
         [ "${p#/proc/}" != $$ ] && [ "${p#/proc/}" != "${BASHPID:-}" ] || continue
         { tr '\0' '\n' <"$p/environ"; } 2>/dev/null | grep -q "^TMPDIR=$work\$\|^EDL_OUTPUT_DIR=$work/" || continue
-        case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in *edl-* | *'edl dev'* | *'edl top'*) echo "${p#/proc/}" ;; esac
+        case $(readlink "$p/exe") in */edl | */edl-*) echo "${p#/proc/} $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" ;; esac
     done
+}
+
+nothing_left() { # WHEN: fails with what was found, which may be gone a moment later
+    local found
+    found=$(left)
+    [ -z "$found" ] || fail "left running $1: $found"
 }
 
 "$EDL_SOURCE_DIR/quickstart" --yes >"$work/out" 2>&1 || fail "exit status $?"
@@ -27,11 +33,21 @@ awk '{ n++; if ($2 >= $1 || $1 < 5 || $2 < 1) bad = 1 } END { exit !(n == 3 && !
 for model in $(sed -n 's/^  model //p' "$work/out"); do
     [ -f "$model/done" ] && [ -s "$model/embedding" ] || fail "no model in $model"
 done
-[ -z "$(left)" ] || fail "left running: $(left)"
+nothing_left 'at the end'
 
+# a terminal sends Ctrl-C to all of the group; a shell in the background ignores it, and so would all that it starts
+set -m
+env --default-signal=INT "$EDL_SOURCE_DIR/quickstart" --yes >"$work/out" 2>&1 &
+quickstart=$!
+set +m
+trap 'kill -KILL -- -$quickstart 2>/dev/null || true; rm -rf "$work"' EXIT
+interrupt() { kill -INT -- "-$quickstart"; }
+await 60 'a job came' grep -q '^job example (1) queued' "$work/out"
+interrupt
+await 10 'it stops' grep -q 'stopping the cluster' "$work/out"
+interrupt || true # who is impatient leaves nothing running either; it may be over
 status=0
-# a shell in the background ignores the interrupt, and so would all that it starts
-timeout -s INT -k 90 12 env --default-signal=INT "$EDL_SOURCE_DIR/quickstart" --yes >"$work/out" 2>&1 || status=$?
-[ $status != 0 ] || fail 'an interrupted run ended well'
-grep -q 'stopping the cluster' "$work/out" || fail 'it was not interrupted while the cluster ran'
-[ -z "$(left)" ] || fail "left running after Ctrl-C: $(left)"
+wait $quickstart || status=$?
+[ $status = 130 ] || fail "interrupted, it ended with $status"
+grep -q "^the cluster's logs are in " "$work/out" || fail 'it did not wait for what it stops'
+nothing_left 'after Ctrl-C'
