@@ -2,23 +2,10 @@
 # What a machine does besides jobs goes before them: edl.slice as the package has it, under systemd with control groups of version 2
 # and all their controllers, in a virtual machine. Beside the machine's own load jobs have next to nothing, among themselves what
 # they asked for; a drop-in makes them equals.
-for tool in qemu-system-x86_64 cpio zstd; do
-    if ! command -v $tool >/dev/null; then
-        echo "$tool is missing"
-        exit 77
-    fi
-done
-if [ "$(uname -m)" != x86_64 ]; then
-    echo 'the virtual machine is for x86_64'
-    exit 77
-fi
-export machine_wants_kernel=yes
-. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/virtual.sh"
 set -eu
-own=$machines/own
-mkdir -p "$own/opt/edl/bin" "$own/etc/systemd/system" "$own/usr/lib/systemd/system" "$own/src/tests/lib"
-for program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-workspace; do cp "$EDL_BUILD_DIR/$program" "$own/opt/edl/bin"; done
-cp "$EDL_SOURCE_DIR"/tests/lib/{await,fail}.sh "$own/src/tests/lib"
+virtual_libraries await fail
+mkdir -p "$own/etc/systemd/system" "$own/usr/lib/systemd/system"
 cp "$EDL_SOURCE_DIR/units/edl.slice" "$own/usr/lib/systemd/system"
 ln -s /lib/systemd/systemd "$own/init"
 echo 0123456789abcdef0123456789abcdef >"$own/etc/machine-id"
@@ -125,13 +112,5 @@ systemctl daemon-reload
 beside 35 65
 end 0
 END
-[ -s "$base.initrd" ] || (cd "$base" && find . | cpio -o -H newc --quiet | zstd -qf -o "$base.initrd.new" && mv "$base.initrd.new" "$base.initrd")
-(cd "$own" && find . | cpio -o -H newc --quiet | zstd -1 -q | cat "$base.initrd" - >"$machines/initrd")
-timeout 280 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nic none -nographic -no-reboot -kernel "$base.vmlinuz" \
-    -initrd "$machines/initrd" -append 'console=ttyS0 quiet mitigations=off random.trust_cpu=on tsc=reliable panic=-1 systemd.unit=check.service systemd.firstboot=no' \
-    </dev/null >"$machines/console" 2>&1 || true
-if ! grep -q 'the test ended with 0' "$machines/console"; then
-    tail -n 80 "$machines/console"
-    exit 1
-fi
+virtual_run systemd.unit=check.service systemd.firstboot=no
 grep -a 'used .* us' "$machines/console"
