@@ -153,6 +153,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
         (void)json_object_set_new(spec, "user", json_string(build->user));
     if (build->deadline != NULL)
         (void)json_object_set_new(spec, "deadline", json_string(build->deadline));
+    if (build->expected != NULL)
+        (void)json_object_set_new(spec, "expected", json_string(build->expected));
 
     int r = add_command(role, build, error);
 

@@ -18,7 +18,7 @@ struct job_build {
     uint64_t cpu_millicores, memory_bytes, gpus, passes; /* 0 = the scheduler's default */
     const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
     const struct option_list *after;                     /* jobs, may be NULL */
-    const char *deadline, *array, *user;                 /* or NULL */
+    const char *deadline, *expected, *array, *user;      /* or NULL */
     char **argv;
     size_t argc; /* >= 1 */
 };

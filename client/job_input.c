@@ -26,7 +26,7 @@ bool job_options_given(const struct job_options *options)
     return options->name != NULL || options->min != 0 || options->max != 0 ||
            options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
            options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
-           options->dataset != NULL || options->deadline != NULL || options->array != NULL ||
+           options->dataset != NULL || options->deadline != NULL || options->expected != NULL || options->array != NULL ||
            options->user != NULL || options->after.n != 0;
 }
 
@@ -139,6 +139,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .env = &options->env,
         .after = &options->after,
         .deadline = options->deadline,
+        .expected = options->expected,
         .user = options->user,
         .array = options->array,
         .argv = arguments->rest,

@@ -15,7 +15,7 @@ struct edl_error;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset, *deadline, *array, *user;
+    const char *name, *workspace, *dataset, *deadline, *expected, *array, *user;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
     struct option_list env, after;
 };
@@ -38,6 +38,7 @@ struct job_options {
        "start when it has succeeded, all of an array; may be repeated", after)                     \
     XX("deadline", 0, OPTION_TEXT, "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z",       \
        deadline)                                                                                   \
+    XX("expected", 0, OPTION_TEXT, "TIME", "how long you think it takes: 20m, 8h", expected)       \
     XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
     XX("passes", 0, OPTION_U64, "N", "passes over the dataset (1)", passes)
 

@@ -133,6 +133,11 @@ static const struct document_rule common_rules[] = {
     { .key = "user", .kind = DOCUMENT_TEXT, .offset = AT(user) },
     { .key = "after", .kind = DOCUMENT_ARRAY, .offset = AT(after) },
     { .key = "deadline", .kind = DOCUMENT_CALL, .call = read_deadline },
+    { .key = "expected",
+      .kind = DOCUMENT_TIME,
+      .offset = AT(expected),
+      .min = 1,
+      .max = DEADLINE_MAX_US },
     { .key = "checkpoint",
       .kind = DOCUMENT_NESTED,
       .nested = checkpoint_rules,
@@ -640,6 +645,7 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     spec->restart_backoff_us = draft->restart_backoff;
     spec->deadline_us = draft->deadline;
     spec->deadline_wall_us = draft->deadline_wall;
+    spec->expected_us = draft->expected;
     spec->restart_max = spec->fault_tolerant ? RESTARTS_FAULT_TOLERANT : 0;
     if (draft->restart_max >= 0)
         spec->restart_max = (uint32_t)draft->restart_max;

@@ -4,7 +4,7 @@
  *
  * Everything is written out, defaults too: what a job runs with must not change when a later
  * version changes a default. Only empty text, an empty env and
- * what a job does not have (user, on_disconnect: keep, deadline, after, array, teacher,
+ * what a job does not have (user, on_disconnect: keep, deadline, expected, after, array, teacher,
  * checkpoint) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,6 +125,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "deadline", json_string(rfc3339_format(spec->deadline_wall_us, instant)));
     else if (spec->deadline_us != 0)
         set(json, "deadline", time_to_json(spec->deadline_us));
+    if (spec->expected_us != 0)
+        set(json, "expected", time_to_json(spec->expected_us));
     if (spec->array.n > 0)
         set(json, "array", array_to_json(&spec->array));
     if (spec->after != NULL)

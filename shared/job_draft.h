@@ -48,7 +48,7 @@ struct job_draft {
     const char *array_name;
     int64_t array_index, array_jobs;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
-    uint64_t grace, restart_backoff, deadline, deadline_wall, checkpoint_period;
+    uint64_t grace, restart_backoff, deadline, deadline_wall, expected, checkpoint_period;
     int fault_tolerant, autoclean;
     const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;

@@ -416,6 +416,8 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
 /* job_take_turn - of a new one: its place among those that wait, from what is known now:
  * job_turn.c. O(its document) */
 void job_take_turn(struct cluster *cluster, struct job *job);
+/* job_hint_s - how long its owner thinks that it takes, in seconds on one instance; 0: no guess */
+double job_hint_s(const struct job *job, const struct goodput_learned *learned);
 /* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
  * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
 void queue_enter(struct cluster *cluster, struct job *job, bool tell);

@@ -327,6 +327,7 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
         .remaining_s = units_left >= 0 && unit_s > 0 ? units_left * unit_s : -1,
         .attained_s = counted ? units_done * unit_s : learned->work_s,
         .family_median_s = learned->family_s,
+        .hint_s = learned->hint_s,
     };
 }
 

@@ -59,6 +59,7 @@ struct goodput_learned {
     double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
     double lasts_s;    /* the same, 0 also while none of its family has ended: no guess */
     double longest_s;  /* what nine in ten of those that have ended took at most; 0: none has */
+    double hint_s;     /* what its owner thinks that it takes, so counted; 0: nothing */
     struct goodput_size size;
     uint32_t sizes;   /* how often it became another one by more than a quarter: */
     uint32_t size_of; /* since when it was that */

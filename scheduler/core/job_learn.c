@@ -114,6 +114,7 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
             : 0;
     learned->of.longest_s =
         goodput_family_longest(cluster->families, learned->family, learned->of.work_s);
+    learned->of.hint_s = job_hint_s(job, &learned->of);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
     learned->told = learned->of;

@@ -3,9 +3,9 @@
  *
  * Its submission and as much as it is expected to take with its minimum: who came later goes first
  * if it is shorter by more than that. So short jobs do not wait for long ones, and nobody waits for
- * ever: behind all that come after its turn it does not. For whose length nobody knows the first
- * level is taken, as elsewhere; among such jobs the order is that of their submission, also when
- * the clock is put back meanwhile.
+ * ever: behind all that come after its turn it does not. Where no job of its family has ended its
+ * owner's guess is taken, and where there is none the first level, as elsewhere; among such jobs
+ * the order is that of their submission, also when the clock is put back meanwhile.
  *
  * What its family is known to take when it is submitted decides, and is kept: the order does not
  * change while jobs wait, nor when one comes back. A length is only known of families of elastic
@@ -18,6 +18,16 @@
 
 /* Longer ones are alike. */
 #define EXPECTED_MOST_S (365 * 24 * 3600.0)
+
+double job_hint_s(const struct job *job, const struct goodput_learned *learned)
+{
+    int role = job_elastic_role(job);
+    double guess_s = (double)job->spec->expected_us / USEC_PER_SEC;
+
+    if (role < 0)
+        return guess_s;
+    return guess_s * goodput_learn_speedup(learned, MAX_OF(job->spec->roles[role].min, 1));
+}
 
 static double expected_s(const struct cluster *cluster, const struct job *job)
 {
@@ -34,6 +44,7 @@ static double expected_s(const struct cluster *cluster, const struct job *job)
         goodput_prior_begin(&family.prior, &learned);
         learned.family_s = goodput_family_work(cluster->families, name, 0);
     }
+    learned.hint_s = job_hint_s(job, &learned);
     work = goodput_learn_work(&learned, 0, -1);
     return goodput_remaining(&goodput_defaults.levels, &work) /
            (role < 0 ? 1 : goodput_learn_speedup(&learned, min));

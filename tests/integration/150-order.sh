@@ -57,7 +57,8 @@ for i in 0 9; do
 done
 
 # a deadline ends it
-edl submit --name late --deadline 1s -- sleep 1000 >/dev/null
+edl submit --name late --deadline 1s --expected 20m -- sleep 1000 >/dev/null
+[ "$(edl show late --json | jq -r .job.spec.expected)" = 1200s ] || fail "it is expected to take $(edl show late --json | jq -c .job.spec)"
 edl wait late --timeout 30 >/dev/null || true
 job_is late killed || fail "late: $(edl show late)"
 job_field late .reason_code | grep -qx deadline || fail "late: $(job_field late .reason_code)"

@@ -310,11 +310,13 @@ static void test_order_in_time(void **state)
         struct job_spec *copy;
 
         (void)snprintf(text, sizeof text,
-                       "name: a\ntrainer: {entrypoint: x}\nafter: [prep, 17, '18']\ndeadline: %s\n",
+                       "name: a\ntrainer: {entrypoint: x}\nafter: [prep, 17, '18']\nexpected: "
+                       "20m\ndeadline: %s\n",
                        rows[i].deadline);
         spec = read_good(text, ignored, sizeof ignored);
         assert_int_equal(spec->deadline_us, rows[i].from_submission_us);
         assert_int_equal(spec->deadline_wall_us, rows[i].wall_us);
+        assert_int_equal(spec->expected_us, 1200 * USEC_PER_SEC);
         assert_string_equal(spec->after[0], "prep");
         assert_string_equal(spec->after[1], "17");
         assert_string_equal(spec->after[2], "18");
@@ -325,6 +327,9 @@ static void test_order_in_time(void **state)
         copy->deadline_wall_us++;
         assert_false(job_spec_equal(spec, copy));
         copy->deadline_wall_us--;
+        copy->expected_us++;
+        assert_false(job_spec_equal(spec, copy));
+        copy->expected_us--;
         copy->after[2][0] = '9';
         assert_false(job_spec_equal(spec, copy));
         (void)job_spec_free(copy);
@@ -497,6 +502,8 @@ static const struct refusal refusals[] = {
     { SPEC("\"deadline\":\"2026-12-01T18:00:00\""), "/spec/deadline", "a time like",
       "with its time zone" },
     { SPEC("\"deadline\":0"), "/spec/deadline", "0 is outside", "at most 10 years" },
+    { SPEC("\"expected\":\"soon\""), "/spec/expected", "a time like 30s", "" },
+    { SPEC("\"expected\":0"), "/spec/expected", "0 is outside", "" },
     { SPEC("\"after\":\"a\""), "/spec/after", "an array is expected", "" },
     { TRAINER("\"entrypoint\":\"x\"},\"after\":[\"a\",0],\"env\":{"), "/spec/after/1",
       "text is expected, found number 0", "" },

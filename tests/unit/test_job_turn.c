@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_turn.c - who waits begins in the order of when it would have been over */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,6 +103,53 @@ static void test_shorter_one_goes_first(void **state)
         assert_int_equal(cluster_find_job(w->cluster, "long")->state, JOB_QUEUED);
         end(w);
     }
+}
+
+/* An owner's guess orders those whose families nobody knows, of fixed jobs as well; what is known
+ * of a family is believed. */
+static void test_guess_counts_where_nothing_is_known(void **state)
+{
+    static const uint64_t hour_us = 3600 * USEC_PER_SEC;
+
+    (void)state;
+    for (uint32_t max = 1; max <= 2; max++) {
+        struct world *w = world_of(&policy_goodput);
+        struct job_spec *spec = world_command(world_spec("short", 1, max, 4 * CORE, 0, 0), "b");
+        struct job *guessed, *known;
+
+        teach(w, "slow", 4 * CORE, 5000);
+        (void)blocker(w);
+        (void)world_submit(w, spec_of("long", "a", 4 * CORE));
+        spec->expected_us = hour_us / 10;
+        guessed = world_submit(w, spec);
+        spec = spec_of("known", "slow", 4 * CORE);
+        spec->expected_us = hour_us / 10;
+        known = world_submit(w, spec);
+        world_run(w, 2);
+        assert_int_equal(guessed->turn_wall_us - guessed->submitted_wall_us, hour_us / 10);
+        assert_int_equal(known->turn_wall_us - known->submitted_wall_us, 5000 * USEC_PER_SEC);
+        over(w, cluster_find_job(w->cluster, "blocker"));
+        assert_int_equal(cluster_find_job(w->cluster, "short")->state, JOB_RUNNING);
+        assert_int_equal(cluster_find_job(w->cluster, "long")->state, JOB_QUEUED);
+        end(w);
+    }
+}
+
+/* Of a job that needs four instances at least: so long with four */
+static void test_guess_is_for_the_minimum(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job_spec *spec = world_spec("wide", 4, 8, CORE, 0, 0);
+    struct job *job;
+
+    (void)state;
+    spec->expected_us = 100 * USEC_PER_SEC;
+    job = world_submit(w, spec);
+    world_run(w, 3);
+    assert_int_equal(job->turn_wall_us - job->submitted_wall_us, 100 * USEC_PER_SEC);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_true(fabs(job->learned->told.hint_s - 100 * pow(4, 1 - GOODPUT_UNTRIED)) < 1);
+    end(w);
 }
 
 /* What came longer before than it takes is not passed any more. */
@@ -226,6 +274,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shorter_one_goes_first),
+        cmocka_unit_test(test_guess_counts_where_nothing_is_known),
+        cmocka_unit_test(test_guess_is_for_the_minimum),
         cmocka_unit_test(test_long_one_does_not_wait_for_ever),
         cmocka_unit_test(test_priority_goes_before_length),
         cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
