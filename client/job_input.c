@@ -26,8 +26,8 @@ bool job_options_given(const struct job_options *options)
     return options->name != NULL || options->min != 0 || options->max != 0 ||
            options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
            options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
-           options->dataset != NULL || options->deadline != NULL || options->expected != NULL || options->array != NULL ||
-           options->user != NULL || options->after.n != 0;
+           options->dataset != NULL || options->deadline != NULL || options->expected != NULL ||
+           options->array != NULL || options->user != NULL || options->after.n != 0;
 }
 
 /* One byte more than allowed is read to tell. */
