@@ -107,7 +107,7 @@ static void on_probed(uint64_t number, const json_t *json, void *userdata)
     json_decref(a->probed);
     a->probed = json_deep_copy(json);
     (void)json_object_del(a->probed, "gpus");
-    if (gpus_take(&a->gpus, json, is_ours, a)) {
+    if (gpus_take(&a->gpus, json, clock_read_us(CLOCK_BOOTTIME), is_ours, a)) {
         char text[AGENT_REASON_SIZE];
 
         gpus_say(&a->gpus, UINT64_MAX, text, sizeof text);

@@ -58,7 +58,20 @@ static uint64_t take_device(struct gpus *gpus, size_t i, const json_t *told,
     return foreign ? UINT64_C(1) << i : 0;
 }
 
-bool gpus_take(struct gpus *gpus, const json_t *answer, gpus_is_ours_fn is_ours, void *userdata)
+/* What is measured is a moment's work, so that one look says little. */
+static void take_use(struct gpus *gpus, size_t i, const json_t *told, uint64_t now_us)
+{
+    const json_t *utilisation = json_object_get(told, "utilisation_ppm");
+    bool idle = json_is_integer(utilisation) && json_integer_value(utilisation) == 0;
+
+    if (!idle)
+        gpus->idle_since_us[i] = 0;
+    else if (gpus->idle_since_us[i] == 0)
+        gpus->idle_since_us[i] = now_us;
+}
+
+bool gpus_take(struct gpus *gpus, const json_t *answer, uint64_t now_us, gpus_is_ours_fn is_ours,
+               void *userdata)
 {
     const json_t *told = json_object_get(answer, "gpus");
     uint64_t n = MIN_OF(json_array_size(told), ELEMENTS(gpus->numa));
@@ -72,8 +85,10 @@ bool gpus_take(struct gpus *gpus, const json_t *answer, gpus_is_ours_fn is_ours,
     gpus->foreign = 0;
     json_decref(gpus->devices);
     gpus->devices = json_array();
-    for (size_t i = 0; i < gpus->n; i++)
+    for (size_t i = 0; i < gpus->n; i++) {
         gpus->foreign |= take_device(gpus, i, json_array_get(told, i), is_ours, userdata);
+        take_use(gpus, i, json_array_get(told, i), now_us);
+    }
     return gpus->n != offered || gpus->foreign != foreign || gpus->lost != lost;
 }
 
@@ -95,6 +110,16 @@ uint64_t gpus_missing(const struct gpus *gpus, uint64_t mask)
 uint64_t gpus_foreign(const struct gpus *gpus, bool known)
 {
     return gpus_are_watched(gpus) && (gpus->lost || !known) ? all_of(gpus) : gpus->foreign;
+}
+
+uint64_t gpus_idle(const struct gpus *gpus, bool known, uint64_t since_us)
+{
+    uint64_t mask = 0;
+
+    for (size_t i = 0; known && !gpus->lost && i < gpus->n; i++)
+        if (gpus->idle_since_us[i] != 0 && gpus->idle_since_us[i] <= since_us)
+            mask |= UINT64_C(1) << i;
+    return mask;
 }
 
 uint64_t gpus_of_order(const json_t *order)

@@ -22,6 +22,8 @@ struct gpus {
     json_t *devices;  /* owned; as told last, with strangers only; NULL: never told */
     bool lost;        /* told once, and not by the last answer: nobody knows who is on them */
     uint64_t foreign; /* mask of the devices that strangers are on */
+    uint64_t idle_since_us[64]; /* boot time since when a device was seen to do nothing; 0: it
+                                   works, or does not tell */
 };
 
 /* gpus_is_ours_fn - whether a process is of one of ours that was granted the device */
@@ -31,7 +33,12 @@ void gpus_init(struct gpus *gpus, const struct agent_options *options);
 void gpus_done(struct gpus *gpus);
 
 /* gpus_take - an answer of the prober; true: the offer or the free devices are others now */
-bool gpus_take(struct gpus *gpus, const json_t *answer, gpus_is_ours_fn is_ours, void *userdata);
+bool gpus_take(struct gpus *gpus, const json_t *answer, uint64_t now_us, gpus_is_ours_fn is_ours,
+               void *userdata);
+
+/* gpus_idle - the devices that have done nothing at each look since then; none while nobody tells
+ * (known: the prober is well) */
+uint64_t gpus_idle(const struct gpus *gpus, bool known, uint64_t since_us);
 
 /* gpus_foreign - the devices that are not free for a reason of the machine; all of them while
  * nobody tells (known: the prober is well) */

@@ -49,6 +49,7 @@ enum option_key {
     OPTION_RESERVE_MEMORY,
     OPTION_GPUS,
     OPTION_GPU_NUMA,
+    OPTION_GPU_IDLE,
     OPTION_LABEL,
     OPTION_PORTS,
     OPTION_HEARTBEAT,
@@ -93,6 +94,7 @@ static const struct option long_options[] = {
     { "memory", required_argument, NULL, OPTION_MEMORY },
     { "gpus", required_argument, NULL, OPTION_GPUS },
     { "gpu-numa", required_argument, NULL, OPTION_GPU_NUMA },
+    { "gpu-idle", required_argument, NULL, OPTION_GPU_IDLE },
     { "label", required_argument, NULL, OPTION_LABEL },
     { "ports", required_argument, NULL, OPTION_PORTS },
     { "heartbeat", required_argument, NULL, OPTION_HEARTBEAT },
@@ -285,6 +287,8 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
         return parse_gpus(value, o, error);
     case OPTION_GPU_NUMA:
         return parse_gpu_numa(value, o);
+    case OPTION_GPU_IDLE:
+        return parse_seconds(value, &o->gpu_idle_us);
     case OPTION_LABEL:
         return labels_parse(&o->labels, value, error);
     case OPTION_PORTS:
@@ -577,6 +581,7 @@ static int parse_all(int argc, char **argv, bool again, struct agent_options *re
                                .port_first = 20000,
                                .port_last = 20999,
                                .heartbeat_us = 2 * USEC_PER_SEC,
+                               .gpu_idle_us = 600 * USEC_PER_SEC,
                                .workspace_cache_bytes = UINT64_C(8) << 30,
                                .log_max_bytes = UINT64_C(1) << 30,
                                .tasks_max = PROCESS_TASKS_MAX,

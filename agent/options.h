@@ -12,7 +12,7 @@
 
 #define AGENT_NAMES_MAX 64
 
-#define AGENT_SETTINGS_MAX 40
+#define AGENT_SETTINGS_MAX 48
 
 struct edl_error;
 
@@ -51,6 +51,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     bool gpus_given;
     uint8_t gpu_numa[AGENT_GPUS_MAX]; /* NUMA node of each device, below UINT8_MAX */
     uint64_t n_gpu_numa;              /* 0, or as many as gpus */
+    uint64_t gpu_idle_us;             /* that have done nothing for so long are told; 0: never */
     struct labels labels;
     uint16_t port_first;
     uint16_t port_last;

@@ -29,6 +29,8 @@ const char agent_options_help[] =
     "  --reserve-memory QUANTITY the same\n"
     "  --gpus N                  devices offered, at most 64 (default: those that NVML knows)\n"
     "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
+    "  --gpu-idle TIME           a granted device that does nothing for so long is told to the\n"
+    "                            scheduler, and goes to others first (default 10m; 0: never)\n"
     "  --label NAME=VALUE        what jobs may ask for with node-selector; may be repeated, see\n"
     "                            also EDL_LABELS (arch and os are there by themselves)\n"
     "  --ports FIRST-LAST        for processes (default 20000-20999)\n"

@@ -155,16 +155,40 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
     return json;
 }
 
-/* foreign_gpus - the numbers of those that are not free for a reason of the machine */
-static json_t *foreign_gpus(const struct agent *a)
+static json_t *numbers_of(uint64_t mask)
 {
-    uint64_t mask = gpus_foreign(&a->gpus, probe_is_well(a->probe, clock_read_us(CLOCK_BOOTTIME)));
     json_t *array = json_array();
 
     for (unsigned i = 0; i < 64; i++)
         if (mask & UINT64_C(1) << i)
             (void)json_array_append_new(array, json_integer(i));
     return array;
+}
+
+/* idle_gpus - of the devices that were granted, and whose process runs for as long */
+static uint64_t idle_gpus(const struct agent *a, bool known, uint64_t now_us)
+{
+    uint64_t idle_us = a->options->gpu_idle_us, granted = 0, mask;
+    const struct process *p;
+
+    if (idle_us == 0 || now_us <= idle_us)
+        return 0;
+    mask = gpus_idle(&a->gpus, known, now_us - idle_us);
+    DL_FOREACH(a->table.list, p)
+    if (p->handle != NULL && p->started_us != 0 && p->started_us <= now_us - idle_us)
+        granted |= p->gpus;
+    return mask & granted;
+}
+
+static void set_gpus(const struct agent *a, json_t *body)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    bool known = probe_is_well(a->probe, now_us);
+
+    if (!gpus_are_watched(&a->gpus))
+        return;
+    (void)json_object_set_new(body, "gpus_foreign", numbers_of(gpus_foreign(&a->gpus, known)));
+    (void)json_object_set_new(body, "gpus_idle", numbers_of(idle_gpus(a, known, now_us)));
 }
 
 json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
@@ -176,8 +200,7 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
     if (sample(a) || a->gpu_news)
         (void)json_object_set_new(body, "machine", machine(a));
     a->gpu_news = false;
-    if (gpus_are_watched(&a->gpus))
-        (void)json_object_set_new(body, "gpus_foreign", foreign_gpus(a));
+    set_gpus(a, body);
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));
     set_identity(a, body);

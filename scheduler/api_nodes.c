@@ -277,6 +277,8 @@ static int read_report(const json_t *body, struct node_report *ret,
     if (r == 0)
         r = gpus_foreign_from_json(body, &ret->gpus_foreign, error);
     if (r == 0)
+        r = gpus_idle_from_json(body, &ret->gpus_idle, error);
+    if (r == 0)
         r = body_bool(&may, "complete", &ret->complete, error);
     if (r == 0)
         r = body_array(&must, "processes", &array, error);

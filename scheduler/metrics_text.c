@@ -279,6 +279,8 @@ static const struct row table[] = {
     VIEW_BY("edl_gpus", EXPOSE_GAUGE, gpus, SCALE_ONE, "state", gpu_state, 4,
             "GPUs: granted, free, withheld because their node takes no processes, foreign: used by "
             "others."),
+    VIEW("edl_gpus_idle", EXPOSE_GAUGE, nodes.gpus_idle, SCALE_ONE,
+         "GPUs that are granted and have done nothing for long."),
     VIEW("edl_cpu_utilisation_ratio", EXPOSE_GAUGE, utilisation_ppm, SCALE_MICRO,
          "CPU granted and foreign, of what is offered."),
     VIEW("edl_max_load_ratio", EXPOSE_GAUGE, max_load_permille, SCALE_MILLI,

@@ -113,24 +113,35 @@ int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_
     return r;
 }
 
-int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error)
+static int read_mask(const json_t *body, const char *key, uint64_t *ret_mask,
+                     struct edl_error *error)
 {
     const struct body_field may = { .object = body, .at = "" };
     const json_t *array = NULL;
-    int r = body_array(&may, "gpus_foreign", &array, error);
+    int r = body_array(&may, key, &array, error);
 
     *ret_mask = 0;
     for (size_t i = 0; r == 0 && i < json_array_size(array); i++) {
         const json_t *value = json_array_get(array, i);
         char at[40];
 
-        (void)snprintf(at, sizeof at, "/gpus_foreign/%zu", i);
+        (void)snprintf(at, sizeof at, "/%s/%zu", key, i);
         if (!json_is_integer(value) || json_integer_value(value) < 0 ||
             json_integer_value(value) >= NODE_GPUS_MAX)
             return edl_error_at(error, -EINVAL, at, "%s is not the number of a GPU", at);
         *ret_mask |= UINT64_C(1) << json_integer_value(value);
     }
     return r;
+}
+
+int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error)
+{
+    return read_mask(body, "gpus_foreign", ret_mask, error);
+}
+
+int gpus_idle_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error)
+{
+    return read_mask(body, "gpus_idle", ret_mask, error);
 }
 
 /* --- what people see --- */
@@ -211,6 +222,7 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
     (void)json_object_set_new(json, "foreign_memory_bytes",
                               json_integer((json_int_t)node->foreign_memory_bytes));
     (void)json_object_set_new(json, "gpus_foreign", gpus_to_json(node->gpus_foreign));
+    (void)json_object_set_new(json, "gpus_idle", gpus_to_json(node->gpus_idle));
     (void)json_object_set_new(json, "speed", speed_to_json(node, SPEED_CPU));
     (void)json_object_set_new(json, "gpu_speed", speed_to_json(node, SPEED_GPU));
     if (machine != NULL)

@@ -18,6 +18,8 @@ int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_
 /* gpus_foreign_from_json - the devices of a report that are not free for a reason of the machine,
  * as a mask; none when it does not say. -EINVAL with pointer */
 int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error);
+/* gpus_idle_from_json - the same of those that do nothing */
+int gpus_idle_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error);
 
 /* node_to_json - new reference; "devices" lists each GPU with its NUMA node, what is known of
  * it, and, while one is granted, the process that holds it; "machine" what its agent tells of it,

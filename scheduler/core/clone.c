@@ -62,6 +62,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->offer_shrunk = node->offer_shrunk;
     to->gpus_beyond = node->gpus_beyond;
     to->gpus_foreign = node->gpus_foreign;
+    to->gpus_idle = node->gpus_idle;
     to->heard = node->heard;
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;
@@ -143,6 +144,9 @@ static void copy_job(struct cluster *copy, const struct job *job)
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB,
                  deadline_at(&job->plan.due));
+    to->plan.busy_most = job->plan.busy_most;
+    deadline_set(&copy->planner->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
+                 deadline_at(&job->plan.idle_forgotten));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job_grow_slots(to, r, job->n_slots[r]);
         for (uint32_t i = 0; i < job->n_slots[r]; i++)

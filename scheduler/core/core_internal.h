@@ -387,6 +387,16 @@ void node_speed_fell_due(struct cluster *cluster, struct node *node, struct inst
 /* node_forget_speed - all of it: it may be another machine */
 void node_forget_speed(struct cluster *cluster, struct node *node);
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
+/* --- gpu_idle.c
+ * ------------------------------------------------------------------------------------------ */
+/* process_idles - it runs, and its agent says of all of its GPUs that they have done nothing for
+ * long */
+bool process_idles(const struct process *process);
+/* node_take_idle_gpus - as its agent reports them. O(processes of the node), and of those jobs to
+ * which that is news */
+void node_take_idle_gpus(struct cluster *cluster, struct node *node, uint64_t mask,
+                         struct instant now);
+void job_idle_fell_due(struct cluster *cluster, struct job *job, struct instant now);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
 /* node_offer_changed - the same when it is new or offers something else */

@@ -15,6 +15,7 @@ enum deadline_kind {
     DEADLINE_JOB,     /* a job: when it has to be over */
     DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
     DEADLINE_SPEED,   /* a node: nobody has measured its speed for long */
+    DEADLINE_IDLE,    /* a job: nothing of it was seen to idle for long */
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
 #define DEADLINE_KINDS (DEADLINE_QUIET + 1)

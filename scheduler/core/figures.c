@@ -100,6 +100,7 @@ static void add_node(struct node_sums *sums, const struct node *node)
     sums->memory_foreign_bytes += node->foreign_memory_bytes;
     sums->gpus_granted += node->gpus_granted;
     sums->gpus_foreign += foreign;
+    sums->gpus_idle += (uint64_t)__builtin_popcountll(node->gpus_used & node->gpus_idle);
     if (node_takes_processes(node))
         sums->gpus_free += idle;
     else

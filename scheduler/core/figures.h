@@ -65,6 +65,7 @@ struct node_sums {
     uint64_t gpus_free;     /* not granted, on nodes that take processes */
     uint64_t gpus_withheld; /* not granted, on nodes that take none */
     uint64_t gpus_foreign;  /* not granted, used by others */
+    uint64_t gpus_idle;     /* granted, and have done nothing for long */
     uint64_t stale;         /* processes that agents still report and nobody granted */
 };
 

@@ -108,6 +108,7 @@ static void report(struct play *play, struct node *node, const struct process_re
                                        .foreign_cpu_millicores = node->foreign_cpu_millicores,
                                        .foreign_memory_bytes = node->foreign_memory_bytes,
                                        .gpus_foreign = node->gpus_foreign,
+                                       .gpus_idle = node->gpus_idle,
                                        .processes = process,
                                        .n_processes = process != NULL };
 

@@ -106,6 +106,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         ended_add(cluster, job);
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
         deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
+        deadline_set(&cluster->planner->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE,
+                     NEVER_US);
         job_learn_end(cluster, job, now);
         job_close_queue(cluster, job);
     }

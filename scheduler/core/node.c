@@ -289,6 +289,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->foreign_cpu_millicores = 0;
     node->foreign_memory_bytes = 0;
     node->gpus_foreign = 0;
+    node->gpus_idle = 0;
     plan_with_foreign(cluster, node, 0, 0);
     cluster->figures.nodes_lost++;
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
@@ -629,6 +630,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     if (report->complete || rebooted)
         take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
     take_offer(cluster, node, &report->offer, now);
+    node_take_idle_gpus(cluster, node, report->gpus_idle, now);
     if (report->complete && (node->n_stale != n_stale || !node->heard)) {
         node->heard = true;
         node->n_stale = n_stale;

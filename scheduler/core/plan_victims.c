@@ -3,6 +3,7 @@
  *
  * Within a role: one on a node that is being emptied or owes goes first if it has to go anyway, one
  * that does not run yet has done nothing, one with an index beyond the maximum is too many. Then
+ * one that does not use its GPUs (gpu_idle.c), then
  * one that is clearly slower than its others (job_pace.c; by its node, while it was not compared),
  * then the one that took up its present task last (its task is done again by another), one without
  * any before all; then the one that came last (its incarnation is the order of assignment and no
@@ -54,6 +55,7 @@ bool victim_before(const struct process *a, const struct process *b)
     FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
              b->index >= b->job->spec->roles[b->role].max);
     FIRST_IF(a->node->pressed_prev != NULL, b->node->pressed_prev != NULL);
+    FIRST_IF(process_idles(a), process_idles(b));
     FIRST_IF(speed_of(a) < speed_of(b), speed_of(b) < speed_of(a));
     a_busy = busy_since_us(a);
     b_busy = busy_since_us(b);

@@ -30,6 +30,7 @@ struct policy_job {
     uint32_t gpus;                         /* limit of one instance */
     uint64_t where; /* digest of what else decides which nodes it fits, 0: nothing */
     uint32_t group; /* in policy_totals.groups; 0 when there are none */
+    uint32_t busy;  /* so many use the GPUs that they have; 0: all do, as far as is known */
     /* only for policies that learn (struct policy.learns): */
     const struct goodput_learned *learned; /* borrowed for the call; NULL: nothing is known */
     double units_done, units_left;         /* of its work; left below 0: nobody knows */

@@ -15,6 +15,8 @@
  * What a job needs to be over before its deadline goes before all that is worth anything else, the
  * earliest deadline first; a deadline that no size keeps is nobody's concern.
  *
+ * What a job has beyond those of its instances that use their GPUs is worth nothing.
+ *
  * Room that is worth nothing to anybody is tried still, while nobody else is to have it, by jobs
  * that a change costs little and that were not seen to be slower with it.
  *
@@ -116,10 +118,18 @@ static uint32_t score_of_worth(double worth)
     return isinf(worth) ? 0 : UINT32_C(0x7f800000) - bits;
 }
 
+/* It has, or had a while ago, as many that do not use their GPUs. */
+static bool would_idle(const struct goodput_entry *entry, uint32_t instances)
+{
+    const struct policy_job *job = &entry->entry.job;
+
+    return job->busy > 0 && instances > MAX_OF(job->busy, job->min);
+}
+
 /* For its part of the cluster; who has fewer instances has the spare ones first. */
 static double worth_of(const struct goodput_entry *entry, uint32_t instances)
 {
-    double value = goodput_worth_of(&entry->worth, instances);
+    double value = would_idle(entry, instances) ? -1 : goodput_worth_of(&entry->worth, instances);
 
     if (value == 0)
         return SPARE / instances;
@@ -128,7 +138,8 @@ static double worth_of(const struct goodput_entry *entry, uint32_t instances)
 
 static bool is_needed_in_time(const struct goodput_entry *entry, uint32_t instances)
 {
-    return instances > entry->entry.job.min && instances <= entry->worth.required;
+    return instances > entry->entry.job.min && instances <= entry->worth.required &&
+           !would_idle(entry, instances);
 }
 
 static uint32_t score_of(const struct goodput_entry *entry, uint32_t instances, double margin)
@@ -509,6 +520,8 @@ static void describe(const struct goodput_entry *entry, uint32_t instances, char
 
     if (instances <= entry->entry.job.min)
         (void)snprintf(buffer, size, "its minimum");
+    else if (would_idle(entry, instances))
+        (void)snprintf(buffer, size, "idle");
     else if (is_needed_in_time(entry, instances))
         (void)snprintf(buffer, size, "needed for its deadline");
     else if (worth <= SPARE)

@@ -263,7 +263,7 @@ static bool is_same(const struct policy_job *a, const struct policy_job *b)
     return a->min == b->min && a->max == b->max && a->parallelism == b->parallelism &&
            a->stable == b->stable && a->pending == b->pending && a->priority == b->priority &&
            a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
-           a->gpus == b->gpus && a->where == b->where && a->group == b->group;
+           a->gpus == b->gpus && a->where == b->where && a->group == b->group && a->busy == b->busy;
 }
 
 static struct entry *entry_new(struct policy_state *state, uint64_t id)

@@ -34,7 +34,7 @@ struct fake_agent {
     uint64_t last_contact_us;
     struct node_offer offer;
     uint64_t foreign_cpu_millicores;
-    uint64_t gpus_foreign;
+    uint64_t gpus_foreign, gpus_idle;
     struct fake_process *items; /* owned */
     size_t n, cap;
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 #include <utlist.h>
+#include "scheduler/core/core_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -144,6 +145,112 @@ static void test_a_start_that_a_device_prevents_is_nobodys_fault(void **state)
     world_free(w);
 }
 
+/* One node with four devices, and elastic jobs that would have all of them. */
+static struct job *elastic(struct world *w, const char *name)
+{
+    struct job_spec *spec = world_spec(name, 1, 4, 100, 0, 0);
+
+    spec->roles[0].gpus = 1;
+    return world_submit(w, spec);
+}
+
+/* All of the job's instances do nothing, but for the first of them that works. */
+static void run_idle(struct world *w, struct job *job, unsigned rounds)
+{
+    for (; rounds > 0; rounds--) {
+        struct process *process, *first = NULL;
+        uint64_t mask = 0;
+
+        DL_FOREACH2(job->processes, process, job_next)
+        {
+            if (process->state != PROCESS_RUNNING)
+                continue;
+            if (first == NULL)
+                first = process;
+            else
+                mask |= process->gpu_mask;
+        }
+        w->agents[0].gpus_idle = mask;
+        world_run(w, 1);
+        assert_int_equal(cluster_check(w->cluster, NULL), 0);
+    }
+}
+
+static bool was_told(const struct world *w, const struct job *job)
+{
+    return figures_sum_nodes(w->cluster).gpus_idle > 0 && job->plan.busy_most == 1;
+}
+
+static struct world *world_with_gpus(const struct policy *policy)
+{
+    struct world *w;
+
+    world_policy = policy;
+    w = world_new(1, 4000, GIB, 1000);
+    w->agents[0].offer.gpus = 4;
+    world_run(w, 1);
+    return w;
+}
+
+static void test_devices_that_idle_go_to_others(void **state)
+{
+    struct world *w = world_with_gpus(&policy_goodput);
+    struct job *idler = elastic(w, "idler"), *worker;
+
+    (void)state;
+    world_run(w, 8);
+    assert_int_equal(job_count_running(idler, 0), 4);
+    run_idle(w, idler, 3);
+    assert_true(was_told(w, idler));
+    assert_int_equal(job_count_running(idler, 0), 4); /* nobody wants them */
+    worker = elastic(w, "worker");
+    run_idle(w, idler, 20);
+    assert_int_equal(job_count_running(idler, 0), 1); /* and that is the one that works */
+    assert_int_equal(world_live(idler, "trainer", 0)->index, 0);
+    assert_int_equal(job_count_running(worker, 0), 3);
+    assert_int_equal(cluster_kill_job(w->cluster, worker, NULL, w->now, NULL), 0);
+    run_idle(w, idler, 8);
+    assert_int_equal(job_count_running(idler, 0), 1); /* it would let them idle again */
+    for (int minute = 0; minute < 31; minute++) {
+        for (int i = 0; i < 3; i++)
+            world_advance(w, 20 * USEC_PER_SEC), world_run(w, 1);
+    }
+    world_run(w, 8);
+    assert_int_equal(job_count_running(idler, 0), 4); /* it is tried again */
+    world_free(w);
+    world_policy = &policy_fulfilment;
+}
+
+/* Who uses them after all has its part again at once; who has its minimum only keeps it. */
+static void test_devices_that_are_used_again_count(void **state)
+{
+    struct world *w = world_with_gpus(&policy_goodput);
+    struct job *idler = elastic(w, "idler"), *worker;
+
+    (void)state;
+    world_run(w, 8);
+    run_idle(w, idler, 2);
+    assert_true(was_told(w, idler));
+    w->agents[0].gpus_idle = 0;
+    world_run(w, 1);
+    assert_int_equal(idler->plan.busy_most, 0);
+    worker = elastic(w, "worker");
+    world_run(w, 20);
+    assert_in_range(job_count_running(idler, 0), 2, 3); /* not its minimum */
+    assert_int_equal(job_count_running(idler, 0) + job_count_running(worker, 0), 4);
+    w->agents[0].gpus_idle = UINT64_MAX; /* of all, beyond what is offered as well */
+    world_run(w, 4);
+    assert_int_equal(idler->plan.busy_most, 1);
+    assert_true(worker->plan.busy_most == 1 || job_count_running(worker, 0) == 1);
+    assert_int_equal(job_count_running(idler, 0) + job_count_running(worker, 0), 4);
+    w->agents[0].silent = true;
+    world_advance(w, 60 * USEC_PER_SEC);
+    assert_int_equal(cluster_node(w->cluster, "node-0")->gpus_idle, 0);
+    assert_int_equal(cluster_check(w->cluster, NULL), 0);
+    world_free(w);
+    world_policy = &policy_fulfilment;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +258,8 @@ int main(void)
         cmocka_unit_test(test_devices_held_from_before_are_kept_and_granted_to_nobody_else),
         cmocka_unit_test(test_devices_that_others_use_are_not_granted),
         cmocka_unit_test(test_a_start_that_a_device_prevents_is_nobodys_fault),
+        cmocka_unit_test(test_devices_that_idle_go_to_others),
+        cmocka_unit_test(test_devices_that_are_used_again_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,16 +23,21 @@ static bool is_ours(pid_t pid, unsigned device, void *userdata)
     return pid == (pid_t)device + 10;
 }
 
-static bool take(struct gpus *gpus, const char *answer)
+static bool take_at(struct gpus *gpus, const char *answer, uint64_t now_us)
 {
     json_t *json = json_loads(answer, 0, NULL);
     int asked = 0;
     bool changed;
 
     assert_non_null(json);
-    changed = gpus_take(gpus, json, is_ours, &asked);
+    changed = gpus_take(gpus, json, now_us, is_ours, &asked);
     json_decref(json);
     return changed;
+}
+
+static bool take(struct gpus *gpus, const char *answer)
+{
+    return take_at(gpus, answer, 1);
 }
 
 static void test_machine_without(void **state)
@@ -122,6 +127,33 @@ static void test_driver_that_does_not_tell(void **state)
     gpus_done(&gpus);
 }
 
+/* Only what did nothing at every look since then; what tells nothing of its use counts as used. */
+static void test_who_does_nothing(void **state)
+{
+    static const char quiet[] =
+        "{\"gpus\":[{\"uuid\":\"a\",\"utilisation_ppm\":0},{\"uuid\":\"b\"}]}";
+    static const char works[] =
+        "{\"gpus\":[{\"uuid\":\"a\",\"utilisation_ppm\":10000},{\"uuid\":\"b\"}]}";
+    struct agent_options options = { 0 };
+    struct gpus gpus;
+
+    (void)state;
+    gpus_init(&gpus, &options);
+    (void)take_at(&gpus, quiet, 100);
+    (void)take_at(&gpus, quiet, 200);
+    assert_int_equal(gpus_idle(&gpus, true, 99), 0);
+    assert_int_equal(gpus_idle(&gpus, true, 100), 1);
+    assert_int_equal(gpus_idle(&gpus, false, 100), 0);
+    (void)take_at(&gpus, works, 300);
+    assert_int_equal(gpus_idle(&gpus, true, 300), 0);
+    (void)take_at(&gpus, quiet, 400);
+    assert_int_equal(gpus_idle(&gpus, true, 399), 0);
+    assert_int_equal(gpus_idle(&gpus, true, 400), 1);
+    (void)take_at(&gpus, "{}", 500); /* the driver does not answer */
+    assert_int_equal(gpus_idle(&gpus, true, 500), 0);
+    gpus_done(&gpus);
+}
+
 static void test_order_names_its_devices(void **state)
 {
     struct agent_options options = { 0 };
@@ -156,11 +188,9 @@ static void test_order_names_its_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machine_without),
-        cmocka_unit_test(test_what_there_is_is_offered),
-        cmocka_unit_test(test_who_is_on_them),
-        cmocka_unit_test(test_driver_that_does_not_tell),
-        cmocka_unit_test(test_order_names_its_devices),
+        cmocka_unit_test(test_machine_without),  cmocka_unit_test(test_what_there_is_is_offered),
+        cmocka_unit_test(test_who_is_on_them),   cmocka_unit_test(test_driver_that_does_not_tell),
+        cmocka_unit_test(test_who_does_nothing), cmocka_unit_test(test_order_names_its_devices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,22 @@ static void test_offer_refused(void **state)
     }
 }
 
+static void test_idle_gpus(void **state)
+{
+    json_t *body = json_loads("{\"gpus_foreign\":[0],\"gpus_idle\":[1,5]}", 0, NULL);
+    json_t *bad = json_loads("{\"gpus_idle\":[64]}", 0, NULL);
+    struct edl_error error = { 0 };
+    uint64_t mask;
+
+    (void)state;
+    assert_int_equal(gpus_idle_from_json(body, &mask, NULL), 0);
+    assert_int_equal(mask, 0x22);
+    assert_int_equal(gpus_idle_from_json(bad, &mask, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "/gpus_idle/0"));
+    json_decref(bad);
+    json_decref(body);
+}
+
 static void test_foreign_gpus(void **state)
 {
     static const struct {
@@ -194,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_offer_with_everything),
         cmocka_unit_test(test_offer_refused),
         cmocka_unit_test(test_foreign_gpus),
+        cmocka_unit_test(test_idle_gpus),
         cmocka_unit_test(test_node_shows_who_holds_which_gpu),
     };
 
