@@ -3,6 +3,7 @@
 #include "client/node_view.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "client/json_read.h"
@@ -126,9 +127,19 @@ static void print_nics(const json_t *nics)
     table_print(table, stdout);
 }
 
-/* Those of which nothing is known (the command line says how many there are) are not listed. */
-static void print_gpus(const json_t *devices)
+static bool holds_number(const json_t *numbers, uint64_t number)
 {
+    for (size_t i = 0; i < json_array_size(numbers); i++)
+        if ((uint64_t)json_integer_value(json_array_get(numbers, i)) == number)
+            return true;
+    return false;
+}
+
+/* Those of which nothing is known (the command line says how many there are) are not listed. */
+static void print_gpus(const json_t *node)
+{
+    const json_t *devices = json_object_get(node, "devices");
+    const json_t *idle = json_object_get(node, "gpus_idle");
     static const char *const headers[] = { "GPU",  "UUID", "BUS",    "MEMORY",
                                            "USED", "BUSY", "HOLDER", NULL };
     _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x38);
@@ -151,7 +162,8 @@ static void print_gpus(const json_t *devices)
             table_add(table, "pid %" PRIu64 " of %s", json_u64(stranger, "pid"),
                       json_text(stranger, "user"));
         else if (*json_text(device, "job") != '\0')
-            table_add(table, "job %s", json_text(device, "job"));
+            table_add(table, "job %s%s", json_text(device, "job"),
+                      holds_number(idle, i) ? ", idle" : "");
         else
             table_add(table, "-");
     }
@@ -169,5 +181,5 @@ void node_view_print(const json_t *node)
     print_speed(node);
     print_disks(json_object_get(machine, "disks"));
     print_nics(json_object_get(machine, "nics"));
-    print_gpus(json_object_get(node, "devices"));
+    print_gpus(node);
 }

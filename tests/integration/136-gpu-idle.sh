@@ -30,6 +30,8 @@ idle_is() { # DEVICES as JSON
 idle_is '[]' || fail "what works is told to idle: $(edl nodes n1 --json)"
 use_is 0 50
 await 30 'the first is told' idle_is '[0]'
+edl nodes n1 | grep -q 'GPU-a .* job one, idle$' || fail "it is not shown: $(edl nodes n1)"
+edl nodes n1 | grep -q 'GPU-b .* job one$' || fail "the other one is: $(edl nodes n1)"
 curl -sf --unix-socket "$work/socket" -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" http://localhost/metrics | grep -qx 'edl_gpus_idle 1' || fail 'it does not count'
 edl events --json | grep -q '"gpu-idle"' || fail "no event: $(edl events)"
 has one 0 1 || fail 'it was taken away although nobody wants it'
