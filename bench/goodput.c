@@ -126,7 +126,7 @@ static struct row bench_afresh(size_t n, size_t rounds, enum goodput_weight_form
     for (size_t r = 0; r < MAX_OF(rounds / 20, 10); r++) {
         double begun = now_us();
 
-        (void)goodput_allocate(&options, jobs.requests, n, NULL, 0, jobs.budget, targets);
+        (void)goodput_allocate(NULL, &options, jobs.requests, n, NULL, 0, jobs.budget, targets);
         samples_add(&samples, now_us() - begun);
     }
     free(targets);
@@ -149,7 +149,7 @@ static struct row bench_recursion(size_t n, size_t rounds)
     for (size_t r = 0; r < MAX_OF(rounds / 20, 10); r++) {
         double begun = now_us();
 
-        goodput_weigh(weighed, n, jobs.budget);
+        goodput_weigh(NULL, weighed, n, jobs.budget);
         samples_add(&samples, now_us() - begun);
     }
     free(weighed);

@@ -80,7 +80,7 @@ static void give(struct market *market, struct buyer *buyer, int point, bool own
 /* --- weights ------------------------------------------------------------------------------------
  */
 
-static void set_weights(struct market *market)
+static void set_weights(struct market *market, struct goodput_weighing *weighing)
 {
     const struct goodput_options *options = market->options;
     struct goodput_weighed *jobs = xcalloc(market->n, sizeof *jobs);
@@ -97,7 +97,7 @@ static void set_weights(struct market *market)
     if (options->weights == GOODPUT_WEIGHTS_RANK)
         goodput_weigh_by_rank(jobs, market->n, options->rank_p);
     else
-        goodput_weigh(jobs, market->n, market->budget);
+        goodput_weigh(weighing, jobs, market->n, market->budget);
     for (size_t i = 0; i < market->n; i++) {
         struct buyer *buyer = &market->buyers[i];
         struct goodput_change change = { .current = buyer->request->current,
@@ -106,7 +106,7 @@ static void set_weights(struct market *market)
                                          .horizon_s = options->horizon_s,
                                          .floor = options->change_floor };
 
-        buyer->length = goodput_length(jobs[i].curve, jobs[i].remaining_s, jobs[i].priority_weight);
+        buyer->length = jobs[i].length_s;
         buyer->target->a = (options->beta == 1 ? jobs[i].a : pow(jobs[i].a, options->beta)) *
                            goodput_fairness_boost(buyer->request->rho, options->fairness_gain);
         goodput_curve_values(buyer->request->curve, options->q, &change, buyer->values);
@@ -331,7 +331,8 @@ int goodput_fill(const struct goodput_curve *curve, const double values[], int a
     return at;
 }
 
-struct goodput_outcome goodput_allocate(const struct goodput_options *options,
+struct goodput_outcome goodput_allocate(struct goodput_weighing *weighing,
+                                        const struct goodput_options *options,
                                         const struct goodput_request *requests, size_t n,
                                         struct goodput_tenant *tenants, size_t n_tenants,
                                         double budget, struct goodput_target *ret_targets)
@@ -353,7 +354,7 @@ struct goodput_outcome goodput_allocate(const struct goodput_options *options,
     }
     for (size_t t = 0; t < n_tenants; t++)
         tenants[t].price = tenants[t].used = 0;
-    set_weights(&market);
+    set_weights(&market, weighing);
     outcome.short_of_floors = set_floors(&market);
     for (size_t t = 0; t < n_tenants; t++)
         buy_own(&market, &tenants[t]);

@@ -76,9 +76,12 @@ struct goodput_outcome {
     bool short_of_floors;
 };
 
+struct goodput_weighing; /* goodput_weights.h */
+
 /* goodput_allocate - targets[i] is that of requests[i]. tenants may be NULL (none). O(n log n) and
- * about the segments that are bought. */
-struct goodput_outcome goodput_allocate(const struct goodput_options *options,
+ * about the segments that are bought. weighing: as goodput_weigh has it. */
+struct goodput_outcome goodput_allocate(struct goodput_weighing *weighing,
+                                        const struct goodput_options *options,
                                         const struct goodput_request *requests, size_t n,
                                         struct goodput_tenant *tenants, size_t n_tenants,
                                         double budget, struct goodput_target *ret_targets);

@@ -27,6 +27,9 @@ struct goodput_ladder {
 
 void goodput_ladder_init(struct goodput_ladder *ladder, double budget);
 void goodput_ladder_done(struct goodput_ladder *ladder);
+/* goodput_ladder_copy - `to`, one that was begun, becomes what `from` is, to the last bit; what it
+ * owned is used again */
+void goodput_ladder_copy(struct goodput_ladder *to, const struct goodput_ladder *from);
 /* goodput_ladder_add - a segment of so many bundles, each worth `slope`; what no longer fits goes,
  * the lowest slopes first */
 void goodput_ladder_add(struct goodput_ladder *ladder, double slope, double width);

@@ -2,14 +2,53 @@
 /* goodput_weights.c - the weights of the jobs: recursion and closed form
  *
  * Only corners of a job's envelope are looked at: the numerator is convex in c, the envelope
- * concave, so their quotient falls and then rises, and the search ends when it rises. */
+ * concave, so their quotient falls and then rises, and the search ends when it rises.
+ *
+ * Between two decisions the long jobs mostly stay what and where they are. So the weights are kept,
+ * by rank, and the ladder as it was after each MARK_STEP jobs: a copy of that is where the next
+ * weighing goes on. It does the same operations in the same order as if it had begun afresh. */
 #include "scheduler/core/goodput_weights.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "scheduler/core/goodput_ladder.h"
 #include "shared/macro.h"
+
+/* Jobs between two copies of the ladder: as many are weighed as it is dear to copy one. */
+#define MARK_STEP 16
+
+struct known {
+    struct goodput_curve curve;
+    double priority_weight, a;
+};
+
+struct goodput_weighing {
+    double budget;
+    struct known *known; /* owned; by rank */
+    size_t n, cap;
+    struct goodput_ladder *marks; /* owned; the first after MARK_STEP jobs */
+    size_t n_marks;
+};
+
+struct goodput_weighing *goodput_weighing_new(void)
+{
+    return xcalloc(1, sizeof(struct goodput_weighing));
+}
+
+struct goodput_weighing *goodput_weighing_free(struct goodput_weighing *weighing)
+{
+    if (weighing == NULL)
+        return NULL;
+    for (size_t i = 0; i < weighing->n_marks; i++)
+        goodput_ladder_done(&weighing->marks[i]);
+    free(weighing->marks);
+    free(weighing->known);
+    free(weighing);
+    return NULL;
+}
 
 struct place {
     double length;
@@ -38,10 +77,11 @@ static struct place *places_of(struct goodput_weighed *jobs, size_t n)
 {
     struct place *places = xcalloc(n, sizeof *places);
 
-    for (size_t i = 0; i < n; i++)
-        places[i] = (struct place){ goodput_length(jobs[i].curve, jobs[i].remaining_s,
-                                                   jobs[i].priority_weight),
-                                    jobs[i].id, &jobs[i] };
+    for (size_t i = 0; i < n; i++) {
+        jobs[i].length_s =
+            goodput_length(jobs[i].curve, jobs[i].remaining_s, jobs[i].priority_weight);
+        places[i] = (struct place){ jobs[i].length_s, jobs[i].id, &jobs[i] };
+    }
     qsort(places, n, sizeof *places, compare_places);
     for (size_t i = 0; i < n; i++)
         places[i].job->rank = (uint32_t)i + 1;
@@ -68,7 +108,8 @@ static double weigh_one(const struct goodput_ladder *ladder, const struct goodpu
     return best;
 }
 
-static void weigh(struct goodput_ladder *ladder, struct goodput_weighed *job)
+/* known: its weight is what it was */
+static void weigh(struct goodput_ladder *ladder, struct goodput_weighed *job, bool known)
 {
     double speeds[GOODPUT_POINTS_MAX];
     struct goodput_hull hull;
@@ -76,7 +117,8 @@ static void weigh(struct goodput_ladder *ladder, struct goodput_weighed *job)
     for (int i = 0; i < job->curve->n; i++)
         speeds[i] = job->curve->points[i].speed;
     goodput_hull_of(job->curve, speeds, GOODPUT_NO_POINT, &hull);
-    job->a = weigh_one(ladder, job->curve, &hull, job->priority_weight);
+    if (!known)
+        job->a = weigh_one(ladder, job->curve, &hull, job->priority_weight);
     for (int i = 0; i < hull.n; i++) {
         double slope = job->a * goodput_slope(&hull.segments[i]);
 
@@ -86,14 +128,94 @@ static void weigh(struct goodput_ladder *ladder, struct goodput_weighed *job)
     }
 }
 
-void goodput_weigh(struct goodput_weighed *jobs, size_t n, double budget)
+static bool is_known(const struct known *known, const struct goodput_weighed *job)
+{
+    const struct goodput_curve *curve = job->curve;
+
+    if (known->priority_weight != job->priority_weight || known->curve.n != curve->n)
+        return false;
+    for (int i = 0; i < curve->n; i++)
+        if (known->curve.points[i].cost != curve->points[i].cost ||
+            known->curve.points[i].speed != curve->points[i].speed)
+            return false;
+    return true;
+}
+
+/* How many of the longest jobs are what they were; they have their weights. */
+static size_t recall(const struct goodput_weighing *weighing, const struct place *places, size_t n,
+                     double budget)
+{
+    size_t i;
+
+    if (weighing->budget != budget)
+        return 0;
+    for (i = 0; i < MIN_OF(n, weighing->n); i++) {
+        if (!is_known(&weighing->known[i], places[i].job))
+            break;
+        places[i].job->a = weighing->known[i].a;
+    }
+    return i;
+}
+
+static void remember(struct goodput_weighing *weighing, size_t at,
+                     const struct goodput_weighed *job)
+{
+    struct known *known = &weighing->known[at];
+
+    known->curve.n = job->curve->n;
+    memcpy(known->curve.points, job->curve->points,
+           (size_t)job->curve->n * sizeof known->curve.points[0]);
+    known->priority_weight = job->priority_weight;
+    known->a = job->a;
+}
+
+static void make_room(struct goodput_weighing *weighing, size_t n)
+{
+    size_t n_marks = n / MARK_STEP;
+
+    if (n > weighing->cap) {
+        weighing->cap = MAX_OF(n, 2 * weighing->cap);
+        weighing->known = xreallocarray(weighing->known, weighing->cap, sizeof *weighing->known);
+    }
+    if (n_marks <= weighing->n_marks)
+        return;
+    weighing->marks = xreallocarray(weighing->marks, n_marks, sizeof *weighing->marks);
+    while (weighing->n_marks < n_marks)
+        goodput_ladder_init(&weighing->marks[weighing->n_marks++], 0);
+}
+
+static void weigh_from_marks(struct goodput_weighing *weighing, struct goodput_ladder *ladder,
+                             const struct place *places, size_t n)
+{
+    size_t known = recall(weighing, places, n, ladder->budget);
+    size_t n_marks = known / MARK_STEP;
+
+    make_room(weighing, n);
+    if (n_marks > 0)
+        goodput_ladder_copy(ladder, &weighing->marks[n_marks - 1]);
+    for (size_t i = n_marks * MARK_STEP; i < n; i++) {
+        weigh(ladder, places[i].job, i < known);
+        if (i >= known)
+            remember(weighing, i, places[i].job);
+        if ((i + 1) % MARK_STEP == 0)
+            goodput_ladder_copy(&weighing->marks[i / MARK_STEP], ladder);
+    }
+    weighing->n = n;
+    weighing->budget = ladder->budget;
+}
+
+void goodput_weigh(struct goodput_weighing *weighing, struct goodput_weighed *jobs, size_t n,
+                   double budget)
 {
     struct place *places = places_of(jobs, n);
     struct goodput_ladder ladder;
 
     goodput_ladder_init(&ladder, budget);
-    for (size_t i = 0; i < n; i++)
-        weigh(&ladder, places[i].job);
+    if (weighing != NULL)
+        weigh_from_marks(weighing, &ladder, places, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            weigh(&ladder, places[i].job, false);
     goodput_ladder_done(&ladder);
     free(places);
 }

@@ -51,6 +51,8 @@ struct view_job {
     double restart_left_s;  /* until it goes on after its last change */
     const uint32_t *counts; /* the amounts that differ from the next smaller one; NULL: all */
     size_t n_counts;
+    /* while it is the same, so is what view_speed says of each amount; 0: ask again */
+    uint32_t speeds;
     bool has_pservers;
     struct run_job *run_job;
 };

@@ -41,6 +41,7 @@ static void show_job(struct run *run, struct run_job *job, struct view_job *ret)
         .restart_left_s = job->restart_left_s,
         .counts = job->counts,
         .n_counts = job->n_counts,
+        .speeds = job->learns ? 0 : job->phase + 1,
         .has_pservers = trace->profile->min > 1,
         .run_job = job,
     };

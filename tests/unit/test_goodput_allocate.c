@@ -37,7 +37,7 @@ static void allocate(struct scene *scene, struct goodput_tenant *tenants, size_t
 {
     double used = 0;
 
-    scene->outcome = goodput_allocate(&scene->options, scene->requests, scene->n, tenants,
+    scene->outcome = goodput_allocate(NULL, &scene->options, scene->requests, scene->n, tenants,
                                       n_tenants, scene->budget, scene->targets);
     for (size_t i = 0; i < scene->n; i++)
         if (scene->targets[i].point >= 0)
@@ -174,7 +174,7 @@ static void test_order_of_requests_does_not_matter(void **state)
         for (size_t i = 0; i < scene.n; i++)
             turned.requests[i] = scene.requests[scene.n - 1 - i];
         allocate(&scene, NULL, 0);
-        turned.outcome = goodput_allocate(&turned.options, turned.requests, turned.n, NULL, 0,
+        turned.outcome = goodput_allocate(NULL, &turned.options, turned.requests, turned.n, NULL, 0,
                                           turned.budget, turned.targets);
         for (size_t i = 0; i < scene.n; i++)
             assert_int_equal(scene.targets[i].point, turned.targets[scene.n - 1 - i].point);

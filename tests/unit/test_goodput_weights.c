@@ -82,7 +82,7 @@ static void test_recursion_is_the_closed_form_for_powers(void **state)
                 .id = (uint64_t)i, .curve = &curve, .priority_weight = 1, .remaining_s = 1000 - i
             };
         memcpy(ranked, jobs, sizeof jobs);
-        goodput_weigh(jobs, JOBS, 1);
+        goodput_weigh(NULL, jobs, JOBS, 1);
         goodput_weigh_by_rank(ranked, JOBS, p);
         for (int i = 0; i < JOBS; i++) {
             double q = 1 / (1 - p);
@@ -160,7 +160,7 @@ static void test_weights_solve_bellmans_equation(void **state)
                                                 .priority_weight = 1 + random_unit(&seed),
                                                 .remaining_s = 100 * pow(0.2, i) };
         }
-        goodput_weigh(jobs, (size_t)n, BUNDLES);
+        goodput_weigh(NULL, jobs, (size_t)n, BUNDLES);
         for (int k = 0; k < n; k++) {
             struct every every = { .jobs = jobs, .n = k + 1 };
 
@@ -253,7 +253,7 @@ static double flow_by_weights(struct race race, int bundles)
                                                       .priority_weight = 1,
                                                       .remaining_s = race.left[i] };
             }
-        goodput_weigh(jobs, (size_t)n, bundles);
+        goodput_weigh(NULL, jobs, (size_t)n, bundles);
         search.n = n;
         divide(&search, 0, bundles, 0);
         dt = next_end(&race, search.best);
@@ -320,6 +320,54 @@ static void test_flow_time_is_near_the_best_of_all_plans(void **state)
     assert_true(worst < 1.06);
 }
 
+/* Jobs come, end, get on, and change: what is kept from one weighing to the next must give what a
+ * fresh one does, to the last bit. */
+static void test_what_is_kept_changes_no_bit(void **state)
+{
+    enum { JOBS_MAX = 150, ROUNDS = 2000 };
+    static struct goodput_curve curves[JOBS_MAX];
+    static struct goodput_weighed jobs[JOBS_MAX], fresh[JOBS_MAX];
+    struct goodput_weighing *weighing = goodput_weighing_new();
+    uint64_t seed = 21, next_id = 1;
+    double budget = 300;
+    size_t n = 0;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t at = n > 0 ? random_below(&seed, n) : 0;
+
+        if (n == 0 || (n < JOBS_MAX && random_below(&seed, 100) < 52)) {
+            curves[n] = power_curve(0.4 + 0.55 * random_unit(&seed), 64);
+            jobs[n] = (struct goodput_weighed){ .id = next_id++,
+                                                .curve = &curves[n],
+                                                .priority_weight = 1,
+                                                .remaining_s = exp(9 * random_unit(&seed)) };
+            n++;
+        } else if (random_below(&seed, 100) < 80) {
+            n--;
+            curves[at] = curves[n];
+            jobs[at] = jobs[n];
+            jobs[at].curve = &curves[at];
+        } else if (random_below(&seed, 2) == 0) {
+            jobs[at].priority_weight = 1 + random_unit(&seed);
+        } else {
+            curves[at].points[curves[at].n / 2].speed *= 1 + 1e-9;
+        }
+        if (random_below(&seed, 200) == 0)
+            budget = 100 + (double)random_below(&seed, 400);
+        for (size_t i = 0; i < n; i++)
+            jobs[i].remaining_s *= 1 - 1e-3 * random_unit(&seed);
+        memcpy(fresh, jobs, n * sizeof fresh[0]);
+        goodput_weigh(weighing, jobs, n, budget);
+        goodput_weigh(NULL, fresh, n, budget);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(jobs[i].a == fresh[i].a);
+            assert_int_equal(jobs[i].rank, fresh[i].rank);
+        }
+    }
+    (void)goodput_weighing_free(weighing);
+}
+
 static double seconds(void)
 {
     struct timespec ts;
@@ -348,7 +396,7 @@ static void test_recursion_is_fast_for_a_thousand_jobs(void **state)
     for (int round = 0; round < 5; round++) {
         double begun = seconds();
 
-        goodput_weigh(jobs, JOBS, 4 * JOBS);
+        goodput_weigh(NULL, jobs, JOBS, 4 * JOBS);
         best = fmin(best, seconds() - begun);
     }
     print_message("1,000 jobs, 4,000 bundles: %.3f ms\n", best * 1e3);
@@ -362,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_recursion_is_the_closed_form_for_powers),
         cmocka_unit_test(test_rank_form_counts_priorities),
         cmocka_unit_test(test_weights_solve_bellmans_equation),
+        cmocka_unit_test(test_what_is_kept_changes_no_bit),
         cmocka_unit_test(test_flow_time_is_near_the_best_of_all_plans),
         cmocka_unit_test(test_recursion_is_fast_for_a_thousand_jobs),
     };
