@@ -384,6 +384,76 @@ bool capacity_might_fit(const struct capacity *capacity, const struct want *want
     return found != NULL;
 }
 
+/* How often `need` goes into that, which it fits. */
+static int64_t times_in(const struct resources *have, const struct resources *need)
+{
+    int64_t times = INT64_MAX;
+
+    if (need->cpu_millicores > 0)
+        times = MIN_OF(times, have->cpu_millicores / need->cpu_millicores);
+    if (need->memory_bytes > 0)
+        times = MIN_OF(times, have->memory_bytes / need->memory_bytes);
+    if (need->gpus > 0)
+        times = MIN_OF(times, have->gpus / need->gpus);
+    if (need->ports > 0)
+        times = MIN_OF(times, have->ports / need->ports);
+    return times;
+}
+
+struct count {
+    const struct want *want;
+    uint64_t signature;
+    const struct capacity *capacity;
+    bool now;
+    int64_t left;
+};
+
+/* false: enough */
+static bool count_open(struct tree_node *at, struct count *count)
+{
+    struct room *room = (struct room *)at;
+    const struct resources *need = &count->want->need;
+    struct resources open;
+
+    if (room == NULL || !resources_fit(&room->max_later[count->capacity->holding], need) ||
+        (count->now && !resources_fit(&room->max_now, need)) ||
+        (room->signatures & count->signature) != count->signature)
+        return true;
+    if (!count_open(at->right, count))
+        return false;
+    open = room_open(count->capacity, room, count->now);
+    if (resources_fit(&open, need) && carries(room, count->want))
+        count->left -= MIN_OF(count->left, times_in(&open, need));
+    return count->left > 0 && count_open(at->left, count);
+}
+
+bool capacity_fits_times(const struct capacity *capacity, const struct want *want, uint32_t times,
+                         bool now)
+{
+    struct count count = { want, want_signature(want), capacity, now, times };
+
+    return times == 0 || !count_open(capacity->tree.root, &count);
+}
+
+static bool count_possible(struct room *room, void *userdata)
+{
+    struct count *count = userdata;
+    struct resources could = open_later(room, count->capacity->holding);
+
+    resources_add(&could, &room->facts.yield, 1);
+    count->left -= MIN_OF(count->left, times_in(&could, &count->want->need));
+    return count->left > 0;
+}
+
+bool capacity_might_fit_times(const struct capacity *capacity, const struct want *want,
+                              uint32_t times)
+{
+    struct count count = { .want = want, .capacity = capacity, .left = times };
+
+    capacity_each_possible(capacity, want, count_possible, &count);
+    return count.left <= 0;
+}
+
 static void most(struct tree_node *at, const struct want *want, uint64_t signature,
                  struct resources *ret)
 {

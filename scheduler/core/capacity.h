@@ -133,6 +133,13 @@ void capacity_each_open(const struct capacity *capacity, const struct resources 
                         bool (*fn)(struct room *room, void *userdata), void *userdata);
 /* some room might */
 bool capacity_might_fit(const struct capacity *capacity, const struct want *want);
+/* capacity_fits_times - so many of it fit, with nothing else beside them: where not, no order of
+ * placing finds room for them. Takes nothing; looks at `times` rooms at most that fit one. */
+bool capacity_fits_times(const struct capacity *capacity, const struct want *want, uint32_t times,
+                         bool now);
+/* capacity_might_fit_times - the same, if all gave way that could */
+bool capacity_might_fit_times(const struct capacity *capacity, const struct want *want,
+                              uint32_t times);
 /* capacity_most - of each kind the most that is free now on one node that carries these labels
  * (NULL: any); zeros when there is none */
 struct resources capacity_most(const struct capacity *capacity, const struct labels *selector);

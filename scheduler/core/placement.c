@@ -241,7 +241,7 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
 
     /* most gangs that do not fit fail here, before anything is taken and put back */
     for (size_t d = 0; d < n; d++)
-        if (capacity_best_fit(capacity, &demands[d].want, now) == NULL)
+        if (!capacity_fits_times(capacity, &demands[d].want, demands[d].count, now))
             return false;
     if (place_all(capacity, demands, n, now, false, placed))
         return true;

@@ -173,9 +173,6 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
     struct room *whole = NULL;
     size_t n_placed = 0;
 
-    for (size_t d = 0; d < n; d++) /* before anything is taken and put back */
-        if (!capacity_might_fit(rooms, &demands[d].want))
-            return false;
     if (job_is_started(job))
         near_job(&near, job);
     else if (!packed)
@@ -293,6 +290,15 @@ static void keep(struct plan *plan, struct job *job, struct placed *take_placed,
     job->plan.n_places = size;
 }
 
+/* Before anything is taken and put back: each role by itself, whoever gives way. */
+static bool might_fit(const struct plan *plan, const struct demand *demands, size_t n)
+{
+    for (size_t d = 0; d < n; d++)
+        if (!capacity_might_fit_times(&plan->planner->rooms, &demands[d].want, demands[d].count))
+            return false;
+    return true;
+}
+
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
     size_t size = gang_size(demands, n);
@@ -301,6 +307,8 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     struct victims victims = { .plan = plan, .group = job->plan.group };
     bool fits;
 
+    if (!might_fit(plan, demands, n))
+        return false;
     placed = xcalloc(size, sizeof *placed);
     plan->searched = false;
     fits = search(plan, job, demands, n, &victims, placed);

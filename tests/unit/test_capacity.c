@@ -235,6 +235,38 @@ static void check_best_fit(struct model *m, const struct want *want, bool now)
     assert_ptr_equal(capacity_best_fit(&m->capacity, want, now), best);
 }
 
+/* One after the other, until the room is full; who asks for nothing is there any number of times.
+ */
+static uint32_t times_plainly(struct resources have, const struct want *want, uint32_t most)
+{
+    uint32_t n = 0;
+
+    for (; n < most && resources_fit(&have, &want->need); n++)
+        resources_add(&have, &want->need, -1);
+    return n;
+}
+
+static void check_times(struct model *m, const struct want *want, bool now)
+{
+    uint32_t times = (uint32_t)below(m, 40), fit = 0, might = 0;
+
+    for (size_t i = 0; i < ROOMS; i++) {
+        const struct room *room = &m->rooms[i];
+        struct resources open = open_plainly(m, room), could = open;
+
+        if (!room_is_listed(room) ||
+            (want->selector != NULL && !labels_cover(room->labels, want->selector)))
+            continue;
+        resources_add(&could, &room->facts.yield, 1);
+        might += times_plainly(could, want, times);
+        if (now)
+            open = resources_lesser(&open, &room->now);
+        fit += times_plainly(open, want, times);
+    }
+    assert_int_equal(capacity_fits_times(&m->capacity, want, times, now), fit >= times);
+    assert_int_equal(capacity_might_fit_times(&m->capacity, want, times), might >= times);
+}
+
 struct seen {
     struct room *last;
     size_t n;
@@ -331,6 +363,7 @@ static void step(struct model *m)
     check_best_fit(m, &want, below(m, 2) == 0);
     want.rack = NULL;
     check_possible(m, &want);
+    check_times(m, &want, below(m, 2) == 0);
 }
 
 static void test_random_steps_answer_as_a_plain_list_does(void **state)
