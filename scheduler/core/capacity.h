@@ -32,6 +32,7 @@ struct node;
 struct room_facts {
     struct resources now, later;
     struct resources yield; /* held by instances that could be shrunk away; at most so much */
+    struct resources most;  /* what is offered, less foreign load: when all has ended */
 };
 
 struct room {

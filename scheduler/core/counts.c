@@ -247,6 +247,9 @@ struct room_facts node_facts(const struct node *node)
 {
     struct room_facts facts = { .now = resources_of_offer(&node->offer), .yield = node->yield };
 
+    facts.most = facts.now;
+    facts.most.cpu_millicores -= (int64_t)node->foreign_planned_cpu;
+    facts.most.memory_bytes -= (int64_t)node->foreign_planned_memory;
     facts.now.cpu_millicores -= (int64_t)(node->cpu_granted_millicores + node->foreign_planned_cpu);
     facts.now.memory_bytes -= (int64_t)(node->memory_granted_bytes + node->foreign_planned_memory);
     facts.now.gpus -= node->gpus_granted;

@@ -29,13 +29,16 @@ struct candidate {
     struct resources have; /* once elastic jobs gave way, less what goes there already */
     struct resources most; /* once all has ended, less the same */
     bool counted;          /* services are taken off it */
-    int64_t missing;       /* for one more; -1: that is not possible */
 };
 
 struct search {
     struct candidate *items;
+    /* of each for one more; NOT_POSSIBLE; by themselves, as all are compared for each instance */
+    int64_t *missing;
     size_t n, max;
 };
+
+#define NOT_POSSIBLE INT64_MAX
 
 /* What a service holds there and does not give way. */
 static struct resources services_on(const struct node *node)
@@ -54,33 +57,23 @@ static struct resources services_on(const struct node *node)
     return sum;
 }
 
-static struct resources without_foreign(const struct node *node)
-{
-    struct resources most = resources_of_offer(&node->offer);
-
-    most.cpu_millicores -= (int64_t)node->foreign_planned_cpu;
-    most.memory_bytes -= (int64_t)node->foreign_planned_memory;
-    return most;
-}
-
 static int64_t part(int64_t need, int64_t have)
 {
     return need > 0 && need > have ? (need - MAX_OF(have, 0)) * 1000 / need : 0;
 }
 
 /* In thousandths of what is asked for, over the kinds of resources. */
-static void count_missing(struct candidate *candidate, const struct want *want)
+static int64_t count_missing(const struct candidate *candidate, const struct want *want)
 {
     const struct resources *need = &want->need;
     const struct resources *have = &candidate->have;
 
-    candidate->missing = -1;
     if (!resources_fit(&candidate->most, need) ||
         (want->selector != NULL && !labels_cover(candidate->room->labels, want->selector)))
-        return;
-    candidate->missing = part(need->cpu_millicores, have->cpu_millicores) +
-                         part(need->memory_bytes / 1024, have->memory_bytes / 1024) +
-                         part(need->gpus, have->gpus) + part(need->ports, have->ports);
+        return NOT_POSSIBLE;
+    return part(need->cpu_millicores, have->cpu_millicores) +
+           part(need->memory_bytes / 1024, have->memory_bytes / 1024) +
+           part(need->gpus, have->gpus) + part(need->ports, have->ports);
 }
 
 static bool add_candidate(struct room *room, void *userdata)
@@ -88,33 +81,45 @@ static bool add_candidate(struct room *room, void *userdata)
     struct search *search = userdata;
     struct candidate *candidate = &search->items[search->n++];
 
-    *candidate = (struct candidate){ .room = room, .have = room->later };
+    *candidate = (struct candidate){ .room = room, .have = room->later, .most = room->facts.most };
     resources_add(&candidate->have, &room->facts.yield, 1);
-    candidate->most = without_foreign(room->node);
     return search->n < search->max;
 }
 
-/* Services are looked at on the best only: that costs its processes. */
+/* Of the best only: that costs its processes. */
+static void count_services(struct candidate *candidate)
+{
+    struct resources services;
+
+    if (candidate->counted)
+        return;
+    services = services_on(candidate->room->node);
+    resources_add(&candidate->most, &services, -1);
+    candidate->counted = true;
+}
+
+static size_t least_missing(const struct search *search)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < search->n; i++)
+        if (search->missing[i] < search->missing[best])
+            best = i;
+    return best;
+}
+
 static struct candidate *best_of(struct search *search, const struct want *want)
 {
     for (;;) {
-        struct candidate *best = NULL;
-        struct resources services;
+        size_t best = least_missing(search);
+        struct candidate *candidate = &search->items[best];
 
-        for (size_t i = 0; i < search->n; i++)
-            if (search->items[i].missing >= 0 &&
-                (best == NULL || search->items[i].missing < best->missing))
-                best = &search->items[i];
-        if (best == NULL)
+        if (search->missing[best] == NOT_POSSIBLE)
             return NULL;
-        if (!best->counted) {
-            services = services_on(best->room->node);
-            resources_add(&best->most, &services, -1);
-            best->counted = true;
-        }
-        if (resources_fit(&best->most, &want->need))
-            return best;
-        best->missing = -1;
+        count_services(candidate);
+        if (resources_fit(&candidate->most, &want->need))
+            return candidate;
+        search->missing[best] = NOT_POSSIBLE;
     }
 }
 
@@ -125,7 +130,7 @@ static bool choose_among(struct search *search, const struct demand *demands, si
         const struct want *want = &demands[d].want;
 
         for (size_t i = 0; i < search->n; i++)
-            count_missing(&search->items[i], want);
+            search->missing[i] = count_missing(&search->items[i], want);
         for (uint32_t i = 0; i < demands[d].count; i++) {
             struct candidate *best = best_of(search, want);
 
@@ -135,7 +140,7 @@ static bool choose_among(struct search *search, const struct demand *demands, si
                 (struct placed){ .room = best->room, .role = demands[d].role, .need = want->need };
             resources_add(&best->have, &want->need, -1);
             resources_add(&best->most, &want->need, -1);
-            count_missing(best, want);
+            search->missing[best - search->items] = count_missing(best, want);
         }
     }
     return true;
@@ -154,7 +159,8 @@ static bool choose(const struct plan *plan, struct job *job)
 
     if (size == 0 || size > SIZE_MAX_HELD || search.max == 0)
         return false;
-    search.items = xcalloc(search.max, sizeof *search.items);
+    search.items = xreallocarray(NULL, search.max, sizeof *search.items);
+    search.missing = xreallocarray(NULL, search.max, sizeof *search.missing);
     capacity_each_possible(rooms, &any, add_candidate, &search);
     demands_hardest_first(demands, n, packed);
     job->plan.places = xcalloc(size, sizeof *job->plan.places);
@@ -162,6 +168,7 @@ static bool choose(const struct plan *plan, struct job *job)
     if (!choose_among(&search, packed, n, job->plan.places))
         queue_forget_places(job);
     free(search.items);
+    free(search.missing);
     return job->plan.places != NULL;
 }
 
@@ -208,7 +215,7 @@ static bool holds(const struct room *room, bool anew)
     struct resources services;
 
     if (anew) {
-        most = without_foreign(room->node);
+        most = room->facts.most;
         services = services_on(room->node);
         resources_add(&most, &services, -1);
     }

@@ -63,6 +63,7 @@ struct queue_class {
     struct tree_node tree; /* first; in queue->order while somebody is to be tried */
     struct least least;
     struct least least_below; /* of the subtree, of each kind */
+    uint32_t n_below;         /* of the subtree, itself as well */
     uint64_t digest;
     uint32_t group;
     int32_t priority;
@@ -319,6 +320,8 @@ uint32_t queue_before(const struct job *job);
 /* queue_key - where a class is, as its group stands now */
 struct queue_key queue_key(const struct planner *planner, const struct queue_class *class);
 int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
+/* queue_place - how many classes are to be tried before that one. O(groups x log n) */
+uint32_t queue_place(const struct planner *planner, const struct queue_class *class);
 /* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
 struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
 /* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that

@@ -330,6 +330,18 @@ static bool goes_before(const struct planner *planner, const struct queue_class 
     return queue->held != NULL && is_after(queue, queue->held, class);
 }
 
+static void try_deep_alone(struct plan *plan, struct queue_class *class)
+{
+    struct queue *queue = &plan->planner->queue;
+    bool started = try_deep(plan, class) == STARTED;
+
+    plan_hold_off(plan);
+    tell_fresh(plan, NULL);
+    queue->hold_check = queue->hold_check || started;
+    if (started) /* its like may fit as well */
+        queue_might_move(plan->planner);
+}
+
 /* One new class; nothing came free, so nobody else would fit. */
 static void try_alone(struct plan *plan, struct queue_class *class)
 {
@@ -338,14 +350,8 @@ static void try_alone(struct plan *plan, struct queue_class *class)
     size_t n_promised = queue->n_promised;
     bool last;
 
-    if (queue->n_open > QUEUE_DEPTH) {
-        bool started = try_deep(plan, class) == STARTED;
-
-        plan_hold_off(plan);
-        tell_fresh(plan, NULL);
-        queue->hold_check = queue->hold_check || started;
-        if (started) /* its like may fit as well */
-            queue_might_move(plan->planner);
+    if (queue_place(plan->planner, class) >= QUEUE_DEPTH) {
+        try_deep_alone(plan, class);
         return;
     }
     do {

@@ -42,11 +42,13 @@ static void update(struct tree_node *node)
     struct least *least = &class->least_below;
 
     *least = class->least;
+    class->n_below = 1;
     for (size_t i = 0; i < ELEMENTS(below); i++) {
         const struct queue_class *other = (const struct queue_class *)below[i];
 
         if (other == NULL)
             continue;
+        class->n_below += other->n_below;
         least->of_one = resources_lesser(&least->of_one, &other->least_below.of_one);
         least->total = resources_lesser(&least->total, &other->least_below.total);
     }
@@ -254,16 +256,53 @@ int queue_key_compare(const struct queue_key *a, const struct queue_key *b)
     return turn_compare(&a->turn, &b->turn);
 }
 
-/* Of one group's classes those behind key: all, some or none of them, by how the group stands. */
+/* Of one group's classes those behind key: all, some or none of them, by how the group stands.
+ * ret_from: what classes are ordered by, and nothing else of it, as this is asked at every step. */
 static bool starts_behind(const struct planner *planner, uint32_t group,
                           const struct queue_key *key, struct queue_class *ret_from)
 {
     uint32_t rank = group_is_below(planner, group) ? 0 : 1;
 
-    *ret_from = (struct queue_class){ .priority = INT32_MAX }; /* before all */
-    if (key != NULL && rank == key->rank)
-        *ret_from = (struct queue_class){ .priority = key->priority, .next_turn = key->turn };
+    ret_from->priority = INT32_MAX; /* before all */
+    ret_from->next_turn = (struct turn){ 0 };
+    if (key != NULL && rank == key->rank) {
+        ret_from->priority = key->priority;
+        ret_from->next_turn = key->turn;
+    }
     return key == NULL || rank >= key->rank;
+}
+
+static uint32_t n_before(const struct tree *order, const struct queue_class *key)
+{
+    const struct tree_node *at = order->root;
+    uint32_t n = 0;
+
+    while (at != NULL) {
+        bool before = compare(at, &key->tree) < 0;
+        const struct queue_class *left = (const struct queue_class *)at->left;
+
+        if (before)
+            n += 1 + (left != NULL ? left->n_below : 0);
+        at = before ? at->right : at->left;
+    }
+    return n;
+}
+
+uint32_t queue_place(const struct planner *planner, const struct queue_class *class)
+{
+    const struct queue_key key = queue_key(planner, class);
+    struct queue_class from;
+    uint32_t n = 0;
+
+    for (uint32_t g = 0; g < planner->n_groups; g++) {
+        const struct tree *order = &planner->queue.order[g];
+
+        if (!starts_behind(planner, g, &key, &from))
+            n += order->root != NULL ? ((const struct queue_class *)order->root)->n_below : 0;
+        else
+            n += n_before(order, &from);
+    }
+    return n;
 }
 
 static struct queue_class *earlier(const struct planner *planner, struct queue_class *a,

@@ -246,6 +246,32 @@ static void test_deep_queue_is_told_and_gets_its_turn(void **state)
     world_free(w);
 }
 
+/* Whoever is new is told where he is, not how many wait in all. */
+static void test_new_kind_before_the_depth_is_told_its_reason(void **state)
+{
+    struct world *w = world_new(1, 100000, GIB, 1000);
+    struct job_spec *spec;
+    struct job *job;
+    char name[16];
+
+    (void)state;
+    (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
+    for (uint32_t i = 0; i < 140; i++) {
+        (void)snprintf(name, sizeof name, "kind-%u", i);
+        spec = world_spec(name, 1, 1, 101 + i, 0, 0);
+        spec->priority = i < 100 ? 5 : 0;
+        (void)world_submit(w, spec);
+    }
+    spec = world_spec("between", 1, 1, 500, 0, 0);
+    spec->priority = 3;
+    job = world_submit(w, spec);
+    assert_says(job, "gang-does-not-fit", "500m");
+    spec = world_spec("behind", 1, 1, 500, 0, 0);
+    job = world_submit(w, spec);
+    assert_says(job, "queued", "behind more than 128 kinds of jobs");
+    world_free(w);
+}
+
 static void test_explain_has_the_numbers_of_now(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -549,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_room_is_made_for_several_of_a_class_at_once),
         cmocka_unit_test(test_lowered_minimum_lets_room_be_made),
         cmocka_unit_test(test_deep_queue_is_told_and_gets_its_turn),
+        cmocka_unit_test(test_new_kind_before_the_depth_is_told_its_reason),
         cmocka_unit_test(test_explain_has_the_numbers_of_now),
         cmocka_unit_test(test_resizes_say_why),
         cmocka_unit_test(test_growth_says_why),
