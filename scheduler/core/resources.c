@@ -6,34 +6,6 @@
 
 #include "shared/macro.h"
 
-static bool covers(int64_t have, int64_t need)
-{
-    return need == 0 || have >= need;
-}
-
-bool resources_fit(const struct resources *have, const struct resources *need)
-{
-    return covers(have->cpu_millicores, need->cpu_millicores) &&
-           covers(have->memory_bytes, need->memory_bytes) && covers(have->gpus, need->gpus) &&
-           covers(have->ports, need->ports);
-}
-
-void resources_add(struct resources *to, const struct resources *what, int64_t times)
-{
-    to->cpu_millicores += times * what->cpu_millicores;
-    to->memory_bytes += times * what->memory_bytes;
-    to->gpus += times * what->gpus;
-    to->ports += times * what->ports;
-}
-
-void resources_raise(struct resources *to, const struct resources *what)
-{
-    to->cpu_millicores = MAX_OF(to->cpu_millicores, what->cpu_millicores);
-    to->memory_bytes = MAX_OF(to->memory_bytes, what->memory_bytes);
-    to->gpus = MAX_OF(to->gpus, what->gpus);
-    to->ports = MAX_OF(to->ports, what->ports);
-}
-
 struct resources resources_lesser(const struct resources *a, const struct resources *b)
 {
     return (struct resources){ .cpu_millicores = MIN_OF(a->cpu_millicores, b->cpu_millicores),

@@ -6,16 +6,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/macro.h"
+
 struct resources {
     int64_t cpu_millicores, memory_bytes, gpus, ports; /* signed: a node may owe */
 };
 
+/* The first three are what searches for room do most of all: inline. */
+static inline bool resources_covers_one(int64_t have, int64_t need)
+{
+    return need == 0 || have >= need;
+}
+
 /* resources_fit - have covers need; what is not needed cannot be short: a node that owes memory
  * still takes what asks for none */
-bool resources_fit(const struct resources *have, const struct resources *need);
-void resources_add(struct resources *to, const struct resources *what, int64_t times);
+static inline bool resources_fit(const struct resources *have, const struct resources *need)
+{
+    return resources_covers_one(have->cpu_millicores, need->cpu_millicores) &&
+           resources_covers_one(have->memory_bytes, need->memory_bytes) &&
+           resources_covers_one(have->gpus, need->gpus) &&
+           resources_covers_one(have->ports, need->ports);
+}
+
+static inline void resources_add(struct resources *to, const struct resources *what, int64_t times)
+{
+    to->cpu_millicores += times * what->cpu_millicores;
+    to->memory_bytes += times * what->memory_bytes;
+    to->gpus += times * what->gpus;
+    to->ports += times * what->ports;
+}
+
 /* each figure of `to` is at least that of `what` afterwards */
-void resources_raise(struct resources *to, const struct resources *what);
+static inline void resources_raise(struct resources *to, const struct resources *what)
+{
+    to->cpu_millicores = MAX_OF(to->cpu_millicores, what->cpu_millicores);
+    to->memory_bytes = MAX_OF(to->memory_bytes, what->memory_bytes);
+    to->gpus = MAX_OF(to->gpus, what->gpus);
+    to->ports = MAX_OF(to->ports, what->ports);
+}
+
 /* each figure is the lesser one of both */
 struct resources resources_lesser(const struct resources *a, const struct resources *b);
 bool resources_equal(const struct resources *a, const struct resources *b);
