@@ -41,8 +41,9 @@ static const struct option_spec submit_options[] = {
 static void print_outlook(const json_t *outlook)
 {
     bool has_deadline = json_is_string(json_object_get(outlook, "deadline"));
+    const json_t *others = json_object_get(outlook, "others_late");
 
-    if (has_deadline || json_u64(json_object_get(outlook, "others_late"), "count") > 0)
+    if (has_deadline || json_u64(others, "count") > 0 || json_u64(others, "not_looked_at") > 0)
         (void)printf("%s: %s\n", has_deadline ? "deadline" : "length", json_text(outlook, "text"));
 }
 

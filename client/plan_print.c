@@ -194,9 +194,10 @@ static void print_cost(FILE *out, const json_t *plan)
 static void print_outlook(FILE *out, const json_t *outlook)
 {
     bool has_deadline = json_is_string(json_object_get(outlook, "deadline"));
+    const json_t *others = json_object_get(outlook, "others_late");
 
     if (outlook != NULL && (has_deadline || json_u64(outlook, "jobs_known") > 0 ||
-                            json_u64(json_object_get(outlook, "others_late"), "count") > 0))
+                            json_u64(others, "count") > 0 || json_u64(others, "not_looked_at") > 0))
         (void)fprintf(out, "%s: %s\n", has_deadline ? "deadline" : "length",
                       json_text(outlook, "text"));
 }

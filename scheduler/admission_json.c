@@ -34,7 +34,8 @@ static json_t *late_to_json(const struct admission *admission)
         (void)json_array_append_new(jobs,
                                     json_pack("{s:I,s:s}", "id", (json_int_t)admission->late[i].id,
                                               "job", admission->late[i].job));
-    return json_pack("{s:I,s:o}", "count", (json_int_t)admission->n_late, "jobs", jobs);
+    return json_pack("{s:I,s:I,s:o}", "count", (json_int_t)admission->n_late, "not_looked_at",
+                     (json_int_t)admission->n_not_looked_at, "jobs", jobs);
 }
 
 json_t *admission_to_json(const struct admission *admission)

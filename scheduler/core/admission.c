@@ -196,6 +196,7 @@ static void find_others(struct question *question)
         before++;
     question->too_many = before > room || question->n_own > ADMISSION_DUE_MAX;
     question->n_others = question->too_many ? 0 : MIN_OF(n, room);
+    question->n_not_looked_at = n - question->n_others;
     question->n_before = MIN_OF(before, question->n_others);
     question->others = xcalloc(MAX_OF(question->n_others, (size_t)1), sizeof *question->others);
     for (size_t i = 0; i < question->n_others; i++)
@@ -631,6 +632,7 @@ static const char *find_out(struct question *question, const char *user, struct 
     question->own.holds = true;
     if (!concerns_others(question, ret)) {
         look_at_total(question, role);
+        question->n_not_looked_at = question->cluster->planner->deadlines.n[DEADLINE_JOB];
     } else {
         look_at_nodes(question, role);
         find_others(question);
@@ -670,6 +672,7 @@ void cluster_admission(const struct cluster *cluster, const struct job_spec *spe
             now.wall_us + (uint64_t)(fmax(question.own.due_s, 0) * USEC_PER_SEC);
     }
     unsure = find_out(&question, user, ret);
+    ret->n_not_looked_at = (uint32_t)question.n_not_looked_at;
     admission_say(&question, unsure, ret);
     free(question.others);
 }

@@ -64,7 +64,10 @@ struct admission {
     uint32_t max_wanted;
     uint64_t deadline_wanted_wall_us;
     struct admission_late late[ADMISSION_LATE_NAMED]; /* the earliest deadlines first */
-    uint32_t n_late;                                  /* of all, named or not */
+    uint32_t n_late;                                  /* of those looked at, named or not */
+    /* others with deadlines that were not looked at: whether they are too late because of it is
+     * not known */
+    uint32_t n_not_looked_at;
 };
 
 /* cluster_admission - of a document as it is submitted, its deadline still from now on or an

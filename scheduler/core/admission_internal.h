@@ -37,6 +37,7 @@ struct question {
     uint32_t places;           /* that empty nodes take */
     struct subject *others;    /* owned; the earliest deadlines first */
     size_t n_others, n_before; /* before: of them, that are due before it */
+    size_t n_not_looked_at;    /* with deadlines, too */
     bool too_many;
     struct resources total, foreign;
     struct resources kept;   /* minima of jobs without a deadline; and beyond those others */

@@ -169,6 +169,9 @@ static void say_late(struct admission *ret)
         append(ret, "%s%s", i == 0 ? "; too late because of it: " : ", ", ret->late[i].job);
     if (ret->n_late > named)
         append(ret, " and %u others", ret->n_late - named);
+    if (ret->n_not_looked_at > 0)
+        append(ret, "; of %u job%s with deadlines it was not looked at whether it makes them late",
+               ret->n_not_looked_at, plural(ret->n_not_looked_at));
 }
 
 void admission_say(const struct question *question, const char *unsure, struct admission *ret)

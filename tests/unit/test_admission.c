@@ -385,6 +385,38 @@ static void test_running_job_is_as_long_as_those_like_it(void **state)
 /* --- the promise comes true ---------------------------------------------------------------------
  */
 
+/* That nobody is named late must not be taken for an answer about those. */
+static void test_tells_of_whom_it_did_not_look_at(void **state)
+{
+    struct world *w = begin();
+    struct admission answer;
+    char name[16];
+
+    (void)state;
+    teach_speed(w, 8);
+    teach_length(w, 90);
+    for (unsigned i = 0; i < ADMISSION_DUE_MAX; i++) {
+        (void)snprintf(name, sizeof name, "j%u", i);
+        (void)world_submit(w, spec_due(name, 1, 2, 20000 + i));
+    }
+    answer = ask(w, spec_due("a", 1, 8, 0)); /* all are due before it: none is looked at */
+    assert_answer(answer, ADMISSION_NO_DEADLINE, "no-deadline");
+    assert_int_equal(answer.n_late, 0);
+    assert_int_equal(answer.n_not_looked_at, ADMISSION_DUE_MAX);
+    assert_non_null(strstr(answer.text, "of 256 jobs with deadlines it was not looked at"));
+    answer = ask(w, spec_due("a", 1, 8, 100)); /* all but the last */
+    assert_int_equal(answer.n_not_looked_at, 1);
+    assert_non_null(strstr(answer.text, "of 1 job with"));
+    assert_int_equal(cluster_kill_job(w->cluster, cluster_find_job(w->cluster, "j7"), NULL, w->now,
+                                      NULL),
+                     0);
+    world_run(w, 2);
+    answer = ask(w, spec_due("a", 1, 8, 100));
+    assert_int_equal(answer.n_not_looked_at, 0);
+    assert_null(strstr(answer.text, "not looked at"));
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_deadlines_before_it_come_first),
         cmocka_unit_test(test_others_that_would_be_late_are_named),
         cmocka_unit_test(test_more_are_late_than_are_named),
+        cmocka_unit_test(test_tells_of_whom_it_did_not_look_at),
         cmocka_unit_test(test_each_resource_is_looked_at_alone_before_it_is_too_late),
         cmocka_unit_test(test_minimum_of_who_is_due_later_is_not_its_own),
         cmocka_unit_test(test_minimum_of_the_new_one_may_be_too_much_for_others),
