@@ -174,6 +174,7 @@ static void follow_change(struct goodput_learned *learned, const struct goodput_
         learned->change_s = learned->moved_s = size->now_s;
         learned->steps = 0;
         learned->lost_s = 0;
+        learned->was = before->wanted;
     }
     if (learned->change_s < 0)
         return;
@@ -219,8 +220,13 @@ void goodput_learn_size(struct goodput_learned *learned, const struct goodput_si
 
 void goodput_learn_lost(struct goodput_learned *learned, double instance_s)
 {
-    if (learned->change_s >= 0 && learned->size.wanted > 0)
-        learned->lost_s += fmin(instance_s, GOODPUT_RESIZE_MAX_S) / learned->size.wanted;
+    double each; /* of them was so fast, beside one alone */
+
+    if (learned->change_s < 0 || learned->size.wanted == 0 || learned->was == 0)
+        return;
+    each = goodput_learn_speedup(learned, learned->was) / learned->was;
+    learned->lost_s += fmin(instance_s, GOODPUT_RESIZE_MAX_S) * each /
+                       goodput_learn_speedup(learned, learned->size.wanted);
 }
 
 /* --- what is known of it

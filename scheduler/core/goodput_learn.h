@@ -66,6 +66,7 @@ struct goodput_learned {
     double uneven_s;  /* since when not all that are wanted work; below 0: they do */
     double change_s;  /* when a change of size began that is under way; below 0: there is none */
     double moved_s;   /* its last step */
+    uint32_t was;     /* instances, before it */
     uint32_t steps;   /* of it: one at each instant at which the size moved */
     double lost_s;    /* by it so far */
     double resize_s;  /* of no progress, that a change costs; the last ones most */
@@ -99,7 +100,8 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
  * resize, and several at once are told apart by when they began. O(1). */
 void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size);
 /* goodput_learn_lost - so much work of one instance is to be done again: it was stopped before its
- * task was done. It counts for the change that is under way. */
+ * task was done. It counts for the change that is under way, by what it did in that time at the
+ * size before and what all do now. */
 void goodput_learn_lost(struct goodput_learned *learned, double instance_s);
 /* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet, nor
  * of its family */

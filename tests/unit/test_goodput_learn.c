@@ -321,9 +321,26 @@ static void test_shrinking_costs_what_is_done_again(void **state)
     is_other(&r, 0, &leaving);
     goodput_learn_lost(&r.learned, 60); /* it gave it back */
     is_size(&r, 30, 3, 3);
-    assert_cost(&r, 60 / 3);
+    assert_cost(&r, 60 * (speed_of(&r, 4) / 4) / speed_of(&r, 3));
     goodput_learn_lost(&r.learned, 60); /* of no change */
-    assert_cost(&r, 60 / 3);
+    assert_cost(&r, 60 * (speed_of(&r, 4) / 4) / speed_of(&r, 3));
+}
+
+/* One of sixteen does much less in a minute than one of four. */
+static void test_what_is_done_again_is_done_at_the_new_size(void **state)
+{
+    const struct goodput_size leaving = { .wanted = 4, .working = 4, .stopping = true };
+    struct resized r;
+
+    (void)state;
+    begin_resized(&r);
+    is_size(&r, 0, 4, 16);
+    is_size(&r, 0, 16, 16);
+    r.learned.resize_s = 0;
+    is_other(&r, 100, &leaving);
+    goodput_learn_lost(&r.learned, 60);
+    is_size(&r, 1, 4, 4);
+    assert_cost(&r, 60 * (speed_of(&r, 16) / 16) / speed_of(&r, 4));
 }
 
 /* As with all-reduce: whoever is there waits for the new generation. */
@@ -422,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_growth_costs_the_start_of_the_new_ones_only),
         cmocka_unit_test(test_rare_ends_of_tasks_do_not_prolong_a_resize),
         cmocka_unit_test(test_shrinking_costs_what_is_done_again),
+        cmocka_unit_test(test_what_is_done_again_is_done_at_the_new_size),
         cmocka_unit_test(test_change_that_stops_all_costs_all_of_it),
         cmocka_unit_test(test_what_is_disturbed_is_no_resize),
         cmocka_unit_test(test_what_lasts_too_long_is_no_resize),
