@@ -5,8 +5,9 @@
  * concave, so their quotient falls and then rises, and the search ends when it rises.
  *
  * Between two decisions the long jobs mostly stay what and where they are. So the weights are kept,
- * by rank, and the ladder as it was after each MARK_STEP jobs: a copy of that is where the next
- * weighing goes on. It does the same operations in the same order as if it had begun afresh. */
+ * by rank, and the ladder as it was after some of them: the last copy before the first that changed
+ * is where the next weighing goes on. It does the same operations in the same order as if it had
+ * begun afresh. */
 #include "scheduler/core/goodput_weights.h"
 
 #include <math.h>
@@ -17,34 +18,48 @@
 #include "scheduler/core/goodput_ladder.h"
 #include "shared/macro.h"
 
-/* Jobs between two copies of the ladder: as many are weighed as it is dear to copy one. */
+/* Jobs between two copies of the ladder: as many are weighed as it is dear to copy one, which is
+ * more the larger it is. */
 #define MARK_STEP 16
+/* Copies: when there are so many every second one goes, and the next ones are twice as far apart.
+ */
+#define MARKS_MOST 32
 
 struct known {
     struct goodput_curve curve;
     double priority_weight, a;
 };
 
+struct mark {
+    size_t after; /* jobs */
+    struct goodput_ladder ladder;
+};
+
 struct goodput_weighing {
     double budget;
     struct known *known; /* owned; by rank */
     size_t n, cap;
-    struct goodput_ladder *marks; /* owned; the first after MARK_STEP jobs */
+    struct mark marks[MARKS_MOST]; /* owned; those behind n_marks were begun, and are to be used */
     size_t n_marks;
+    size_t apart; /* times as far as they need be */
 };
 
 struct goodput_weighing *goodput_weighing_new(void)
 {
-    return xcalloc(1, sizeof(struct goodput_weighing));
+    struct goodput_weighing *weighing = xcalloc(1, sizeof *weighing);
+
+    weighing->apart = 1;
+    for (size_t i = 0; i < MARKS_MOST; i++)
+        goodput_ladder_init(&weighing->marks[i].ladder, 0);
+    return weighing;
 }
 
 struct goodput_weighing *goodput_weighing_free(struct goodput_weighing *weighing)
 {
     if (weighing == NULL)
         return NULL;
-    for (size_t i = 0; i < weighing->n_marks; i++)
-        goodput_ladder_done(&weighing->marks[i]);
-    free(weighing->marks);
+    for (size_t i = 0; i < MARKS_MOST; i++)
+        goodput_ladder_done(&weighing->marks[i].ladder);
     free(weighing->known);
     free(weighing);
     return NULL;
@@ -171,34 +186,61 @@ static void remember(struct goodput_weighing *weighing, size_t at,
 
 static void make_room(struct goodput_weighing *weighing, size_t n)
 {
-    size_t n_marks = n / MARK_STEP;
-
-    if (n > weighing->cap) {
-        weighing->cap = MAX_OF(n, 2 * weighing->cap);
-        weighing->known = xreallocarray(weighing->known, weighing->cap, sizeof *weighing->known);
-    }
-    if (n_marks <= weighing->n_marks)
+    if (n <= weighing->cap)
         return;
-    weighing->marks = xreallocarray(weighing->marks, n_marks, sizeof *weighing->marks);
-    while (weighing->n_marks < n_marks)
-        goodput_ladder_init(&weighing->marks[weighing->n_marks++], 0);
+    weighing->cap = MAX_OF(n, 2 * weighing->cap);
+    weighing->known = xreallocarray(weighing->known, weighing->cap, sizeof *weighing->known);
+}
+
+/* Every second one: the first of each two is to be used again. */
+static void thin_out(struct goodput_weighing *weighing)
+{
+    for (size_t i = 0; i < MARKS_MOST / 2; i++) {
+        struct mark kept = weighing->marks[2 * i + 1];
+
+        weighing->marks[2 * i + 1] = weighing->marks[i];
+        weighing->marks[i] = kept;
+    }
+    weighing->n_marks = MARKS_MOST / 2;
+    weighing->apart *= 2;
+}
+
+/* after: so many jobs are in the ladder */
+static void mark(struct goodput_weighing *weighing, const struct goodput_ladder *ladder,
+                 size_t after)
+{
+    size_t n = weighing->n_marks;
+    size_t last = n > 0 ? weighing->marks[n - 1].after : 0;
+
+    if (after - last < MAX_OF(ladder->n / 8, (size_t)MARK_STEP) * weighing->apart)
+        return;
+    if (n == MARKS_MOST)
+        thin_out(weighing);
+    n = weighing->n_marks++;
+    weighing->marks[n].after = after;
+    goodput_ladder_copy(&weighing->marks[n].ladder, ladder);
 }
 
 static void weigh_from_marks(struct goodput_weighing *weighing, struct goodput_ladder *ladder,
                              const struct place *places, size_t n)
 {
     size_t known = recall(weighing, places, n, ladder->budget);
-    size_t n_marks = known / MARK_STEP;
+    size_t from = 0;
 
     make_room(weighing, n);
-    if (n_marks > 0)
-        goodput_ladder_copy(ladder, &weighing->marks[n_marks - 1]);
-    for (size_t i = n_marks * MARK_STEP; i < n; i++) {
+    while (weighing->n_marks > 0 && weighing->marks[weighing->n_marks - 1].after > known)
+        weighing->n_marks--;
+    if (weighing->n_marks > 0) {
+        from = weighing->marks[weighing->n_marks - 1].after;
+        goodput_ladder_copy(ladder, &weighing->marks[weighing->n_marks - 1].ladder);
+    } else {
+        weighing->apart = 1;
+    }
+    for (size_t i = from; i < n; i++) {
         weigh(ladder, places[i].job, i < known);
         if (i >= known)
             remember(weighing, i, places[i].job);
-        if ((i + 1) % MARK_STEP == 0)
-            goodput_ladder_copy(&weighing->marks[i / MARK_STEP], ladder);
+        mark(weighing, ladder, i + 1);
     }
     weighing->n = n;
     weighing->budget = ladder->budget;
