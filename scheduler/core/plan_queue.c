@@ -356,7 +356,8 @@ static void try_alone(struct plan *plan, struct queue_class *class)
     }
     do {
         last = class->n_jobs == 1;
-    } while (try_next(plan, class) != FAILED && !last && class->next != NULL);
+    } while (try_next(plan, class) != FAILED && !last && class->next != NULL &&
+             queue_place(plan->planner, class) < QUEUE_DEPTH); /* where its next job stands */
     plan_hold_off(plan);
     queue->hold_check = queue->hold_check || n_assigned != plan->planner->n_assigned;
     /* the greedy search may go another way for others, and its group may not go first any more */
