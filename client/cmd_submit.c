@@ -43,7 +43,8 @@ static void print_outlook(const json_t *outlook)
     bool has_deadline = json_is_string(json_object_get(outlook, "deadline"));
     const json_t *others = json_object_get(outlook, "others_late");
 
-    if (has_deadline || json_u64(others, "count") > 0 || json_u64(others, "not_looked_at") > 0)
+    /* that some were not looked at is nothing that who submits could act on: edl plan tells */
+    if (has_deadline || json_u64(others, "count") > 0)
         (void)printf("%s: %s\n", has_deadline ? "deadline" : "length", json_text(outlook, "text"));
 }
 
