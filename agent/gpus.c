@@ -8,7 +8,8 @@
 #include "agent/options.h"
 #include "shared/macro.h"
 
-#define STRANGERS_MAX 16 /* of one device that are told */
+#define LOOKS_APART_US (UINT64_C(120) * 1000000) /* further apart they say nothing of between */
+#define STRANGERS_MAX 16                         /* of one device that are told */
 
 void gpus_init(struct gpus *gpus, const struct agent_options *options)
 {
@@ -58,6 +59,14 @@ static uint64_t take_device(struct gpus *gpus, size_t i, const json_t *told,
     return foreign ? UINT64_C(1) << i : 0;
 }
 
+static bool is_same_device(const json_t *a, const json_t *b)
+{
+    const char *a_uuid = json_string_value(json_object_get(a, "uuid"));
+    const char *b_uuid = json_string_value(json_object_get(b, "uuid"));
+
+    return a_uuid != NULL && b_uuid != NULL && strcmp(a_uuid, b_uuid) == 0;
+}
+
 /* What is measured is a moment's work, so that one look says little. */
 static void take_use(struct gpus *gpus, size_t i, const json_t *told, uint64_t now_us)
 {
@@ -77,18 +86,25 @@ bool gpus_take(struct gpus *gpus, const json_t *answer, uint64_t now_us, gpus_is
     uint64_t n = MIN_OF(json_array_size(told), ELEMENTS(gpus->numa));
     uint64_t offered = gpus->n, foreign = gpus->foreign;
     bool lost = gpus->lost;
+    json_t *before;
 
+    if (!json_is_array(told) || now_us - gpus->looked_us > LOOKS_APART_US)
+        (void)memset(gpus->idle_since_us, 0, sizeof gpus->idle_since_us);
+    gpus->looked_us = now_us;
     gpus->lost = gpus->devices != NULL && !json_is_array(told);
     if (!json_is_array(told))
         return gpus->lost != lost;
     gpus->n = MIN_OF(n, gpus->most);
     gpus->foreign = 0;
-    json_decref(gpus->devices);
+    before = gpus->devices;
     gpus->devices = json_array();
     for (size_t i = 0; i < gpus->n; i++) {
+        if (!is_same_device(json_array_get(before, i), json_array_get(told, i)))
+            gpus->idle_since_us[i] = 0;
         gpus->foreign |= take_device(gpus, i, json_array_get(told, i), is_ours, userdata);
         take_use(gpus, i, json_array_get(told, i), now_us);
     }
+    json_decref(before);
     return gpus->n != offered || gpus->foreign != foreign || gpus->lost != lost;
 }
 

@@ -18,10 +18,11 @@ struct gpus {
     uint64_t most; /* so many are offered, if there are so many; UINT64_MAX: all that there are */
     uint64_t n;    /* offered */
     uint8_t numa[64];
-    bool numa_given;  /* by the command line */
-    json_t *devices;  /* owned; as told last, with strangers only; NULL: never told */
-    bool lost;        /* told once, and not by the last answer: nobody knows who is on them */
-    uint64_t foreign; /* mask of the devices that strangers are on */
+    bool numa_given;    /* by the command line */
+    json_t *devices;    /* owned; as told last, with strangers only; NULL: never told */
+    bool lost;          /* told once, and not by the last answer: nobody knows who is on them */
+    uint64_t foreign;   /* mask of the devices that strangers are on */
+    uint64_t looked_us; /* boot time of the last answer */
     uint64_t idle_since_us[64]; /* boot time since when a device was seen to do nothing; 0: it
                                    works, or does not tell */
 };

@@ -144,7 +144,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB,
                  deadline_at(&job->plan.due));
-    to->plan.busy_most = job->plan.busy_most;
+    to->plan.busy_left = job->plan.busy_left;
     deadline_set(&copy->planner->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
                  deadline_at(&job->plan.idle_forgotten));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
@@ -157,6 +157,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
         other->reported = process->reported;
         other->pace = process->pace;
         other->speed = process->speed;
+        other->idles = process->idles;
         if (other->at_work != process->at_work)
             process_set_at_work(other, process->at_work);
         other = other->job_next;

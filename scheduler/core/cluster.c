@@ -224,7 +224,7 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
             node_speed_fell_due(cluster, OWNER_OF(first, struct node, speed_forgotten), now);
             break;
         case DEADLINE_IDLE:
-            job_idle_fell_due(cluster, OWNER_OF(first, struct job, plan.idle_forgotten), now);
+            job_idle_fell_due(cluster, OWNER_OF(first, struct job, plan.idle_forgotten));
             break;
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;

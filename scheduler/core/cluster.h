@@ -204,6 +204,7 @@ struct process {
     bool at_work;      /* it took a task, or is together with others; not while it waits for them */
     bool arrived;      /* it waits for the next generation of its role */
     struct goodput_pace pace; /* of its tasks, when its job learns */
+    bool idles;               /* its agent says that none of its GPUs has done anything for long */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
     char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */

@@ -389,14 +389,17 @@ void node_forget_speed(struct cluster *cluster, struct node *node);
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
 /* --- gpu_idle.c
  * ------------------------------------------------------------------------------------------ */
-/* process_idles - it runs, and its agent says of all of its GPUs that they have done nothing for
- * long */
-bool process_idles(const struct process *process);
-/* node_take_idle_gpus - as its agent reports them. O(processes of the node), and of those jobs to
- * which that is news */
+/* node_take_idle_gpus - as its agent reports them. O(processes of the node) when they change */
 void node_take_idle_gpus(struct cluster *cluster, struct node *node, uint64_t mask,
                          struct instant now);
-void job_idle_fell_due(struct cluster *cluster, struct job *job, struct instant now);
+/* process_note_taken - it is stopped, and nobody is to take its place */
+void process_note_taken(struct cluster *cluster, struct process *process, struct instant now);
+/* job_busy_most - so many of its instances use their GPUs; 0: all do. O(its processes) of a job
+ * with GPUs, else O(1) */
+uint32_t job_busy_most(const struct job *job, uint32_t role);
+/* job_forget_idle - it is over, or begins anew */
+void job_forget_idle(struct cluster *cluster, struct job *job);
+void job_idle_fell_due(struct cluster *cluster, struct job *job);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
 /* node_offer_changed - the same when it is new or offers something else */

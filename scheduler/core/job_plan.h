@@ -46,7 +46,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct resources used; /* its part of what the group holds; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten;
-    uint32_t busy_most; /* so many of its instances use their GPUs (gpu_idle.c); 0: all */
+    uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     uint64_t stuck_since_us;         /* it lacks its minimum and no room can be made; 0: not so */
     uint64_t drain_pass;             /* the last one that looked at it */

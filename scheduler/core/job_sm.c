@@ -106,8 +106,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         ended_add(cluster, job);
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
         deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
-        deadline_set(&cluster->planner->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE,
-                     NEVER_US);
+        job_forget_idle(cluster, job);
         job_learn_end(cluster, job, now);
         job_close_queue(cluster, job);
     }
@@ -353,6 +352,7 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
     if (!job_set_state(cluster, job, end, now) || end != JOB_QUEUED)
         return;
     /* in its old place in the order; its data goes on where it was */
+    job_forget_idle(cluster, job);
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job_retry_given_up(cluster, job, r);
         job_set_target(cluster, job, r, job->spec->roles[r].min, now);

@@ -137,7 +137,7 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
                                   .gpus = spec->gpus,
                                   .where = where_of(spec),
                                   .group = job->plan.group,
-                                  .busy = job->plan.busy_most,
+                                  .busy = job_busy_most(job, role),
                                   .units_left = -1 };
     if (job->learned != NULL) {
         entry->learned = &job->learned->told;

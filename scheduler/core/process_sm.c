@@ -247,6 +247,8 @@ void process_stop(struct cluster *cluster, struct process *process, bool again, 
     slot_set_due(cluster, process->job, process->role, process->index, again);
     (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
     (void)process_set_state(cluster, process, PROCESS_STOPPING, now);
+    if (!again)
+        process_note_taken(cluster, process, now);
     effect_orders(cluster, process->node);
 }
 

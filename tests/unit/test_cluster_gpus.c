@@ -176,11 +176,6 @@ static void run_idle(struct world *w, struct job *job, unsigned rounds)
     }
 }
 
-static bool was_told(const struct world *w, const struct job *job)
-{
-    return figures_sum_nodes(w->cluster).gpus_idle > 0 && job->plan.busy_most == 1;
-}
-
 static struct world *world_with_gpus(const struct policy *policy)
 {
     struct world *w;
@@ -192,61 +187,96 @@ static struct world *world_with_gpus(const struct policy *policy)
     return w;
 }
 
+static void pass_minutes(struct world *w, struct job *idler, int minutes)
+{
+    for (int i = 0; i < 3 * minutes; i++) { /* no lease ends */
+        world_advance(w, 20 * USEC_PER_SEC);
+        run_idle(w, idler, 1);
+    }
+}
+
+/* Whenever somebody wants them; its job has them back half an hour later. */
 static void test_devices_that_idle_go_to_others(void **state)
 {
-    struct world *w = world_with_gpus(&policy_goodput);
-    struct job *idler = elastic(w, "idler"), *worker;
-
     (void)state;
-    world_run(w, 8);
-    assert_int_equal(job_count_running(idler, 0), 4);
-    run_idle(w, idler, 3);
-    assert_true(was_told(w, idler));
-    assert_int_equal(job_count_running(idler, 0), 4); /* nobody wants them */
-    worker = elastic(w, "worker");
-    run_idle(w, idler, 20);
-    assert_int_equal(job_count_running(idler, 0), 1); /* and that is the one that works */
-    assert_int_equal(world_live(idler, "trainer", 0)->index, 0);
-    assert_int_equal(job_count_running(worker, 0), 3);
-    assert_int_equal(cluster_kill_job(w->cluster, worker, NULL, w->now, NULL), 0);
-    run_idle(w, idler, 8);
-    assert_int_equal(job_count_running(idler, 0), 1); /* it would let them idle again */
-    for (int minute = 0; minute < 31; minute++) {
-        for (int i = 0; i < 3; i++)
-            world_advance(w, 20 * USEC_PER_SEC), world_run(w, 1);
+    for (int late = 0; late < 2; late++) {
+        struct world *w = world_with_gpus(&policy_goodput);
+        struct job *idler = elastic(w, "idler"), *worker;
+
+        world_run(w, 8);
+        assert_int_equal(job_count_running(idler, 0), 4);
+        run_idle(w, idler, 3);
+        assert_int_equal(figures_sum_nodes(w->cluster).gpus_idle, 3);
+        assert_int_equal(job_busy_most(idler, 0), 1);
+        pass_minutes(w, idler, late * 29);
+        assert_int_equal(job_count_running(idler, 0), 4); /* nobody wants them */
+        worker = elastic(w, "worker");
+        run_idle(w, idler, 20);
+        assert_int_equal(job_count_running(idler, 0), 1); /* and that is the one that works */
+        assert_int_equal(world_live(idler, "trainer", 0)->index, 0);
+        assert_int_equal(job_count_running(worker, 0), 3);
+        assert_int_equal(cluster_kill_job(w->cluster, worker, NULL, w->now, NULL), 0);
+        pass_minutes(w, idler, 25);
+        assert_int_equal(job_count_running(idler, 0), 1); /* it would let them idle again */
+        pass_minutes(w, idler, 6);
+        assert_int_equal(job_count_running(idler, 0), 4); /* it is tried again */
+        world_free(w);
     }
-    world_run(w, 8);
-    assert_int_equal(job_count_running(idler, 0), 4); /* it is tried again */
-    world_free(w);
     world_policy = &policy_fulfilment;
 }
 
-/* Who uses them after all has its part again at once; who has its minimum only keeps it. */
+/* Who uses them after all has its part again at once, also who had its minimum only. */
 static void test_devices_that_are_used_again_count(void **state)
 {
+    (void)state;
+    for (int beside = 0; beside < 2; beside++) {
+        struct world *w = world_with_gpus(&policy_goodput);
+        struct job_spec *spec = world_spec("fixed", 1, 1, 100, 0, 0);
+        struct job *idler, *fixed;
+
+        spec->roles[0].gpus = beside ? 3 : 1;
+        fixed = world_submit(w, spec);
+        world_run(w, 4);
+        idler = elastic(w, "idler");
+        world_run(w, 8);
+        assert_int_equal(job_count_running(idler, 0), beside ? 1 : 3);
+        w->agents[0].gpus_idle = UINT64_MAX; /* of all, beyond what is offered as well */
+        world_run(w, 4);
+        assert_int_equal(job_busy_most(idler, 0), 1);
+        assert_int_equal(job_busy_most(fixed, 0), 1);
+        w->agents[0].gpus_idle = 0;
+        world_run(w, 1);
+        assert_int_equal(job_busy_most(idler, 0), 0);
+        assert_int_equal(cluster_kill_job(w->cluster, fixed, NULL, w->now, NULL), 0);
+        world_run(w, 12);
+        assert_int_equal(job_count_running(idler, 0), 4);
+        w->agents[0].gpus_idle = 1;
+        w->agents[0].silent = true;
+        world_advance(w, 60 * USEC_PER_SEC);
+        assert_int_equal(cluster_node(w->cluster, "node-0")->gpus_idle, 0);
+        assert_int_equal(cluster_check(w->cluster, NULL), 0);
+        world_free(w);
+    }
+    world_policy = &policy_fulfilment;
+}
+
+/* What is not there yet is not known to idle, and who begins anew is not either. */
+static void test_instances_that_come_do_not_idle(void **state)
+{
     struct world *w = world_with_gpus(&policy_goodput);
-    struct job *idler = elastic(w, "idler"), *worker;
+    struct job *job = elastic(w, "job");
 
     (void)state;
     world_run(w, 8);
-    run_idle(w, idler, 2);
-    assert_true(was_told(w, idler));
-    w->agents[0].gpus_idle = 0;
+    w->agents[0].gpus_idle = world_live(job, "trainer", 0)->gpu_mask;
     world_run(w, 1);
-    assert_int_equal(idler->plan.busy_most, 0);
-    worker = elastic(w, "worker");
-    world_run(w, 20);
-    assert_in_range(job_count_running(idler, 0), 2, 3); /* not its minimum */
-    assert_int_equal(job_count_running(idler, 0) + job_count_running(worker, 0), 4);
-    w->agents[0].gpus_idle = UINT64_MAX; /* of all, beyond what is offered as well */
-    world_run(w, 4);
-    assert_int_equal(idler->plan.busy_most, 1);
-    assert_true(worker->plan.busy_most == 1 || job_count_running(worker, 0) == 1);
-    assert_int_equal(job_count_running(idler, 0) + job_count_running(worker, 0), 4);
-    w->agents[0].silent = true;
-    world_advance(w, 60 * USEC_PER_SEC);
-    assert_int_equal(cluster_node(w->cluster, "node-0")->gpus_idle, 0);
-    assert_int_equal(cluster_check(w->cluster, NULL), 0);
+    world_exit(w, world_live(job, "trainer", 1), 1, 0);
+    world_run(w, 1);
+    assert_in_range(job_busy_most(job, 0), 2, 3);
+    world_advance(w, 10 * USEC_PER_SEC);
+    world_run(w, 8);
+    assert_int_equal(job_count_running(job, 0), 4);
+    assert_int_equal(job_busy_most(job, 0), 3);
     world_free(w);
     world_policy = &policy_fulfilment;
 }
@@ -260,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_a_start_that_a_device_prevents_is_nobodys_fault),
         cmocka_unit_test(test_devices_that_idle_go_to_others),
         cmocka_unit_test(test_devices_that_are_used_again_count),
+        cmocka_unit_test(test_instances_that_come_do_not_idle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,7 @@ static void test_who_does_nothing(void **state)
         "{\"gpus\":[{\"uuid\":\"a\",\"utilisation_ppm\":0},{\"uuid\":\"b\"}]}";
     static const char works[] =
         "{\"gpus\":[{\"uuid\":\"a\",\"utilisation_ppm\":10000},{\"uuid\":\"b\"}]}";
+    static const char other[] = "{\"gpus\":[{\"uuid\":\"c\",\"utilisation_ppm\":0}]}";
     struct agent_options options = { 0 };
     struct gpus gpus;
 
@@ -151,6 +152,13 @@ static void test_who_does_nothing(void **state)
     assert_int_equal(gpus_idle(&gpus, true, 400), 1);
     (void)take_at(&gpus, "{}", 500); /* the driver does not answer */
     assert_int_equal(gpus_idle(&gpus, true, 500), 0);
+    (void)take_at(&gpus, quiet, 600); /* and nobody saw what it did meanwhile */
+    assert_int_equal(gpus_idle(&gpus, true, 599), 0);
+    assert_int_equal(gpus_idle(&gpus, true, 600), 1);
+    (void)take_at(&gpus, other, 700); /* another device has its place */
+    assert_int_equal(gpus_idle(&gpus, true, 699), 0);
+    (void)take_at(&gpus, other, 700 + UINT64_C(121000000)); /* nobody looked for long */
+    assert_int_equal(gpus_idle(&gpus, true, 700 + UINT64_C(120999999)), 0);
     gpus_done(&gpus);
 }
 
