@@ -17,7 +17,8 @@ agent=$!
 # shellcheck disable=SC2154
 trap 'status=$?; set +e; kill "$agent" 2>/dev/null; wait "$agent"; (exit $status); on_exit' EXIT
 mkfifo "$work/gate"
-edl submit --name talk -- bash -c "while read -r line <$work/gate; do seq -f 'line %06.0f of this one' 1 20000; done" >/dev/null
+# kept open, also for writing: a reader that came while a writer was about to leave would see the end
+edl submit --name talk -- bash -c "exec 9<>$work/gate; while read -r line <&9; do seq -f 'line %06.0f of this one' 1 20000; done" >/dev/null
 await 30 'it runs' job_is talk running
 told() { grep -q 'cannot give back the oldest part of a log' "$work/ram.log"; }
 echo more >"$work/gate"
