@@ -12,7 +12,7 @@ work=$1 generation=0
 meet() { curl -sS --max-time 120 --unix-socket "$EDL_SOCKET" -d "$1" http://edl/jobs/self/rendezvous; }
 while :; do
     # the gate keeps one away, so that the others wait for it
-    [ "$EDL_INDEX" != 0 ] || [ ! -e "$work/hold" ] || read -r _ <"$work/gate"
+    [ "$EDL_INDEX" != 0 ] || [ ! -e "$work/hold" ] || { touch "$work/kept-away"; read -r _ <"$work/gate"; }
     answer=$(meet "{\"after\":$generation}")
     case $answer in
     *'"rank"'*) ;;
@@ -74,6 +74,8 @@ touch "$work/hold"
 kill -9 "$(pids together trainer 2)"
 gone() { [ "$(api GET '/jobs/together/processes?state=all' | jq '[.processes[] | select(.exit_signal == 9)] | length')" = 2 ]; }
 await 60 'it is seen gone' gone
+# our view may be ahead of its own: if the scheduler died in between, it would come by here only when nothing holds it any more
+await 60 'one is kept away' test -e "$work/kept-away"
 kill_scheduler
 [ "$(generation)" = "$before" ] || fail 'they agreed without one that is there'
 rm "$work/hold"

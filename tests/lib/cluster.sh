@@ -72,7 +72,8 @@ on_exit() {
     exit $status
 }
 trap on_exit EXIT
-trap 'exit 130' INT TERM
+# a time limit ends the test with SIGTERM: what it was waiting in
+trap 'echo "stopped in: $BASH_COMMAND"; exit 130' INT TERM
 
 api() { # METHOD PATH [curl arguments]: the answer's body
     local method=$1 path=$2

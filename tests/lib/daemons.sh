@@ -29,7 +29,8 @@ on_exit() {
     exit $status
 }
 trap on_exit EXIT
-trap 'exit 130' INT TERM
+# a time limit ends the test with SIGTERM: what it was waiting in
+trap 'echo "stopped in: $BASH_COMMAND"; exit 130' INT TERM
 
 # until_says NAME PATTERN: copies what comes out of $work/NAME.fifo to the log, and returns when it says PATTERN
 until_says() {
