@@ -322,50 +322,110 @@ static void test_flow_time_is_near_the_best_of_all_plans(void **state)
 
 /* Jobs come, end, get on, and change: what is kept from one weighing to the next must give what a
  * fresh one does, to the last bit. */
-static void test_what_is_kept_changes_no_bit(void **state)
+struct crowd {
+    struct goodput_weighing *weighing;
+    struct goodput_curve *curves;
+    struct goodput_weighed *jobs, *fresh;
+    size_t n, most;
+    uint64_t seed, next_id;
+    double budget;
+};
+
+static void one_comes(struct crowd *c)
 {
-    enum { JOBS_MAX = 150, ROUNDS = 2000 };
-    static struct goodput_curve curves[JOBS_MAX];
-    static struct goodput_weighed jobs[JOBS_MAX], fresh[JOBS_MAX];
-    struct goodput_weighing *weighing = goodput_weighing_new();
-    uint64_t seed = 21, next_id = 1;
-    double budget = 300;
-    size_t n = 0;
+    c->curves[c->n] = power_curve(0.4 + 0.55 * random_unit(&c->seed), 64);
+    c->jobs[c->n] = (struct goodput_weighed){ .id = c->next_id++,
+                                              .curve = &c->curves[c->n],
+                                              .priority_weight = 1,
+                                              .remaining_s = exp(9 * random_unit(&c->seed)) };
+    c->n++;
+}
 
-    (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
-        size_t at = n > 0 ? random_below(&seed, n) : 0;
+static void one_leaves(struct crowd *c, size_t at)
+{
+    c->n--;
+    c->curves[at] = c->curves[c->n];
+    c->jobs[at] = c->jobs[c->n];
+    c->jobs[at].curve = &c->curves[at];
+}
 
-        if (n == 0 || (n < JOBS_MAX && random_below(&seed, 100) < 52)) {
-            curves[n] = power_curve(0.4 + 0.55 * random_unit(&seed), 64);
-            jobs[n] = (struct goodput_weighed){ .id = next_id++,
-                                                .curve = &curves[n],
-                                                .priority_weight = 1,
-                                                .remaining_s = exp(9 * random_unit(&seed)) };
-            n++;
-        } else if (random_below(&seed, 100) < 80) {
-            n--;
-            curves[at] = curves[n];
-            jobs[at] = jobs[n];
-            jobs[at].curve = &curves[at];
-        } else if (random_below(&seed, 2) == 0) {
-            jobs[at].priority_weight = 1 + random_unit(&seed);
-        } else {
-            curves[at].points[curves[at].n / 2].speed *= 1 + 1e-9;
-        }
-        if (random_below(&seed, 200) == 0)
-            budget = 100 + (double)random_below(&seed, 400);
-        for (size_t i = 0; i < n; i++)
-            jobs[i].remaining_s *= 1 - 1e-3 * random_unit(&seed);
-        memcpy(fresh, jobs, n * sizeof fresh[0]);
-        goodput_weigh(weighing, jobs, n, budget);
-        goodput_weigh(NULL, fresh, n, budget);
-        for (size_t i = 0; i < n; i++) {
-            assert_true(jobs[i].a == fresh[i].a);
-            assert_int_equal(jobs[i].rank, fresh[i].rank);
+/* Each is the least that a job can become another by. */
+static void one_is_another(struct crowd *c, size_t at)
+{
+    struct goodput_curve *curve = &c->curves[at];
+
+    switch (random_below(&c->seed, 4)) {
+    case 0:
+        c->jobs[at].priority_weight = 1 + random_unit(&c->seed);
+        break;
+    case 1:
+        curve->points[curve->n / 2].speed *= 1 + 1e-9;
+        break;
+    case 2:
+        curve->points[curve->n - 1].cost *= 1 + 1e-9;
+        break;
+    default:
+        curve->n -= curve->n > 2;
+        break;
+    }
+}
+
+static void crowd_changes(struct crowd *c)
+{
+    size_t at = c->n > 0 ? random_below(&c->seed, c->n) : 0;
+
+    if (c->n == 0 || (c->n < c->most && random_below(&c->seed, 100) < 52))
+        one_comes(c);
+    else if (random_below(&c->seed, 100) < 80)
+        one_leaves(c, at);
+    else
+        one_is_another(c, at);
+    if (random_below(&c->seed, 200) == 0)
+        c->budget = 100 + (double)random_below(&c->seed, 400);
+    for (size_t i = 0; i < c->n; i++)
+        c->jobs[i].remaining_s *= 1 - 1e-3 * random_unit(&c->seed);
+}
+
+static void weighs_as_afresh(size_t most, size_t begin_with, int rounds)
+{
+    struct crowd c = { .weighing = goodput_weighing_new(),
+                       .curves = xcalloc(most, sizeof *c.curves),
+                       .jobs = xcalloc(most, sizeof *c.jobs),
+                       .fresh = xcalloc(most, sizeof *c.fresh),
+                       .most = most,
+                       .seed = 21,
+                       .next_id = 1,
+                       .budget = 300 };
+
+    while (c.n < begin_with)
+        one_comes(&c);
+    for (int round = 0; round < rounds; round++) {
+        crowd_changes(&c);
+        memcpy(c.fresh, c.jobs, c.n * sizeof c.fresh[0]);
+        goodput_weigh(c.weighing, c.jobs, c.n, c.budget);
+        goodput_weigh(NULL, c.fresh, c.n, c.budget);
+        for (size_t i = 0; i < c.n; i++) {
+            assert_true(c.jobs[i].a == c.fresh[i].a);
+            assert_int_equal(c.jobs[i].rank, c.fresh[i].rank);
         }
     }
-    (void)goodput_weighing_free(weighing);
+    (void)goodput_weighing_free(c.weighing);
+    free(c.curves);
+    free(c.jobs);
+    free(c.fresh);
+}
+
+static void test_what_is_kept_changes_no_bit(void **state)
+{
+    (void)state;
+    weighs_as_afresh(150, 0, 2000);
+}
+
+/* There are more copies than are kept: every second one goes, and goes again. */
+static void test_what_is_kept_of_many_changes_no_bit(void **state)
+{
+    (void)state;
+    weighs_as_afresh(1500, 1490, 120);
 }
 
 static double seconds(void)
@@ -411,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_rank_form_counts_priorities),
         cmocka_unit_test(test_weights_solve_bellmans_equation),
         cmocka_unit_test(test_what_is_kept_changes_no_bit),
+        cmocka_unit_test(test_what_is_kept_of_many_changes_no_bit),
         cmocka_unit_test(test_flow_time_is_near_the_best_of_all_plans),
         cmocka_unit_test(test_recursion_is_fast_for_a_thousand_jobs),
     };
