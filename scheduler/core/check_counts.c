@@ -170,7 +170,8 @@ int check_node_counts(const struct node *node, struct edl_error *error)
     if (room_is_listed(node->room) != node_takes_processes(node) ||
         (room_is_listed(node->room) && (!resources_equal(&facts.now, &node->room->facts.now) ||
                                         !resources_equal(&facts.later, &node->room->facts.later) ||
-                                        !resources_equal(&facts.yield, &node->room->facts.yield))))
+                                        !resources_equal(&facts.yield, &node->room->facts.yield) ||
+                                        !resources_equal(&facts.most, &node->room->facts.most))))
         return BROKEN("node %s: its room in the index is not its room", node->name);
     return 0;
 }
@@ -296,6 +297,25 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
     }
     if (promised != queue->n_promised)
         return BROKEN("%zu jobs have a promise, %zu are listed", promised, queue->n_promised);
+    return 0;
+}
+
+/* That each class is found at the place where it is, by those that are before it. */
+static int check_order(const struct planner *planner, struct edl_error *error)
+{
+    const struct queue_class *class = queue_after(planner, NULL);
+    uint32_t place = 0;
+
+    for (; class != NULL; place++) {
+        const struct queue_key key = queue_key(planner, class);
+
+        if (queue_place(planner, class) != place || queue_at(planner, place) != class)
+            return BROKEN("the class of %s is number %u, kept is %u", class->jobs->spec->name,
+                          place, queue_place(planner, class));
+        class = queue_after(planner, &key);
+    }
+    if (place != planner->queue.n_open)
+        return BROKEN("%u classes are in order, kept is %u", place, planner->queue.n_open);
     return 0;
 }
 
@@ -426,5 +446,7 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
         r = check_index(&planner->offered, error);
     if (r == 0)
         r = check_held(&planner->rooms, &planner->queue, error);
-    return r < 0 ? r : check_queue(&planner->queue, error);
+    if (r < 0 || (r = check_queue(&planner->queue, error)) < 0)
+        return r;
+    return check_order(planner, error);
 }

@@ -77,6 +77,7 @@ struct queue_class {
     uint64_t failed_in; /* the last round in which it was tried in vain */
     bool never;         /* in queue->never */
     bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
+    bool deep;          /* it was told that it is behind the depth */
     bool fresh;         /* in queue->fresh */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
@@ -96,6 +97,7 @@ struct queue {
     /* of each group, by priority, then by turn */
     struct tree order[POLICY_GROUPS_MAX];
     uint32_t n_open;                    /* classes in them */
+    bool reordered;                     /* since it was looked at who is behind the depth */
     uint64_t round;                     /* how often it was gone through */
     struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
     struct queue_class *fresh;          /* list: new since the last plan */
@@ -311,6 +313,8 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class, bool ne
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
 void queue_forget_fresh(struct queue *queue, struct queue_class *class);
+/* queue_try_again - with the next plan, as if it were new */
+void queue_try_again(struct queue *queue, struct queue_class *class);
 /* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
  */
 int turn_compare(const struct turn *a, const struct turn *b);
@@ -322,6 +326,8 @@ struct queue_key queue_key(const struct planner *planner, const struct queue_cla
 int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
 /* queue_place - how many classes are to be tried before that one. O(groups x log n) */
 uint32_t queue_place(const struct planner *planner, const struct queue_class *class);
+/* queue_at - the class at that place; NULL: there are not so many. O(groups x log² n) */
+struct queue_class *queue_at(const struct planner *planner, uint32_t place);
 /* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
 struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
 /* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that

@@ -140,6 +140,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
 
+    class->deep = false;
     queue_forget_fresh(queue, class);
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
@@ -198,11 +199,40 @@ static void tell_fresh(struct plan *plan, const struct queue_key *depth)
 
         if (depth != NULL && queue_key_compare(&key, depth) <= 0)
             continue;
+        class->deep = true;
         queue_forget_fresh(queue, class);
         queue_tell(plan->cluster, class->next, VERDICT_DEEP);
     }
     if (queue->fresh != NULL)
         queue_might_move(plan->planner);
+}
+
+/* When a class came or went others are behind the depth that were not, or the other way round:
+ * those are told so, these are to be tried. */
+static void look_at_depth(struct plan *plan)
+{
+    struct queue *queue = &plan->planner->queue;
+    struct queue_class *class;
+
+    if (!queue->reordered)
+        return;
+    queue->reordered = false;
+    for (uint32_t i = QUEUE_DEPTH; i < queue->n_open; i++) {
+        class = queue_at(plan->planner, i);
+        if (class->deep && !class->fresh)
+            break;
+        if (!class->deep && !class->fresh)
+            queue_tell(plan->cluster, class->next, VERDICT_DEEP);
+        class->deep = true;
+    }
+    for (uint32_t i = MIN_OF(QUEUE_DEPTH, queue->n_open); i > 0; i--) {
+        class = queue_at(plan->planner, i - 1);
+        if (!class->deep && !class->fresh)
+            break;
+        if (class->deep)
+            queue_try_again(queue, class);
+        class->deep = false;
+    }
 }
 
 /* Whose turn did not come any more keeps nothing of what it was promised: neither the places, on
@@ -384,6 +414,7 @@ void plan_queue(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
 
+    look_at_depth(plan);
     /* several at once, or one that goes before who has a promise or nodes: that is a matter of
      * order */
     if (queue->fresh != NULL &&
@@ -393,6 +424,9 @@ void plan_queue(struct plan *plan)
         go_through(plan);
     else if (queue->fresh != NULL)
         try_alone(plan, queue->fresh);
+    look_at_depth(plan);
+    if (queue->fresh != NULL)
+        queue_might_move(plan->planner);
 }
 
 bool plan_queue_waits(const struct planner *planner)

@@ -305,6 +305,32 @@ uint32_t queue_place(const struct planner *planner, const struct queue_class *cl
     return n;
 }
 
+/* Of one group's classes the one that has so many of all before it. */
+static struct queue_class *find_place(const struct planner *planner, const struct tree *order,
+                                      uint32_t place)
+{
+    struct tree_node *at = order->root;
+
+    while (at != NULL) {
+        struct queue_class *class = (struct queue_class *)at;
+        uint32_t n = queue_place(planner, class);
+
+        if (n == place)
+            return class;
+        at = n > place ? at->left : at->right;
+    }
+    return NULL;
+}
+
+struct queue_class *queue_at(const struct planner *planner, uint32_t place)
+{
+    struct queue_class *found = NULL;
+
+    for (uint32_t g = 0; found == NULL && g < planner->n_groups; g++)
+        found = find_place(planner, &planner->queue.order[g], place);
+    return found;
+}
+
 static struct queue_class *earlier(const struct planner *planner, struct queue_class *a,
                                    struct queue_class *b)
 {
@@ -342,8 +368,17 @@ struct queue_class *queue_fitting_after(const struct planner *planner, const str
     return first;
 }
 
+void queue_try_again(struct queue *queue, struct queue_class *class)
+{
+    if (class->fresh)
+        return;
+    class->fresh = true;
+    DL_APPEND2(queue->fresh, class, fresh_prev, fresh_next);
+}
+
 static void set_next(struct queue *queue, struct queue_class *class, struct job *next)
 {
+    queue->reordered = true;
     queue->n_open -= tree_holds(&class->tree);
     tree_remove(&queue->order[class->group], &class->tree);
     class->next = next;
@@ -354,10 +389,7 @@ static void set_next(struct queue *queue, struct queue_class *class, struct job 
     class->next_turn = queue_turn(queue, next);
     tree_insert(&queue->order[class->group], &class->tree);
     queue->n_open++;
-    if (!class->fresh) {
-        class->fresh = true;
-        DL_APPEND2(queue->fresh, class, fresh_prev, fresh_next);
-    }
+    queue_try_again(queue, class);
 }
 
 uint32_t queue_before(const struct job *job)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/world_storm.h"
@@ -22,6 +23,8 @@
 #define EVENTS 24000
 #define ACTIVE_MAX 12
 #define UNSETTLED_SEEDS 160
+#define KINDS_SEEDS 8
+#define KINDS_MAX 170
 
 static void submit(struct world *w, int n_max)
 {
@@ -186,12 +189,72 @@ static void test_plan_that_does_not_settle_goes_on_in_the_next_turn(void **state
     assert_true(n_unsettled > 0);
 }
 
+/* Almost each is a kind of its own, most of them more than fits beside another. */
+static void submit_a_kind(struct world *w)
+{
+    uint32_t min = 1 + (uint32_t)world_random(w, 3);
+    struct job_spec *spec;
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "kind-%" PRIu64, world_random(w, 100000));
+    spec = world_spec(name, min, min, 300 + world_random(w, 1700), 0, 0);
+    spec->priority = (int32_t)world_random(w, 3);
+    storm_submit(w, spec, KINDS_MAX);
+}
+
+/* Who is behind the depth is told so, and nobody else is. */
+static void assert_told(const struct planner *planner)
+{
+    const struct queue_class *class;
+
+    for (uint32_t i = 0; (class = queue_at(planner, i)) != NULL; i++) {
+        bool told = class->next->plan.verdict == VERDICT_DEEP;
+
+        if (told != (i >= QUEUE_DEPTH))
+            fail_msg("%s at place %u: %s", class->next->spec->name, i, class->next->reason);
+    }
+}
+
+static void many_kinds(uint64_t seed)
+{
+    static const struct storm_event events[] = {
+        { 10, submit_a_kind }, { 8, storm_kill }, { 4, storm_scale },      { 4, storm_prioritise },
+        { 2, storm_exit },     { 4, storm_turn }, { 1, storm_node_state },
+    };
+    struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
+
+    print_message("seed %" PRIu64 "\n", seed);
+    w->seed = seed * 7919;
+    w->replay_every = 50;
+    for (int i = 0; i < KINDS_MAX; i++)
+        submit_a_kind(w);
+    for (int i = 0; i < 150; i++) {
+        storm_happen(w, events, ELEMENTS(events));
+        world_replan(w);
+        assert_told(w->cluster->planner);
+    }
+    world_free(w);
+}
+
+/* More kinds of jobs wait than are looked at one by one: who crosses that depth, either way, is
+ * told what a plan from the start would tell it, and starts when that would start it. */
+static void test_more_kinds_than_the_depth(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= KINDS_SEEDS; seed++) {
+        world_policy = seed % 2 == 0 ? &policy_goodput : &policy_fulfilment;
+        many_kinds(seed);
+    }
+    world_policy = &policy_fulfilment;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_random_events_with_goodput_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_plan_that_does_not_settle_goes_on_in_the_next_turn),
+        cmocka_unit_test(test_more_kinds_than_the_depth),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
