@@ -358,6 +358,7 @@ static void end_job(struct bench *b)
     if (process == NULL)
         return;
     job = process->job;
+    advance(b, USEC_PER_MSEC); /* no two end at the same moment */
     if (cluster_kill_job(b->cluster, job, "bench", b->now, NULL) < 0)
         return;
     plan(b);
