@@ -272,6 +272,7 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
     const struct queue_class *class;
     const struct job *job;
     size_t promised = 0;
+    uint32_t all = 0;
 
     for (class = queue->classes; class != NULL; class = class->hh.next) {
         struct turn last = { 0 };
@@ -292,9 +293,12 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
         }
         if (n != class->n_jobs || n == 0)
             return BROKEN("a class of %u jobs says it has %u", n, class->n_jobs);
+        all += n;
         if (tree_holds(&class->tree) != (class->next != NULL && !class->never))
             return BROKEN("the class of %s is lost", class->jobs->spec->name);
     }
+    if (all != queue->n_jobs)
+        return BROKEN("%u jobs are in the queue, kept is %u", all, queue->n_jobs);
     if (promised != queue->n_promised)
         return BROKEN("%zu jobs have a promise, %zu are listed", promised, queue->n_promised);
     return 0;

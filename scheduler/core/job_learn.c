@@ -4,7 +4,7 @@
  * What is counted is what the task queue counts anyway; a program need not say anything. What is
  * learnt of one job is noted of its family, and a new one begins with that. With another policy
  * nothing is kept. */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/plan_internal.h"
 
 #include <math.h>
 
@@ -88,11 +88,11 @@ void job_learn_lost(const struct process *process, struct instant now)
                                USEC_PER_SEC);
 }
 
-/* Those that are to share what there is */
+/* Those that are to share what there is; who waits for another job is not there yet. */
 static uint32_t unfinished(const struct cluster *cluster)
 {
-    static const enum job_state states[] = { JOB_QUEUED, JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
-    uint64_t n = 0;
+    static const enum job_state states[] = { JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
+    uint64_t n = cluster->planner->queue.n_jobs;
 
     for (size_t i = 0; i < ELEMENTS(states); i++)
         n += cluster->figures.jobs[states[i]];

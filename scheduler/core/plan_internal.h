@@ -93,6 +93,7 @@ struct queue_key {
 
 struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
+    uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
     bool by_turn;
     /* of each group, by priority, then by turn */
     struct tree order[POLICY_GROUPS_MAX];

@@ -433,6 +433,7 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
     struct job *passed = class->next;
 
     insert(class, job);
+    queue->n_jobs++;
     job->plan.queue_class = class;
     if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
         cluster->first_queued = job;
@@ -494,6 +495,7 @@ void queue_leave(struct cluster *cluster, struct job *job)
     tree_remove(&class->order, &job->plan.in_class);
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
     queue_forget_places(job);
+    queue->n_jobs--;
     job->plan.queue_class = NULL;
     job->plan.verdict = VERDICT_NONE;
     if (--class->n_jobs > 0)

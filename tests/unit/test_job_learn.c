@@ -423,6 +423,25 @@ static void test_tasks_that_take_long_are_told_of(void **state)
     end(w);
 }
 
+/* Who waits for another job takes no share yet. */
+static void test_crowd_is_who_could_run(void **state)
+{
+    struct world *w;
+    struct job *job = begin(&w, 4);
+    struct job_spec *spec = world_spec("c", 1, 1, CORE, 0, 0);
+
+    (void)state;
+    (void)world_submit(w, world_spec("b", 4, 4, CORE, 0, 0));
+    spec->after = xcalloc(2, sizeof *spec->after);
+    spec->after[0] = xstrdup("b");
+    (void)world_submit(w, spec);
+    assert_int_equal(job->learned->crowd, 1);
+    world_advance(w, 600 * USEC_PER_SEC);
+    job_learn_seen(w->cluster, job, w->now);
+    assert_int_equal(job->learned->crowd, 2);
+    end(w);
+}
+
 static void test_family_tells_the_length_of_who_does_not(void **state)
 {
     struct world *w = world_of_four();
@@ -468,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_copy_knows_the_families),
         cmocka_unit_test(test_tasks_that_take_long_are_told_of),
         cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
+        cmocka_unit_test(test_crowd_is_who_could_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
