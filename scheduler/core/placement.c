@@ -234,15 +234,23 @@ static bool place_all(struct capacity *capacity, const struct demand *demands, s
     return true;
 }
 
+bool gang_fits_by_count(const struct capacity *capacity, const struct demand *demands, size_t n,
+                        bool now)
+{
+    for (size_t d = 0; d < n; d++)
+        if (!capacity_fits_times(capacity, &demands[d].want, demands[d].count, now))
+            return false;
+    return true;
+}
+
 bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
                 struct placed *placed)
 {
     struct demand packed[JOB_ROLES_MAX];
 
     /* most gangs that do not fit fail here, before anything is taken and put back */
-    for (size_t d = 0; d < n; d++)
-        if (!capacity_fits_times(capacity, &demands[d].want, demands[d].count, now))
-            return false;
+    if (!gang_fits_by_count(capacity, demands, n, now))
+        return false;
     if (place_all(capacity, demands, n, now, false, placed))
         return true;
     if (n < 2) /* of one size any order is the best */

@@ -67,6 +67,9 @@ struct queue_class {
     uint64_t digest;
     uint32_t group;
     int32_t priority;
+    struct demand *demands;    /* gang_demands of each of its jobs; owned, their selectors too */
+    struct labels **selectors; /* of the demands; owned; NULL: any node */
+    size_t n_demands;
     struct job *jobs;  /* all of them, by turn */
     struct tree order; /* the same, to find a place among them */
     uint32_t n_jobs;
@@ -161,6 +164,10 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now);
 /* gang_demands - the minimum of every role in placing order: pservers first, larger first */
 size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX]);
+/* gang_fits_by_count - false: place_gang would fail, as there are not so many places for one of the
+ * demands */
+bool gang_fits_by_count(const struct capacity *capacity, const struct demand *demands, size_t n,
+                        bool now);
 /* is_harder - to find a place for: what wants more labels, then what is larger by GPUs, CPU,
  * memory: the order of repairs and of tight packing */
 bool is_harder(const struct want *a, const struct want *b);

@@ -79,6 +79,9 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     struct placed *placed;
     bool fits;
 
+    job->plan.held_back = false;
+    if (job->plan.n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
+        return false; /* most of them */
     placed = xcalloc(size, sizeof *placed);
     fits = plan_keep_places(plan, job, true);
     if (fits)
@@ -137,8 +140,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
     struct queue *queue = &plan->planner->queue;
     struct job *job = class->next;
-    struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    const struct demand *demands = class->demands;
+    size_t n = class->n_demands;
 
     class->deep = false;
     queue_forget_fresh(queue, class);
@@ -171,8 +174,8 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
 {
     struct capacity *rooms = &plan->planner->rooms;
     struct job *job = class->next;
-    struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    const struct demand *demands = class->demands;
+    size_t n = class->n_demands;
 
     plan_hold(plan, job, demands, n);
     for (size_t d = 0; d < n; d++)

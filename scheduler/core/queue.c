@@ -61,6 +61,15 @@ void queue_init(struct queue *queue, bool by_turn)
         queue->order[i] = (struct tree){ .compare = compare, .update = update };
 }
 
+static void free_class(struct queue_class *class)
+{
+    for (size_t d = 0; d < class->n_demands; d++)
+        free(class->selectors[d]);
+    free(class->selectors);
+    free(class->demands);
+    free(class);
+}
+
 void queue_done(struct queue *queue)
 {
     struct queue_class *class;
@@ -70,7 +79,7 @@ void queue_done(struct queue *queue)
     HASH_ITER(hh, queue->classes, class, next)
     {
         HASH_DEL(queue->classes, class);
-        free(class);
+        free_class(class);
     }
 }
 
@@ -128,6 +137,24 @@ static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
             return false;
     }
     return true;
+}
+
+/* With selectors of its own: its jobs come and go. */
+static void keep_demands(struct queue_class *class, const struct job_spec *spec)
+{
+    struct demand demands[JOB_ROLES_MAX];
+
+    class->n_demands = gang_demands(spec, demands);
+    class->demands = xcalloc(class->n_demands, sizeof *class->demands);
+    class->selectors = xcalloc(class->n_demands, sizeof *class->selectors);
+    for (size_t d = 0; d < class->n_demands; d++) {
+        class->demands[d] = demands[d];
+        if (demands[d].want.selector == NULL)
+            continue;
+        class->selectors[d] = xcalloc(1, sizeof *class->selectors[d]);
+        *class->selectors[d] = *demands[d].want.selector;
+        class->demands[d].want.selector = class->selectors[d];
+    }
 }
 
 static struct least least_of(const struct job_spec *spec)
@@ -200,6 +227,7 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     class->group = job->plan.group;
     class->priority = job->spec->priority;
     class->least = least_of(job->spec);
+    keep_demands(class, job->spec);
     HASH_ADD(hh, queue->classes, digest, sizeof class->digest, class);
     return class;
 }
@@ -503,7 +531,7 @@ void queue_leave(struct cluster *cluster, struct job *job)
     if (class->never)
         DL_DELETE2(queue->never, class, never_prev, never_next);
     HASH_DEL(queue->classes, class);
-    free(class);
+    free_class(class);
 }
 
 void queue_promise(struct cluster *cluster, struct job *job)
