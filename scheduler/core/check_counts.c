@@ -313,7 +313,8 @@ static int check_order(const struct planner *planner, struct edl_error *error)
     for (; class != NULL; place++) {
         const struct queue_key key = queue_key(planner, class);
 
-        if (queue_place(planner, class) != place || queue_at(planner, place) != class)
+        if (queue_place(planner, class) != place ||
+            (planner->n_groups == 1 && queue_at(&planner->queue, place) != class))
             return BROKEN("the class of %s is number %u, kept is %u", class->jobs->spec->name,
                           place, queue_place(planner, class));
         class = queue_after(planner, &key);

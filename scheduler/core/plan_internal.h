@@ -80,7 +80,7 @@ struct queue_class {
     uint64_t failed_in; /* the last round in which it was tried in vain */
     bool never;         /* in queue->never */
     bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
-    bool deep;          /* it was told that it is behind the depth */
+    bool deep;          /* it was behind the depth when that was looked at last */
     bool fresh;         /* in queue->fresh */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
@@ -334,8 +334,9 @@ struct queue_key queue_key(const struct planner *planner, const struct queue_cla
 int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
 /* queue_place - how many classes are to be tried before that one. O(groups x log n) */
 uint32_t queue_place(const struct planner *planner, const struct queue_class *class);
-/* queue_at - the class at that place; NULL: there are not so many. O(groups x log² n) */
-struct queue_class *queue_at(const struct planner *planner, uint32_t place);
+/* queue_at - the class at that place, when there are no groups; NULL: there are not so many.
+ * O(log n) */
+struct queue_class *queue_at(const struct queue *queue, uint32_t place);
 /* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
 struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
 /* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that

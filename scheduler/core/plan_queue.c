@@ -202,7 +202,6 @@ static void tell_fresh(struct plan *plan, const struct queue_key *depth)
 
         if (depth != NULL && queue_key_compare(&key, depth) <= 0)
             continue;
-        class->deep = true;
         queue_forget_fresh(queue, class);
         queue_tell(plan->cluster, class->next, VERDICT_DEEP);
     }
@@ -210,31 +209,35 @@ static void tell_fresh(struct plan *plan, const struct queue_key *depth)
         queue_might_move(plan->planner);
 }
 
-/* When a class came or went others are behind the depth that were not, or the other way round:
- * those are told so, these are to be tried. */
+/* When a class came or went others are behind the depth that were not: they are told so. Or the
+ * other way round: the next pass tries them, as if they were new. This is looked at last, when it
+ * is known who stays. With groups a place is no fact: which of them go first depends on what is
+ * promised meanwhile. */
 static void look_at_depth(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
     struct queue_class *class;
 
-    if (!queue->reordered)
+    if (!queue->reordered || plan->planner->n_groups > 1)
         return;
     queue->reordered = false;
     for (uint32_t i = QUEUE_DEPTH; i < queue->n_open; i++) {
-        class = queue_at(plan->planner, i);
-        if (class->deep && !class->fresh)
-            break;
-        if (!class->deep && !class->fresh)
-            queue_tell(plan->cluster, class->next, VERDICT_DEEP);
+        class = queue_at(queue, i);
+        if (class->deep)
+            break; /* as are all behind it, but for new ones, who were told */
         class->deep = true;
+        if (!class->fresh)
+            queue_tell(plan->cluster, class->next, VERDICT_DEEP);
     }
     for (uint32_t i = MIN_OF(QUEUE_DEPTH, queue->n_open); i > 0; i--) {
-        class = queue_at(plan->planner, i - 1);
-        if (!class->deep && !class->fresh)
-            break;
-        if (class->deep)
-            queue_try_again(queue, class);
+        class = queue_at(queue, i - 1);
         class->deep = false;
+        if (class->fresh)
+            continue;
+        if (class->next->plan.verdict != VERDICT_DEEP)
+            break;
+        queue_try_again(queue, class);
+        plan->cluster->plan_wanted = true;
     }
 }
 
@@ -417,7 +420,6 @@ void plan_queue(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
 
-    look_at_depth(plan);
     /* several at once, or one that goes before who has a promise or nodes: that is a matter of
      * order */
     if (queue->fresh != NULL &&
@@ -428,8 +430,6 @@ void plan_queue(struct plan *plan)
     else if (queue->fresh != NULL)
         try_alone(plan, queue->fresh);
     look_at_depth(plan);
-    if (queue->fresh != NULL)
-        queue_might_move(plan->planner);
 }
 
 bool plan_queue_waits(const struct planner *planner)

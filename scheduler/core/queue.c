@@ -333,30 +333,20 @@ uint32_t queue_place(const struct planner *planner, const struct queue_class *cl
     return n;
 }
 
-/* Of one group's classes the one that has so many of all before it. */
-static struct queue_class *find_place(const struct planner *planner, const struct tree *order,
-                                      uint32_t place)
+struct queue_class *queue_at(const struct queue *queue, uint32_t place)
 {
-    struct tree_node *at = order->root;
+    struct tree_node *at = queue->order[0].root;
 
     while (at != NULL) {
-        struct queue_class *class = (struct queue_class *)at;
-        uint32_t n = queue_place(planner, class);
+        const struct queue_class *left = (const struct queue_class *)at->left;
+        uint32_t before = left != NULL ? left->n_below : 0;
 
-        if (n == place)
-            return class;
-        at = n > place ? at->left : at->right;
+        if (place == before)
+            return (struct queue_class *)at;
+        at = place < before ? at->left : at->right;
+        place -= place < before ? 0 : before + 1;
     }
     return NULL;
-}
-
-struct queue_class *queue_at(const struct planner *planner, uint32_t place)
-{
-    struct queue_class *found = NULL;
-
-    for (uint32_t g = 0; found == NULL && g < planner->n_groups; g++)
-        found = find_place(planner, &planner->queue.order[g], place);
-    return found;
 }
 
 static struct queue_class *earlier(const struct planner *planner, struct queue_class *a,
@@ -518,8 +508,12 @@ void queue_leave(struct cluster *cluster, struct job *job)
         queue->held = NULL;
         queue->wanted = true; /* others may start where it was to go */
     }
-    if (class->next == job)
+    if (class->next == job) {
         set_next(queue, class, job->plan.class_next);
+        queue->wanted =
+            queue->wanted || (cluster->planner->n_groups > 1 && queue->n_open >= QUEUE_DEPTH &&
+                              !tree_holds(&class->tree)); /* one more is before the depth */
+    }
     tree_remove(&class->order, &job->plan.in_class);
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
     queue_forget_places(job);

@@ -23,8 +23,8 @@
 #define EVENTS 24000
 #define ACTIVE_MAX 12
 #define UNSETTLED_SEEDS 160
-#define KINDS_SEEDS 8
-#define KINDS_MAX 170
+#define KINDS_SEEDS 12
+#define KINDS_MAX 180
 
 static void submit(struct world *w, int n_max)
 {
@@ -203,11 +203,11 @@ static void submit_a_kind(struct world *w)
 }
 
 /* Who is behind the depth is told so, and nobody else is. */
-static void assert_told(const struct planner *planner)
+static void assert_told(const struct queue *queue)
 {
     const struct queue_class *class;
 
-    for (uint32_t i = 0; (class = queue_at(planner, i)) != NULL; i++) {
+    for (uint32_t i = 0; (class = queue_at(queue, i)) != NULL; i++) {
         bool told = class->next->plan.verdict == VERDICT_DEEP;
 
         if (told != (i >= QUEUE_DEPTH))
@@ -217,9 +217,13 @@ static void assert_told(const struct planner *planner)
 
 static void many_kinds(uint64_t seed)
 {
-    static const struct storm_event events[] = {
-        { 10, submit_a_kind }, { 8, storm_kill }, { 4, storm_scale },      { 4, storm_prioritise },
+    static const struct storm_event fills[] = {
+        { 20, submit_a_kind }, { 2, storm_kill }, { 4, storm_scale },      { 4, storm_prioritise },
         { 2, storm_exit },     { 4, storm_turn }, { 1, storm_node_state },
+    };
+    static const struct storm_event drains[] = {
+        { 2, submit_a_kind },    { 20, storm_kill }, { 4, storm_scale },
+        { 4, storm_prioritise }, { 1, storm_turn },
     };
     struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
 
@@ -228,10 +232,15 @@ static void many_kinds(uint64_t seed)
     w->replay_every = 50;
     for (int i = 0; i < KINDS_MAX; i++)
         submit_a_kind(w);
-    for (int i = 0; i < 150; i++) {
-        storm_happen(w, events, ELEMENTS(events));
-        world_replan(w);
-        assert_told(w->cluster->planner);
+    for (int i = 0; i < 240; i++) {
+        if (i / 40 % 2 == 0)
+            storm_happen(w, drains, ELEMENTS(drains));
+        else
+            storm_happen(w, fills, ELEMENTS(fills));
+        world_plan(w);
+        assert_told(&w->cluster->planner->queue);
+        if (world_random(w, 12) == 0)
+            world_replan(w);
     }
     world_free(w);
 }

@@ -272,6 +272,55 @@ static void test_new_kind_before_the_depth_is_told_its_reason(void **state)
     world_free(w);
 }
 
+/* A job at the front of the queue, and the plan; how many others are written by that. */
+static unsigned others_written(struct world *w, uint64_t cpu_millicores, struct job **ret_job)
+{
+    struct job_spec *spec = world_spec("first", 1, 1, cpu_millicores, 0, 0);
+    const struct effect *effects;
+    unsigned others = 0;
+    size_t n;
+
+    spec->priority = 9;
+    assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, ret_job, NULL), 0);
+    cluster_plan(w->cluster, w->now);
+    effects = cluster_effects(w->cluster, &n);
+    for (size_t i = 0; i < n; i++)
+        others += effect_saves_job(&effects[i]) && effects[i].job != *ret_job;
+    world_commit(w);
+    return others;
+}
+
+/* The last one before the depth is told that it is behind it when a new one stays before it, and is
+ * tried again when that leaves; nobody else is. */
+static void test_only_who_crosses_the_depth_is_looked_at(void **state)
+{
+    struct world *w = world_new(1, 100000, GIB, 1000);
+    struct job *jobs[140];
+    struct job *first;
+    char name[16];
+
+    (void)state;
+    (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
+    for (uint32_t i = 0; i < ELEMENTS(jobs); i++) {
+        (void)snprintf(name, sizeof name, "kind-%u", i);
+        jobs[i] = world_submit(w, world_spec(name, 1, 1, 101 + i, 0, 0));
+    }
+    world_run(w, 1);
+    assert_int_equal(others_written(w, 200000, &first), 0); /* never fits, so it stands nowhere */
+    assert_says(jobs[127], "gang-does-not-fit", "228m");
+    assert_int_equal(cluster_kill_job(w->cluster, first, NULL, w->now, NULL), 0);
+    world_plan(w);
+
+    assert_int_equal(others_written(w, 700, &first), 1);
+    assert_says(jobs[127], "queued", "behind more than 128 kinds of jobs");
+    assert_int_equal(cluster_kill_job(w->cluster, first, NULL, w->now, NULL), 0);
+    world_plan(w);
+    assert_says(jobs[127], "gang-does-not-fit", "228m");
+    assert_says(jobs[128], "queued", "behind more than 128 kinds of jobs");
+    assert_false(w->cluster->plan_wanted);
+    world_free(w);
+}
+
 static void test_explain_has_the_numbers_of_now(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -576,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_lowered_minimum_lets_room_be_made),
         cmocka_unit_test(test_deep_queue_is_told_and_gets_its_turn),
         cmocka_unit_test(test_new_kind_before_the_depth_is_told_its_reason),
+        cmocka_unit_test(test_only_who_crosses_the_depth_is_looked_at),
         cmocka_unit_test(test_explain_has_the_numbers_of_now),
         cmocka_unit_test(test_resizes_say_why),
         cmocka_unit_test(test_growth_says_why),
