@@ -2,10 +2,12 @@
 /* gpus.c - see gpus.h */
 #include "agent/gpus.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/options.h"
+#include "shared/label.h"
 #include "shared/macro.h"
 
 #define LOOKS_APART_US (UINT64_C(120) * 1000000) /* further apart they say nothing of between */
@@ -150,6 +152,45 @@ uint64_t gpus_of_order(const json_t *order)
         at += at[n] == ',' ? n + 1 : n;
     }
     return mask;
+}
+
+static const char *name_of(const struct gpus *gpus, size_t i)
+{
+    return json_string_value(json_object_get(json_array_get(gpus->devices, i), "name"));
+}
+
+/* What cannot be in a label's value becomes one '-' between what can. */
+static void as_label(const char *name, char value[LABEL_VALUE_MAX + 1])
+{
+    size_t n = 0;
+    bool gap = false;
+
+    for (; *name != '\0' && n + 1 < LABEL_VALUE_MAX; name++) {
+        bool fits = isalnum((unsigned char)*name) || strchr("._-", *name) != NULL;
+
+        if (fits && gap && n > 0)
+            value[n++] = '-';
+        if (fits)
+            value[n++] = *name;
+        gap = !fits;
+    }
+    value[n] = '\0';
+}
+
+void gpus_label(const struct gpus *gpus, struct labels *labels)
+{
+    bool told = labels_get(labels, LABEL_GPU_TYPE) != NULL;
+    const char *name = gpus->n > 0 && !told ? name_of(gpus, 0) : NULL;
+    char value[LABEL_VALUE_MAX + 1];
+
+    for (size_t i = 1; name != NULL && i < gpus->n; i++)
+        if (name_of(gpus, i) == NULL || !streq(name_of(gpus, i), name))
+            return;
+    if (name == NULL)
+        return;
+    as_label(name, value);
+    if (value[0] != '\0')
+        (void)labels_set(labels, LABEL_GPU_TYPE, value, NULL);
 }
 
 json_t *gpus_name(const struct gpus *gpus, json_t *order)

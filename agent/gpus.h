@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct agent_options;
+struct labels;
 
 struct gpus {
     uint64_t most; /* so many are offered, if there are so many; UINT64_MAX: all that there are */
@@ -40,6 +41,11 @@ bool gpus_take(struct gpus *gpus, const json_t *answer, uint64_t now_us, gpus_is
 /* gpus_idle - the devices that have done nothing at each look since then; none while nobody tells
  * (known: the prober is well) */
 uint64_t gpus_idle(const struct gpus *gpus, bool known, uint64_t since_us);
+
+/* gpus_label - adds gpu-type: what the devices that are offered are called, as a label's value
+ * (NVIDIA-H200); nothing when they are of several kinds, or nobody tells, or there is such a label
+ * already, or no room for one more: what is told of a node otherwise comes before it */
+void gpus_label(const struct gpus *gpus, struct labels *labels);
 
 /* gpus_foreign - the devices that are not free for a reason of the machine; all of them while
  * nobody tells (known: the prober is well) */

@@ -25,6 +25,7 @@ static json_t *offer(struct agent *a)
     uint8_t numa_nodes = a->inventory.numa_nodes;
 
     labels_fill(&all, &a->inventory.labels);
+    gpus_label(&a->gpus, &all);
     for (uint32_t i = 0; i < all.n; i++)
         (void)json_object_set_new(labels, all.items[i].name, json_string(all.items[i].value));
     for (uint64_t i = 0; i < a->gpus.n; i++) {

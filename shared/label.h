@@ -2,7 +2,8 @@
 /* label.h - name=value pairs that nodes carry and roles ask for; fixed size, plain data
  *
  * Known names with a meaning of their own: "rack" (processes of a job are kept in one if they can
- * be). Kept sorted by name, each name once. */
+ * be), "gpu-type" (what a node's GPUs are called, if they are alike). Kept sorted by name, each
+ * name once. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@ struct edl_error;
 #define LABEL_VALUE_MAX 63
 #define LABELS_MAX 8
 #define LABEL_RACK "rack"
+#define LABEL_GPU_TYPE "gpu-type"
 
 struct label {
     char name[LABEL_NAME_MAX + 1];   /* [a-z0-9][a-z0-9._/-]* */

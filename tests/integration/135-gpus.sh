@@ -34,6 +34,8 @@ await 20 'both are offered' device 1 '.uuid == "GPU-b" and .memory_used_bytes ==
 device 0 '.uuid == "GPU-a" and .pci_bus_id == "00000000:3B:00.0" and .utilisation_ppm == 70000' || fail "$(edl nodes "$node" --json)"
 edl nodes "$node" >"$work/one"
 grep -q '^0 .*GPU-a' "$work/one" || fail "$(cat "$work/one")"
+# what they are called is their type, which the policy tells apart
+edl nodes "$node" --json | jq -e '.labels["gpu-type"] == "Test-GPU"' >/dev/null || fail "$(edl nodes "$node" --json)"
 
 # --- somebody else is on one: it is named, not granted, and said why ---
 sleep 1000 &

@@ -10,6 +10,7 @@
 
 #include "agent/gpus.h"
 #include "agent/options.h"
+#include "shared/label.h"
 #include "shared/macro.h"
 
 #define DEVICE(uuid, minor, processes)                                                             \
@@ -80,6 +81,72 @@ static void test_what_there_is_is_offered(void **state)
         assert_int_equal(gpus_missing(&gpus, 0x7), 0x7 & ~((UINT64_C(1) << rows[i].n) - 1));
         gpus_done(&gpus);
     }
+}
+
+#define NAMED(uuid, name) "{\"uuid\":\"" uuid "\",\"name\":\"" name "\",\"processes\":[]}"
+
+static void test_type_is_a_label(void **state)
+{
+    static const struct {
+        const char *answer;
+        uint64_t most;
+        const char *type;
+    } rows[] = {
+        { "{\"gpus\":[" NAMED("a", "NVIDIA H200") "]}", 9, "NVIDIA-H200" },
+        { "{\"gpus\":[" NAMED("a", " X (Ti) / 4 ") "," NAMED("b", " X (Ti) / 4 ") "]}", 9,
+          "X-Ti-4" },
+        { "{\"gpus\":[" NAMED("a", "X") "," NAMED("b", "Y") "]}", 9, NULL },
+        { "{\"gpus\":[" NAMED("a", "X") "," NAMED("b", "Y") "]}", 1, "X" }, /* of what is offered */
+        { "{\"gpus\":[" NAMED("a", "()") "]}", 9, NULL },
+        { "{\"gpus\":[" DEVICE("a", "0", "") "]}", 9, NULL },
+        { "{\"gpus\":[]}", 9, NULL },
+        { "{\"gpus\":[" NAMED("a", "0123456789012345678901234567890123456789012345678901234567890"
+                                   "123456789") "]}",
+          9, "01234567890123456789012345678901234567890123456789012345678901" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct agent_options options = { .gpus = rows[i].most, .gpus_given = true };
+        struct labels labels = { 0 };
+        struct gpus gpus;
+        const char *type;
+
+        gpus_init(&gpus, &options);
+        (void)take(&gpus, rows[i].answer);
+        gpus_label(&gpus, &labels);
+        type = labels_get(&labels, LABEL_GPU_TYPE);
+        if (rows[i].type == NULL)
+            assert_null(type);
+        else
+            assert_string_equal(type, rows[i].type);
+        gpus_done(&gpus);
+    }
+}
+
+/* It pushes no other label out, and what the owner calls them stays. */
+static void test_type_comes_after_all_other_labels(void **state)
+{
+    struct agent_options options = { .gpus = 1, .gpus_given = true };
+    struct labels labels = { 0 };
+    struct gpus gpus;
+    char name[16];
+
+    (void)state;
+    gpus_init(&gpus, &options);
+    (void)take(&gpus, "{\"gpus\":[" NAMED("a", "X") "]}");
+    for (int i = 0; i < LABELS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "l%d", i);
+        assert_int_equal(labels_set(&labels, name, "v", NULL), 0);
+    }
+    gpus_label(&gpus, &labels);
+    assert_int_equal(labels.n, LABELS_MAX);
+    assert_null(labels_get(&labels, LABEL_GPU_TYPE));
+    labels = (struct labels){ 0 };
+    assert_int_equal(labels_set(&labels, LABEL_GPU_TYPE, "mine", NULL), 0);
+    gpus_label(&gpus, &labels);
+    assert_string_equal(labels_get(&labels, LABEL_GPU_TYPE), "mine");
+    gpus_done(&gpus);
 }
 
 static void test_who_is_on_them(void **state)
@@ -196,9 +263,14 @@ static void test_order_names_its_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machine_without),  cmocka_unit_test(test_what_there_is_is_offered),
-        cmocka_unit_test(test_who_is_on_them),   cmocka_unit_test(test_driver_that_does_not_tell),
-        cmocka_unit_test(test_who_does_nothing), cmocka_unit_test(test_order_names_its_devices),
+        cmocka_unit_test(test_machine_without),
+        cmocka_unit_test(test_what_there_is_is_offered),
+        cmocka_unit_test(test_type_is_a_label),
+        cmocka_unit_test(test_type_comes_after_all_other_labels),
+        cmocka_unit_test(test_who_is_on_them),
+        cmocka_unit_test(test_driver_that_does_not_tell),
+        cmocka_unit_test(test_who_does_nothing),
+        cmocka_unit_test(test_order_names_its_devices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
