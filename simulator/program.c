@@ -66,23 +66,33 @@ static double series_exp(double x)
     return sum;
 }
 
-/* How long one of n takes for what one alone does in task_us: n / n^a times as long. */
-static uint64_t task_us(const struct sim_work *work, uint32_t n)
+static double step_s(const double step[SIM_STEP_TERMS], double w, double p)
 {
+    return step[0] / w + step[1] + step[2] * w / p + step[3] * w + step[4] * p;
+}
+
+/* How long one of n takes for what one alone, with one server, does in task_us: n / n^a times as
+ * long, or as long as n steps of all together. */
+static uint64_t task_us(const struct sim_work *work, uint32_t n, uint32_t servers)
+{
+    double one = step_s(work->step, 1, 1);
+
+    if (one > 0)
+        return (uint64_t)((double)work->task_us * n * step_s(work->step, n, servers) / one);
     if (work->speedup_permille == 0 || work->speedup_permille == 1000 || n < 2)
         return work->task_us;
     return (uint64_t)((double)work->task_us *
                       series_exp(series_log(n) * (1000.0 - work->speedup_permille) / 1000.0));
 }
 
-static uint32_t colleagues(const struct unit *unit)
+static uint32_t count_running(const struct unit *unit, bool servers)
 {
     uint32_t n = 0;
 
     for (uint32_t r = 0; r < unit->job->n_roles; r++)
-        if (unit->job->n_roles == 1 || !streq(unit->job->roles[r].name, "pserver"))
+        if ((unit->job->n_roles > 1 && streq(unit->job->roles[r].name, "pserver")) == servers)
             n += unit->job->roles[r].n_running;
-    return n;
+    return MAX_OF(n, 1U);
 }
 
 static struct message *request_new(struct sim *sim, const struct unit *unit, enum call_kind kind)
@@ -141,7 +151,8 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
     case STEP_WORK:
         wait_until(sim, unit,
                    sim->now_us +
-                       task_us(work, colleagues(unit)) * 1000 / unit->node->speed_permille);
+                       task_us(work, count_running(unit, false), count_running(unit, true)) * 1000 /
+                           unit->node->speed_permille);
         break;
     case STEP_FINISH:
         call(sim, unit, CALL_FINISH);

@@ -12,6 +12,7 @@
 
 #define TASKS_MAX 10000000
 #define PASSES_MAX 1000000
+#define STEP_MOST 1000000
 
 /* One entry of `jobs`, as read. */
 struct job_entry {
@@ -26,6 +27,26 @@ struct work_draft {
     struct sim_range lifetime;
     struct sim_work work;
 };
+
+/* read_step - the five terms of a step's time */
+static int read_step(struct document_reader *reader, const char *key, const json_t *value,
+                     void *target)
+{
+    double *step = target, sum = 0;
+    const json_t *number;
+    size_t i;
+
+    if (json_array_size(value) != SIM_STEP_TERMS)
+        return document_expected(reader, "five numbers: [t0, t1, t2, t3, t4]", value);
+    json_array_foreach(value, i, number)
+    {
+        step[i] = json_number_value(number);
+        if (!json_is_number(number) || !(step[i] >= 0) || step[i] > STEP_MOST)
+            return document_refuse(reader, "each of %s is a number from 0 to %d", key, STEP_MOST);
+        sum += step[i];
+    }
+    return sum > 0 ? 0 : document_refuse(reader, "a %s that takes no time", key);
+}
 
 #define AT(field) offsetof(struct work_draft, field)
 static const struct document_rule work_rules[] = {
@@ -50,6 +71,7 @@ static const struct document_rule work_rules[] = {
       .kind = DOCUMENT_CALL,
       .offset = AT(work.speedup_permille),
       .call = scenario_read_permille },
+    { .key = "step", .kind = DOCUMENT_CALL, .offset = AT(work.step), .call = read_step },
     { .key = "lifetime",
       .kind = DOCUMENT_CALL,
       .offset = AT(lifetime),

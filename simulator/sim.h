@@ -175,6 +175,8 @@ enum sim_work_kind {
     SIM_WORK_FOREVER,  /* until told to stop */
 };
 
+#define SIM_STEP_TERMS 5
+
 struct sim_work {
     enum sim_work_kind kind;
     uint32_t tasks;            /* TASKS: of one pass (spec->passes of them) */
@@ -182,6 +184,9 @@ struct sim_work {
     uint64_t task_us;          /* TASKS: one task in a job of one instance */
     /* TASKS: n instances work n^(speedup/1000) times as fast as one; 0 and 1000: linear */
     uint32_t speedup_permille;
+    /* TASKS: what a step of w instances with p servers takes, as t0/w + t1 + t2 w/p + t3 w + t4 p,
+     * relative to that of one with one; all 0: speedup_permille */
+    double step[SIM_STEP_TERMS];
     uint64_t save_us;             /* TASKS: the model */
     struct sim_range lifetime;    /* LIFETIME */
     struct sim_range start, stop; /* from order to running; from SIGTERM to gone */
