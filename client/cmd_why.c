@@ -143,6 +143,8 @@ static int run(const struct invocation *invocation)
     print_nodes(answer);
     if (*json_text(answer, "moved") != '\0')
         (void)printf("%s\n", json_text(answer, "moved"));
+    if (*json_text(answer, "pservers") != '\0')
+        (void)printf("%s; edl events tells why\n", json_text(answer, "pservers"));
     print_outlook(json_object_get(answer, "outlook"));
     return STATUS_OK;
 }

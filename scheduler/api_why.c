@@ -112,6 +112,7 @@ void api_job_why(struct http_request *request, void *userdata)
     const struct job *job = api_job(userdata, request);
     struct job_account account;
     char now[JOB_REASON_SIZE];
+    char servers[120];
 
     if (job == NULL)
         return;
@@ -119,12 +120,13 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s}", "state",
                               job_state_to_string(job->state), "code", job->reason_code, "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
                               "nodes", nodes_to_json(scheduler, &account), "others",
                               others_to_json(&account), "change", change_to_json(&account),
                               "outlook", outlook_to_json(job, clock_instant()), "moved",
-                              job_moved(job)));
+                              job_moved(job), "pservers",
+                              job_describe_servers(job, servers, sizeof servers)));
 }

@@ -284,7 +284,8 @@ static int finish_instances(struct document_reader *reader, const struct role_dr
 
     role->min = draft->min > 0 ? (uint32_t)draft->min : 1;
     role->max = draft->max > 0 ? (uint32_t)draft->max : role->min;
-    if (streq(draft->name, "pserver") && role->max != role->min) {
+    if (streq(draft->name, "pserver") && role->max != role->min &&
+        (!fault_tolerant || role->max < role->min)) {
         role->max = role->min;
         (void)snprintf(reader->pointer, sizeof reader->pointer, "%s", draft->pointer);
         document_ignore(reader, max_key);

@@ -109,7 +109,10 @@ uint64_t job_spec_bytes(const struct job_spec *spec);
 /* job_spec_env_bytes - of all names and values of env */
 uint64_t job_spec_env_bytes(const struct job_spec *spec);
 
-/* job_spec_instances - of all roles, each at its largest */
+/* job_spec_role_most - instances that a role is to have room for: its maximum; of parameter servers
+ * beside others, of which the scheduler chooses the number, the minimum until it has */
+uint32_t job_spec_role_most(const struct job_spec *spec, uint32_t role);
+/* job_spec_instances - of all roles, so many each */
 uint64_t job_spec_instances(const struct job_spec *spec);
 
 /* job_spec_array_element - the job of that place (0 .. array.n - 1) in the array that spec is to be

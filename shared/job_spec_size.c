@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "shared/macro.h"
+
 #define TEXT_OVERHEAD_BYTES 32 /* its pointer, the allocator's part, quotes and a comma */
 
 /* As JSON writes it: a control character is six, and that is the most which a byte becomes. */
@@ -52,11 +54,18 @@ uint64_t job_spec_bytes(const struct job_spec *spec)
     return bytes;
 }
 
+uint32_t job_spec_role_most(const struct job_spec *spec, uint32_t role)
+{
+    const struct role_spec *of = &spec->roles[role];
+
+    return spec->n_roles > 1 && streq(of->name, "pserver") ? of->min : of->max;
+}
+
 uint64_t job_spec_instances(const struct job_spec *spec)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < spec->n_roles; i++)
-        n += spec->roles[i].max;
+    for (uint32_t i = 0; i < spec->n_roles; i++)
+        n += job_spec_role_most(spec, i);
     return n;
 }

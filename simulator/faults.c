@@ -184,6 +184,55 @@ static void select_nodes(struct job_spec *spec, uint64_t random)
             want_disk(&spec->roles[i], random_below(&random, DISKS));
 }
 
+static void make_family_role(struct role_spec *role, const char *name, uint32_t min, uint32_t max)
+{
+    (void)snprintf(role->name, sizeof role->name, "%s", name);
+    role->argv = xcalloc(2, sizeof(*role->argv));
+    role->argv[0] = xstrdup("train");
+    role->workspace = xstrdup("");
+    role->min = min;
+    role->max = max;
+    role->cpu_millicores = 200;
+    role->memory_bytes = GIB / 8;
+    role->n_ports = 1;
+}
+
+/* In one history of three most jobs are of one family, which learns how many parameter
+ * servers are worth while; from streams of their own. */
+static struct job_spec *job_of_family(uint64_t seed, uint32_t number, struct job_spec *spec,
+                                      struct sim_work *work)
+{
+    uint64_t random = stream_of(seed, "server-jobs", number);
+    uint64_t family = stream_of(seed, "server-family", 0);
+    struct job_spec *made;
+
+    if (random_below(&family, 3) != 0 || random_below(&random, 4) == 0)
+        return spec;
+    made = job_spec_new(2);
+    (void)snprintf(made->name, sizeof made->name, "%s", spec->name);
+    made->mode = spec->mode;
+    made->priority = spec->priority;
+    made->passes = spec->passes;
+    made->grace_us = spec->grace_us;
+    made->restart_max = spec->restart_max;
+    made->restart_backoff_us = spec->restart_backoff_us;
+    made->fault_tolerant = true;
+    made->n_roles = 2;
+    make_family_role(&made->roles[0], "pserver", 1, 1 + (uint32_t)between(&random, 1, 5));
+    make_family_role(&made->roles[1], "trainer", 1, 1 + (uint32_t)between(&random, 1, 8));
+    (void)job_spec_free(spec);
+    work->kind = SIM_WORK_TASKS;
+    work->tasks = (uint32_t)between(&random, 200, 600);
+    work->task_us = between(&random, 50, 250) * USEC_PER_MSEC;
+    /* never much slower by more of them: how long a history may be is known before */
+    work->step[0] = (double)between(&family, 60, 160);
+    work->step[1] = (double)between(&family, 0, 50);
+    work->step[2] = (double)between(&family, 0, 8);
+    work->step[3] = (double)between(&family, 0, 2);
+    work->step[4] = (double)between(&family, 0, 2);
+    return made;
+}
+
 void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
@@ -214,6 +263,7 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
     spoil_work(ret_work, seed, number);
     random = stream_of(seed, "on-disconnect", number);
     spec->keep_cut_off = random_below(&random, 6) == 0;
+    *ret_spec = job_of_family(seed, number, spec, ret_work);
 }
 
 static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,

@@ -516,7 +516,7 @@ struct truth_job {
     char name[JOB_NAME_MAX + 1];
     struct truth_role roles[JOB_ROLES_MAX];
     uint32_t n_roles;
-    bool exists; /* committed */
+    bool exists, ran; /* committed: the job, and that it was running once */
     enum job_state state;
     int32_t priority;                /* committed */
     bool gang_complete;              /* was in a committed state since it was queued */

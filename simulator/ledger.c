@@ -253,6 +253,9 @@ static void commit_event(struct sim *sim, const struct effect *effect)
     sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
     sim->seen[SIM_SEEN_STRAGGLERS_MOVED] += streq(effect->event, "process-moved");
+    sim->seen[SIM_SEEN_SERVERS_CHOSEN] +=
+        streq(effect->event, "pservers-chosen") &&
+        effect->job->spec->roles[0].min > effect->job->servers_min; /* they stand first */
     sim->seen[SIM_SEEN_GIVEN_UP] += streq(effect->event, "process-given-up");
     if (streq(effect->event, "job-queued")) { /* it may have left the queue since, in one turn */
         struct truth_job *truth = ledger_job(sim, effect->job->id);
@@ -323,6 +326,32 @@ static void commit_process(struct sim *sim, const struct process *process)
     known->state = process->state;
 }
 
+/* As many parameter servers as were chosen: within what was asked for, and from when the job ran
+ * for good. What was asked to stop may be one of more. */
+static void follow_servers(struct sim *sim, struct truth_job *truth, const struct job *job)
+{
+    const struct role_spec *asked = &sim->submissions[truth->submission].spec->roles[0];
+    const struct role_spec *chosen = &job->spec->roles[0];
+    struct truth_role *role = &truth->roles[0];
+
+    if (truth->n_roles < 2 || !streq(role->name, "pserver") || asked->min == asked->max ||
+        (chosen->min == role->min && chosen->max == role->max))
+        return;
+    if (truth->ran)
+        violate(sim, "servers", "job %s ran with %u to %u parameter servers and has %u to %u",
+                truth->name, role->min, role->max, chosen->min, chosen->max);
+    if (chosen->min == chosen->max && (chosen->min < asked->min || chosen->min > asked->max))
+        violate(sim, "servers", "job %s has %u parameter servers and asked for %u to %u",
+                truth->name, chosen->min, asked->min, asked->max);
+    role->max_before = role->max;
+    role->max_before_until_us =
+        sim->now_us + sim->config.lease_us + sim->config.lease_margin_us + OLD_BOUNDS_US;
+    role->min = chosen->min;
+    role->max = chosen->max;
+    role->short_since_us = sim->now_us;
+    grow_slots(role, role->max);
+}
+
 static void look_at_gang(struct truth_job *truth)
 {
     uint32_t n[JOB_ROLES_MAX] = { 0 };
@@ -347,6 +376,9 @@ static void commit_job(struct sim *sim, const struct job *job)
     if (!truth->exists)
         sim->ledger.size += 4 + truth->n_tasks;
     truth->exists = true;
+    if (truth->submission != NOBODY)
+        follow_servers(sim, truth, job);
+    truth->ran = truth->ran || job->started_wall_us != 0;
     if (job_state_is_final(truth->state) && truth->state != job->state)
         violate(sim, "replay", "job %s was %s and is %s", truth->name,
                 job_state_to_string(truth->state), job_state_to_string(job->state));

@@ -120,6 +120,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_SHARES_TAKEN] = "shares-taken",
     [SIM_SEEN_DATA_LATE] = "data-late",
     [SIM_SEEN_STRAGGLERS_MOVED] = "stragglers-moved",
+    [SIM_SEEN_SERVERS_CHOSEN] = "servers-chosen",
     [SIM_SEEN_GIVEN_UP] = "given-up",
     [SIM_SEEN_FAILED] = "failed-for-good",
 };

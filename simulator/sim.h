@@ -138,8 +138,9 @@ enum sim_seen {
     SIM_SEEN_SHARES_TAKEN, /* committed: others' processes stop for a group below its share */
     SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
     SIM_SEEN_STRAGGLERS_MOVED,
-    SIM_SEEN_GIVEN_UP, /* processes that failed too often, and their jobs go on */
-    SIM_SEEN_FAILED,   /* fault tolerant jobs that were failed */
+    SIM_SEEN_SERVERS_CHOSEN, /* more parameter servers than a minimum */
+    SIM_SEEN_GIVEN_UP,       /* processes that failed too often, and their jobs go on */
+    SIM_SEEN_FAILED,         /* fault tolerant jobs that were failed */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */

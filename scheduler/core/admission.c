@@ -107,6 +107,7 @@ static void know_by_family(const struct question *question, const struct job *jo
     job_family_name(job, name);
     if (!goodput_family_get(question->cluster->families, name, &family) || family.n_ended == 0)
         return;
+    job_expect_speed(question->cluster, job->spec, job->user, &family);
     goodput_prior_begin(&family.prior, &learned);
     ret->known = true;
     ret->shortest_s = goodput_family_tenth(&family, SHORTEST_TENTHS);
@@ -587,6 +588,7 @@ static const char *look_up_family(struct question *question, const char *user, i
     question->median_s = goodput_family_tenth(&family, 5);
     question->longest_s = goodput_family_tenth(&family, GOODPUT_LONGEST_TENTHS);
     ret->jobs_known = (uint32_t)family.n_ended;
+    job_expect_speed(question->cluster, question->spec, user, &family);
     goodput_prior_begin(&family.prior, &question->learned);
     return NULL;
 }

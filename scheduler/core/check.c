@@ -118,6 +118,12 @@ static int check_processes(const struct job *job, struct edl_error *error)
 static int check_sizes(const struct cluster *cluster, const struct job *job,
                        struct edl_error *error)
 {
+    int servers = spec_servers(job->spec);
+
+    if (servers >= 0 && job_is_started(job) &&
+        job->spec->roles[servers].min != job->spec->roles[servers].max)
+        return BROKEN("job %s is started and its parameter servers are %u to %u", job->spec->name,
+                      job->spec->roles[servers].min, job->spec->roles[servers].max);
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         const struct role_spec *role = &job->spec->roles[r];
         uint32_t counted = job_count(job, r, false);

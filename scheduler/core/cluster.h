@@ -283,6 +283,9 @@ struct job {
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t turn_wall_us; /* its place among those that wait: job_turn.c */
+    /* its owner's bounds of parameter servers, once a number within them was chosen, which is its
+     * minimum and maximum from then on (job_servers.c); 0: none was */
+    uint32_t servers_min, servers_max;
     uint64_t submitted_us;
     struct task_queue *queue;      /* NULL without a dataset; owned */
     char *dataset_digest;          /* owned; NULL without one */

@@ -218,6 +218,7 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
         return DIFFERS("job %s: %s (%s) and %s (%s)", a->spec->name, job_state_to_string(a->state),
                        a->reason, job_state_to_string(b->state), b->reason);
     if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
+        a->servers_min != b->servers_min || a->servers_max != b->servers_max ||
         a->finishing != b->finishing || !same_targets(a, b) ||
         a->submitted_wall_us != b->submitted_wall_us || a->started_wall_us != b->started_wall_us ||
         (a->state == JOB_QUEUED && a->turn_wall_us != b->turn_wall_us) ||

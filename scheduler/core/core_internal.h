@@ -181,6 +181,8 @@ uint32_t job_count_finished(const struct job *job, uint32_t role);
 /* instances of its elastic role that it could lose: above the minimum, without those that leave a
  * draining node (others stand in for them) and those that are marked as victims */
 uint32_t job_surplus(const struct job *job);
+/* spec_servers - the role of parameter servers beside others; -1: there is none */
+int spec_servers(const struct job_spec *spec);
 /* instances that a started job must not lack now */
 uint32_t job_role_floor(const struct job *job, uint32_t role);
 void job_grow_slots(struct job *job, uint32_t role, uint32_t n);
@@ -321,6 +323,29 @@ void job_touch(struct cluster *cluster, struct job *job);
 void job_family_name(const struct job *job, char buffer[JOB_FAMILY_SIZE]);
 void spec_family_name(const struct job_spec *spec, const char *user, char buffer[JOB_FAMILY_SIZE]);
 
+/* job_curve_name - of the speeds of its family with so many servers, in what unit each job has;
+ * job_program_name - with so many, of the one program that numbers are compared by */
+void job_curve_name(const struct job *job, uint32_t pservers, char buffer[JOB_FAMILY_SIZE]);
+void job_program_name(const struct job *job, uint32_t pservers, char buffer[JOB_FAMILY_SIZE]);
+/* job_expect_speed - of a job that is not started: that of its family with its fewest servers, in
+ * place of the family's own prior, where that knows nothing */
+void job_expect_speed(const struct cluster *cluster, const struct job_spec *spec, const char *user,
+                      struct goodput_family_facts *family);
+/* job_program - a digest of what it runs to the letter, which is not 0 */
+uint64_t job_program(const struct job *job);
+
+/* --- job_servers.c: how many parameter servers
+ * ------------------------------------------------------------------------------------------ */
+/* job_chooses_servers - it has never run, and its document says from how many to how many */
+bool job_chooses_servers(const struct job *job);
+/* job_fix_servers - it is about to be started with so many: in no class of the queue any more */
+void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers);
+/* job_free_servers - it is queued again and has never run: as its document said */
+void job_free_servers(struct cluster *cluster, struct job *job);
+/* job_servers - how many it was given; 0: nobody chose */
+uint32_t job_servers(const struct job *job);
+/* job_servers_run - all of those, and none is on its way out */
+bool job_servers_run(const struct job *job);
 /* What was learnt of an elastic job since it was started. Volatile: after a restart it begins with
  * what its family knows, which is remembered. The policy is told what was known at the last
  * measurement, not what is true at the moment it is told: else a plan that looks at everything
@@ -336,6 +361,8 @@ struct job_learned {
     uint64_t since_us, told_us, saved_us;
     const struct goodput_families *families; /* borrowed from the cluster */
     char family[JOB_FAMILY_SIZE];
+    char curve[JOB_FAMILY_SIZE];   /* its speeds are noted there; mostly the same */
+    char program[JOB_FAMILY_SIZE]; /* and there, in seconds; "": nowhere */
     /* its instances beside each other (job_pace.c) */
     uint32_t paces;     /* tasks that can be compared, since they were */
     double evenness;    /* the job's speed by what it would be without stragglers: 0 .. 1 */
@@ -349,6 +376,9 @@ struct job_learned {
 
 /* --- job_learn.c
  * ------------------------------------------------------------------------------------------ */
+/* job_learn_crowd - those that are to share what there is; who waits for another job is not there
+ * yet */
+uint32_t job_learn_crowd(const struct cluster *cluster);
 /* job_learn_begin - it starts, or started before anybody learnt: then when a node has told of it;
  * with what its family knows.
  * Idempotent; nothing when there is nothing to learn */

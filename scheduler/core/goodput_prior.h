@@ -20,6 +20,8 @@ struct goodput_prior {
     double unit_s;                  /* on one instance, of the job measured last */
     double resize_s;                /* the same */
     uint32_t largest;               /* instances, of a measurement; 0: nothing is known */
+    uint64_t program; /* goodput_servers.h: whose seconds these are, or count; 0: nobody's */
+    uint32_t tries;   /* starts of it, or of others */
 };
 
 /* goodput_prior_note - a job of the family has just completed a measurement */

@@ -63,3 +63,53 @@ void job_family_name(const struct job *job, char buffer[JOB_FAMILY_SIZE])
 {
     spec_family_name(job->spec, job->user, buffer);
 }
+
+/* Of a family and a number: the user is the same. */
+static void name_with(const struct job_spec *spec, const char *user, const char *what,
+                      uint32_t pservers, char buffer[JOB_FAMILY_SIZE])
+{
+    uint64_t digest;
+
+    spec_family_name(spec, user, buffer);
+    digest = digest_number(digest_text(digest_text(0, buffer), what), pservers);
+    (void)snprintf(buffer, JOB_FAMILY_SIZE, "%s:%016" PRIx64, user, digest);
+}
+
+void job_curve_name(const struct job *job, uint32_t pservers, char buffer[JOB_FAMILY_SIZE])
+{
+    name_with(job->spec, job->user, "speeds", pservers, buffer);
+}
+
+void job_program_name(const struct job *job, uint32_t pservers, char buffer[JOB_FAMILY_SIZE])
+{
+    name_with(job->spec, job->user, "seconds", pservers, buffer);
+}
+
+void job_expect_speed(const struct cluster *cluster, const struct job_spec *spec, const char *user,
+                      struct goodput_family_facts *family)
+{
+    int role = spec_servers(spec);
+    struct goodput_family_facts curve;
+    char name[JOB_FAMILY_SIZE];
+
+    if (role < 0 || family->prior.largest > 0)
+        return;
+    name_with(spec, user, "speeds", spec->roles[role].min, name);
+    if (goodput_family_get(cluster->families, name, &curve) && curve.prior.largest > 0)
+        family->prior = curve.prior;
+}
+
+uint64_t job_program(const struct job *job)
+{
+    uint64_t digest = digest_text(0, job_mode_to_string(job->spec->mode));
+
+    for (size_t r = 0; r < job->spec->n_roles; r++) {
+        const struct role_spec *role = &job->spec->roles[r];
+
+        digest = digest_text(digest, role->name);
+        for (char **arg = role->argv; arg != NULL && *arg != NULL; arg++)
+            digest = digest_text(digest, *arg);
+        digest = digest_text(digest, role->workspace != NULL ? role->workspace : "");
+    }
+    return digest != 0 ? digest : 1;
+}

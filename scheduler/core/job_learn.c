@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "scheduler/core/goodput_servers.h"
+
 #define TOLD_LEAST_US (60 * USEC_PER_SEC)
 #define TOLD_PART 4
 #define SAVED_LEAST_US (300 * USEC_PER_SEC)
@@ -59,6 +61,8 @@ void job_learn_size(struct job *job, struct instant now)
         .disturbed = is_disturbed(job, role),
     };
     goodput_learn_size(&job->learned->of, &size);
+    if (!job_servers_run(job)) /* what was seen is not what so many do */
+        job->learned->of.instances = 0;
 }
 
 void process_works(struct process *process, struct instant now)
@@ -88,8 +92,7 @@ void job_learn_lost(const struct process *process, struct instant now)
                                USEC_PER_SEC);
 }
 
-/* Those that are to share what there is; who waits for another job is not there yet. */
-static uint32_t unfinished(const struct cluster *cluster)
+uint32_t job_learn_crowd(const struct cluster *cluster)
 {
     static const enum job_state states[] = { JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
     uint64_t n = cluster->planner->queue.n_jobs;
@@ -122,7 +125,7 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     learned->elapsed_s =
         (double)(now.wall_us - MIN_OF(after_ready_wall_us(cluster, job), now.wall_us)) /
         USEC_PER_SEC;
-    learned->crowd = unfinished(cluster);
+    learned->crowd = job_learn_crowd(cluster);
     job_touch(cluster, job);
 }
 
@@ -177,6 +180,16 @@ static bool is_counted(const struct cluster *cluster, const struct job *job,
            goodput_family_get(cluster->families, learned->family, &family) && family.n_begun > 0;
 }
 
+/* Where a number of servers was chosen, speeds are of so many. */
+static void name_curves(const struct job *job, struct job_learned *learned)
+{
+    memcpy(learned->curve, learned->family, sizeof learned->curve);
+    if (job_servers(job) == 0)
+        return;
+    job_curve_name(job, job_servers(job), learned->curve);
+    job_program_name(job, job_servers(job), learned->program);
+}
+
 void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job_learned *learned;
@@ -186,7 +199,8 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
         return;
     learned = xcalloc(1, sizeof *learned);
     job_family_name(job, learned->family);
-    goodput_prior_begin(goodput_family_prior(cluster->families, learned->family), &learned->of);
+    name_curves(job, learned);
+    goodput_prior_begin(goodput_family_prior(cluster->families, learned->curve), &learned->of);
     if (!is_counted(cluster, job, learned))
         goodput_family_begun(cluster->families, learned->family);
     learned->units_left = -1;
@@ -250,7 +264,10 @@ static void note_family(struct cluster *cluster, struct job *job, struct instant
 {
     struct job_learned *learned = job->learned;
 
-    goodput_prior_note(goodput_family_prior(cluster->families, learned->family), &learned->of);
+    goodput_prior_note(goodput_family_prior(cluster->families, learned->curve), &learned->of);
+    if (learned->program[0] != '\0')
+        goodput_servers_note(cluster->families, learned->family, learned->program, job_program(job),
+                             &learned->of);
     if (learned->saved_us == 0 || now.now_us - learned->saved_us >= SAVED_LEAST_US)
         save_family(cluster, job, now);
 }
@@ -270,7 +287,7 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
     counts = task_queue_counts(job->queue);
     progress = (struct goodput_progress){
         .now_s = seconds_of(now),
-        .instances = steady_instances(job, (uint32_t)role),
+        .instances = job_servers_run(job) ? steady_instances(job, (uint32_t)role) : 0,
         .evenness = job->learned->evenness,
         .tasks = (uint64_t)task_queue_pass(job->queue) * task_queue_n_tasks(job->queue) +
                  counts.done + counts.discarded,

@@ -48,9 +48,11 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct deadline idle_forgotten;
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
-    uint64_t stuck_since_us;         /* it lacks its minimum and no room can be made; 0: not so */
-    uint64_t drain_pass;             /* the last one that looked at it */
-    struct placed *places;           /* where: what it is promised again if it can be; owned */
+    uint64_t servers_until_us; /* others were asked to give way for more parameter servers, once,
+                                * and are waited for until then; 0: they were not */
+    uint64_t stuck_since_us;   /* it lacks its minimum and no room can be made; 0: not so */
+    uint64_t drain_pass;       /* the last one that looked at it */
+    struct placed *places;     /* where: what it is promised again if it can be; owned */
     size_t n_places;
     struct placed *reserved; /* of a started job: where what it lacks goes; owned */
     size_t n_reserved;

@@ -29,6 +29,14 @@ int job_elastic_role(const struct job *job)
     return spec_elastic_role(job->spec);
 }
 
+int spec_servers(const struct job_spec *spec)
+{
+    for (uint32_t r = 0; r < spec->n_roles; r++)
+        if (!role_works(spec, r))
+            return (int)r;
+    return -1;
+}
+
 bool job_is_started(const struct job *job)
 {
     return job->state == JOB_STARTING || job->state == JOB_RUNNING || job->state == JOB_RESIZING;

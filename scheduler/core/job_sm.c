@@ -353,6 +353,8 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
         return;
     /* in its old place in the order; its data goes on where it was */
     job_forget_idle(cluster, job);
+    if (job->started_wall_us == 0)
+        job_free_servers(cluster, job);
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job_retry_given_up(cluster, job, r);
         job_set_target(cluster, job, r, job->spec->roles[r].min, now);

@@ -41,6 +41,7 @@ static double expected_s(const struct cluster *cluster, const struct job *job)
     goodput_learn_init(&learned);
     job_family_name(job, name);
     if (role >= 0 && goodput_family_get(cluster->families, name, &family)) {
+        job_expect_speed(cluster, job->spec, job->user, &family);
         goodput_prior_begin(&family.prior, &learned);
         learned.family_s = goodput_family_work(cluster->families, name, 0);
     }

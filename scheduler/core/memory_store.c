@@ -323,13 +323,13 @@ static struct family_row *first_family_to_go(const struct memory_store *store)
     return first;
 }
 
-static void put_family(struct memory_store *store, const struct job *job)
+static void put_family(struct memory_store *store, const struct job *job, unsigned which)
 {
     struct goodput_family_facts facts;
     struct family_row *row;
     double *ended;
 
-    if (!record_of_family(job, &facts))
+    if (!record_of_family(job, which, &facts))
         return;
     HASH_FIND_STR(store->families, facts.name, row);
     if (row != NULL)
@@ -369,7 +369,8 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         put_rendezvous(store, effect->job);
         break;
     case EFFECT_SAVE_FAMILY:
-        put_family(store, effect->job);
+        for (unsigned i = 0; i < FAMILY_RECORDS; i++)
+            put_family(store, effect->job, i);
         break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);

@@ -28,3 +28,6 @@ bool job_outlook(const struct job *job, struct instant now, struct job_outlook *
 /* job_moved - its last instance that was slow, "trainer-3 was moved from ..."; "": none
  * (plan_straggler.c) */
 const char *job_moved(const struct job *job);
+/* job_describe_servers - how many parameter servers were chosen for it, as a sentence; "": none
+ * were (job_servers.c). Returns buffer */
+char *job_describe_servers(const struct job *job, char *buffer, size_t size);

@@ -9,6 +9,7 @@
 
 #include "scheduler/core/capacity.h"
 #include "scheduler/core/core_internal.h"
+#include "scheduler/core/goodput_servers.h"
 
 /* Classes of waiting jobs that are tried in vain in one plan, so that a long queue of different
  * jobs costs a bounded time (Slurm's bf_max_job_test). Of those behind, as many are tried with what
@@ -235,6 +236,27 @@ void plan_note_stuck(struct plan *plan, struct job *job, bool stuck);
 /* plan_half_gangs - of jobs that keep each other from being complete for long, those that rank last
  * give up; jobs: all that lack, by rank, with nothing reserved */
 void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);
+
+/* --- plan_servers.c: how many parameter servers
+ * ------------------------------------------------------------------------------------------- */
+struct servers_choice {
+    uint32_t placed;               /* 0: its document says how many */
+    struct goodput_servers wanted; /* why: what was wanted */
+};
+/* plan_more_servers - as many more than its minimum a job may be started with */
+uint32_t plan_more_servers(const struct job *job);
+/* plan_place_servers - behind the n places of its gang, which are taken, those of more servers,
+ * which are taken as well; how many places there are then */
+size_t plan_place_servers(struct plan *plan, const struct job *job, struct placed *placed, size_t n,
+                          struct servers_choice *ret);
+/* plan_promise_servers - its gang fits now with the fewest: true when others give way for more,
+ * whose places are promised with those of the gang. Nothing when as many as it wants fit already */
+bool plan_promise_servers(struct plan *plan, struct job *job, const struct demand *demands,
+                          size_t n);
+/* plan_promised_servers - places that it is promised beyond its gang; all of them or none count */
+size_t plan_promised_servers(const struct job *job, size_t gang);
+/* plan_fix_servers - it is started with those, and is told why */
+void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_choice *choice);
 
 /* --- plan_repair.c
  * ------------------------------------------------------------------------------------------- */

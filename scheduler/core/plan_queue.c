@@ -19,12 +19,20 @@
 
 #include <utlist.h>
 
+/* For those who give way for more parameter servers than a gang must have: one that cannot be
+ * killed keeps nobody for ever. */
+#define SERVERS_WAIT_US (30 * USEC_PER_SEC)
+
 enum outcome { STARTED, PROMISED, FAILED };
 
 /* Lowest free slot; right after the submit all are. */
-static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n)
+static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n,
+                  const struct servers_choice *servers)
 {
     uint32_t next[JOB_ROLES_MAX] = { 0 };
+
+    queue_leave(plan->cluster, job); /* it asks for something else from now on */
+    plan_fix_servers(plan, job, servers);
 
     job_set_reason(plan->cluster, job, "starting", "its %zu processes are being started", n);
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
@@ -76,23 +84,30 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
     size_t size = gang_size(demands, n);
+    struct servers_choice servers;
     struct placed *placed;
     bool fits;
 
     job->plan.held_back = false;
     if (job->plan.n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
         return false; /* most of them */
-    placed = xcalloc(size, sizeof *placed);
+    placed = xcalloc(size + plan_more_servers(job), sizeof *placed);
     fits = plan_keep_places(plan, job, true);
+    if (!fits && plan_promised_servers(job, size) > 0) {
+        free(placed);
+        return false; /* until those who give way are gone */
+    }
     if (fits)
-        memcpy(placed, job->plan.places, size * sizeof *placed);
+        memcpy(placed, job->plan.places, job->plan.n_places * sizeof *placed);
     else
         fits = place_gang(rooms, demands, n, true, placed);
-    capacity_roll_back(rooms, mark); /* what is assigned is a fact, not a take */
     job->plan.held_back = fits && waits_for_stops(plan, job, demands, n);
     fits = fits && !job->plan.held_back;
     if (fits)
-        start(plan, job, placed, size);
+        size = plan_place_servers(plan, job, placed, size, &servers);
+    capacity_roll_back(rooms, mark); /* what is assigned is a fact, not a take */
+    if (fits)
+        start(plan, job, placed, size, &servers);
     free(placed);
     return fits;
 }
@@ -135,6 +150,44 @@ static bool promise(struct plan *plan, struct job *job, const struct demand *dem
     return true;
 }
 
+static bool fits_now(struct plan *plan, const struct job *job, const struct demand *demands,
+                     size_t n)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    bool fits = plan_keep_places(plan, job, true) || place_gang(rooms, demands, n, true, NULL);
+
+    capacity_roll_back(rooms, mark);
+    return fits;
+}
+
+/* A gang that fits with the fewest servers: room is being made for more, once, and until those who
+ * give way are gone. */
+static bool waits_for_servers(struct plan *plan, struct job *job, const struct demand *demands,
+                              size_t n)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+
+    if (plan_more_servers(job) == 0)
+        return false;
+    if (plan_promised_servers(job, gang_size(demands, n)) > 0) {
+        if (plan->now.now_us >= job->plan.servers_until_us || !plan_keep_places(plan, job, false))
+            queue_forget_places(job);
+        capacity_roll_back(rooms, mark);
+        return false; /* as any promise, or as if there had been none */
+    }
+    if (job->plan.servers_until_us != 0 || plan->planner->queue.n_promised >= PROMISES_MAX ||
+        !fits_now(plan, job, demands, n) || !plan_promise_servers(plan, job, demands, n))
+        return false;
+    job->plan.servers_until_us = plan->now.now_us + SERVERS_WAIT_US;
+    deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
+                 job->plan.servers_until_us);
+    queue_tell(plan->cluster, job, VERDICT_PROMISED);
+    queue_promise(plan->cluster, job);
+    return true;
+}
+
 /* Tries the next job of a class. STARTED: the class may be gone. */
 static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
@@ -155,6 +208,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     if (class->told_never && queue_fits_ever(plan->cluster, class) != FIT_NEVER)
         queue_tell_hope(plan->cluster, class);
     plan_hold(plan, job, demands, n);
+    if (waits_for_servers(plan, job, demands, n))
+        return PROMISED;
     if (try_now(plan, job, demands, n))
         return STARTED;
     if (queue_fits_ever(plan->cluster, class) == FIT_NEVER) {

@@ -63,6 +63,8 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
         .state = job->state,
         .next_incarnation = job->next_incarnation,
         .resizes = job->resizes,
+        .servers_min = job->servers_min,
+        .servers_max = job->servers_max,
         .finishing = job->finishing,
         .submitted_wall_us = job->submitted_wall_us,
         .started_wall_us = job->started_wall_us,
@@ -184,6 +186,20 @@ static uint64_t boot_time_of(struct instant now, uint64_t wall_us)
     return now.now_us > age_us ? now.now_us - age_us : 0;
 }
 
+/* The number that was chosen is both bounds of the document, and within those of before. */
+static bool servers_can_be(const struct job_record *record, const struct job_spec *spec)
+{
+    int role = spec_servers(spec);
+
+    if (record->servers_min == 0 && record->servers_max == 0)
+        return true;
+    return role >= 0 && record->servers_min > 0 && record->servers_min < record->servers_max &&
+           record->servers_max <= ROLE_INSTANCES_MAX &&
+           spec->roles[role].min == spec->roles[role].max &&
+           spec->roles[role].min >= record->servers_min &&
+           spec->roles[role].min <= record->servers_max;
+}
+
 static int check_job(const struct cluster *cluster, const struct job_record *record,
                      const struct job_spec *spec, struct edl_error *error)
 {
@@ -195,6 +211,10 @@ static int check_job(const struct cluster *cluster, const struct job_record *rec
             return CORRUPT("job %llu: %s has the target %u and the bounds %u..%u", ULL(record->id),
                            spec->roles[r].name, record->target[r], spec->roles[r].min,
                            spec->roles[r].max);
+    if (!servers_can_be(record, spec))
+        return CORRUPT("job %llu is recorded with parameter servers chosen of %u to %u, which its "
+                       "document cannot have been",
+                       ULL(record->id), record->servers_min, record->servers_max);
     for (size_t i = 0; i < record->n_slots; i++)
         if (record->slots[i].role >= spec->n_roles || record->slots[i].index >= ROLE_INSTANCES_MAX)
             return CORRUPT("job %llu: slot %u of role %u cannot be", ULL(record->id),
@@ -233,6 +253,8 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     job = cluster_restore_job(cluster, record->id, take_spec, record->state);
     job->next_incarnation = record->next_incarnation;
     job->resizes = record->resizes;
+    job->servers_min = record->servers_min;
+    job->servers_max = record->servers_max;
     job->finishing = record->finishing;
     job->submitted_wall_us = record->submitted_wall_us;
     job->started_wall_us = record->started_wall_us;
@@ -428,11 +450,17 @@ static bool family_can_be(const struct goodput_family_facts *family)
     return sound;
 }
 
-bool record_of_family(const struct job *job, struct goodput_family_facts *ret)
+bool record_of_family(const struct job *job, unsigned which, struct goodput_family_facts *ret)
 {
-    return job->learned != NULL &&
-           goodput_family_get(job->learned->families, job->learned->family, ret) &&
-           family_can_be(ret);
+    const struct job_learned *learned = job->learned;
+    const char *name;
+
+    if (learned == NULL)
+        return false;
+    name = which == 0 ? learned->family : which == 1 ? learned->curve : learned->program;
+    if (which > 0 && learned->program[0] == '\0') /* it has no number of its own */
+        return false;
+    return goodput_family_get(learned->families, name, ret) && family_can_be(ret);
 }
 
 int cluster_restore_family_record(struct cluster *cluster,

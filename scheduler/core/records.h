@@ -34,6 +34,7 @@ struct job_record {
     uint64_t next_incarnation;
     uint32_t target[JOB_ROLES_MAX];
     uint32_t resizes;
+    uint32_t servers_min, servers_max;
     struct usage usage;
     bool finishing;
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us;
@@ -95,8 +96,11 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
 void record_of_process(const struct process *process, struct process_record *ret);
 void record_of_queue(const struct job *job, struct queue_record *ret);
 void record_of_task(const struct task *task, struct task_record *ret);
-/* record_of_family - borrows all of it; false: nothing is known */
-bool record_of_family(const struct job *job, struct goodput_family_facts *ret);
+/* record_of_family - what a job tells of its family are several records, by number: of the family
+ * itself, of its speed with so many servers, and that of one program with so many. Borrows all of
+ * it; false: nothing is known */
+#define FAMILY_RECORDS 3
+bool record_of_family(const struct job *job, unsigned which, struct goodput_family_facts *ret);
 /* record_of_rendezvous - borrows the members; false: there is nothing to remember */
 bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret);
 

@@ -68,7 +68,7 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     job->reason = xstrdup("");
     make_roles(job, take_spec->n_roles);
     for (uint32_t r = 0; r < take_spec->n_roles; r++) {
-        job_grow_slots(job, r, take_spec->roles[r].max);
+        job_grow_slots(job, r, job_spec_role_most(take_spec, r));
         job->target[r] = take_spec->roles[r].min;
     }
     job_recount(job);
@@ -410,6 +410,8 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
     effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
                  spec->max, min, max);
     job_retry_given_up(cluster, job, role);
+    if ((int)role == spec_servers(job->spec)) /* its owner says how many */
+        job->servers_min = job->servers_max = 0;
     spec->min = min;
     spec->max = max;
     job_grow_slots(job, role, max);

@@ -20,7 +20,7 @@
 #define JOB_COLUMNS                                                                                \
     "id, state, reason_code, reason, user, spec, next_incarnation, targets, slots, resizes,"       \
     " finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest, metrics,"      \
-    " usage, turn_wall_us"
+    " usage, turn_wall_us, servers_min, servers_max"
 #define PROCESS_COLUMNS                                                                            \
     "job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"             \
     " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"         \
@@ -39,17 +39,19 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOB_PUT] =
         "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
         " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
-        " dataset_digest, metrics, usage, array_name, turn_wall_us)"
+        " dataset_digest, metrics, usage, array_name, turn_wall_us, servers_min, servers_max)"
         " VALUES "
-        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''),?20)"
+        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''),?20,?21,?"
+        "22)"
         " ON CONFLICT (id) DO UPDATE SET state=?3, reason_code=?4, reason=?5, user=?6,"
         " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
         " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
-        " metrics=?17, usage=?18, turn_wall_us=?20",
+        " metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21, servers_max=?22",
     [ST_JOB_CHANGE] =
         "UPDATE job SET state=?3, reason_code=?4, reason=?5, next_incarnation=?8, targets=?9,"
         " slots=?10, resizes=?11, finishing=?12, started_wall_us=?14, ended_wall_us=?15,"
-        " dataset_digest=?16, metrics=?17, usage=?18, turn_wall_us=?20 WHERE id=?1",
+        " dataset_digest=?16, metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21,"
+        " servers_max=?22 WHERE id=?1",
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
@@ -90,15 +92,15 @@ static const char *const statement_texts[ST_N] = {
     /* REPLACE: whatever is written is the newest row. */
     [ST_FAMILY_PUT] =
         "INSERT OR REPLACE INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s,"
-        " fit) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        " fit, program, tries) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     /* As goodput_families_bound: of whoever has the most, his oldest. The last places of all lists
      * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
     [ST_FAMILY_TRIM] =
         "DELETE FROM family WHERE noted IN (SELECT noted FROM family ORDER BY row_number() OVER"
         " (PARTITION BY rtrim(name, '0123456789abcdef') ORDER BY noted DESC) DESC, noted"
         " LIMIT max(0, (SELECT count(*) FROM family) - ?1))",
-    [ST_FAMILY_ALL] = "SELECT name, begun, most_s, ended_s, largest, unit_s, resize_s, fit"
-                      " FROM family ORDER BY noted",
+    [ST_FAMILY_ALL] = "SELECT name, begun, most_s, ended_s, largest, unit_s, resize_s, fit,"
+                      " program, tries FROM family ORDER BY noted",
     [ST_EVENT_ADD] =
         "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
     [ST_TAIL_PUT] =

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_families.c - what is learnt of families of jobs, to rows and back */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/core/records.h"
@@ -42,17 +45,16 @@ static int trim(struct store *store, struct edl_error *error)
     return store_step_done(store, ST_FAMILY_TRIM, error);
 }
 
-int store_put_family(struct store *store, const struct job *job, struct edl_error *error)
+static int put(struct store *store, const struct goodput_family_facts *of, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_FAMILY_PUT];
-    _cleanup_free_ char *ended = NULL, *fit = NULL;
-    struct goodput_family_facts family;
-    int r;
+    const struct goodput_family_facts family = *of;
+    _cleanup_free_ char *ended = numbers_to_text(family.ended, family.n_ended);
+    _cleanup_free_ char *fit = fit_to_text(&family.prior.fit);
+    char program[17] = "";
 
-    if (!record_of_family(job, &family)) /* others came since */
-        return 0;
-    ended = numbers_to_text(family.ended, family.n_ended);
-    fit = fit_to_text(&family.prior.fit);
+    if (family.prior.program != 0)
+        (void)snprintf(program, sizeof program, "%016" PRIx64, family.prior.program);
     store_bind_text(statement, 1, family.name);
     store_bind_u64(statement, 2, family.n_begun);
     (void)sqlite3_bind_double(statement, 3, family.most);
@@ -61,8 +63,24 @@ int store_put_family(struct store *store, const struct job *job, struct edl_erro
     (void)sqlite3_bind_double(statement, 6, family.prior.unit_s);
     (void)sqlite3_bind_double(statement, 7, family.prior.resize_s);
     store_bind_text(statement, 8, fit);
-    r = store_step_done(store, ST_FAMILY_PUT, error);
-    return r < 0 ? r : trim(store, error);
+    store_bind_text(statement, 9, program);
+    store_bind_u64(statement, 10, family.prior.tries);
+    return store_step_done(store, ST_FAMILY_PUT, error);
+}
+
+int store_put_family(struct store *store, const struct job *job, struct edl_error *error)
+{
+    struct goodput_family_facts family;
+    bool any = false;
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < FAMILY_RECORDS; i++) {
+        if (!record_of_family(job, i, &family)) /* others came since */
+            continue;
+        any = true;
+        r = put(store, &family, error);
+    }
+    return r < 0 || !any ? r : trim(store, error);
 }
 
 /* The numbers of a column, n of them; the caller frees them. NULL once row->r is set. */
@@ -99,6 +117,18 @@ static void read_fit(struct row *row, int column, struct goodput_prior *prior)
     prior->fit.reports = prior->largest > 0;
 }
 
+static void read_program(struct row *row, int column, struct goodput_prior *prior)
+{
+    char text[17], *end = text;
+
+    row_text(row, column, text, sizeof text);
+    if (row->r < 0 || text[0] == '\0')
+        return;
+    prior->program = strtoull(text, &end, 16);
+    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16 || prior->program == 0)
+        (void)row_damaged(row, column, "is not 16 hexadecimal digits");
+}
+
 static int load(struct cluster *cluster, sqlite3_stmt *statement, struct edl_error *error)
 {
     struct goodput_family_facts family = { .name = store_column_text(statement, 0) };
@@ -115,6 +145,8 @@ static int load(struct cluster *cluster, sqlite3_stmt *statement, struct edl_err
     family.prior.unit_s = sqlite3_column_double(statement, 5);
     family.prior.resize_s = sqlite3_column_double(statement, 6);
     read_fit(&row, 7, &family.prior);
+    read_program(&row, 8, &family.prior);
+    family.prior.tries = (uint32_t)row_u64(&row, 9, UINT32_MAX);
     if (row.r < 0)
         return row.r;
     r = cluster_restore_family_record(cluster, &family, error);

@@ -99,6 +99,8 @@ static int write_job(struct store *store, enum statement which, const struct job
     store_bind_text(statement, 17, job.metrics);
     store_bind_text(statement, 18, usage);
     store_bind_u64(statement, 20, job.turn_wall_us);
+    store_bind_u64(statement, 21, job.servers_min);
+    store_bind_u64(statement, 22, job.servers_max);
     if (spec != NULL) {
         store_bind_text(statement, 2, job.spec->name);
         store_bind_text(statement, 6, job.user);

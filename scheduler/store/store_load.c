@@ -211,6 +211,8 @@ static int load_job(struct loader *loader, sqlite3_stmt *statement)
         job.metrics = store_column_text(statement, 15);
     read_usage(&row, 16, &job.usage);
     job.turn_wall_us = row_u64(&row, 17, INT64_MAX);
+    job.servers_min = (uint32_t)row_u64(&row, 18, ROLE_INSTANCES_MAX);
+    job.servers_max = (uint32_t)row_u64(&row, 19, ROLE_INSTANCES_MAX);
     spec = read_spec(&row, 5);
     r = row.r < 0 ? row.r
                   : prefixed(loader, cluster_restore_job_record(loader->cluster, &job, spec,

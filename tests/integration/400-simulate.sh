@@ -89,7 +89,31 @@ edl simulate "$work/tutorial.yaml" --json | jq -S .rounds >"$work/one"
 jq -S .rounds "$work/json" >"$work/two"
 cmp -s "$work/one" "$work/two" || fail 'the shown experiment is another one'
 
+# parameter servers: the number that jobs of a family come to ends them much sooner than one server, and about as soon as
+# that number from the first on
+family() { # PSERVERS-MIN PSERVERS-MAX STEP
+    cat <<END
+nodes: [{count: 4, cpu: 8, memory: 64Gi}]
+jobs:
+- {every: 400s, copies: 12, work: {tasks: 8000, task: 100ms, step: $3}, job: {name: train, fault_tolerant: true,
+   trainer: {entrypoint: train, min-instance: 1, max-instance: 16, resources: {requests: {cpu: 1}}},
+   pserver: {min-instance: $1, max-instance: $2, resources: {requests: {cpu: 1}}}}}
+END
+}
+completion() { # PSERVERS-MIN PSERVERS-MAX: of the last six jobs, by which the family is known
+    family "$1" "$2" '[0.125, 0.418, 0.421, 0.0074, 0]' >"$work/family.yaml"
+    edl simulate "$work/family.yaml" --json | jq '[.rounds[0].jobs[6:][] | .ended_s - .submitted_s] | add / length'
+}
+one=$(completion 1 1) best=$(completion 8 8) ours=$(completion 1 16)
+jq -en "$ours < 0.7 * $one and $ours < 1.2 * $best" >/dev/null || fail "with one server $one s, with 8 $best s, as chosen $ours s"
+
 # wrong input
+family 1 1 '[1, 2, 3]' >"$work/bad.yaml"
+status_of 2 edl simulate "$work/bad.yaml"
+says 'five numbers'
+family 1 1 '[1, 2, 3, 4, -1]' >"$work/bad.yaml"
+status_of 2 edl simulate "$work/bad.yaml"
+says 'each of step is a number from 0'
 status_of 2 edl simulate
 status_of 2 edl simulate --faults rain
 says 'there are none, network'

@@ -182,8 +182,7 @@ static void test_everything(void **state)
     (void)state;
     assert_string_equal(ignored, "/metadata/namespace /metadata/labels /spec/hostNetwork "
                                  "/spec/VolumeMounts /spec/master /spec/trainer/etcd-endpoint "
-                                 "/spec/nodeSelector "
-                                 "/spec/pserver/max-instance /spec/trainer/resources/limits/cpu");
+                                 "/spec/nodeSelector /spec/trainer/resources/limits/cpu");
     assert_int_equal(spec->priority, -5);
     assert_true(spec->keep_remains);
     assert_true(spec->keep_cut_off);
@@ -198,7 +197,8 @@ static void test_everything(void **state)
     assert_int_equal(spec->n_env, 2);
     assert_string_equal(spec->env[1].name, "_B2");
     assert_string_equal(spec->env[1].value, "x=y");
-    assert_int_equal(spec->roles[0].max, 2); /* a pserver's max is not looked at */
+    assert_int_equal(spec->roles[0].min, 2);
+    assert_int_equal(spec->roles[0].max, 5);
     assert_int_equal(spec->roles[0].cpu_millicores, 100);
     assert_int_equal(trainer->cpu_millicores, 1500);
     assert_int_equal(trainer->memory_bytes, UINT64_C(1)

@@ -411,6 +411,10 @@ static void test_damaged_row_stops_the_start(void **state)
         { "UPDATE job SET slots = '[[0, 0, \"x\", true, true]]'", "UPDATE job SET slots = '[]'",
           "job 1: slots" },
         { "UPDATE job SET targets = '[1, 99999]'", "UPDATE job SET targets = '[1, 2]'", "job 1" },
+        { "UPDATE job SET servers_min = 3", "UPDATE job SET servers_min = 0",
+          "job 1 is recorded with parameter servers" },
+        { "UPDATE job SET servers_max = -1", "UPDATE job SET servers_max = 0",
+          "job 1: servers_max" },
         { "UPDATE job SET spec = '{}'", NULL, "job 1: spec" },
     };
     struct fixture *f = *state;

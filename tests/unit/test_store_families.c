@@ -28,6 +28,8 @@ static void know(struct goodput_families *families, const char *name)
     prior->largest = 4;
     prior->unit_s = UNIT_S;
     prior->resize_s = 7.5;
+    prior->program = 0xfedcba9876543210;
+    prior->tries = 2;
     goodput_pserver_init(&prior->fit, 1, false);
     (void)goodput_pserver_add(&prior->fit, &(struct goodput_pserver_report){ 4, 1, UNIT_S });
 }
@@ -82,6 +84,8 @@ static void test_restart_brings_families_back(void **state)
     assert_int_equal(family.n_begun, old.n_begun);
     assert_int_equal(family.prior.largest, 4);
     assert_true(family.prior.unit_s == UNIT_S && family.prior.resize_s == 7.5);
+    assert_true(family.prior.program == 0xfedcba9876543210);
+    assert_int_equal(family.prior.tries, 2);
     assert_memory_equal(family.prior.fit.gram, old.prior.fit.gram, sizeof old.prior.fit.gram);
     assert_memory_equal(family.prior.fit.moment, old.prior.fit.moment, sizeof old.prior.fit.moment);
     assert_null(goodput_families_free(before));
@@ -103,6 +107,40 @@ static void test_policy_that_does_not_learn_leaves_them(void **state)
                          &(struct node_report){ .boot_id = "boot" }, start, &error);
     job_learn_begin(f->cluster, the_job(f), start);
     assert_int_equal(the_job(f)->learned->told.largest, 4);
+}
+
+/* Where a number of servers was chosen, what is known with it has rows of its own, and the job the
+ * bounds of before. */
+static void test_restart_brings_numbers_of_servers_back(void **state)
+{
+    struct fixture *f = *state;
+    struct goodput_family_facts family;
+    struct edl_error error = { 0 };
+    struct job *job;
+    char curve[JOB_FAMILY_SIZE], program[JOB_FAMILY_SIZE];
+
+    job = learn(f);
+    job->servers_min = 1;
+    job->servers_max = 3;
+    job->spec->roles[0].min = job->spec->roles[0].max = 1;
+    job_curve_name(job, 1, curve);
+    job_program_name(job, 1, program);
+    memcpy(job->learned->curve, curve, sizeof curve);
+    memcpy(job->learned->program, program, sizeof program);
+    know(f->cluster->families, curve);
+    know(f->cluster->families, program);
+    effect_save_spec(f->cluster, job);
+    effect_save_family(f->cluster, job);
+    commit(f);
+    if (load_again(f, learning_cluster(), &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(the_job(f)->servers_min, 1);
+    assert_int_equal(the_job(f)->servers_max, 3);
+    assert_int_equal(job_servers(the_job(f)), 1);
+    assert_true(goodput_family_get(f->cluster->families, curve, &family));
+    assert_int_equal(family.prior.largest, 4);
+    assert_true(goodput_family_get(f->cluster->families, program, &family));
+    assert_int_equal(family.prior.largest, 4);
 }
 
 static int count_rows(const struct fixture *f)
@@ -204,6 +242,9 @@ static void test_damaged_row_is_forgotten(void **state)
         "UPDATE family SET unit_s = 0",
         "UPDATE family SET largest = -1",
         "UPDATE family SET most_s = -1",
+        "UPDATE family SET program = 'x'",
+        "UPDATE family SET program = '0000000000000000'",
+        "UPDATE family SET tries = -1",
         "UPDATE family SET begun = begun", /* that is none */
     };
 
@@ -232,6 +273,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_restart_brings_families_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_restart_brings_numbers_of_servers_back, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_policy_that_does_not_learn_leaves_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_only_the_newest_are_kept, set_up, tear_down),

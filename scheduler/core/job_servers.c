@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_servers.c - the number of parameter servers of a job: open, chosen, kept
+ *
+ * A document may leave it open, from a minimum to a maximum. While the job waits it counts with the
+ * minimum. Whoever starts it says how many, and from then on that is both bounds of the role, as if
+ * its owner had written it: floors, replacements, quotas and the gang of one that is queued again
+ * need to know nothing of it. It stays for good once the job has run, since what the servers have
+ * saved is divided among so many. */
+#include <stdio.h>
+
+#include "scheduler/core/core_internal.h"
+#include "scheduler/core/outlook.h"
+
+bool job_chooses_servers(const struct job *job)
+{
+    int role = spec_servers(job->spec);
+
+    return role >= 0 && job->started_wall_us == 0 &&
+           job->spec->roles[role].min < job->spec->roles[role].max;
+}
+
+uint32_t job_servers(const struct job *job)
+{
+    int role = job->servers_max > 0 ? spec_servers(job->spec) : -1;
+
+    return role >= 0 ? job->spec->roles[role].min : 0;
+}
+
+bool job_servers_run(const struct job *job)
+{
+    uint32_t wanted = job_servers(job);
+    uint32_t role = wanted > 0 ? (uint32_t)spec_servers(job->spec) : 0;
+
+    return wanted == 0 ||
+           (job_count_running(job, role) == wanted && job_count(job, role, true) == wanted);
+}
+
+/* Learnt before it was queued again, without having run: that was for another number. */
+static void learn_anew(struct cluster *cluster, struct job *job)
+{
+    if (job->learned == NULL || job->servers_max == 0)
+        return;
+    job_curve_name(job, job_servers(job), job->learned->curve);
+    job_program_name(job, job_servers(job), job->learned->program);
+    if (job->learned->of.windows == 0)
+        goodput_prior_begin(goodput_family_prior(cluster->families, job->learned->curve),
+                            &job->learned->of);
+}
+
+void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers)
+{
+    struct role_spec *role;
+    uint32_t at;
+
+    if (!job_chooses_servers(job))
+        return;
+    at = (uint32_t)spec_servers(job->spec);
+    role = &job->spec->roles[at];
+    job->servers_min = role->min;
+    job->servers_max = role->max;
+    role->min = role->max = pservers;
+    if (pservers > job->n_slots[at])
+        holdings_grow(&cluster->holdings, job, pservers - job->n_slots[at]);
+    job_grow_slots(job, at, pservers);
+    job->plan.servers_until_us = 0;
+    learn_anew(cluster, job);
+    effect_save_spec(cluster, job);
+}
+
+void job_free_servers(struct cluster *cluster, struct job *job)
+{
+    int role = job->servers_max > 0 ? spec_servers(job->spec) : -1;
+
+    if (role < 0)
+        return;
+    job->spec->roles[role].min = job->servers_min;
+    job->spec->roles[role].max = job->servers_max;
+    job->servers_min = job->servers_max = 0;
+    effect_save_spec(cluster, job);
+}
+
+char *job_describe_servers(const struct job *job, char *buffer, size_t size)
+{
+    buffer[0] = '\0';
+    if (job_servers(job) > 0)
+        (void)snprintf(buffer, size, "%u parameter servers of %u to %u, chosen when it was started",
+                       job_servers(job), job->servers_min, job->servers_max);
+    return buffer;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan_servers.c - with how many parameter servers a job is started */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/core_internal.h"
+#include "scheduler/core/goodput_servers.h"
+#include "scheduler/core/outlook.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+#define CORE 1000
+#define SERVERS_MAX 6
+
+static struct world *world_of(const struct policy *policy, uint64_t cores)
+{
+    struct world *w;
+
+    world_policy = policy;
+    w = world_new(2, cores * CORE, 64 * GIB, 1000);
+    world_run(w, 1);
+    return w;
+}
+
+static void end(struct world *w)
+{
+    world_free(w);
+    world_policy = &policy_fulfilment;
+}
+
+static struct job_spec *spec_of(const char *name)
+{
+    struct job_spec *spec = world_spec(name, 1, 8, CORE, 1, CORE);
+
+    spec->roles[0].max = SERVERS_MAX;
+    return spec;
+}
+
+static double step_s(uint32_t w, uint32_t p)
+{
+    return 0.5 / w + 0.05 + 0.2 * w / p + 0.001 * w;
+}
+
+static struct goodput_prior *prior_of(struct world *w, const struct job *job, uint32_t p)
+{
+    char name[JOB_FAMILY_SIZE];
+
+    job_program_name(job, p, name);
+    return goodput_family_prior(w->cluster->families, name);
+}
+
+/* What its jobs send to the servers takes nearly all of their time. */
+static void teach(struct world *w, const struct job_spec *spec, uint32_t most)
+{
+    static const uint32_t numbers[] = { 1, 2, 4, 6 };
+    struct job job = { .spec = (struct job_spec *)spec }; /* why: only its names are asked for */
+    struct goodput_prior *family;
+    char name[JOB_FAMILY_SIZE];
+
+    (void)snprintf(job.user, sizeof job.user, "%s", w->user);
+    job_family_name(&job, name);
+    family = goodput_family_prior(w->cluster->families, name);
+    (void)goodput_servers_begun(family, job_program(&job));
+    for (size_t i = 0; i < ELEMENTS(numbers) && numbers[i] <= most; i++)
+        for (uint32_t k = 1; k <= 8; k++) {
+            const struct goodput_learned learned = { .instances = k,
+                                                     .measured_s = step_s(k, numbers[i]) };
+            char number[JOB_FAMILY_SIZE];
+
+            job_program_name(&job, numbers[i], number);
+            goodput_servers_note(w->cluster->families, name, number, job_program(&job), &learned);
+        }
+}
+
+static struct job *submit_taught(struct world *w)
+{
+    struct job_spec *spec = spec_of("job");
+
+    teach(w, spec, SERVERS_MAX);
+    return world_submit(w, spec);
+}
+
+static struct job *start_taught(struct world *w)
+{
+    struct job *job = submit_taught(w);
+
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return job;
+}
+
+/* What is told of the start is still to be seen. */
+static struct job *submit_and_plan(struct world *w, struct job_spec *spec)
+{
+    struct job *job = NULL;
+
+    assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, &job, NULL), 0);
+    cluster_plan(w->cluster, w->now);
+    return job;
+}
+
+static uint32_t said(const struct world *w, const char *text)
+{
+    size_t n;
+    const struct effect *effects = cluster_effects(w->cluster, &n);
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += effects[i].kind == EFFECT_EVENT && streq(effects[i].event, "pservers-chosen") &&
+                 strstr(effects[i].text, text) != NULL;
+    return found;
+}
+
+static void close_nodes(struct world *w, enum node_state state)
+{
+    for (struct node *node = w->cluster->nodes; node != NULL; node = node->hh.next)
+        assert_int_equal(cluster_set_node_state(w->cluster, node, state, w->now, NULL), 0);
+}
+
+/* --- who chooses, and what --- */
+
+static void test_unknown_family_has_the_minimum(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 16);
+    struct job *job = submit_and_plan(w, spec_of("job"));
+
+    (void)state;
+    assert_int_equal(job_servers(job), 1);
+    assert_int_equal(said(w, "nothing was measured"), 1);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(job, 0), 1);
+    end(w);
+}
+
+static void test_known_family_has_what_is_best(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = spec_of("job");
+    struct job *job;
+    char text[120];
+
+    (void)state;
+    teach(w, spec, SERVERS_MAX);
+    job = submit_and_plan(w, spec);
+    assert_int_equal(job_servers(job), 6);
+    assert_int_equal(said(w, "with 6 of trainer, 6 are 4.99 times as fast as 1"), 1);
+    world_run(w, 20);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(job, 0), 6);
+    assert_int_equal(job->target[0], 6);
+    assert_true(job_count_running(job, 1) > 1); /* there is room for both */
+    assert_string_equal(job_describe_servers(job, text, sizeof text),
+                        "6 parameter servers of 1 to 6, chosen when it was started");
+    end(w);
+}
+
+static void test_the_next_number_is_tried_and_counted(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = spec_of("job");
+    struct job *job;
+
+    (void)state;
+    teach(w, spec, 2);
+    job = submit_and_plan(w, spec);
+    assert_int_equal(job_servers(job), 4);
+    assert_int_equal(said(w, "no job of its program was measured with 4 yet"), 1);
+    assert_int_equal(prior_of(w, job, 4)->tries, 1);
+    end(w);
+}
+
+static void test_another_program_of_the_family_tries_nothing(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = world_command(spec_of("job"), "train --rate 1");
+    struct job_spec *other = world_command(spec_of("other"), "train --rate 2");
+    struct job *job;
+
+    (void)state;
+    teach(w, spec, 2);
+    (void)job_spec_free(spec);
+    job = submit_and_plan(w, other);
+    assert_int_equal(job_servers(job), 2);
+    end(w);
+}
+
+static void test_policy_that_does_not_learn_has_the_minimum(void **state)
+{
+    struct world *w = world_of(&policy_fulfilment, 16);
+    struct job *job = world_submit(w, spec_of("job"));
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(job_count_running(job, 0), 1);
+    assert_int_equal(job->spec->roles[0].max, 1); /* and that stays so */
+    world_policy = &policy_goodput;
+    world_restart(w);
+    world_run(w, 4);
+    job = cluster_find_job(w->cluster, "job");
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_false(job_chooses_servers(job));
+    end(w);
+}
+
+static void test_other_policy_keeps_the_number(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+
+    (void)state;
+    assert_int_equal(job_servers(job), 6);
+    world_policy = &policy_fulfilment;
+    world_restart(w);
+    world_run(w, 4);
+    job = cluster_find_job(w->cluster, "job");
+    assert_int_equal(job_count_running(job, 0), 6);
+    end(w);
+}
+
+/* --- while it waits, and when it starts --- */
+
+static void test_counts_with_the_minimum_while_it_waits(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = spec_of("job");
+    struct job *job;
+
+    (void)state;
+    close_nodes(w, NODE_CORDONED);
+    teach(w, spec, SERVERS_MAX);
+    job = world_submit(w, spec);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_int_equal(job->n_slots[0], 1);
+    assert_int_equal(job->held_instances, 1 + 8);
+    assert_int_equal(job->target[0], 1);
+    close_nodes(w, NODE_READY);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job->held_instances, 6 + 8);
+    end(w);
+}
+
+/* Two share twelve cores: hers is as many as leave room for trainers in six. */
+static void test_others_are_thought_of(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job *other = world_submit(w, world_spec("other", 1, 1, CORE, 0, 0));
+    struct job *job = start_taught(w);
+
+    (void)state;
+    assert_int_equal(other->state, JOB_RUNNING);
+    assert_int_equal(job_servers(job), 4);
+    end(w);
+}
+
+/* Four would be best and find no room, nor will they: two do, at once. */
+static void test_fewer_where_there_is_no_room(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job *other = world_submit(w, world_spec("other", 8, 8, CORE, 0, 0));
+    struct job_spec *spec = spec_of("job");
+    struct job *job;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(other->state, JOB_RUNNING);
+    teach(w, spec, SERVERS_MAX);
+    job = submit_and_plan(w, spec);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job_servers(job), 2);
+    assert_int_equal(said(w, "; 2 find room now"), 1);
+    end(w);
+}
+
+static void test_minimum_where_there_is_no_more_room(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job *other = world_submit(w, world_spec("other", 10, 10, CORE, 0, 0));
+    struct job_spec *spec = spec_of("job");
+    struct job *job;
+
+    (void)state;
+    world_run(w, 4);
+    assert_int_equal(other->state, JOB_RUNNING);
+    teach(w, spec, SERVERS_MAX);
+    job = submit_and_plan(w, spec);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job_servers(job), 1);
+    end(w);
+}
+
+static struct job *start_elastic(struct world *w)
+{
+    struct job *other = world_submit(w, world_spec("other", 1, 12, CORE, 0, 0));
+
+    world_run(w, 30);
+    assert_int_equal(job_count_running(other, 0), 12);
+    return other;
+}
+
+/* Others give way for servers as for the gang. */
+static void test_others_give_way(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job *other = start_elastic(w);
+    struct job *job = submit_taught(w);
+
+    (void)state;
+    world_run(w, 12);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_servers(job), 4);
+    assert_true(job_count_running(other, 0) <= 7);
+    end(w);
+}
+
+/* Its gang fits at once, for more somebody is asked to give way; then a gang that goes before takes
+ * all of that. It does not wait for it once more. */
+static void test_who_goes_first_does_not_wait_for_servers_of_a_queued_job(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job *other = start_elastic(w);
+    struct job_spec *first = world_spec("first", 9, 9, CORE, 0, 0);
+    struct job *job, *before;
+
+    (void)state;
+    job = submit_taught(w);
+    assert_int_equal(job->state, JOB_QUEUED);
+    first->priority = 5;
+    before = world_submit(w, first);
+    for (int i = 0; i < 20 && before->state != JOB_RUNNING; i++) {
+        assert_int_equal(job_count_live(job) > 2, false);
+        world_second(w);
+    }
+    assert_int_equal(before->state, JOB_RUNNING);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_servers(job), 1);
+    assert_int_equal(job_count_running(other, 0), 1);
+    end(w);
+}
+
+/* One that gives way does not end: the job goes without, after half a minute. */
+static void test_nobody_waits_long_for_servers(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job *other = world_submit(w, world_spec("other", 1, 10, CORE, 0, 0));
+    struct job *job;
+    int seconds;
+
+    (void)state;
+    world_run(w, 30);
+    assert_int_equal(job_count_running(other, 0), 10);
+    job = submit_taught(w);
+    assert_int_equal(job->state, JOB_QUEUED); /* one and one would find room */
+    assert_true(job->plan.promised);
+    w->seed = 1;
+    w->max_linger = 100000;
+    for (seconds = 0; seconds < 60 && job->state == JOB_QUEUED; seconds++) {
+        world_second(w);
+    }
+    assert_in_range(seconds, 29, 31);
+    assert_int_equal(job_servers(job), 1);
+    end(w);
+}
+
+/* --- the number is kept --- */
+
+static void test_lost_server_comes_back(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+
+    (void)state;
+    world_run(w, 20);
+    job->learned->of.instances = job_count_running(job, 1); /* a window is open */
+    world_exit(w, world_live(job, "pserver", 5), 1, 0);
+    world_run(w, 1);
+    assert_false(job_servers_run(job));
+    assert_int_equal(job->learned->of.instances, 0); /* that window is no measurement */
+    for (int i = 0; i < 10; i++)
+        world_second(w);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_true(job_servers_run(job));
+    assert_int_equal(job_count_running(job, 0), 6);
+    end(w);
+}
+
+static void test_number_is_kept_over_a_restart_and_by_copies(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+    struct edl_error error = { 0 };
+    struct cluster *copy;
+
+    (void)state;
+    copy = cluster_clone(w->cluster, w->now);
+    assert_int_equal(cluster_compare(w->cluster, copy, &error), 0);
+    cluster_job(copy, job->id)->servers_max++;
+    assert_true(cluster_compare(w->cluster, copy, &error) < 0);
+    (void)cluster_free(copy);
+    world_restart(w);
+    world_run(w, 4);
+    job = cluster_find_job(w->cluster, "job");
+    assert_int_equal(job_servers(job), 6);
+    assert_int_equal(job->servers_min, 1);
+    assert_int_equal(job->servers_max, SERVERS_MAX);
+    assert_int_equal(job_count_running(job, 0), 6);
+    end(w);
+}
+
+/* Trainers scaled to one size, and back: it is as it was. */
+static void test_number_is_kept_when_trainers_are_fixed(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+
+    (void)state;
+    assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 2, 2, w->now, NULL), 0);
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 6);
+    close_nodes(w, NODE_CORDONED);
+    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 1, 8, w->now, NULL), 0);
+    close_nodes(w, NODE_READY);
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 6);
+    end(w);
+}
+
+static void test_queued_again_it_has_as_many(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+
+    (void)state;
+    close_nodes(w, NODE_CORDONED);
+    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_int_equal(job->spec->roles[0].min, 6);
+    assert_int_equal(job->spec->roles[0].max, 6);
+    world_restart(w); /* that is on record */
+    job = cluster_find_job(w->cluster, "job");
+    assert_int_equal(job->target[0], 6);
+    close_nodes(w, NODE_READY);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(job, 0), 6);
+    end(w);
+}
+
+/* Where the gang never ran, nothing was saved. */
+static void test_gang_that_never_ran_chooses_anew(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = submit_taught(w);
+
+    (void)state;
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job_servers(job), 6);
+    close_nodes(w, NODE_CORDONED);
+    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_int_equal(job_servers(job), 0);
+    assert_int_equal(job->spec->roles[0].min, 1);
+    assert_int_equal(job->spec->roles[0].max, SERVERS_MAX);
+    assert_int_equal(job->target[0], 1);
+    end(w);
+}
+
+static void test_its_owner_decides(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+
+    (void)state;
+    assert_int_equal(cluster_scale_job(w->cluster, job, "pserver", 2, 2, w->now, NULL), 0);
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, 0), 2);
+    assert_int_equal(job_servers(job), 0);
+    end(w);
+}
+
+/* What it shows is noted with its number: it has a curve of its own. */
+static void test_measurements_are_of_the_number(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = start_taught(w);
+    char name[JOB_FAMILY_SIZE];
+
+    (void)state;
+    job_curve_name(job, 6, name);
+    assert_string_equal(job->learned->curve, name);
+    job_program_name(job, 6, name);
+    assert_string_equal(job->learned->program, name);
+    job_family_name(job, name);
+    assert_string_equal(job->learned->family, name);
+    assert_string_not_equal(job->learned->curve, name);
+    end(w);
+}
+
+static void test_job_without_a_range_learns_as_ever(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *job = world_submit(w, world_spec("job", 1, 8, CORE, 2, CORE));
+
+    (void)state;
+    world_run(w, 4);
+    assert_string_equal(job->learned->curve, job->learned->family);
+    assert_string_equal(job->learned->program, "");
+    assert_int_equal(job_servers(job), 0);
+    end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_family_has_the_minimum),
+        cmocka_unit_test(test_known_family_has_what_is_best),
+        cmocka_unit_test(test_the_next_number_is_tried_and_counted),
+        cmocka_unit_test(test_another_program_of_the_family_tries_nothing),
+        cmocka_unit_test(test_policy_that_does_not_learn_has_the_minimum),
+        cmocka_unit_test(test_other_policy_keeps_the_number),
+        cmocka_unit_test(test_counts_with_the_minimum_while_it_waits),
+        cmocka_unit_test(test_others_are_thought_of),
+        cmocka_unit_test(test_fewer_where_there_is_no_room),
+        cmocka_unit_test(test_minimum_where_there_is_no_more_room),
+        cmocka_unit_test(test_others_give_way),
+        cmocka_unit_test(test_who_goes_first_does_not_wait_for_servers_of_a_queued_job),
+        cmocka_unit_test(test_nobody_waits_long_for_servers),
+        cmocka_unit_test(test_lost_server_comes_back),
+        cmocka_unit_test(test_number_is_kept_over_a_restart_and_by_copies),
+        cmocka_unit_test(test_number_is_kept_when_trainers_are_fixed),
+        cmocka_unit_test(test_queued_again_it_has_as_many),
+        cmocka_unit_test(test_gang_that_never_ran_chooses_anew),
+        cmocka_unit_test(test_its_owner_decides),
+        cmocka_unit_test(test_measurements_are_of_the_number),
+        cmocka_unit_test(test_job_without_a_range_learns_as_ever),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
