@@ -342,6 +342,8 @@ bool job_chooses_servers(const struct job *job);
 void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers);
 /* job_free_servers - it is queued again and has never run: as its document said */
 void job_free_servers(struct cluster *cluster, struct job *job);
+/* job_forget_servers - its owner says how many: what it shows from now on is of no number */
+void job_forget_servers(struct job *job);
 /* job_servers - how many it was given; 0: nobody chose */
 uint32_t job_servers(const struct job *job);
 /* job_servers_run - all of those, and none is on its way out */

@@ -129,6 +129,8 @@ struct goodput_servers goodput_servers_choose(const struct goodput_servers_quest
     if (at < 0)
         return chosen;
     least = first_of(speeds, question->n);
+    for (uint32_t i = 0; i < question->n; i++)
+        chosen.n_compared += speeds[i] > 0;
     chosen.least = question->numbers[least].pservers;
     chosen.gain = speeds[at] / speeds[least];
     if (question->may_try && by == question->program) {

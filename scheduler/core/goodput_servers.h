@@ -49,10 +49,11 @@ struct goodput_servers_question {
 
 struct goodput_servers {
     uint32_t pservers;
-    uint32_t workers; /* beside so many; 0: nothing was measured, it is the minimum */
-    uint32_t least;   /* the fewest servers that were measured: */
-    double gain;      /* so many times as fast as those; of a try, as the best so far is */
-    bool tries;       /* no job of the reference was measured with so many */
+    uint32_t workers;    /* beside so many; 0: nothing was measured, it is the minimum */
+    uint32_t least;      /* the fewest servers that were measured: */
+    double gain;         /* so many times as fast as those; of a try, as the best so far is */
+    uint32_t n_compared; /* numbers that were measured and that there is room for */
+    bool tries;          /* no job of the reference was measured with so many */
 };
 
 /* goodput_servers_numbers - those from min to max that are looked at; how many */

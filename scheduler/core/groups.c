@@ -146,6 +146,18 @@ bool group_is_below(const struct planner *planner, uint32_t group)
     return planner->n_groups > 1 && group_level(planner, group) < 0;
 }
 
+bool group_may_hold(const struct planner *planner, const struct job *job,
+                    const struct resources *holds)
+{
+    struct policy_group group = planner->groups[job->plan.group];
+
+    if (planner->n_groups <= 1)
+        return true;
+    use(&group, &job->plan.used, -1);
+    use(&group, holds, 1);
+    return policy_group_level(&group, planner->total.cpu_millicores, planner->total.gpus) <= 0;
+}
+
 bool group_may_lend(const struct planner *planner, const struct process *process)
 {
     const struct job *job = process->job;

@@ -7,6 +7,7 @@
  * need to know nothing of it. It stays for good once the job has run, since what the servers have
  * saved is divided among so many. */
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/core/core_internal.h"
 #include "scheduler/core/outlook.h"
@@ -77,6 +78,15 @@ void job_free_servers(struct cluster *cluster, struct job *job)
     job->spec->roles[role].max = job->servers_max;
     job->servers_min = job->servers_max = 0;
     effect_save_spec(cluster, job);
+}
+
+void job_forget_servers(struct job *job)
+{
+    job->servers_min = job->servers_max = 0;
+    if (job->learned == NULL)
+        return;
+    memcpy(job->learned->curve, job->learned->family, sizeof job->learned->curve);
+    job->learned->program[0] = '\0';
 }
 
 char *job_describe_servers(const struct job *job, char *buffer, size_t size)

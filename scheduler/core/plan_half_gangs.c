@@ -7,6 +7,9 @@
  * is queued again, if and only if the one before it is complete by that. Who ranks last gives
  * first, and nobody gives in vain.
  *
+ * One that has more parameter servers than its document asks for gives those up by itself: it never
+ * ran, and they were chosen when there was room (job_servers.c).
+ *
  * Looked at before repairs, when nothing is reserved, and only when two jobs have waited so long.
  * Costs for each of them a placement of what the lacking jobs before it lack, at most
  * HALF_GANGS_MAX squared times. */
@@ -139,11 +142,40 @@ static size_t find_donors(struct plan *plan, struct job *const *jobs, size_t n, 
     return n_donors;
 }
 
+/* More servers than its document asks for were chosen for it, and one that never ran lacks room: as
+ * one that is queued it asks for the fewest again. */
+static bool gives_up_servers(const struct plan *plan, const struct job *job)
+{
+    return is_ripe(plan, job) && !job->finishing && job->state == JOB_STARTING &&
+           job->started_wall_us == 0 && job_servers(job) > job->servers_min;
+}
+
+/* true: one did */
+static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!gives_up_servers(plan, jobs[i]) || is_complete(plan, jobs, i, NULL, 0))
+            continue;
+        job_stop(
+            plan->cluster, jobs[i], plan->now, REASON_REQUEUED,
+            "gave up its %u parameter servers, chosen when it was started: for %llu s they did "
+            "not find room; %u are enough",
+            job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
+            jobs[i]->servers_min);
+        job_set_lacking(plan->planner, jobs[i], false);
+        queue_might_move(plan->planner);
+        return true;
+    }
+    return false;
+}
+
 void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
 {
     struct job *donors[HALF_GANGS_MAX];
     unsigned looked_at = 0;
 
+    if (give_up_servers(plan, jobs, n))
+        return; /* the others are looked at when that has settled */
     for (size_t i = 0; i + 1 < n && looked_at < HALF_GANGS_MAX; i++) {
         size_t n_donors;
 

@@ -141,6 +141,13 @@ struct planner {
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };
 
+/* What more servers than the fewest come out of (plan_servers.c). */
+struct spare {
+    bool known;
+    struct resources left; /* below 0: those that wait lack so much for their minima */
+    uint32_t n_jobs;       /* elastic ones, which share it */
+};
+
 /* One pass. */
 struct plan {
     struct cluster *cluster;
@@ -151,6 +158,7 @@ struct plan {
     bool searched;     /* single nodes were looked at for victims */
     struct placed *before; /* what the job that is repaired had reserved the last time; owned */
     size_t n_before, at_before;
+    struct spare spare;
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };
 
@@ -373,6 +381,9 @@ void queue_done(struct queue *queue);
  * ------------------------------------------------------------------------------------------- */
 /* the planner's groups, which hold nothing yet */
 void groups_init(struct planner *planner, const struct group_table *table);
+/* that job may hold so much and its group has no more than what is guaranteed to it */
+bool group_may_hold(const struct planner *planner, const struct job *job,
+                    const struct resources *holds);
 /* it may be shrunk away and its group keeps what is guaranteed to it */
 bool group_may_lend(const struct planner *planner, const struct process *process);
 /* its group gives the process away (1), in a search for victims, or has it again (-1) */

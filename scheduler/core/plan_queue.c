@@ -181,6 +181,12 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
         !fits_now(plan, job, demands, n) || !plan_promise_servers(plan, job, demands, n))
         return false;
     job->plan.servers_until_us = plan->now.now_us + SERVERS_WAIT_US;
+    capacity_roll_back(rooms, mark);
+    if (plan_keep_places(plan, job, true)) { /* all of it is there */
+        capacity_roll_back(rooms, mark);
+        return false;
+    }
+    (void)plan_keep_places(plan, job, false);
     deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
                  job->plan.servers_until_us);
     queue_tell(plan->cluster, job, VERDICT_PROMISED);

@@ -1,49 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_servers.c - with how many parameter servers a job is started
  *
- * Where its document says from how many to how many, it waits as a gang with the fewest and starts
- * when that finds room. At that moment it is given as many as jobs like it have shown to be best
- * (goodput_servers.h), for as many trainers as its share of the cluster has room for, if they find
- * room beside its gang, or others give way that would give way to a gang, else half as many and so
- * on. Nobody waits in the queue for more than the fewest, and what is promised to others or kept
- * for them is not taken. */
+ * Where its document says from how many to how many, it waits as a gang with the fewest. When that
+ * finds room it is given as many as jobs like it have shown to be best (goodput_servers.h), for as
+ * many trainers as its share has room for, if they find room beside its gang, or others give way
+ * that would give way to a gang, which is waited for once and not for long, else half as many and
+ * so on. What is promised to others or kept for them is not taken.
+ *
+ * Servers are not given back, so they come out of what is left when all that wait have their
+ * minima, and with groups out of what is guaranteed to the job's own group. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
+#include <utlist.h>
 
-/* What there is on the nodes that such instances may go to. Linear in the nodes for who wants
- * labels. */
-static struct resources allowed(const struct cluster *cluster, const struct role_spec *role)
+/* What is free on a node, or could be: elastic jobs give way down to their minima. */
+static void add_node(struct resources *sum, const struct node *node)
 {
-    const struct labels *selector = role_selector(role);
+    if (!room_is_listed(node->room))
+        return;
+    resources_add(sum, &node->room->facts.later, 1);
+    resources_add(sum, &node->room->facts.yield, 1);
+}
+
+/* What nobody has for good, once all that wait have their minima; and how many share it. Servers
+ * are not given back, so they come out of that alone. Linear, and once in a pass. */
+static void sum_up(struct plan *plan)
+{
+    const struct cluster *cluster = plan->cluster;
+    struct spare *spare = &plan->spare;
+    const struct node *node;
+    const struct job *job;
+
+    if (spare->known)
+        return;
+    spare->known = true;
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        add_node(&spare->left, node);
+    spare->left.cpu_millicores -= cluster->planner->total.cpu_millicores *
+                                  (1000 - (int64_t)cluster->config.max_load_permille) / 1000;
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        const struct queue_class *class = job->plan.queue_class;
+
+        if (class != NULL && !class->never)
+            resources_add(&spare->left, &class->least.total, -1);
+        if (job_elastic_role(job) >= 0 && (class != NULL || job_is_started(job)))
+            spare->n_jobs++;
+    }
+}
+
+/* The same on the nodes that carry such labels. Linear in the nodes. */
+static struct resources spare_on(const struct plan *plan, const struct labels *selector)
+{
     struct resources sum = { 0 };
     const struct node *node;
 
     if (selector->n == 0)
-        return cluster->planner->total;
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        return plan->spare.left;
+    for (node = plan->cluster->nodes; node != NULL; node = node->hh.next)
         if (labels_cover(&node->offer.labels, selector))
-            resources_add(&sum, &node->counted_total, 1);
-    return sum;
+            add_node(&sum, node);
+    return resources_lesser(&sum, &plan->spare.left);
 }
 
-/* An equal part of that for each, without what the other roles of this one need */
-static struct resources share_of(const struct cluster *cluster, const struct job *job,
-                                 uint32_t workers, uint32_t servers)
+/* Of its workers and servers: the fewest, and an equal part of what is left. */
+static struct resources share_of(struct plan *plan, const struct job_spec *spec, uint32_t workers,
+                                 uint32_t servers)
 {
-    const struct job_spec *spec = job->spec;
-    struct resources share = allowed(cluster, &spec->roles[workers]);
-    int64_t n = MAX_OF(job_learn_crowd(cluster), 1U);
+    const struct resources worker = resources_of_role(&spec->roles[workers]);
+    const struct resources server = resources_of_role(&spec->roles[servers]);
+    struct resources left, share = { 0 };
+    int64_t n;
 
-    share.cpu_millicores = share.cpu_millicores * cluster->config.max_load_permille / 1000 / n;
-    share.memory_bytes /= n;
-    share.gpus /= n;
-    for (uint32_t r = 0; r < spec->n_roles; r++) {
-        struct resources other = resources_of_role(&spec->roles[r]);
-
-        if (r != workers && r != servers)
-            resources_add(&share, &other, -(int64_t)spec->roles[r].min);
-    }
+    sum_up(plan);
+    n = MAX_OF(plan->spare.n_jobs, 1U);
+    left = spare_on(plan, role_selector(&spec->roles[workers]));
+    share.cpu_millicores = MAX_OF(left.cpu_millicores, 0) / n;
+    share.memory_bytes = MAX_OF(left.memory_bytes, 0) / n;
+    share.gpus = MAX_OF(left.gpus, 0) / n;
+    resources_add(&share, &worker, spec->roles[workers].min);
+    resources_add(&share, &server, spec->roles[servers].min);
     return share;
 }
 
@@ -71,12 +108,28 @@ static uint32_t room_for(const struct job_spec *spec, uint32_t workers, uint32_t
     return (uint32_t)MIN_OF(n, (int64_t)of->max);
 }
 
-static struct goodput_servers choose(const struct cluster *cluster, const struct job *job)
+/* Its group holds what is guaranteed to it at most: what is lent has to come back. */
+static bool group_has_room(const struct planner *planner, const struct job *job, uint32_t servers,
+                           uint32_t pservers)
 {
+    const struct job_spec *spec = job->spec;
+    struct resources holds = { 0 };
+
+    for (uint32_t r = 0; r < spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&spec->roles[r]);
+
+        resources_add(&holds, &need, r == servers ? pservers : spec->roles[r].min);
+    }
+    return pservers == spec->roles[servers].min || group_may_hold(planner, job, &holds);
+}
+
+static struct goodput_servers choose(struct plan *plan, const struct job *job)
+{
+    const struct cluster *cluster = plan->cluster;
     uint32_t servers = (uint32_t)spec_servers(job->spec);
     uint32_t workers = (uint32_t)job_elastic_role(job);
     const struct role_spec *role = &job->spec->roles[servers];
-    struct resources share = share_of(cluster, job, workers, servers);
+    struct resources share = share_of(plan, job->spec, workers, servers);
     struct goodput_servers_question question = { .program = job_program(job) };
     uint32_t numbers[GOODPUT_SERVERS_NUMBERS];
     struct goodput_family_facts facts;
@@ -92,7 +145,8 @@ static struct goodput_servers choose(const struct cluster *cluster, const struct
         struct goodput_servers_number *number = &question.numbers[i];
 
         number->pservers = numbers[i];
-        number->workers = room_for(job->spec, workers, servers, numbers[i], &share);
+        if (group_has_room(plan->planner, job, servers, numbers[i]))
+            number->workers = room_for(job->spec, workers, servers, numbers[i], &share);
         job_program_name(job, numbers[i], name);
         if (goodput_family_get(cluster->families, name, &facts))
             number->seen = facts.prior;
@@ -183,6 +237,13 @@ static bool find_free(struct plan *plan, const struct demand *more, void *userda
     return place(plan, more, gang->placed, gang->n, &gang->placed[gang->n]);
 }
 
+static void take_spare(struct plan *plan, const struct job *job, uint32_t servers)
+{
+    const struct resources need = resources_of_role(&job->spec->roles[spec_servers(job->spec)]);
+
+    resources_add(&plan->spare.left, &need, -(int64_t)servers);
+}
+
 size_t plan_place_servers(struct plan *plan, const struct job *job, struct placed *placed, size_t n,
                           struct servers_choice *ret)
 {
@@ -197,13 +258,15 @@ size_t plan_place_servers(struct plan *plan, const struct job *job, struct place
     ret->placed = ret->wanted.pservers = min;
     if (!is_learnt(plan->cluster, job))
         return n;
-    ret->wanted = choose(plan->cluster, job);
+    ret->wanted = choose(plan, job);
     if (promised > 0) {
         ret->placed = count_servers(job, placed, n + promised);
+        take_spare(plan, job, (uint32_t)promised);
         return n + promised;
     }
     free = descend(plan, job, ret->wanted.pservers, find_free, &gang);
     ret->placed = MAX_OF(free, min);
+    take_spare(plan, job, ret->placed - min);
     return n + ret->placed - min;
 }
 
@@ -259,7 +322,7 @@ bool plan_promise_servers(struct plan *plan, struct job *job, const struct deman
     if (!is_learnt(plan->cluster, job))
         return false;
     min = job->spec->roles[spec_servers(job->spec)].min;
-    wanted = choose(plan->cluster, job).pservers;
+    wanted = choose(plan, job).pservers;
     if (wanted == min)
         return false;
     free_now = free_number(plan, job, demands, n, wanted);
@@ -283,6 +346,10 @@ static void describe(const struct job *job, const struct servers_choice *choice,
                        "with %u of %s, no job of its program was "
                        "measured with %u yet",
                        wanted->workers, worker, wanted->pservers);
+    else if (wanted->n_compared < 2)
+        (void)snprintf(buffer, size,
+                       "with %u of %s, no other number was measured that its share has room for",
+                       wanted->workers, worker);
     else if (wanted->pservers == wanted->least)
         (void)snprintf(buffer, size, "with %u of %s, more did not gain %.0f%%", wanted->workers,
                        worker, (GOODPUT_SERVERS_MARGIN - 1) * 100);
@@ -317,9 +384,12 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
     job_fix_servers(plan->cluster, job, choice->placed);
     if (choice->wanted.tries && choice->placed == choice->wanted.pservers)
         note_try(plan->cluster, job, choice->placed);
-    if (!is_learnt(plan->cluster, job))
-        return;
-    describe(job, choice, why, sizeof why);
+    if (is_learnt(plan->cluster, job))
+        describe(job, choice, why, sizeof why);
+    else
+        (void)snprintf(why, sizeof why, "nothing is learnt of %s",
+                       plan->cluster->families == NULL ? "jobs by this policy"
+                                                       : "jobs whose trainers are fixed");
     if (choice->placed < choice->wanted.pservers)
         (void)snprintf(room, sizeof room, "; %u find room now", choice->placed);
     effect_event(plan->cluster, plan->now, job, "", "pservers-chosen",

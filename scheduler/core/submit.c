@@ -411,7 +411,7 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
                  spec->max, min, max);
     job_retry_given_up(cluster, job, role);
     if ((int)role == spec_servers(job->spec)) /* its owner says how many */
-        job->servers_min = job->servers_max = 0;
+        job_forget_servers(job);
     spec->min = min;
     spec->max = max;
     job_grow_slots(job, role, max);

@@ -249,7 +249,7 @@ static void test_counts_with_the_minimum_while_it_waits(void **state)
 static void test_others_are_thought_of(void **state)
 {
     struct world *w = world_of(&policy_goodput, 6);
-    struct job *other = world_submit(w, world_spec("other", 1, 1, CORE, 0, 0));
+    struct job *other = world_submit(w, world_spec("other", 4, 4, CORE, 0, 0));
     struct job *job = start_taught(w);
 
     (void)state;
@@ -258,7 +258,7 @@ static void test_others_are_thought_of(void **state)
     end(w);
 }
 
-/* Four would be best and find no room, nor will they: two do, at once. */
+/* With all of the cluster there would be six. */
 static void test_fewer_where_there_is_no_room(void **state)
 {
     struct world *w = world_of(&policy_goodput, 6);
@@ -273,7 +273,114 @@ static void test_fewer_where_there_is_no_room(void **state)
     job = submit_and_plan(w, spec);
     assert_int_equal(job->state, JOB_STARTING);
     assert_int_equal(job_servers(job), 2);
-    assert_int_equal(said(w, "; 2 find room now"), 1);
+    end(w);
+}
+
+/* Its share has room for another one, but no node has: it does not wait. */
+static void test_fewest_where_no_node_has_room_for_one_more(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = world_spec("job", 1, 8, CORE, 1, 2 * CORE);
+    struct job *job;
+
+    (void)state;
+    (void)world_submit(w, world_spec("large", 1, 1, 5100, 0, 0));
+    (void)world_submit(w, world_spec("small", 1, 1, 1100, 0, 0));
+    world_run(w, 4);
+    spec->roles[0].max = SERVERS_MAX;
+    teach(w, spec, SERVERS_MAX);
+    job = submit_and_plan(w, spec);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job_servers(job), 1);
+    assert_int_equal(said(w, "2 are"), 1);
+    assert_int_equal(said(w, "; 1 find room now"), 1);
+    end(w);
+}
+
+/* Where its gang alone would go there is no room for another server, elsewhere there is: it has it
+ * at once. */
+static void test_gang_goes_where_more_servers_fit(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = world_spec("job", 1, 8, CORE, 1, 2 * CORE);
+    struct job *job;
+
+    (void)state;
+    (void)world_submit(w, world_spec("large", 1, 1, 4100, 0, 0));
+    (void)world_submit(w, world_spec("small", 1, 1, 2000, 0, 0));
+    world_run(w, 4);
+    spec->roles[0].max = SERVERS_MAX;
+    teach(w, spec, SERVERS_MAX);
+    job = submit_and_plan(w, spec);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job_servers(job), 2);
+    end(w);
+}
+
+/* Servers are not given back, so they are not taken from what others wait for. */
+static void test_minima_of_those_behind_come_first(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 12);
+    struct job_spec *spec = spec_of("one");
+    struct job *one = NULL;
+    struct job *two = NULL;
+
+    (void)state;
+    (void)world_submit(w, world_spec("rigid", 18, 18, CORE, 0, 0));
+    world_run(w, 4);
+    teach(w, spec, SERVERS_MAX);
+    assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, &one, NULL), 0);
+    assert_int_equal(cluster_submit(w->cluster, world_spec("two", 3, 3, CORE, 0, 0), w->user,
+                                    w->now, &two, NULL),
+                     0);
+    world_run(w, 4);
+    assert_int_equal(one->state, JOB_RUNNING);
+    assert_int_equal(two->state, JOB_RUNNING);
+    end(w);
+}
+
+/* What is lent to a group has to come back, and servers do not. */
+static void test_a_group_has_servers_within_its_guarantee(void **state)
+{
+    static const struct group_spec specs[] = {
+        { .name = "a", .guaranteed_permille = 500, .weight = 1 },
+        { .name = "b", .guaranteed_permille = 500, .weight = 1 },
+    };
+    struct world *w = world_of(&policy_goodput, 8);
+    const struct group_member members[] = { { w->user, "a" } };
+    struct group_table *table = group_table_new(specs, ELEMENTS(specs), members, ELEMENTS(members));
+    struct job_spec *spec = world_spec("job", 1, 8, CORE, 1, 2 * CORE);
+    struct job *job;
+
+    (void)state;
+    cluster_set_groups(w->cluster, table);
+    spec->roles[0].max = SERVERS_MAX;
+    teach(w, spec, SERVERS_MAX);
+    job = world_submit(w, spec);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_servers(job), 2); /* of 8 cores; of 16 there would be four */
+    end(w);
+    (void)group_table_free(table);
+}
+
+/* A node goes before it has run: it has to do with what is left, and can. */
+static void test_gang_that_lost_its_room_gives_up_servers(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 4);
+    struct job *job;
+
+    (void)state;
+    job = submit_taught(w);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job_servers(job), 4);
+    w->agents[0].silent = true;
+    for (int i = 0; i < 200 && job->state != JOB_RUNNING; i++) {
+        world_advance(w, USEC_PER_SEC);
+        world_run(w, 1);
+    }
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_true(job_servers(job) < 4);
     end(w);
 }
 
@@ -486,6 +593,8 @@ static void test_its_owner_decides(void **state)
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 2);
     assert_int_equal(job_servers(job), 0);
+    assert_string_equal(job->learned->curve, job->learned->family);
+    assert_string_equal(job->learned->program, "");
     end(w);
 }
 
@@ -532,6 +641,11 @@ int main(void)
         cmocka_unit_test(test_counts_with_the_minimum_while_it_waits),
         cmocka_unit_test(test_others_are_thought_of),
         cmocka_unit_test(test_fewer_where_there_is_no_room),
+        cmocka_unit_test(test_fewest_where_no_node_has_room_for_one_more),
+        cmocka_unit_test(test_gang_goes_where_more_servers_fit),
+        cmocka_unit_test(test_minima_of_those_behind_come_first),
+        cmocka_unit_test(test_a_group_has_servers_within_its_guarantee),
+        cmocka_unit_test(test_gang_that_lost_its_room_gives_up_servers),
         cmocka_unit_test(test_minimum_where_there_is_no_more_room),
         cmocka_unit_test(test_others_give_way),
         cmocka_unit_test(test_who_goes_first_does_not_wait_for_servers_of_a_queued_job),
