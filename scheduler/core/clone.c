@@ -137,6 +137,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
     to->plan.servers_until_us = job->plan.servers_until_us;
+    to->plan.servers = job->plan.servers;
     to->plan.places = copy_places(copy, job->plan.places, job->plan.n_places);
     to->plan.n_places = job->plan.n_places;
     to->plan.reserved = copy_places(copy, job->plan.reserved, job->plan.n_reserved);

@@ -209,7 +209,7 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
         switch ((enum deadline_kind)first->kind) {
         case DEADLINE_BACKOFF: /* the plan finds the job's next one */
             job_touch(cluster, OWNER_OF(first, struct job, plan.backoff));
-            if (OWNER_OF(first, struct job, plan.backoff)->state == JOB_QUEUED)
+            if (job_chooses_servers(OWNER_OF(first, struct job, plan.backoff)))
                 queue_might_move(cluster->planner); /* it waits for more servers no longer */
             cluster->plan_wanted = true;
             break;

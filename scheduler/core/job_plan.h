@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/deadline.h"
+#include "scheduler/core/goodput_servers.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/tree.h"
 
@@ -48,6 +49,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct deadline idle_forgotten;
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
+    struct goodput_servers servers;  /* those that it is promised */
     uint64_t servers_until_us; /* others were asked to give way for more parameter servers, once,
                                 * and are waited for until then; 0: they were not */
     uint64_t stuck_since_us;   /* it lacks its minimum and no room can be made; 0: not so */

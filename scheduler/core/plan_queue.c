@@ -162,7 +162,8 @@ static bool fits_now(struct plan *plan, const struct job *job, const struct dema
 }
 
 /* A gang that fits with the fewest servers: room is being made for more, once, and until those who
- * give way are gone. */
+ * give way are gone. With groups nobody waits for more: what a group holds is what runs. One
+ * promise is left to those who cannot start without. */
 static bool waits_for_servers(struct plan *plan, struct job *job, const struct demand *demands,
                               size_t n)
 {
@@ -177,8 +178,9 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
         capacity_roll_back(rooms, mark);
         return false; /* as any promise, or as if there had been none */
     }
-    if (job->plan.servers_until_us != 0 || plan->planner->queue.n_promised >= PROMISES_MAX ||
-        !fits_now(plan, job, demands, n) || !plan_promise_servers(plan, job, demands, n))
+    if (job->plan.servers_until_us != 0 || plan->planner->n_groups > 1 ||
+        plan->planner->queue.n_promised + 1 >= PROMISES_MAX || !fits_now(plan, job, demands, n) ||
+        !plan_promise_servers(plan, job, demands, n))
         return false;
     job->plan.servers_until_us = plan->now.now_us + SERVERS_WAIT_US;
     capacity_roll_back(rooms, mark);

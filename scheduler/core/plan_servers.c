@@ -23,6 +23,26 @@ static void add_node(struct resources *sum, const struct node *node)
     resources_add(sum, &node->room->facts.yield, 1);
 }
 
+static uint32_t fewest(const struct job *job)
+{
+    return job->spec->roles[spec_servers(job->spec)].min;
+}
+
+static uint32_t promised_beyond(const struct job *job, const struct queue_class *class)
+{
+    return (uint32_t)plan_promised_servers(job, gang_size(class->demands, class->n_demands));
+}
+
+static void take_spare(struct plan *plan, const struct job *job, uint32_t servers)
+{
+    struct resources need;
+
+    if (servers == 0)
+        return;
+    need = resources_of_role(&job->spec->roles[spec_servers(job->spec)]);
+    resources_add(&plan->spare.left, &need, -(int64_t)servers);
+}
+
 /* What nobody has for good, once all that wait have their minima; and how many share it. Servers
  * are not given back, so they come out of that alone. Linear, and once in a pass. */
 static void sum_up(struct plan *plan)
@@ -45,6 +65,8 @@ static void sum_up(struct plan *plan)
 
         if (class != NULL && !class->never)
             resources_add(&spare->left, &class->least.total, -1);
+        if (class != NULL && job->plan.promised)
+            take_spare(plan, job, promised_beyond(job, class));
         if (job_elastic_role(job) >= 0 && (class != NULL || job_is_started(job)))
             spare->n_jobs++;
     }
@@ -237,13 +259,6 @@ static bool find_free(struct plan *plan, const struct demand *more, void *userda
     return place(plan, more, gang->placed, gang->n, &gang->placed[gang->n]);
 }
 
-static void take_spare(struct plan *plan, const struct job *job, uint32_t servers)
-{
-    const struct resources need = resources_of_role(&job->spec->roles[spec_servers(job->spec)]);
-
-    resources_add(&plan->spare.left, &need, -(int64_t)servers);
-}
-
 size_t plan_place_servers(struct plan *plan, const struct job *job, struct placed *placed, size_t n,
                           struct servers_choice *ret)
 {
@@ -254,16 +269,16 @@ size_t plan_place_servers(struct plan *plan, const struct job *job, struct place
     *ret = (struct servers_choice){ 0 };
     if (plan_more_servers(job) == 0)
         return n;
-    min = job->spec->roles[spec_servers(job->spec)].min;
+    min = fewest(job);
     ret->placed = ret->wanted.pservers = min;
     if (!is_learnt(plan->cluster, job))
         return n;
-    ret->wanted = choose(plan, job);
     if (promised > 0) {
+        ret->wanted = job->plan.servers;
         ret->placed = count_servers(job, placed, n + promised);
-        take_spare(plan, job, (uint32_t)promised);
         return n + promised;
     }
+    ret->wanted = choose(plan, job);
     free = descend(plan, job, ret->wanted.pservers, find_free, &gang);
     ret->placed = MAX_OF(free, min);
     take_spare(plan, job, ret->placed - min);
@@ -316,20 +331,24 @@ bool plan_promise_servers(struct plan *plan, struct job *job, const struct deman
 {
     struct gang_demands gang = { .job = job, .demands = demands, .n = n };
     unsigned searches = plan->searches;
-    uint32_t min, wanted, free_now;
-    bool promised;
+    struct goodput_servers wanted;
+    uint32_t free_now, promised = 0;
 
     if (!is_learnt(plan->cluster, job))
         return false;
-    min = job->spec->roles[spec_servers(job->spec)].min;
-    wanted = choose(plan, job).pservers;
-    if (wanted == min)
+    wanted = choose(plan, job);
+    if (wanted.pservers == fewest(job))
         return false;
-    free_now = free_number(plan, job, demands, n, wanted);
-    gang.free = free_now > min ? free_now - min : 0;
-    promised = free_now < wanted && descend(plan, job, wanted, make_room, &gang) > 0;
+    free_now = free_number(plan, job, demands, n, wanted.pservers);
+    gang.free = free_now > fewest(job) ? free_now - fewest(job) : 0;
+    if (free_now < wanted.pservers)
+        promised = descend(plan, job, wanted.pservers, make_room, &gang);
     plan->searches = searches; /* nobody else has fewer for it */
-    return promised;
+    if (promised == 0)
+        return false;
+    job->plan.servers = wanted;
+    take_spare(plan, job, promised - fewest(job));
+    return true;
 }
 
 static void describe(const struct job *job, const struct servers_choice *choice, char *buffer,

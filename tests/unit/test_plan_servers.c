@@ -364,6 +364,40 @@ static void test_a_group_has_servers_within_its_guarantee(void **state)
     (void)group_table_free(table);
 }
 
+/* Nor by what it is promised: others give way for its minimum alone. */
+static void test_a_group_is_promised_no_servers(void **state)
+{
+    static const struct group_spec specs[] = {
+        { .name = "a", .guaranteed_permille = 320, .weight = 1 },
+        { .name = "b", .guaranteed_permille = 300, .weight = 1 },
+    };
+    const struct group_member members[] = { { "alice", "a" }, { "bob", "b" } };
+    struct group_table *table = group_table_new(specs, ELEMENTS(specs), members, ELEMENTS(members));
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job_spec *spec = spec_of("one");
+    struct job *one = NULL;
+    struct job *two = NULL;
+
+    (void)state;
+    cluster_set_groups(w->cluster, table);
+    w->user = "bob";
+    (void)world_submit(w, world_spec("fill", 2, 16, CORE, 0, 0));
+    world_run(w, 30);
+    w->user = "alice";
+    teach(w, spec, SERVERS_MAX);
+    assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, &one, NULL), 0);
+    assert_int_equal(cluster_submit(w->cluster, spec_of("two"), w->user, w->now, &two, NULL), 0);
+    for (int i = 0; i < 120; i++) {
+        world_advance(w, USEC_PER_SEC);
+        world_run(w, 1);
+    }
+    assert_int_equal(one->state, JOB_RUNNING);
+    assert_int_equal(two->state, JOB_RUNNING);
+    assert_true(job_servers(one) + job_servers(two) + 2 <= 5); /* cores that are guaranteed */
+    end(w);
+    (void)group_table_free(table);
+}
+
 /* A node goes before it has run: it has to do with what is left, and can. */
 static void test_gang_that_lost_its_room_gives_up_servers(void **state)
 {
@@ -645,6 +679,7 @@ int main(void)
         cmocka_unit_test(test_gang_goes_where_more_servers_fit),
         cmocka_unit_test(test_minima_of_those_behind_come_first),
         cmocka_unit_test(test_a_group_has_servers_within_its_guarantee),
+        cmocka_unit_test(test_a_group_is_promised_no_servers),
         cmocka_unit_test(test_gang_that_lost_its_room_gives_up_servers),
         cmocka_unit_test(test_minimum_where_there_is_no_more_room),
         cmocka_unit_test(test_others_give_way),
