@@ -17,7 +17,8 @@ edl.dataset_exists() or edl.put_dataset("one", [[edl.Chunk(f"part-{i}", records=
 for n, task in enumerate(edl.tasks()):
     with task:
         time.sleep(0.02)
-        with open(f"{sys.argv[1]}/busy-{(n + int(os.environ['EDL_INDEX'])) % servers}", "w") as server:
+        # of this job alone: what another one does at its servers is no matter of ours
+        with open(f"{sys.argv[1]}/busy-{os.environ['EDL_JOB']}-{(n + int(os.environ['EDL_INDEX'])) % servers}", "w") as server:
             fcntl.flock(server, fcntl.LOCK_EX)
             time.sleep(0.2)
 END
