@@ -145,6 +145,19 @@ void ledger_node_told(struct sim *sim, uint32_t op)
     pend(sim, PENDING_NODE, NULL)->op = op;
 }
 
+/* What was started by the bounds of before may be there for a while. */
+static void set_bounds(const struct sim *sim, struct truth_role *role, uint32_t min, uint32_t max)
+{
+    role->max_before =
+        sim->now_us < role->max_before_until_us ? MAX_OF(role->max_before, role->max) : role->max;
+    role->max_before_until_us =
+        sim->now_us + sim->config.lease_us + sim->config.lease_margin_us + OLD_BOUNDS_US;
+    role->min = min;
+    role->max = max;
+    role->short_since_us = sim->now_us;
+    grow_slots(role, role->max);
+}
+
 static void apply_scale(struct sim *sim, const struct pending *pending)
 {
     const struct operation *op = &sim->operations[pending->op];
@@ -154,15 +167,7 @@ static void apply_scale(struct sim *sim, const struct pending *pending)
 
         if (!streq(role->name, op->role))
             continue;
-        role->max_before = sim->now_us < role->max_before_until_us
-                               ? MAX_OF(role->max_before, role->max)
-                               : role->max;
-        role->max_before_until_us =
-            sim->now_us + sim->config.lease_us + sim->config.lease_margin_us + OLD_BOUNDS_US;
-        role->min = op->min;
-        role->max = op->max;
-        role->short_since_us = sim->now_us;
-        grow_slots(role, role->max);
+        set_bounds(sim, role, op->min, op->max);
     }
 }
 
@@ -343,13 +348,7 @@ static void follow_servers(struct sim *sim, struct truth_job *truth, const struc
     if (chosen->min == chosen->max && (chosen->min < asked->min || chosen->min > asked->max))
         violate(sim, "servers", "job %s has %u parameter servers and asked for %u to %u",
                 truth->name, chosen->min, asked->min, asked->max);
-    role->max_before = role->max;
-    role->max_before_until_us =
-        sim->now_us + sim->config.lease_us + sim->config.lease_margin_us + OLD_BOUNDS_US;
-    role->min = chosen->min;
-    role->max = chosen->max;
-    role->short_since_us = sim->now_us;
-    grow_slots(role, role->max);
+    set_bounds(sim, role, chosen->min, chosen->max);
 }
 
 static void look_at_gang(struct truth_job *truth)
