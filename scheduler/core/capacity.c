@@ -42,33 +42,46 @@ static uint8_t level_bit(int8_t level)
     return (uint8_t)(1U << (level + SPEED_LEVEL_MOST));
 }
 
+static void raise_by(struct room_extent *to, const struct room_extent *what)
+{
+    resources_raise(&to->max_now, &what->max_now);
+    for (size_t held = 0; held < ELEMENTS(to->max_later); held++) {
+        resources_raise(&to->max_later[held], &what->max_later[held]);
+        resources_raise(&to->max_could[held], &what->max_could[held]);
+    }
+    to->signatures |= what->signatures;
+    for (int kind = 0; kind < _SPEED_KINDS; kind++)
+        to->speeds[kind] |= what->speeds[kind];
+}
+
 static void update(struct tree_node *tree_node)
 {
     struct room *room = (struct room *)tree_node;
-    const struct room *below[] = { (const struct room *)tree_node->left,
-                                   (const struct room *)tree_node->right };
 
-    room->max_now = room->now;
-    for (size_t held = 0; held < ELEMENTS(room->max_later); held++) {
-        room->max_later[held] = open_later(room, held != 0);
-        room->max_could[held] = room->max_later[held];
-        resources_add(&room->max_could[held], &room->facts.yield, 1);
+    room->all = room->own;
+    if (tree_node->left != NULL)
+        raise_by(&room->all, &((const struct room *)tree_node->left)->all);
+    if (tree_node->right != NULL)
+        raise_by(&room->all, &((const struct room *)tree_node->right)->all);
+}
+
+static void add(struct tree_node *tree_node, const struct tree_node *below)
+{
+    raise_by(&((struct room *)tree_node)->all, &((const struct room *)below)->own);
+}
+
+static struct room_extent extent_of(const struct room *room)
+{
+    struct room_extent extent = { .max_now = room->now, .signatures = room->signature };
+
+    for (size_t held = 0; held < ELEMENTS(extent.max_later); held++) {
+        extent.max_later[held] = open_later(room, held != 0);
+        extent.max_could[held] = extent.max_later[held];
+        resources_add(&extent.max_could[held], &room->facts.yield, 1);
     }
-    room->signatures = room->signature;
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
-        room->speeds[kind] = level_bit(room->speed[kind]);
-    for (size_t i = 0; i < ELEMENTS(below); i++) {
-        if (below[i] == NULL)
-            continue;
-        resources_raise(&room->max_now, &below[i]->max_now);
-        for (size_t held = 0; held < ELEMENTS(room->max_later); held++) {
-            resources_raise(&room->max_later[held], &below[i]->max_later[held]);
-            resources_raise(&room->max_could[held], &below[i]->max_could[held]);
-        }
-        room->signatures |= below[i]->signatures;
-        for (int kind = 0; kind < _SPEED_KINDS; kind++)
-            room->speeds[kind] |= below[i]->speeds[kind];
-    }
+        extent.speeds[kind] = level_bit(room->speed[kind]);
+    return extent;
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -105,7 +118,7 @@ static uint64_t want_signature(const struct want *want)
 
 void capacity_init(struct capacity *capacity)
 {
-    *capacity = (struct capacity){ .tree = { .compare = compare, .update = update } };
+    *capacity = (struct capacity){ .tree = { .compare = compare, .update = update, .add = add } };
 }
 
 void capacity_done(struct capacity *capacity)
@@ -137,6 +150,7 @@ static void put_in(struct capacity *capacity, struct room *room)
     resources_add(&room->now, &room->taken_now, -1);
     room->later = room->facts.later;
     resources_add(&room->later, &room->taken_later, -1);
+    room->own = extent_of(room);
     tree_insert(&capacity->tree, &room->tree);
     count_free(capacity, room, 1);
 }
@@ -184,15 +198,20 @@ void capacity_unlist(struct capacity *capacity, struct room *room)
     take_out(capacity, room);
 }
 
+static void count_taken(const struct take *take, int64_t times)
+{
+    resources_add(&take->room->taken_later, &take->what, times);
+    if (take->now)
+        resources_add(&take->room->taken_now, &take->what, times);
+}
+
 static void apply(struct capacity *capacity, const struct take *take, int64_t times)
 {
     struct room *room = take->room;
     bool listed = room_is_listed(room);
 
     take_out(capacity, room);
-    resources_add(&room->taken_later, &take->what, times);
-    if (take->now)
-        resources_add(&room->taken_now, &take->what, times);
+    count_taken(take, times);
     if (listed)
         put_in(capacity, room);
 }
@@ -215,6 +234,12 @@ void capacity_roll_back(struct capacity *capacity, size_t mark)
 {
     while (capacity->n_log > mark)
         apply(capacity, &capacity->log[--capacity->n_log], -1);
+}
+
+void capacity_assign(struct capacity *capacity, size_t mark)
+{
+    while (capacity->n_log > mark)
+        count_taken(&capacity->log[--capacity->n_log], -1);
 }
 
 void capacity_hold(struct capacity *capacity, struct room *room, const struct resources *what,
@@ -269,10 +294,10 @@ static struct room *first_fit(const struct capacity *capacity, struct tree_node 
     struct room *room = (struct room *)at;
     struct room *found;
 
-    if (room == NULL || !resources_fit(&room->max_later[capacity->holding], &want->need) ||
-        (now && !resources_fit(&room->max_now, &want->need)) ||
-        (room->signatures & signature) != signature ||
-        (want->of_level && !(room->speeds[want_kind(want)] & level_bit(want->level))))
+    if (room == NULL || !resources_fit(&room->all.max_later[capacity->holding], &want->need) ||
+        (now && !resources_fit(&room->all.max_now, &want->need)) ||
+        (room->all.signatures & signature) != signature ||
+        (want->of_level && !(room->all.speeds[want_kind(want)] & level_bit(want->level))))
         return NULL;
     found = first_fit(capacity, at->left, want, signature, now);
     if (found != NULL)
@@ -286,7 +311,7 @@ bool capacity_has_levels(const struct capacity *capacity, enum speed_kind kind)
 {
     const struct room *root = (const struct room *)capacity->tree.root;
 
-    return root != NULL && (root->speeds[kind] & (root->speeds[kind] - 1)) != 0;
+    return root != NULL && (root->all.speeds[kind] & (root->all.speeds[kind] - 1)) != 0;
 }
 
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now)
@@ -312,8 +337,8 @@ static bool each_open(const struct capacity *capacity, struct tree_node *at,
     struct room *room = (struct room *)at;
     struct resources open;
 
-    if (room == NULL || !resources_fit(&room->max_later[capacity->holding], need) ||
-        (now && !resources_fit(&room->max_now, need)))
+    if (room == NULL || !resources_fit(&room->all.max_later[capacity->holding], need) ||
+        (now && !resources_fit(&room->all.max_now, need)))
         return true;
     if (!each_open(capacity, at->right, need, now, fn, userdata))
         return false;
@@ -343,8 +368,8 @@ static bool each_possible(struct tree_node *at, const struct visit *visit)
     struct room *room = (struct room *)at;
     struct resources most;
 
-    if (room == NULL || !resources_fit(&room->max_could[visit->holding], &visit->want->need) ||
-        (room->signatures & visit->signature) != visit->signature)
+    if (room == NULL || !resources_fit(&room->all.max_could[visit->holding], &visit->want->need) ||
+        (room->all.signatures & visit->signature) != visit->signature)
         return true;
     if (!each_possible(at->right, visit))
         return false;
@@ -415,9 +440,9 @@ static bool count_open(struct tree_node *at, struct count *count)
     const struct resources *need = &count->want->need;
     struct resources open;
 
-    if (room == NULL || !resources_fit(&room->max_later[count->capacity->holding], need) ||
-        (count->now && !resources_fit(&room->max_now, need)) ||
-        (room->signatures & count->signature) != count->signature)
+    if (room == NULL || !resources_fit(&room->all.max_later[count->capacity->holding], need) ||
+        (count->now && !resources_fit(&room->all.max_now, need)) ||
+        (room->all.signatures & count->signature) != count->signature)
         return true;
     if (!count_open(at->right, count))
         return false;
@@ -459,8 +484,8 @@ static void most(struct tree_node *at, const struct want *want, uint64_t signatu
 {
     struct room *room = (struct room *)at;
 
-    if (room == NULL || (room->signatures & signature) != signature ||
-        !resources_exceed(&room->max_now, ret))
+    if (room == NULL || (room->all.signatures & signature) != signature ||
+        !resources_exceed(&room->all.max_now, ret))
         return;
     if (carries(room, want))
         resources_raise(ret, &room->now);
@@ -481,7 +506,7 @@ struct resources capacity_bound(const struct capacity *capacity)
 {
     const struct room *root = (const struct room *)capacity->tree.root;
 
-    return root != NULL ? resources_lesser(&root->max_now, &root->max_later[0])
+    return root != NULL ? resources_lesser(&root->all.max_now, &root->all.max_later[0])
                         : (struct resources){ 0 };
 }
 
@@ -489,5 +514,5 @@ int64_t capacity_largest_cpu(const struct capacity *capacity)
 {
     const struct room *root = (const struct room *)capacity->tree.root;
 
-    return root != NULL ? MAX_OF(root->max_now.cpu_millicores, 0) : 0;
+    return root != NULL ? MAX_OF(root->all.max_now.cpu_millicores, 0) : 0;
 }

@@ -35,6 +35,13 @@ struct room_facts {
     struct resources most;  /* what is offered, less foreign load: when all has ended */
 };
 
+/* What rooms have at most, of each kind. */
+struct room_extent {
+    struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
+    uint64_t signatures;
+    uint8_t speeds[_SPEED_KINDS]; /* one bit per level */
+};
+
 struct room {
     struct tree_node tree;       /* first: a tree's node is its room */
     struct node *node;           /* borrowed; NULL in tests */
@@ -46,10 +53,7 @@ struct room {
     struct resources held;      /* of later: not open to searches while capacity.holding */
     int8_t speed[_SPEED_KINDS]; /* levels of it; whoever changes one calls capacity_set */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
-    /* of the subtree */
-    struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
-    uint64_t signatures;
-    uint8_t speeds[_SPEED_KINDS]; /* one bit per level */
+    struct room_extent own, all; /* of this one, when it was listed; of the subtree */
 };
 
 struct take {
@@ -102,6 +106,9 @@ static inline size_t capacity_mark(const struct capacity *capacity)
 }
 /* capacity_roll_back - undoes every take since that mark, the last one first */
 void capacity_roll_back(struct capacity *capacity, size_t mark);
+/* capacity_assign - the same for what becomes a fact: each of those rooms has to be listed afresh
+ * (capacity_set) before anybody searches, and stays where it is until then */
+void capacity_assign(struct capacity *capacity, size_t mark);
 
 /* capacity_hold - holds so much of later, beside what is held already; times -1: not any more. In
  * no log. O(log n) */

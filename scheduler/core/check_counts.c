@@ -308,6 +308,7 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
 static int check_order(const struct planner *planner, struct edl_error *error)
 {
     const struct queue_class *class = queue_after(planner, NULL);
+    const struct queue_class *listed = planner->queue.in_order[0];
     uint32_t place = 0;
 
     for (; class != NULL; place++) {
@@ -317,6 +318,10 @@ static int check_order(const struct planner *planner, struct edl_error *error)
             (planner->n_groups == 1 && queue_at(&planner->queue, place) != class))
             return BROKEN("the class of %s is number %u, kept is %u", class->jobs->spec->name,
                           place, queue_place(planner, class));
+        if (planner->n_groups == 1 && listed != class)
+            return BROKEN("the class of %s, number %u, is listed elsewhere",
+                          class->jobs->spec->name, place);
+        listed = listed != NULL ? listed->order_next : NULL;
         class = queue_after(planner, &key);
     }
     if (place != planner->queue.n_open)

@@ -83,6 +83,7 @@ struct queue_class {
     bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
     bool deep;          /* it was behind the depth when that was looked at last */
     bool fresh;         /* in queue->fresh */
+    struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
     UT_hash_handle hh; /* k: digest */
@@ -99,8 +100,9 @@ struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
     uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
     bool by_turn;
-    /* of each group, by priority, then by turn */
+    /* of each group, by priority, then by turn; and the same as a list */
     struct tree order[POLICY_GROUPS_MAX];
+    struct queue_class *in_order[POLICY_GROUPS_MAX];
     uint32_t n_open;                    /* classes in them */
     bool reordered;                     /* since it was looked at who is behind the depth */
     uint64_t round;                     /* how often it was gone through */
@@ -369,6 +371,10 @@ uint32_t queue_place(const struct planner *planner, const struct queue_class *cl
 struct queue_class *queue_at(const struct queue *queue, uint32_t place);
 /* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
 struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
+/* queue_next - the same for a class, if it still is where it was when that was its key: O(1) when
+ * there are no groups */
+struct queue_class *queue_next(const struct planner *planner, const struct queue_class *class,
+                               const struct queue_key *key);
 /* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that
  * is free on one node, all the sum. NULL: there is none. O(groups x log n) when one resource
  * decides */

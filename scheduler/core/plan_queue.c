@@ -105,9 +105,12 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     fits = fits && !job->plan.held_back;
     if (fits)
         size = plan_place_servers(plan, job, placed, size, &servers);
-    capacity_roll_back(rooms, mark); /* what is assigned is a fact, not a take */
-    if (fits)
+    if (fits) {
+        capacity_assign(rooms, mark);
         start(plan, job, placed, size, &servers);
+    } else {
+        capacity_roll_back(rooms, mark);
+    }
     free(placed);
     return fits;
 }
@@ -388,9 +391,12 @@ static void go_through(struct plan *plan)
     plan_drain_to_places(plan);
     class = queue_after(plan->planner, NULL);
     while (class != NULL && failed < QUEUE_DEPTH) {
+        bool fails;
+
         key = queue_key(plan->planner, class);
-        failed += try_in_turn(plan, class) == FAILED;
-        class = queue_after(plan->planner, &key);
+        fails = try_in_turn(plan, class) == FAILED; /* else the class may be gone */
+        failed += fails;
+        class = fails ? queue_next(plan->planner, class, &key) : queue_after(plan->planner, &key);
     }
     if (class != NULL)
         go_deep(plan, &key);

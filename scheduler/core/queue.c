@@ -373,6 +373,16 @@ struct queue_class *queue_after(const struct planner *planner, const struct queu
     return first;
 }
 
+struct queue_class *queue_next(const struct planner *planner, const struct queue_class *class,
+                               const struct queue_key *key)
+{
+    const struct queue_key now = queue_key(planner, class);
+
+    if (planner->n_groups > 1 || !tree_holds(&class->tree) || queue_key_compare(&now, key) != 0)
+        return queue_after(planner, key);
+    return class->order_next;
+}
+
 struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
                                         const struct resources *most, const struct resources *all)
 {
@@ -394,19 +404,40 @@ void queue_try_again(struct queue *queue, struct queue_class *class)
     DL_APPEND2(queue->fresh, class, fresh_prev, fresh_next);
 }
 
+static void order_remove(struct queue *queue, struct queue_class *class)
+{
+    if (!tree_holds(&class->tree))
+        return;
+    queue->n_open--;
+    tree_remove(&queue->order[class->group], &class->tree);
+    DL_DELETE2(queue->in_order[class->group], class, order_prev, order_next);
+}
+
+static void order_insert(struct queue *queue, struct queue_class *class)
+{
+    struct tree *order = &queue->order[class->group];
+    struct queue_class **list = &queue->in_order[class->group];
+    struct queue_class *after = (struct queue_class *)tree_after(order, &class->tree);
+
+    queue->n_open++;
+    tree_insert(order, &class->tree);
+    if (after == NULL)
+        DL_APPEND2(*list, class, order_prev, order_next);
+    else
+        DL_PREPEND_ELEM2(*list, after, class, order_prev, order_next);
+}
+
 static void set_next(struct queue *queue, struct queue_class *class, struct job *next)
 {
     queue->reordered = true;
-    queue->n_open -= tree_holds(&class->tree);
-    tree_remove(&queue->order[class->group], &class->tree);
+    order_remove(queue, class);
     class->next = next;
     if (next == NULL || class->never) {
         queue_forget_fresh(queue, class);
         return;
     }
     class->next_turn = queue_turn(queue, next);
-    tree_insert(&queue->order[class->group], &class->tree);
-    queue->n_open++;
+    order_insert(queue, class);
     queue_try_again(queue, class);
 }
 

@@ -6,20 +6,6 @@
 
 #include "shared/macro.h"
 
-struct resources resources_lesser(const struct resources *a, const struct resources *b)
-{
-    return (struct resources){ .cpu_millicores = MIN_OF(a->cpu_millicores, b->cpu_millicores),
-                               .memory_bytes = MIN_OF(a->memory_bytes, b->memory_bytes),
-                               .gpus = MIN_OF(a->gpus, b->gpus),
-                               .ports = MIN_OF(a->ports, b->ports) };
-}
-
-bool resources_equal(const struct resources *a, const struct resources *b)
-{
-    return a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
-           a->gpus == b->gpus && a->ports == b->ports;
-}
-
 bool resources_exceed(const struct resources *a, const struct resources *b)
 {
     return a->cpu_millicores > b->cpu_millicores || a->memory_bytes > b->memory_bytes ||

@@ -12,7 +12,7 @@ struct resources {
     int64_t cpu_millicores, memory_bytes, gpus, ports; /* signed: a node may owe */
 };
 
-/* The first three are what searches for room do most of all: inline. */
+/* What searches for room do most of all: inline. */
 static inline bool resources_covers_one(int64_t have, int64_t need)
 {
     return need == 0 || have >= need;
@@ -46,8 +46,21 @@ static inline void resources_raise(struct resources *to, const struct resources 
 }
 
 /* each figure is the lesser one of both */
-struct resources resources_lesser(const struct resources *a, const struct resources *b);
-bool resources_equal(const struct resources *a, const struct resources *b);
+static inline struct resources resources_lesser(const struct resources *a,
+                                                const struct resources *b)
+{
+    return (struct resources){ .cpu_millicores = MIN_OF(a->cpu_millicores, b->cpu_millicores),
+                               .memory_bytes = MIN_OF(a->memory_bytes, b->memory_bytes),
+                               .gpus = MIN_OF(a->gpus, b->gpus),
+                               .ports = MIN_OF(a->ports, b->ports) };
+}
+
+static inline bool resources_equal(const struct resources *a, const struct resources *b)
+{
+    return a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
+           a->gpus == b->gpus && a->ports == b->ports;
+}
+
 /* some figure of a is larger than that of b */
 bool resources_exceed(const struct resources *a, const struct resources *b);
 /* some figure is below zero */

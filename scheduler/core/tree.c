@@ -71,7 +71,10 @@ static struct tree_node *insert(const struct tree *tree, struct tree_node *at,
         at->left = insert(tree, at->left, node);
     else
         at->right = insert(tree, at->right, node);
-    update(tree, at);
+    if (tree->add != NULL)
+        tree->add(at, node);
+    else
+        update(tree, at);
     return at;
 }
 

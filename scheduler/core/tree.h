@@ -3,8 +3,9 @@
  *
  * A treap: a search tree by compare() and a heap by weights that are drawn from a counter, so that
  * insert, remove and look-ups are O(log n) expected and one history gives one tree. update() keeps
- * what is known of a whole subtree (maxima) up to date. No two members may compare equal; a
- * member's key must not change while it is in the tree. */
+ * what is known of a whole subtree (maxima) up to date; add() does so at less cost where one came
+ * in below. No two members may compare equal; a member's key must not change while it is in the
+ * tree. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ struct tree {
     struct tree_node *root;
     int (*compare)(const struct tree_node *a, const struct tree_node *b);
     void (*update)(struct tree_node *node); /* NULL: nothing is kept of subtrees */
+    void (*add)(struct tree_node *node, const struct tree_node *below); /* NULL: as update() */
     uint32_t n;
     uint32_t drawn;
 };
