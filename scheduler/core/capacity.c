@@ -183,18 +183,20 @@ bool capacity_set(struct capacity *capacity, struct room *room, const struct roo
     struct resources after = could(facts);
     bool grew = !room_is_listed(room) || resources_exceed(&facts->now, &room->facts.now) ||
                 resources_exceed(&facts->later, &room->facts.later) ||
-                resources_exceed(&facts->yield, &room->facts.yield) ||
                 resources_exceed(&after, &before);
+    bool lends = resources_exceed(&facts->yield, &room->facts.yield);
 
+    capacity->growths += grew;
     take_out(capacity, room);
     room->facts = *facts;
     room->signature = labels_signature(room->labels);
     put_in(capacity, room);
-    return grew || breaks_promise(room);
+    return grew || lends || breaks_promise(room);
 }
 
 void capacity_unlist(struct capacity *capacity, struct room *room)
 {
+    capacity->growths++;
     take_out(capacity, room);
 }
 

@@ -69,6 +69,9 @@ struct capacity {
     int64_t free_cpu_millicores; /* sum of what is free now, debts left out */
     struct resources free;       /* the same of each kind */
     bool holding;                /* what is held is open to nobody; may be set at any time */
+    /* how often a room came or went, or had more free, or to give, than before: takes aside, what
+     * did not fit since does not fit */
+    uint64_t growths;
 };
 
 /* What one instance needs of a node. */

@@ -267,6 +267,31 @@ static int check_held(const struct capacity *rooms, const struct queue *queue,
     return 0;
 }
 
+/* Whom sums alone would pass over the next time: sums say so. */
+static int check_hopeless(const struct planner *planner, struct edl_error *error)
+{
+    const struct queue *queue = &planner->queue;
+    struct capacity rooms = planner->rooms; /* as it is searched for those behind the held gang */
+
+    rooms.holding = true;
+    if (rooms.n_log > 0 || rooms.growths != queue->growths)
+        return 0;
+    for (const struct queue_class *class = queue->classes; class != NULL; class = class->hh.next) {
+        bool fits = true;
+
+        if (class->hopeless == VERDICT_NONE || class->hopeless_in != queue->round ||
+            class->hopeless_beside != queue->n_keeps)
+            continue;
+        for (size_t d = 0; d < class->n_demands; d++)
+            fits = fits && capacity_might_fit_times(&rooms, &class->demands[d].want,
+                                                    class->demands[d].count);
+        if (fits || gang_fits_by_count(&rooms, class->demands, class->n_demands, true))
+            return BROKEN("there may be room for job %s, and nobody would look",
+                          class->jobs->spec->name);
+    }
+    return 0;
+}
+
 static int check_queue(const struct queue *queue, struct edl_error *error)
 {
     const struct queue_class *class;
@@ -456,7 +481,8 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
         r = check_index(&planner->offered, error);
     if (r == 0)
         r = check_held(&planner->rooms, &planner->queue, error);
-    if (r < 0 || (r = check_queue(&planner->queue, error)) < 0)
+    if (r < 0 || (r = check_queue(&planner->queue, error)) < 0 ||
+        (r = check_hopeless(planner, error)) < 0)
         return r;
     return check_order(planner, error);
 }

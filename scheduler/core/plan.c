@@ -214,6 +214,7 @@ void cluster_replan(struct cluster *cluster, struct instant now)
     DL_FOREACH2(cluster->active, job, active_next)
     job_touch(cluster, job);
     queue_might_move(cluster->planner);
+    cluster->planner->queue.growths = NEVER_US;
     cluster->plan_wanted = true;
     cluster_plan(cluster, now);
 }

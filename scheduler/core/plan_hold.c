@@ -191,6 +191,7 @@ void plan_hold_drop(struct planner *planner)
     free(queue->kept);
     queue->kept = NULL;
     queue->n_kept = 0;
+    queue->n_keeps++;
 }
 
 /* The index holds the places of this job, and nothing else. */

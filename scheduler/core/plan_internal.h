@@ -19,6 +19,8 @@
 #define PROMISES_MAX 16
 /* Searches for victims that find none, in one plan. */
 #define SEARCHES_MAX 16
+/* Sizes that were counted in vain and are remembered; more are counted again. */
+#define REFUSALS_MAX 16
 /* Nodes of a job that are looked at before all others. */
 #define NEAR_MAX 16
 
@@ -79,10 +81,14 @@ struct queue_class {
     uint64_t fits_version; /* of the offers that fits_ever was found out with */
     enum queue_fit fits_ever;
     uint64_t failed_in; /* the last round in which it was tried in vain */
-    bool never;         /* in queue->never */
-    bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
-    bool deep;          /* it was behind the depth when that was looked at last */
-    bool fresh;         /* in queue->fresh */
+    /* What `next` was told when sums alone showed that it does not fit, VERDICT_NONE: they did not;
+     * the last round in which they did, and queue->n_keeps then */
+    enum queue_verdict hopeless;
+    uint64_t hopeless_in, hopeless_beside;
+    bool never;      /* in queue->never */
+    bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
+    bool deep;       /* it was behind the depth when that was looked at last */
+    bool fresh;      /* in queue->fresh */
     struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
@@ -117,6 +123,10 @@ struct queue {
                        * some; borrowed; NULL: none */
     struct placed *kept; /* owned: what the index holds, until it has to hold other places */
     size_t n_kept;
+    uint64_t n_keeps; /* how often it came to hold others */
+    /* capacity.growths when it was gone through the last time; NEVER_US: whatever is seen next is
+     * to be looked at */
+    uint64_t growths;
     bool hold_check; /* something started since it was looked at whether these can work */
     bool hold_tried; /* places for it were looked for since the queue was last gone through */
     uint64_t offers_version; /* of the offers that `never` was found out with */
@@ -150,6 +160,19 @@ struct spare {
     uint32_t n_jobs;       /* elastic ones, which share it */
 };
 
+/* So many of one size, for which there is no room. */
+struct refusal {
+    struct resources need;
+    uint32_t count;
+};
+
+/* Those that a smaller refused one does not stand for (plan_refusals.c). */
+struct refusals {
+    struct refusal items[REFUSALS_MAX];
+    size_t n;
+    uint64_t growths; /* of the rooms, when they were refused */
+};
+
 /* One pass. */
 struct plan {
     struct cluster *cluster;
@@ -158,8 +181,14 @@ struct plan {
     unsigned searches; /* left, of SEARCHES_MAX */
     bool check_hold;   /* who was started before it may be in the way of what nodes are kept for */
     bool searched;     /* single nodes were looked at for victims */
+    bool looked;       /* the same, or for places */
+    uint64_t
+        growths; /* of the rooms: since then nothing was given back to them; NEVER_US: it was */
     struct placed *before; /* what the job that is repaired had reserved the last time; owned */
     size_t n_before, at_before;
+    bool remembers; /* what was refused; of what would fit if others gave way, and of what does now:
+                     */
+    struct refusals refusals[2];
     struct spare spare;
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };
@@ -221,6 +250,14 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now);
 /* plan_make_room - stops victims so that the demands fit later, and reserves that room; false:
  * nothing changed */
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n);
+
+/* --- plan_refusals.c: what was counted in vain
+ * ------------------------------------------------------------------------------------------ */
+/* around the tries of all that wait, in which rooms are given back by growing only */
+void plan_refusals_begin(struct plan *plan);
+void plan_refusals_end(struct plan *plan);
+/* plan_fits_by_count - as gang_fits_by_count; now false: if all gave way that could */
+bool plan_fits_by_count(struct plan *plan, const struct demand *demands, size_t n, bool now);
 
 /* --- plan_reserve.c: what lacks keeps its place from plan to plan
  * ----------------------------------------------------------------------------------------- */

@@ -14,7 +14,10 @@
  * class. A class of which one job does not fit is passed by as a whole, and after QUEUE_DEPTH of
  * those the rest is promised nothing: the cost is bounded however many wait. What is free now is
  * offered to those behind as well, and to a new class, however deep. When nothing came free, only
- * new classes are tried, each behind all promises that are not for those after it. */
+ * new classes are tried, each behind all promises that are not for those after it.
+ *
+ * Each time most classes fail as they did before, by sums: such a one costs those sums, of which
+ * few have to be counted (plan_refusals.c), or nothing when no room has more than the last time. */
 #include "scheduler/core/plan_internal.h"
 
 #include <utlist.h>
@@ -89,8 +92,9 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     bool fits;
 
     job->plan.held_back = false;
-    if (job->plan.n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
+    if (job->plan.n_places == 0 && !plan_fits_by_count(plan, demands, n, true))
         return false; /* most of them */
+    plan->looked = true;
     placed = xcalloc(size + plan_more_servers(job), sizeof *placed);
     fits = plan_keep_places(plan, job, true);
     if (!fits && plan_promised_servers(job, size) > 0) {
@@ -244,6 +248,9 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
 
     plan_hold(plan, job, demands, n);
+    if (!class->told_never && job->plan.n_places == 0 &&
+        !plan_fits_by_count(plan, demands, n, true))
+        return FAILED; /* most of them */
     for (size_t d = 0; d < n; d++)
         if (capacity_best_fit(rooms, &demands[d].want, true) == NULL)
             return FAILED;
@@ -354,19 +361,75 @@ static void go_deep(struct plan *plan, const struct queue_key *depth)
     queue->deep = from;
 }
 
+/* Sums tell again that it does not fit, whoever gives way, and that what it was told is true. */
+static bool fails_by_count(struct plan *plan, const struct queue_class *class)
+{
+    const struct demand *demands = class->demands;
+    size_t n = class->n_demands;
+
+    return !plan_fits_by_count(plan, demands, n, true) &&
+           !plan_fits_by_count(plan, demands, n, false) &&
+           (class->hopeless != VERDICT_WAITS ||
+            !plan_hold_keeps_out(plan, class->next, demands, n));
+}
+
+/* Since it failed so the last time no room has more, and what is kept for the held gang is what it
+ * was. */
+static bool has_no_more(const struct plan *plan, const struct queue_class *class)
+{
+    const struct planner *planner = plan->planner;
+
+    return class->hopeless_in + 1 == planner->queue.round &&
+           class->hopeless_beside == planner->queue.n_keeps &&
+           plan->growths == planner->rooms.growths;
+}
+
+/* Its next job failed by sums alone the last time, and so it does now, and what it was told is true
+ * still: it fails again, and that is no news. Most of the queue: nothing else is looked at for it,
+ * and not even sums where no room has more since. */
+static bool is_hopeless(struct plan *plan, const struct queue_class *class)
+{
+    return class->hopeless != VERDICT_NONE && class->hopeless == class->next->plan.verdict &&
+           plan->planner->rooms.holding && !class->fresh && !class->told_never &&
+           class->fits_version == plan->cluster->offers_version &&
+           (has_no_more(plan, class) || fails_by_count(plan, class));
+}
+
+/* Of those behind the held gang, while what is kept for that is off the rooms. With groups what is
+ * lent decides as well. */
+static void note_hopeless(const struct plan *plan, struct queue_class *class)
+{
+    const struct planner *planner = plan->planner;
+
+    if (plan->looked || !planner->rooms.holding || planner->n_groups > 1 ||
+        planner->queue.n_promised == PROMISES_MAX) {
+        class->hopeless = VERDICT_NONE;
+        return;
+    }
+    class->hopeless = class->next->plan.verdict;
+    class->hopeless_in = planner->queue.round;
+    class->hopeless_beside = planner->queue.n_keeps;
+}
+
 /* A group that comes to what is guaranteed to it on the way goes on among the others: what failed
  * while it went first does not fit there either. */
 static enum outcome try_in_turn(struct plan *plan, struct queue_class *class)
 {
     uint64_t round = plan->planner->queue.round;
-    enum outcome outcome;
+    enum outcome outcome = FAILED;
 
     if (class->failed_in == round)
         return STARTED;
-    outcome = try_next(plan, class);
-    if (outcome == FAILED)
-        class->failed_in = round;
-    return outcome;
+    plan->looked = false;
+    if (is_hopeless(plan, class))
+        class->deep = false;
+    else
+        outcome = try_next(plan, class);
+    if (outcome != FAILED)
+        return outcome;
+    class->failed_in = round;
+    note_hopeless(plan, class);
+    return FAILED;
 }
 
 static void go_through(struct plan *plan)
@@ -385,10 +448,13 @@ static void go_through(struct plan *plan)
     queue->wanted = false;
     queue->round++;
     plan->check_hold = queue->hold_check;
+    plan->growths = plan->planner->rooms.n_log == 0 ? queue->growths : NEVER_US;
+    queue->growths = plan->planner->rooms.growths;
     capacity_roll_back(&plan->planner->rooms, 0);
     queue_reset(plan->cluster);
     plan_repair(plan);
     plan_drain_to_places(plan);
+    plan_refusals_begin(plan);
     class = queue_after(plan->planner, NULL);
     while (class != NULL && failed < QUEUE_DEPTH) {
         bool fails;
@@ -400,6 +466,7 @@ static void go_through(struct plan *plan)
     }
     if (class != NULL)
         go_deep(plan, &key);
+    plan_refusals_end(plan);
     plan_hold_off(plan);
     tell_fresh(plan, class != NULL ? &key : &all);
     tell_broken(plan, promised, n_promised);

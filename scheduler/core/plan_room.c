@@ -290,15 +290,6 @@ static void keep(struct plan *plan, struct job *job, struct placed *take_placed,
     job->plan.n_places = size;
 }
 
-/* Before anything is taken and put back: each role by itself, whoever gives way. */
-static bool might_fit(const struct plan *plan, const struct demand *demands, size_t n)
-{
-    for (size_t d = 0; d < n; d++)
-        if (!capacity_might_fit_times(&plan->planner->rooms, &demands[d].want, demands[d].count))
-            return false;
-    return true;
-}
-
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
     size_t size = gang_size(demands, n);
@@ -307,9 +298,11 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     struct victims victims = { .plan = plan, .group = job->plan.group };
     bool fits;
 
-    if (!might_fit(plan, demands, n))
+    /* before anything is taken and put back: each role by itself, whoever gives way */
+    if (!plan_fits_by_count(plan, demands, n, false))
         return false;
     placed = xcalloc(size, sizeof *placed);
+    plan->looked = true;
     plan->searched = false;
     fits = search(plan, job, demands, n, &victims, placed);
     if (!fits && goes_before_all(plan, job)) {

@@ -432,6 +432,7 @@ static void set_next(struct queue *queue, struct queue_class *class, struct job 
     queue->reordered = true;
     order_remove(queue, class);
     class->next = next;
+    class->hopeless = VERDICT_NONE;
     if (next == NULL || class->never) {
         queue_forget_fresh(queue, class);
         return;
