@@ -207,20 +207,10 @@ static void count_taken(const struct take *take, int64_t times)
         resources_add(&take->room->taken_now, &take->what, times);
 }
 
-static void apply(struct capacity *capacity, const struct take *take, int64_t times)
-{
-    struct room *room = take->room;
-    bool listed = room_is_listed(room);
-
-    take_out(capacity, room);
-    count_taken(take, times);
-    if (listed)
-        put_in(capacity, room);
-}
-
 void capacity_take(struct capacity *capacity, struct room *room, const struct resources *what,
                    bool now)
 {
+    bool listed = room_is_listed(room);
     struct take *take;
 
     if (capacity->n_log == capacity->cap_log) {
@@ -229,13 +219,25 @@ void capacity_take(struct capacity *capacity, struct room *room, const struct re
     }
     take = &capacity->log[capacity->n_log++];
     *take = (struct take){ .room = room, .what = *what, .now = now };
-    apply(capacity, take, 1);
+    take_out(capacity, room);
+    count_taken(take, 1);
+    if (listed)
+        put_in(capacity, room);
 }
 
+/* Several of one room in a row, as most are, move it once. */
 void capacity_roll_back(struct capacity *capacity, size_t mark)
 {
-    while (capacity->n_log > mark)
-        apply(capacity, &capacity->log[--capacity->n_log], -1);
+    while (capacity->n_log > mark) {
+        struct room *room = capacity->log[capacity->n_log - 1].room;
+        bool listed = room_is_listed(room);
+
+        take_out(capacity, room);
+        while (capacity->n_log > mark && capacity->log[capacity->n_log - 1].room == room)
+            count_taken(&capacity->log[--capacity->n_log], -1);
+        if (listed)
+            put_in(capacity, room);
+    }
 }
 
 void capacity_assign(struct capacity *capacity, size_t mark)

@@ -83,8 +83,7 @@ static struct room *place_beside(const struct capacity *capacity, const struct w
     struct room *room = fit_near(capacity, near, want, now);
     struct want here = *want;
 
-    if (!near->whole)
-        room = near_or_tighter(capacity, want, room, now);
+    room = near_or_tighter(capacity, want, room, now);
     if (room == NULL && near->n > 0) {
         here.rack = labels_get(near->rooms[0]->labels, LABEL_RACK);
         if (here.rack != NULL)
@@ -100,7 +99,7 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
     struct want fastest = *want;
     struct room *room;
 
-    if (near->whole || want->any_speed || !capacity_has_levels(capacity, want_kind(want)))
+    if (want->any_speed || !capacity_has_levels(capacity, want_kind(want)))
         return place_beside(capacity, want, near, now);
     room = capacity_best_fit(capacity, want, now);
     if (room == NULL)
@@ -204,6 +203,21 @@ void demands_hardest_first(const struct demand *demands, size_t n, struct demand
     }
 }
 
+void place_in(struct capacity *capacity, struct room *room, const struct demand *demands, size_t n,
+              bool now, struct placed *placed)
+{
+    for (size_t d = 0; d < n; d++) {
+        const struct resources *need = &demands[d].want.need;
+        struct resources sum = gang_total(&demands[d], 1);
+
+        if (demands[d].count == 0)
+            continue;
+        capacity_take(capacity, room, &sum, now);
+        for (uint32_t i = 0; placed != NULL && i < demands[d].count; i++)
+            *placed++ = (struct placed){ .room = room, .role = demands[d].role, .need = *need };
+    }
+}
+
 static bool place_all(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
                       bool packed, struct placed *placed)
 {
@@ -212,9 +226,10 @@ static bool place_all(struct capacity *capacity, const struct demand *demands, s
     struct room *whole = packed ? NULL : place_whole(capacity, demands, n, now);
     size_t n_placed = 0;
 
-    near.whole = whole != NULL;
-    if (whole != NULL)
-        near_add(&near, whole);
+    if (whole != NULL) {
+        place_in(capacity, whole, demands, n, now, placed);
+        return true;
+    }
     for (size_t d = 0; d < n; d++)
         for (uint32_t i = 0; i < demands[d].count; i++) {
             struct room *room = place_one(capacity, &demands[d].want, &near, now);

@@ -41,7 +41,6 @@ struct placed {
 struct near {
     struct room *rooms[NEAR_MAX];
     size_t n, next;
-    bool whole; /* one of them holds all that is to be placed: there and nowhere else */
 };
 
 /* Does a gang fit these nodes when they are empty? */
@@ -224,6 +223,9 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
  * there is no place, or there are too many of both or of nodes to be sure */
 bool place_pair(struct capacity *capacity, const struct demand demands[2], bool now,
                 struct placed *placed);
+/* place_in - takes room for every instance there, where all of it fits; placed: as place_gang */
+void place_in(struct capacity *capacity, struct room *room, const struct demand *demands, size_t n,
+              bool now, struct placed *placed);
 /* the room in which all of it fits, or NULL */
 struct room *place_whole(const struct capacity *capacity, const struct demand *demands, size_t n,
                          bool now);

@@ -177,9 +177,10 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
         near_job(&near, job);
     else if (!packed)
         whole = place_whole(rooms, demands, n, false);
-    near.whole = whole != NULL;
-    if (whole != NULL)
-        near_add(&near, whole);
+    if (whole != NULL) {
+        place_in(rooms, whole, demands, n, false, placed);
+        return true;
+    }
     for (size_t d = 0; d < n; d++)
         for (uint32_t i = 0; i < demands[d].count; i++) {
             struct room *room = find_one(plan, job, &demands[d], &near, victims);
@@ -221,6 +222,18 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
     }
 }
 
+/* Places in a row, from that one on, of one role in one room: as good as one for the sum. */
+static size_t count_alike(const struct job *job, size_t first)
+{
+    const struct placed *places = job->plan.places;
+    size_t n = 1;
+
+    while (first + n < job->plan.n_places && places[first + n].room == places[first].room &&
+           places[first + n].role == places[first].role)
+        n++;
+    return n;
+}
+
 /* What was promised once is promised again as long as it can be: the greedy search might find
  * another place each time, and shrink others for it. That goes before what is kept for who waits
  * for ends: nodes are chosen for that one once, and only new promises are given beside it. */
@@ -232,13 +245,16 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
     bool fits = job->plan.n_places > 0;
 
     rooms->holding = false;
-    for (size_t i = 0; fits && i < job->plan.n_places; i++) {
+    for (size_t i = 0, n; fits && i < job->plan.n_places; i += n) {
         const struct placed *place = &job->plan.places[i];
         struct want want = want_of_role(&job->spec->roles[place->role]);
 
+        n = count_alike(job, i);
+        want.need = (struct resources){ 0 };
+        resources_add(&want.need, &place->need, (int64_t)n);
         fits = room_is_listed(place->room) && room_fits(rooms, place->room, &want, now);
         if (fits)
-            capacity_take(rooms, place->room, &place->need, now);
+            capacity_take(rooms, place->room, &want.need, now);
     }
     rooms->holding = holding;
     if (!fits)
