@@ -52,6 +52,7 @@ static void raise_by(struct room_extent *to, const struct room_extent *what)
     to->signatures |= what->signatures;
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
         to->speeds[kind] |= what->speeds[kind];
+    to->n += what->n;
 }
 
 static void update(struct tree_node *tree_node)
@@ -72,7 +73,7 @@ static void add(struct tree_node *tree_node, const struct tree_node *below)
 
 static struct room_extent extent_of(const struct room *room)
 {
-    struct room_extent extent = { .max_now = room->now, .signatures = room->signature };
+    struct room_extent extent = { .max_now = room->now, .signatures = room->signature, .n = 1 };
 
     for (size_t held = 0; held < ELEMENTS(extent.max_later); held++) {
         extent.max_later[held] = open_later(room, held != 0);
@@ -397,6 +398,46 @@ void capacity_each_possible(const struct capacity *capacity, const struct want *
     };
 
     (void)each_possible(capacity->tree.root, &visit);
+}
+
+struct cheapest {
+    const struct room_cost *cost;
+    uint32_t looks; /* left */
+    struct room *best;
+    int64_t least;
+};
+
+static void find_cheapest(struct tree_node *at, struct cheapest *search)
+{
+    struct room *room = (struct room *)at;
+    const struct room_cost *cost = search->cost;
+    int64_t here;
+
+    if (room == NULL || search->looks == 0)
+        return;
+    if (cost->least(&room->all.max_could[0], cost->userdata) >= search->least) {
+        search->looks -= MIN_OF(search->looks, room->all.n);
+        return;
+    }
+    find_cheapest(at->right, search);
+    if (search->looks == 0)
+        return;
+    search->looks--;
+    here = cost->of(room, cost->userdata);
+    if (here < search->least) {
+        search->least = here;
+        search->best = room;
+    }
+    find_cheapest(at->left, search);
+}
+
+struct room *capacity_cheapest(const struct capacity *capacity, uint32_t looks,
+                               const struct room_cost *cost)
+{
+    struct cheapest search = { .cost = cost, .looks = looks, .least = INT64_MAX };
+
+    find_cheapest(capacity->tree.root, &search);
+    return search.best;
 }
 
 static bool take_first(struct room *room, void *userdata)

@@ -40,6 +40,7 @@ struct room_extent {
     struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
     uint64_t signatures;
     uint8_t speeds[_SPEED_KINDS]; /* one bit per level */
+    uint32_t n;                   /* rooms */
 };
 
 struct room {
@@ -54,6 +55,7 @@ struct room {
     int8_t speed[_SPEED_KINDS]; /* levels of it; whoever changes one calls capacity_set */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     struct room_extent own, all; /* of this one, when it was listed; of the subtree */
+    uint32_t noted;              /* by whoever is calling a search: what it knows of the room */
 };
 
 struct take {
@@ -142,6 +144,18 @@ void capacity_each_possible(const struct capacity *capacity, const struct want *
  * largest first, until fn returns false */
 void capacity_each_open(const struct capacity *capacity, const struct resources *need, bool now,
                         bool (*fn)(struct room *room, void *userdata), void *userdata);
+/* What capacity_cheapest is asked with; INT64_MAX: not possible. */
+struct room_cost {
+    int64_t (*of)(struct room *room, void *userdata);
+    /* of a room that has so much later once all gave way: of none with less is it less */
+    int64_t (*least)(const struct resources *could, void *userdata);
+    void *userdata;
+};
+/* capacity_cheapest - of the first `looks` rooms, the largest first, that of the least cost, of
+ * several the first; NULL: it is possible in none. What is held is open. Passes by what cannot be
+ * cheaper */
+struct room *capacity_cheapest(const struct capacity *capacity, uint32_t looks,
+                               const struct room_cost *cost);
 /* some room might */
 bool capacity_might_fit(const struct capacity *capacity, const struct want *want);
 /* capacity_fits_times - so many of it fit, with nothing else beside them: where not, no order of

@@ -11,9 +11,10 @@
  * less, or a service has come there (what it holds never ends). What is kept is off the rooms only
  * while gangs behind are tried. Nothing of it is stored: after a restart places are chosen anew.
  *
- * Cost: nothing while no gang waits for ends. A look at up to LOOKS nodes for each process of the
- * gang when places are chosen, and one change of the index for each place. What is held stays in
- * the index between plans: a switch (capacity.holding) says whether searches see it. */
+ * Cost: nothing while no gang waits for ends. A search among up to LOOKS nodes for each process of
+ * the gang when places are chosen, which passes by those that cannot be better than what it has
+ * found, and one change of the index for each place. What is held stays in the index between plans:
+ * a switch (capacity.holding) says whether searches see it. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdlib.h>
@@ -23,19 +24,18 @@
 #define LOOKS 4096
 #define SIZE_MAX_HELD 512
 
-/* A node on which some of it might go. */
+/* A node on which some of it might go, or goes. */
 struct candidate {
     struct room *room;
     struct resources have; /* once elastic jobs gave way, less what goes there already */
     struct resources most; /* once all has ended, less the same */
-    bool counted;          /* services are taken off it */
 };
 
+/* Those that were the best once; room->noted is the number of one, from 1 on. */
 struct search {
     struct candidate *items;
-    /* of each for one more; NOT_POSSIBLE; by themselves, as all are compared for each instance */
-    int64_t *missing;
-    size_t n, max;
+    size_t n, cap;
+    const struct want *want;
 };
 
 #define NOT_POSSIBLE INT64_MAX
@@ -63,6 +63,13 @@ static int64_t part(int64_t need, int64_t have)
 }
 
 /* In thousandths of what is asked for, over the kinds of resources. */
+static int64_t sum_of_missing(const struct resources *have, const struct resources *need)
+{
+    return part(need->cpu_millicores, have->cpu_millicores) +
+           part(need->memory_bytes / 1024, have->memory_bytes / 1024) +
+           part(need->gpus, have->gpus) + part(need->ports, have->ports);
+}
+
 static int64_t count_missing(const struct candidate *candidate, const struct want *want)
 {
     const struct resources *need = &want->need;
@@ -71,76 +78,81 @@ static int64_t count_missing(const struct candidate *candidate, const struct wan
     if (!resources_fit(&candidate->most, need) ||
         (want->selector != NULL && !labels_cover(candidate->room->labels, want->selector)))
         return NOT_POSSIBLE;
-    return part(need->cpu_millicores, have->cpu_millicores) +
-           part(need->memory_bytes / 1024, have->memory_bytes / 1024) +
-           part(need->gpus, have->gpus) + part(need->ports, have->ports);
+    return sum_of_missing(have, need);
 }
 
-static bool add_candidate(struct room *room, void *userdata)
+static struct candidate candidate_of(const struct search *search, struct room *room)
 {
-    struct search *search = userdata;
-    struct candidate *candidate = &search->items[search->n++];
+    struct candidate candidate = { .room = room, .have = room->later, .most = room->facts.most };
 
-    *candidate = (struct candidate){ .room = room, .have = room->later, .most = room->facts.most };
-    resources_add(&candidate->have, &room->facts.yield, 1);
-    return search->n < search->max;
+    if (room->noted > 0)
+        return search->items[room->noted - 1];
+    resources_add(&candidate.have, &room->facts.yield, 1);
+    return candidate;
 }
 
-/* Of the best only: that costs its processes. */
-static void count_services(struct candidate *candidate)
+static int64_t missing_in(struct room *room, void *userdata)
 {
-    struct resources services;
+    const struct search *search = userdata;
+    struct candidate candidate = candidate_of(search, room);
 
-    if (candidate->counted)
-        return;
-    services = services_on(candidate->room->node);
-    resources_add(&candidate->most, &services, -1);
-    candidate->counted = true;
+    return count_missing(&candidate, search->want);
 }
 
-static size_t least_missing(const struct search *search)
+static int64_t missing_at_least(const struct resources *could, void *userdata)
 {
-    size_t best = 0;
+    const struct search *search = userdata;
 
-    for (size_t i = 1; i < search->n; i++)
-        if (search->missing[i] < search->missing[best])
-            best = i;
-    return best;
+    return sum_of_missing(could, &search->want->need);
 }
 
-static struct candidate *best_of(struct search *search, const struct want *want)
+/* Its services are taken off it, which costs its processes. */
+static struct candidate *note(struct search *search, struct room *room)
 {
-    for (;;) {
-        size_t best = least_missing(search);
-        struct candidate *candidate = &search->items[best];
+    struct resources services = services_on(room->node);
+    struct candidate candidate = candidate_of(search, room);
 
-        if (search->missing[best] == NOT_POSSIBLE)
-            return NULL;
-        count_services(candidate);
-        if (resources_fit(&candidate->most, &want->need))
-            return candidate;
-        search->missing[best] = NOT_POSSIBLE;
+    if (room->noted > 0)
+        return &search->items[room->noted - 1];
+    if (search->n == search->cap) {
+        search->cap = search->cap > 0 ? 2 * search->cap : 16;
+        search->items = xreallocarray(search->items, search->cap, sizeof *search->items);
     }
+    resources_add(&candidate.most, &services, -1);
+    search->items[search->n++] = candidate;
+    room->noted = (uint32_t)search->n;
+    return &search->items[search->n - 1];
 }
 
-static bool choose_among(struct search *search, const struct demand *demands, size_t n,
-                         struct placed *placed)
+static struct candidate *best_of(struct search *search, const struct capacity *rooms)
+{
+    const struct room_cost cost = { missing_in, missing_at_least, search };
+    struct room *room;
+
+    while ((room = capacity_cheapest(rooms, LOOKS, &cost)) != NULL) {
+        struct candidate *candidate = note(search, room);
+
+        if (resources_fit(&candidate->most, &search->want->need))
+            return candidate;
+    }
+    return NULL;
+}
+
+static bool choose_among(struct search *search, const struct capacity *rooms,
+                         const struct demand *demands, size_t n, struct placed *placed)
 {
     for (size_t d = 0; d < n; d++) {
-        const struct want *want = &demands[d].want;
-
-        for (size_t i = 0; i < search->n; i++)
-            search->missing[i] = count_missing(&search->items[i], want);
+        search->want = &demands[d].want;
         for (uint32_t i = 0; i < demands[d].count; i++) {
-            struct candidate *best = best_of(search, want);
+            struct candidate *best = best_of(search, rooms);
 
             if (best == NULL)
                 return false;
-            *placed++ =
-                (struct placed){ .room = best->room, .role = demands[d].role, .need = want->need };
-            resources_add(&best->have, &want->need, -1);
-            resources_add(&best->most, &want->need, -1);
-            search->missing[best - search->items] = count_missing(best, want);
+            *placed++ = (struct placed){ .room = best->room,
+                                         .role = demands[d].role,
+                                         .need = search->want->need };
+            resources_add(&best->have, &search->want->need, -1);
+            resources_add(&best->most, &search->want->need, -1);
         }
     }
     return true;
@@ -150,25 +162,22 @@ static bool choose_among(struct search *search, const struct demand *demands, si
 static bool choose(const struct plan *plan, struct job *job)
 {
     const struct capacity *rooms = &plan->planner->rooms;
-    const struct want any = { .need = { 0 } };
     struct demand demands[JOB_ROLES_MAX];
     struct demand packed[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
     size_t size = gang_size(demands, n);
-    struct search search = { .max = MIN_OF((size_t)capacity_n_rooms(rooms), (size_t)LOOKS) };
+    struct search search = { .n = 0 };
 
-    if (size == 0 || size > SIZE_MAX_HELD || search.max == 0)
+    if (size == 0 || size > SIZE_MAX_HELD || capacity_n_rooms(rooms) == 0)
         return false;
-    search.items = xreallocarray(NULL, search.max, sizeof *search.items);
-    search.missing = xreallocarray(NULL, search.max, sizeof *search.missing);
-    capacity_each_possible(rooms, &any, add_candidate, &search);
     demands_hardest_first(demands, n, packed);
     job->plan.places = xcalloc(size, sizeof *job->plan.places);
     job->plan.n_places = size;
-    if (!choose_among(&search, packed, n, job->plan.places))
+    if (!choose_among(&search, rooms, packed, n, job->plan.places))
         queue_forget_places(job);
+    for (size_t i = 0; i < search.n; i++)
+        search.items[i].room->noted = 0;
     free(search.items);
-    free(search.missing);
     return job->plan.places != NULL;
 }
 

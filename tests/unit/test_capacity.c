@@ -160,6 +160,38 @@ static void test_set_says_whether_something_might_fit_now(void **state)
     capacity_done(&few.capacity);
 }
 
+/* What did not fit before does not fit as long as it has not grown. */
+static void test_growths_are_what_may_fit_then(void **state)
+{
+    struct room_facts given[] = { facts(100, 100, 0), facts(100, 100, 0), facts(100, 100, 0) };
+    struct room_facts changed = facts(100, 100, 0);
+    struct few few;
+    uint64_t before;
+
+    (void)state;
+    few_init(&few, given);
+    before = few.capacity.growths;
+    changed.now.cpu_millicores = changed.later.cpu_millicores = 60;
+    changed.yield.cpu_millicores = 40; /* it was taken by what could go */
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
+    assert_int_equal(few.capacity.growths, before);
+    changed.yield.cpu_millicores = 50;
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
+    assert_int_equal(few.capacity.growths, before + 1);
+    changed.later.cpu_millicores = 70; /* some of it goes */
+    changed.yield.cpu_millicores = 40;
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
+    assert_int_equal(few.capacity.growths, before + 2);
+    changed.now.cpu_millicores = 70;
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
+    assert_int_equal(few.capacity.growths, before + 3);
+    capacity_unlist(&few.capacity, &few.rooms[0]);
+    assert_int_equal(few.capacity.growths, before + 4);
+    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
+    assert_int_equal(few.capacity.growths, before + 5);
+    capacity_done(&few.capacity);
+}
+
 /* --- against a plain list
  * -------------------------------------------------------------------------------- */
 
@@ -193,6 +225,23 @@ static void random_set(struct model *m, struct room *room)
     facts.later = facts.now;
     resources_add(&facts.later, &stopping, 1);
     (void)capacity_set(&m->capacity, room, &facts);
+}
+
+/* What was taken last becomes a fact, of each room something else. */
+static void random_assign(struct model *m, size_t mark)
+{
+    struct room *rooms[ROOMS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < ROOMS; i++)
+        for (size_t t = mark; t < m->capacity.n_log; t++)
+            if (m->capacity.log[t].room == &m->rooms[i] && room_is_listed(&m->rooms[i])) {
+                rooms[n++] = &m->rooms[i];
+                break;
+            }
+    capacity_assign(&m->capacity, mark);
+    while (n > 0)
+        random_set(m, rooms[--n]);
 }
 
 static struct resources open_plainly(const struct model *m, const struct room *room)
@@ -299,6 +348,47 @@ static void check_possible(struct model *m, const struct want *want)
     assert_int_equal(seen.n, n);
 }
 
+/* What is short, coarsely: few different costs, so that the first of several counts. */
+static int64_t short_of(const struct resources *could, void *userdata)
+{
+    const struct want *want = userdata;
+
+    return MAX_OF(want->need.cpu_millicores - could->cpu_millicores, 0) / 200 +
+           MAX_OF(want->need.gpus - could->gpus, 0);
+}
+
+static int64_t cost_of(struct room *room, void *userdata)
+{
+    const struct want *want = userdata;
+    struct resources could = room->later;
+
+    resources_add(&could, &room->facts.yield, 1);
+    return want->selector != NULL && !labels_cover(room->labels, want->selector)
+               ? INT64_MAX
+               : short_of(&could, userdata);
+}
+
+static int compare_rooms(const void *a, const void *b)
+{
+    return -room_compare(*(struct room *const *)a, *(struct room *const *)b);
+}
+
+static void check_cheapest(struct model *m, struct want *want)
+{
+    const struct room_cost cost = { cost_of, short_of, want };
+    uint32_t looks = (uint32_t)below(m, ROOMS + 10), n = 0;
+    struct room *listed[ROOMS], *best = NULL;
+
+    for (size_t i = 0; i < ROOMS; i++)
+        if (room_is_listed(&m->rooms[i]))
+            listed[n++] = &m->rooms[i];
+    qsort(listed, n, sizeof *listed, compare_rooms);
+    for (uint32_t i = 0; i < MIN_OF(n, looks); i++)
+        if (cost_of(listed[i], want) < (best != NULL ? cost_of(best, want) : INT64_MAX))
+            best = listed[i];
+    assert_ptr_equal(capacity_cheapest(&m->capacity, looks, &cost), best);
+}
+
 static void check_sums(const struct model *m)
 {
     int64_t free_cpu = 0;
@@ -331,7 +421,7 @@ static void step(struct model *m)
     struct want want = { .need = random_resources(m, 0) };
 
     m->capacity.holding = below(m, 2) == 0;
-    switch (below(m, 7)) {
+    switch (below(m, 8)) {
     case 0:
     case 1: /* for a while all are alike again */
         for (int kind = 0; kind < _SPEED_KINDS; kind++)
@@ -343,6 +433,9 @@ static void step(struct model *m)
         break;
     case 3:
         capacity_roll_back(&m->capacity, (size_t)below(m, m->capacity.n_log + 1));
+        break;
+    case 7:
+        random_assign(m, (size_t)below(m, m->capacity.n_log + 1));
         break;
     case 4: /* something else is held there */
         what = room->held;
@@ -363,6 +456,7 @@ static void step(struct model *m)
     check_best_fit(m, &want, below(m, 2) == 0);
     want.rack = NULL;
     check_possible(m, &want);
+    check_cheapest(m, &want);
     check_times(m, &want, below(m, 2) == 0);
 }
 
@@ -410,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_now_needs_room_that_is_not_promised),
         cmocka_unit_test(test_debts_of_what_is_not_needed_do_not_count),
         cmocka_unit_test(test_set_says_whether_something_might_fit_now),
+        cmocka_unit_test(test_growths_are_what_may_fit_then),
         cmocka_unit_test(test_random_steps_answer_as_a_plain_list_does),
     };
 
