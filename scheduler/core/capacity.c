@@ -2,6 +2,7 @@
 /* capacity.c - the room of many nodes, kept in the order in which it is to be used up */
 #include "scheduler/core/capacity.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "shared/macro.h"
@@ -37,9 +38,28 @@ static struct resources open_later(const struct room *room, bool holding)
     return open;
 }
 
-static uint8_t level_bit(int8_t level)
+#define LEVELS (2 * SPEED_LEVEL_MOST + 1)
+
+_Static_assert(GPU_TYPES_MAX *LEVELS <= 64, "classes are bits of a mask");
+
+uint64_t capacity_level_class(int8_t level)
 {
-    return (uint8_t)(1U << (level + SPEED_LEVEL_MOST));
+    return UINT64_C(1) << (level + SPEED_LEVEL_MOST);
+}
+
+uint64_t capacity_type_classes(uint32_t gpu_type)
+{
+    return ((UINT64_C(1) << LEVELS) - 1) << gpu_type * LEVELS;
+}
+
+/* 0: it is nothing for who asks for a GPU */
+static uint64_t class_of(const struct room *room, enum speed_kind kind)
+{
+    if (kind == SPEED_CPU)
+        return capacity_level_class(room->speed[kind]);
+    return room->gpu_type == GPU_TYPE_NONE
+               ? 0
+               : capacity_level_class(room->speed[kind]) << room->gpu_type * LEVELS;
 }
 
 static void raise_by(struct room_extent *to, const struct room_extent *what)
@@ -51,7 +71,7 @@ static void raise_by(struct room_extent *to, const struct room_extent *what)
     }
     to->signatures |= what->signatures;
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
-        to->speeds[kind] |= what->speeds[kind];
+        to->classes[kind] |= what->classes[kind];
     to->n += what->n;
 }
 
@@ -81,7 +101,7 @@ static struct room_extent extent_of(const struct room *room)
         resources_add(&extent.max_could[held], &room->facts.yield, 1);
     }
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
-        extent.speeds[kind] = level_bit(room->speed[kind]);
+        extent.classes[kind] = class_of(room, (enum speed_kind)kind);
     return extent;
 }
 
@@ -267,7 +287,7 @@ static bool carries(const struct room *room, const struct want *want)
 
     if (want->selector != NULL && !labels_cover(room->labels, want->selector))
         return false;
-    if (want->of_level && room->speed[want_kind(want)] != want->level)
+    if (want->of != 0 && !(want->of & class_of(room, want_kind(want))))
         return false;
     if (want->avoids != NULL && want->avoids(room, want->userdata))
         return false;
@@ -302,7 +322,7 @@ static struct room *first_fit(const struct capacity *capacity, struct tree_node 
     if (room == NULL || !resources_fit(&room->all.max_later[capacity->holding], &want->need) ||
         (now && !resources_fit(&room->all.max_now, &want->need)) ||
         (room->all.signatures & signature) != signature ||
-        (want->of_level && !(room->all.speeds[want_kind(want)] & level_bit(want->level))))
+        (want->of != 0 && !(want->of & room->all.classes[want_kind(want)])))
         return NULL;
     found = first_fit(capacity, at->left, want, signature, now);
     if (found != NULL)
@@ -316,21 +336,70 @@ bool capacity_has_levels(const struct capacity *capacity, enum speed_kind kind)
 {
     const struct room *root = (const struct room *)capacity->tree.root;
 
-    return root != NULL && (root->all.speeds[kind] & (root->all.speeds[kind] - 1)) != 0;
+    return root != NULL && (root->all.classes[kind] & (root->all.classes[kind] - 1)) != 0;
+}
+
+static int worth_of(const struct want *want, unsigned class)
+{
+    int level = (int)(class % LEVELS) - SPEED_LEVEL_MOST;
+
+    return level * GPU_STEPS_OF_LEVEL + want->order.step[class / LEVELS];
+}
+
+int want_worth(const struct want *want, const struct room *room)
+{
+    uint64_t class = class_of(room, want_kind(want));
+
+    return class != 0 ? worth_of(want, (unsigned)__builtin_ctzll(class)) : INT_MIN;
+}
+
+static uint64_t classes_there(const struct capacity *capacity, const struct want *want)
+{
+    const struct room *root = (const struct room *)capacity->tree.root;
+    uint64_t there = root != NULL ? root->all.classes[want_kind(want)] : 0;
+
+    return want->of != 0 ? there & want->of : there;
+}
+
+/* Of some classes those that are worth exactly so much, and the most that any of them is. */
+static uint64_t classes_worth(const struct want *want, uint64_t classes, int worth)
+{
+    uint64_t found = 0;
+
+    for (; classes != 0; classes &= classes - 1)
+        if (worth_of(want, (unsigned)__builtin_ctzll(classes)) == worth)
+            found |= classes & -classes;
+    return found;
+}
+
+static int most_worth(const struct want *want, uint64_t classes)
+{
+    int most = INT_MIN;
+
+    for (; classes != 0; classes &= classes - 1)
+        most = MAX_OF(most, worth_of(want, (unsigned)__builtin_ctzll(classes)));
+    return most;
+}
+
+uint64_t capacity_classes_like(const struct capacity *capacity, const struct want *want,
+                               const struct room *room)
+{
+    return classes_worth(want, classes_there(capacity, want), want_worth(want, room));
 }
 
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now)
 {
-    struct want of_level = *want;
+    struct want best = *want;
     uint64_t signature = want_signature(want);
+    uint64_t left = classes_there(capacity, want);
     struct room *found = NULL;
 
-    if (want->any_speed || want->of_level || !capacity_has_levels(capacity, want_kind(want)))
+    if (want->any_speed || (left & (left - 1)) == 0)
         return first_fit(capacity, capacity->tree.root, want, signature, now);
-    of_level.of_level = true;
-    for (of_level.level = SPEED_LEVEL_MOST; found == NULL && of_level.level >= -SPEED_LEVEL_MOST;
-         of_level.level--)
-        found = first_fit(capacity, capacity->tree.root, &of_level, signature, now);
+    for (; found == NULL && left != 0; left &= ~best.of) {
+        best.of = classes_worth(want, left, most_worth(want, left));
+        found = first_fit(capacity, capacity->tree.root, &best, signature, now);
+    }
     return found;
 }
 

@@ -14,13 +14,15 @@
  *
  * Before all that comes how fast the node is, where that is known, in the few levels of
  * node_speed.h: a search looks for the best fit among the fastest, then among those of the next
- * level. */
+ * level. For who uses GPUs type and level together make a class of rooms, and how the types
+ * compare is part of what is wanted: they do so differently for each job. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/gpu_types.h"
 #include "scheduler/core/node_speed.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/tree.h"
@@ -39,8 +41,8 @@ struct room_facts {
 struct room_extent {
     struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
     uint64_t signatures;
-    uint8_t speeds[_SPEED_KINDS]; /* one bit per level */
-    uint32_t n;                   /* rooms */
+    uint64_t classes[_SPEED_KINDS]; /* one bit each */
+    uint32_t n;                     /* rooms */
 };
 
 struct room {
@@ -53,6 +55,7 @@ struct room {
     struct resources taken_now, taken_later;
     struct resources held;      /* of later: not open to searches while capacity.holding */
     int8_t speed[_SPEED_KINDS]; /* levels of it; whoever changes one calls capacity_set */
+    uint8_t gpu_type;           /* the same for that; GPU_TYPE_NONE: it has none */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     struct room_extent own, all; /* of this one, when it was listed; of the subtree */
     uint32_t noted;              /* by whoever is calling a search: what it knows of the room */
@@ -82,8 +85,8 @@ struct want {
     const struct labels *selector; /* the node carries all of these; NULL: any node */
     const char *rack;              /* and this rack label; NULL: any */
     bool any_speed;                /* the tightest hole, however fast the node is */
-    bool of_level;                 /* it is of this level of speed */
-    int8_t level;
+    struct gpu_order order;        /* how the types of GPU compare for it */
+    uint64_t of;                   /* it is of one of these classes; 0: of any */
     /* rooms that are passed by; NULL: none */
     bool (*avoids)(const struct room *room, const void *userdata);
     const void *userdata;
@@ -134,6 +137,15 @@ static inline enum speed_kind want_kind(const struct want *want)
 }
 /* capacity_has_levels - not all rooms are equally fast, as far as that is known. O(1) */
 bool capacity_has_levels(const struct capacity *capacity, enum speed_kind kind);
+/* capacity_level_class, capacity_type_classes - the class of a level, for who uses no GPUs; all of
+ * a type, for who does */
+uint64_t capacity_level_class(int8_t level);
+uint64_t capacity_type_classes(uint32_t gpu_type);
+/* capacity_classes_like - of those that this wants as much as that of the room. O(classes) */
+uint64_t capacity_classes_like(const struct capacity *capacity, const struct want *want,
+                               const struct room *room);
+/* want_worth - how much that room is worth to it by its class, in steps of gpu_types.h */
+int want_worth(const struct want *want, const struct room *room);
 /* capacity_best_fit - of the fastest rooms that fit the first one, or NULL */
 struct room *capacity_best_fit(const struct capacity *capacity, const struct want *want, bool now);
 /* capacity_each_possible - calls fn for each room that might fit if somebody gave way, the largest

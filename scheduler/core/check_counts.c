@@ -176,6 +176,37 @@ int check_node_counts(const struct node *node, struct edl_error *error)
     return 0;
 }
 
+/* One that came when the table was full is of no type of its own. */
+static bool has_its_type(const struct cluster *cluster, const struct node *node)
+{
+    uint8_t type = node->room->gpu_type;
+
+    if (node->empty_room->gpu_type != type || (type == GPU_TYPE_NONE) != (node->offer.gpus == 0))
+        return false;
+    return type == GPU_TYPE_NONE || type == GPU_TYPE_OTHER ||
+           gpu_types_lookup(&cluster->gpu_types, &node->offer.labels) == type;
+}
+
+static int check_types(const struct cluster *cluster, struct edl_error *error)
+{
+    const struct gpu_types *kept = &cluster->gpu_types;
+    struct gpu_types counted = { 0 };
+    const struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
+        if (!has_its_type(cluster, node))
+            return BROKEN("node %s: its rooms are not of its type of GPU", node->name);
+        gpu_types_count(&counted, node->room->gpu_type, 1);
+        if (node->speeds[SPEED_GPU].rounds > 0)
+            gpu_types_count_speed(&counted, node->room->gpu_type, node->speeds[SPEED_GPU].log, 1);
+    }
+    if (memcmp(counted.n_nodes, kept->n_nodes, sizeof counted.n_nodes) != 0 ||
+        memcmp(counted.n_known, kept->n_known, sizeof counted.n_known) != 0 ||
+        memcmp(counted.sum_micro, kept->sum_micro, sizeof counted.sum_micro) != 0)
+        return BROKEN("the nodes of a type of GPU, or their speeds, are miscounted");
+    return 0;
+}
+
 static int check_totals(const struct cluster *cluster, struct edl_error *error)
 {
     const struct planner *planner = cluster->planner;
@@ -466,6 +497,9 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
 {
     const struct planner *planner = cluster->planner;
     int r = check_totals(cluster, error);
+
+    if (r == 0)
+        r = check_types(cluster, error);
 
     if (r == 0)
         r = check_holdings(cluster, error);

@@ -75,6 +75,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->n_start_failures = node->n_start_failures;
     memcpy(to->waits, node->waits, sizeof to->waits);
     node_copy_speed(copy, to, node);
+    node_copy_gpu_type(copy, to, node);
     to->report_sent_us = node->report_sent_us;
     to->processes = NULL; /* the same ones, in the order of the original */
     DL_FOREACH2(node->processes, process, node_next)
@@ -198,6 +199,11 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     const struct node *node;
     const struct job *job;
 
+    copy->gpu_types = cluster->gpu_types; /* the numbers of the types stay what they are */
+    memset(copy->gpu_types.n_nodes, 0, sizeof copy->gpu_types.n_nodes);
+    memset(copy->gpu_types.n_known, 0, sizeof copy->gpu_types.n_known);
+    memset(copy->gpu_types.sum_micro, 0, sizeof copy->gpu_types.sum_micro);
+    copy->gpu_types.fixed = true;
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         restore_node(copy, node);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
@@ -215,6 +221,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))
             copy_job(copy, job);
+    copy->gpu_types.fixed = false;
     copy_promises(copy, cluster);
     cluster_effects_clear(copy);
     copy->plan_wanted = cluster->plan_wanted;

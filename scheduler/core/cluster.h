@@ -19,6 +19,7 @@
 #include "scheduler/core/deadline.h"
 #include "scheduler/core/figures.h"
 #include "scheduler/core/goodput_pace.h"
+#include "scheduler/core/gpu_types.h"
 #include "scheduler/core/groups.h"
 #include "scheduler/core/holdings.h"
 #include "scheduler/core/job_plan.h"
@@ -368,6 +369,7 @@ struct cluster_config {
     uint64_t keep_ended_jobs, keep_ended_us;
     const struct group_table *groups; /* borrowed; NULL: none */
     bool ignores_speed;               /* all nodes are taken to be equally fast */
+    bool ignores_types;               /* all types of GPU are, for each job */
 };
 
 struct cluster {
@@ -391,6 +393,7 @@ struct cluster {
     struct holdings holdings; /* of active */
     /* what is known of the speeds and lengths of jobs; owned; NULL: the policy does not learn */
     struct goodput_families *families;
+    struct gpu_types gpu_types; /* of its nodes; what is learnt of them a restart forgets */
     struct cluster_figures figures;
     char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;
@@ -586,6 +589,19 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
  * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps
  * the groups tells them again after a restart. Linear in the jobs that are not over. */
 void cluster_set_groups(struct cluster *cluster, const struct group_table *table);
+/* What is known of a job on a type of GPU that there are nodes of. */
+struct job_gpu_type {
+    const char
+        *name;    /* borrowed; "": nodes without the label, or of more types than are told apart */
+    double speed; /* as many times as on the slowest that is known; 0: not known */
+    uint32_t rounds;    /* comparisons that say so */
+    uint32_t instances; /* of its elastic role, there */
+};
+/* cluster_job_gpu_types - so many; none of a job that uses no GPUs or has not started, or where all
+ * are of one type. O(types) */
+size_t cluster_job_gpu_types(const struct cluster *cluster, const struct job *job,
+                             struct job_gpu_type ret[GPU_TYPES_MAX]);
+
 /* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
  * was measured, or stands still too long for a change, but for no longer than believed_s. O(1) */
 bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s);

@@ -348,6 +348,21 @@ void job_forget_servers(struct job *job);
 uint32_t job_servers(const struct job *job);
 /* job_servers_run - all of those, and none is on its way out */
 bool job_servers_run(const struct job *job);
+/* By what a job differs from others in what it makes of the types of GPU (job_types.c): logarithms
+ * whose mean over the types that it knows is 0. */
+struct type_bias {
+    double log[GPU_TYPES_MAX];
+    uint32_t born[GPU_TYPES_MAX]; /* of the name that is meant */
+    uint32_t known;               /* types, a mask */
+    bool clear;                   /* else it counts for nothing */
+};
+
+/* Its slot waits until the place of another job is free (plan_exchange.c). */
+struct exchange {
+    uint64_t with; /* the other job; 0: none */
+    uint32_t role, index;
+};
+
 /* What was learnt of an elastic job since it was started. Volatile: after a restart it begins with
  * what its family knows, which is remembered. The policy is told what was known at the last
  * measurement, not what is true at the moment it is told: else a plan that looks at everything
@@ -373,7 +388,9 @@ struct job_learned {
     uint64_t moved_us;  /* when one was moved; 0: never */
     uint64_t moved_off; /* digest of the node's name */
     uint32_t in_vain;   /* moves in a row off one node, to which it came back */
-    char moved[192];    /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
+    struct type_bias bias;
+    struct exchange exchange;
+    char moved[192]; /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
 };
 
 /* --- job_learn.c
@@ -403,21 +420,60 @@ void process_waits(struct process *process, struct instant now);
 void job_learn_lost(const struct process *process, struct instant now);
 /* --- job_pace.c: who is slow
  * ------------------------------------------------------------------------------------------ */
+/* So much slower than its others (times) it is looked for a better place; see plan_straggler.c */
+#define PROCESS_STRAGGLES 0.6
 /* job_pace_finished - the process finished a task of so many units, which it took up held_us ago.
  * O(log n) amortized, n: instances of the job */
 void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
                        uint64_t units, struct instant now);
+/* --- job_types.c: what a job makes of the types of GPU
+ * ------------------------------------------------------------------------------------------ */
+/* Where some of a job runs, in seconds per unit of work, as logarithms. */
+struct node_stay {
+    struct node *node;
+    double log_s; /* the median of what runs there */
+    double level; /* how fast the node is for all jobs */
+    double bias;  /* and by how much more for this one, by its type of GPU */
+};
+/* cluster_minds_types - there are nodes of several types, and the policy wants to know which is
+ * faster for whom. O(types) */
+bool cluster_minds_types(const struct cluster *cluster);
+/* job_expect_node - how fast a node is for this job: level and bias, 0 as far as nothing is known.
+ * O(types) and a look at its family */
+void job_expect_node(const struct cluster *cluster, const struct job *job, uint32_t role,
+                     struct node_stay *stay);
+/* process_gain_log - how much faster its job takes it to be on that node: a logarithm */
+double process_gain_log(const struct cluster *cluster, const struct process *process,
+                        struct node *node);
+/* job_exchange_ends (plan_exchange.c) - it has the other's place, or gets none: neither of both
+ * waits any longer. Nothing of one that is in none */
+void job_exchange_ends(struct cluster *cluster, struct job *job, struct instant now);
+/* job_believe_types - what its family is known to make of them now. O(types) and a look at it */
+void job_believe_types(struct cluster *cluster, struct job *job, struct instant now);
+/* job_misplaced - the incarnation of one that would be clearly faster on another type of GPU that
+ * there is; 0: none. O(instances) */
+uint64_t job_misplaced(const struct cluster *cluster, const struct job *job, uint32_t role);
+/* job_note_types - it was compared on these nodes. O(n log n) */
+void job_note_types(struct cluster *cluster, const struct job *job, uint32_t role,
+                    const struct node_stay *stays, size_t n, struct instant now);
+
 /* --- node_speed.c
  * ----------------------------------------------------------------------------------------- */
 enum speed_kind speed_kind_of(const struct role_spec *role);
-/* node_note_speed - a job was seen to run so many times as fast there as on others (as a
- * logarithm). O(log nodes) */
+/* node_expect_speed - of one that nobody has seen yet: what is expected (as a logarithm) before its
+ * first note. node_note_speed - a job was seen to run so many times as fast there as on others (as
+ * a logarithm). O(log nodes) */
+void node_expect_speed(struct node *node, enum speed_kind kind, double log);
 void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
                      struct instant now);
 /* node_speed_fell_due - what nobody has measured for long is forgotten. O(log nodes) */
 void node_speed_fell_due(struct cluster *cluster, struct node *node, struct instant now);
 /* node_forget_speed - all of it: it may be another machine */
 void node_forget_speed(struct cluster *cluster, struct node *node);
+/* node_set_gpu_type - as it offers now; there: not any more. The caller lists its rooms afresh.
+ * node_copy_gpu_type - of the same type as the original. O(types) */
+void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there);
+void node_copy_gpu_type(struct cluster *copy, struct node *to, const struct node *from);
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
 /* --- gpu_idle.c
  * ------------------------------------------------------------------------------------------ */

@@ -360,6 +360,7 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
     const struct process *process;
 
     empty.later = empty.now;
+    node_set_gpu_type(cluster, node, true);
     (void)capacity_set(&cluster->planner->offered, node->empty_room, &empty);
     cluster->offers_version++;
     queue_might_move(cluster->planner); /* what never fitted may, and the other way round */

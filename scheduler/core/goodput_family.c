@@ -25,6 +25,7 @@ struct family {
     double most; /* that any of its jobs has done */
     uint64_t n_begun;
     struct goodput_prior prior;
+    struct gpu_speeds types;
     UT_hash_handle hh; /* k: name */
 };
 
@@ -201,6 +202,21 @@ struct goodput_prior *goodput_family_prior(struct goodput_families *families, co
     return family != NULL ? &family->prior : NULL;
 }
 
+struct gpu_speeds *goodput_family_types(struct goodput_families *families, const char *name)
+{
+    struct family *family = family_of(families, name);
+
+    return family != NULL ? &family->types : NULL;
+}
+
+const struct gpu_speeds *goodput_family_speeds(const struct goodput_families *families,
+                                               const char *name)
+{
+    const struct family *family = find(families, name);
+
+    return family != NULL ? &family->types : NULL;
+}
+
 /* The first of those that took more. */
 static size_t above(const struct family *family, double work)
 {
@@ -271,7 +287,8 @@ bool goodput_family_get(const struct goodput_families *families, const char *nam
                                           .most = family->most,
                                           .ended = family->ended,
                                           .n_ended = family->n,
-                                          .prior = family->prior };
+                                          .prior = family->prior,
+                                          .types = family->types };
     return true;
 }
 
@@ -284,6 +301,7 @@ void goodput_family_put(struct goodput_families *families, const struct goodput_
     family->n_begun = facts->n_begun;
     family->most = facts->most;
     family->prior = facts->prior;
+    family->types = facts->types;
     family->n = family->cap = facts->n_ended;
     family->ended = xreallocarray(family->ended, MAX_OF(family->n, 1), sizeof(double));
     if (family->n > 0)

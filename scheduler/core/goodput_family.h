@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/goodput_prior.h"
+#include "scheduler/core/gpu_types.h"
 
 /* Jobs of a family that have ended; more say nothing new, and every other one is forgotten. */
 #define GOODPUT_FAMILY_ENDED_MAX 1024
@@ -30,6 +31,7 @@ struct goodput_family_facts {
     const double *ended; /* work of those that have ended, ascending; n_ended */
     size_t n_ended;
     struct goodput_prior prior;
+    struct gpu_speeds types;
 };
 
 struct goodput_families;
@@ -61,6 +63,11 @@ void goodput_family_ended(struct goodput_families *families, const char *name, d
 /* goodput_family_prior - of its speed, to be read and noted in; NULL when it is no family. Good
  * until the next note of any family. O(1) */
 struct goodput_prior *goodput_family_prior(struct goodput_families *families, const char *name);
+/* goodput_family_types - likewise, of its speed on each type of GPU. goodput_family_speeds - the
+ * same to be read only: nothing is noted; NULL: there is none of that name */
+struct gpu_speeds *goodput_family_types(struct goodput_families *families, const char *name);
+const struct gpu_speeds *goodput_family_speeds(const struct goodput_families *families,
+                                               const char *name);
 
 /* goodput_family_get - borrowed until the next note of any family; false: there is none of that
  * name. goodput_family_put - as it was kept, in place of what is known; its ended jobs ascend and

@@ -209,6 +209,7 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     learned->families = cluster->families;
     learned->of.work_s = work_before(job, &learned->of);
     job->learned = learned;
+    job_believe_types(cluster, job, now);
     tell(cluster, job, now);
 }
 
@@ -218,6 +219,7 @@ void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
 
     if (learned == NULL)
         return;
+    job_exchange_ends(cluster, job, now);
     job_learn_size(job, now);
     if (job->state == JOB_SUCCEEDED)
         goodput_family_ended(cluster->families, learned->family, learned->of.work_s);

@@ -16,8 +16,6 @@
 
 #define TASKS_PER_INSTANCE 2
 #define TASKS_MIN 4
-/* So much slower than its others it is looked for a better place; see plan_straggler.c */
-#define STRAGGLES 0.6
 
 struct runner {
     struct process *process;
@@ -70,7 +68,7 @@ static size_t place_of(const double *sorted, size_t n, double x)
 static void compare_instances(struct job_learned *learned, struct runner *runners, size_t n)
 {
     double *sorted = xcalloc(n, sizeof *sorted);
-    double slowest = STRAGGLES;
+    double slowest = PROCESS_STRAGGLES;
     double missing = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -83,7 +81,7 @@ static void compare_instances(struct job_learned *learned, struct runner *runner
         double speed = exp(goodput_pace_of_others(sorted, n, place_of(sorted, n, log_s)) - log_s);
 
         process->speed = (float)fmin(fmax(speed, 1.0 / GOODPUT_PACE_MOST), GOODPUT_PACE_MOST);
-        if (process->speed < STRAGGLES)
+        if (process->speed < PROCESS_STRAGGLES)
             missing += 1 - process->speed;
         if (process->speed < slowest) {
             slowest = process->speed;
@@ -94,14 +92,8 @@ static void compare_instances(struct job_learned *learned, struct runner *runner
     free(sorted);
 }
 
-struct stay {
-    struct node *node;
-    double log_s;   /* the median of what runs there */
-    double typical; /* what that would be on a node like most */
-};
-
-static size_t stays_of(const struct runner *runners, size_t n, enum speed_kind kind,
-                       struct stay *ret)
+static size_t stays_of(const struct cluster *cluster, const struct job *job, uint32_t role,
+                       const struct runner *runners, size_t n, struct node_stay *ret)
 {
     size_t n_stays = 0;
 
@@ -112,24 +104,34 @@ static size_t stays_of(const struct runner *runners, size_t n, enum speed_kind k
         for (next = first; next < n && runners[next].process->node == node;)
             next++;
         log_s = runners[first + (next - first - 1) / 2].log_s;
-        ret[n_stays++] = (struct stay){ node, log_s, log_s + node->speeds[kind].log };
+        ret[n_stays] = (struct node_stay){ .node = node, .log_s = log_s };
+        job_expect_node(cluster, job, role, &ret[n_stays++]);
     }
     return n_stays;
 }
 
-static void compare_nodes(struct cluster *cluster, const struct stay *stays, size_t n,
+/* What its pace would be on a node like most. */
+static double typical_of(const struct node_stay *stay)
+{
+    return stay->log_s + (stay->level + stay->bias);
+}
+
+/* What was expected of its type for this job is no merit of the node. */
+static void compare_nodes(struct cluster *cluster, const struct node_stay *stays, size_t n,
                           enum speed_kind kind, struct instant now)
 {
     double *sorted = xcalloc(n, sizeof *sorted);
 
     for (size_t i = 0; i < n; i++)
-        sorted[i] = stays[i].typical;
+        sorted[i] = typical_of(&stays[i]);
     qsort(sorted, n, sizeof *sorted, compare_numbers);
     for (size_t i = 0; n > 1 && i < n; i++) {
-        size_t at = place_of(sorted, n, stays[i].typical);
+        size_t at = place_of(sorted, n, typical_of(&stays[i]));
 
+        node_expect_speed(stays[i].node, kind, stays[i].level);
         node_note_speed(cluster, stays[i].node, kind,
-                        goodput_pace_of_others(sorted, n, at) - stays[i].log_s, now);
+                        goodput_pace_of_others(sorted, n, at) - stays[i].log_s - stays[i].bias,
+                        now);
     }
     free(sorted);
 }
@@ -139,16 +141,22 @@ static void compare(struct cluster *cluster, struct job *job, uint32_t role, str
     struct runner *runners = xcalloc(job_count(job, role, true) + 1, sizeof *runners);
     size_t n = gather(job, role, runners);
     enum speed_kind kind = speed_kind_of(&job->spec->roles[role]);
-    struct stay *stays = xcalloc(n + 1, sizeof *stays);
+    struct node_stay *stays = xcalloc(n + 1, sizeof *stays);
+    size_t n_stays = 0;
 
     if (n > 1) {
         qsort(runners, n, sizeof *runners, compare_runners);
         compare_instances(job->learned, runners, n);
-        compare_nodes(cluster, stays, stays_of(runners, n, kind, stays), kind, now);
+        n_stays = stays_of(cluster, job, role, runners, n, stays);
+        compare_nodes(cluster, stays, n_stays, kind, now);
+        job_note_types(cluster, job, role, stays, n_stays, now);
     } else { /* who was slow is gone, or there is nobody to tell by */
         job->learned->evenness = 1;
         job->learned->straggler = 0;
     }
+    job_believe_types(cluster, job, now);
+    if (job->learned->straggler == 0)
+        job->learned->straggler = job_misplaced(cluster, job, role);
     free(stays);
     free(runners);
     if (job->learned->straggler == 0)

@@ -48,6 +48,7 @@ static struct room *room_new(struct node *node)
     room->node = node;
     room->name = node->name;
     room->labels = &node->offer.labels;
+    room->gpu_type = GPU_TYPE_NONE;
     return room;
 }
 

@@ -53,6 +53,15 @@ static void set_level(struct node *node, enum speed_kind kind)
     node->room->speed[kind] = level;
 }
 
+/* What is known of it is part of what is known of its type. */
+static void count_speed(struct cluster *cluster, const struct node *node, int sign)
+{
+    const struct node_speed *speed = &node->speeds[SPEED_GPU];
+
+    if (speed->rounds > 0)
+        gpu_types_count_speed(&cluster->gpu_types, node->room->gpu_type, speed->log, sign);
+}
+
 static void watch(struct cluster *cluster, struct node *node)
 {
     uint64_t first_us = NEVER_US;
@@ -63,12 +72,21 @@ static void watch(struct cluster *cluster, struct node *node)
     deadline_set(&cluster->planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, first_us);
 }
 
+void node_expect_speed(struct node *node, enum speed_kind kind, double log)
+{
+    if (node->speeds[kind].rounds == 0)
+        node->speeds[kind].log = log;
+}
+
 void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
                      struct instant now)
 {
     uint64_t kept_us = FORGOTTEN_US << MIN_OF(node->moved_away, (uint32_t)DOUBLINGS_MAX);
-    bool changed = node_speed_add(&node->speeds[kind], log);
+    bool changed;
 
+    count_speed(cluster, node, -1);
+    changed = node_speed_add(&node->speeds[kind], log);
+    count_speed(cluster, node, 1);
     node->speeds[kind].until_us = now.now_us + kept_us;
     watch(cluster, node);
     if (!changed)
@@ -82,11 +100,13 @@ void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind
 
 static void forget_until(struct cluster *cluster, struct node *node, uint64_t until_us)
 {
+    count_speed(cluster, node, -1);
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
         if (node->speeds[kind].until_us <= until_us) {
             node->speeds[kind] = (struct node_speed){ 0 };
             node->room->speed[kind] = 0;
         }
+    count_speed(cluster, node, 1);
     watch(cluster, node);
     node_refresh(cluster, node);
 }
@@ -102,12 +122,44 @@ void node_forget_speed(struct cluster *cluster, struct node *node)
     forget_until(cluster, node, NEVER_US);
 }
 
+static void set_type(struct cluster *cluster, struct node *node, uint8_t type)
+{
+    if (node->room->gpu_type == type)
+        return;
+    count_speed(cluster, node, -1);
+    gpu_types_count(&cluster->gpu_types, node->room->gpu_type, -1);
+    node->room->gpu_type = node->empty_room->gpu_type = type;
+    gpu_types_count(&cluster->gpu_types, type, 1);
+    count_speed(cluster, node, 1);
+}
+
+void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there)
+{
+    set_type(cluster, node,
+             there && node->offer.gpus > 0
+                 ? gpu_types_find(&cluster->gpu_types, &node->offer.labels)
+                 : GPU_TYPE_NONE);
+}
+
+/* One that came when the table was full is of no type of its own still. */
+void node_copy_gpu_type(struct cluster *copy, struct node *to, const struct node *from)
+{
+    struct room_facts facts = to->empty_room->facts;
+
+    if (to->room->gpu_type == from->room->gpu_type)
+        return;
+    set_type(copy, to, from->room->gpu_type);
+    (void)capacity_set(&copy->planner->offered, to->empty_room, &facts);
+}
+
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from)
 {
+    count_speed(copy, to, -1);
     for (int kind = 0; kind < _SPEED_KINDS; kind++) {
         to->speeds[kind] = from->speeds[kind];
         set_level(to, (enum speed_kind)kind);
     }
+    count_speed(copy, to, 1);
     to->moved_away = from->moved_away;
     deadline_set(&copy->planner->deadlines, &to->speed_forgotten, DEADLINE_SPEED,
                  deadline_at(&from->speed_forgotten));

@@ -12,6 +12,9 @@
 
 enum speed_kind { SPEED_CPU, SPEED_GPU, _SPEED_KINDS };
 
+/* As a logarithm, 1.4 times: by so much a node has to be faster for somebody to move there. */
+#define SPEED_FASTER 0.336
+
 #define SPEED_LEVEL_MOST 2 /* levels are -2 .. 2; 0: like most, or nobody knows */
 
 struct node_speed {

@@ -10,6 +10,8 @@
  * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
+#define WHOLE_STEPS 4 /* a factor of 1.8 */
+
 struct want want_of_role(const struct role_spec *role)
 {
     return (struct want){ .need = resources_of_role(role), .selector = role->selector };
@@ -104,8 +106,7 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
     room = capacity_best_fit(capacity, want, now);
     if (room == NULL)
         return NULL;
-    fastest.of_level = true;
-    fastest.level = room->speed[want_kind(want)];
+    fastest.of = capacity_classes_like(capacity, want, room);
     return place_beside(capacity, &fastest, near, now);
 }
 
@@ -160,11 +161,40 @@ struct resources gang_total(const struct demand *demands, size_t n)
     return total;
 }
 
+static bool minds_types(const struct want *want)
+{
+    for (uint32_t t = 1; t < GPU_TYPES_MAX; t++)
+        if (want->order.step[t] != want->order.step[0])
+            return true;
+    return false;
+}
+
+/* To be together on one node is worth a little speed, but no other type of GPU by far. */
+static bool is_worth_it(const struct capacity *capacity, const struct demand *demands, size_t n,
+                        const struct room *whole, bool now)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct want *want = &demands[i].want;
+        const struct room *alone;
+
+        if (want->need.gpus == 0 || want->any_speed || !minds_types(want))
+            continue;
+        alone = capacity_best_fit(capacity, want, now);
+        if (alone != NULL && want_worth(want, alone) > want_worth(want, whole) + WHOLE_STEPS)
+            return false;
+    }
+    return true;
+}
+
 struct room *place_whole(const struct capacity *capacity, const struct demand *demands, size_t n,
                          bool now)
 {
     struct want all = { .need = gang_total(demands, n), .selector = demands[0].want.selector };
+    struct room *room;
 
+    for (size_t i = 0; i < n; i++)
+        if (demands[i].want.need.gpus > 0)
+            all.order = demands[i].want.order;
     for (size_t i = 1; i < n; i++) {
         const struct labels *selector = demands[i].want.selector;
 
@@ -172,7 +202,8 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
             (selector != NULL && !labels_equal(selector, all.selector)))
             return NULL; /* its roles ask for different nodes */
     }
-    return capacity_best_fit(capacity, &all, now);
+    room = capacity_best_fit(capacity, &all, now);
+    return room != NULL && is_worth_it(capacity, demands, n, room, now) ? room : NULL;
 }
 
 static bool is_larger(const struct resources *a, const struct resources *b)
@@ -274,5 +305,6 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
     for (size_t d = 0; d < n; d++) /* to run at all counts for more than to run fast */
         packed[d].want.any_speed = true;
     return place_all(capacity, packed, n, now, true, placed) ||
-           (n == 2 && place_pair(capacity, demands, now, placed));
+           (n == 2 && place_pair(capacity, demands, now, placed)) ||
+           place_all(capacity, packed, n, now, false, placed); /* as a whole, of whatever type */
 }

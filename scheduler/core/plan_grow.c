@@ -21,7 +21,7 @@ static uint32_t staying(const struct job *job, uint32_t role)
  * wanted already. */
 static uint32_t held_of_role(const struct job *job, uint32_t role)
 {
-    uint32_t held = staying(job, role) + job_count_due(job, role);
+    uint32_t held = staying(job, role) + job_count_due(job, role) + job_exchanges(job, role);
 
     return MAX_OF(held, job_role_floor(job, role));
 }

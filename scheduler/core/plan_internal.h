@@ -195,6 +195,13 @@ struct plan {
 /* --- placement.c: where an instance goes
  * ------------------------------------------------------------------------------------- */
 struct want want_of_role(const struct role_spec *role);
+/* job_types.c: want_of_job - the same with the types of GPU in the order in which this job goes to
+ * them; gang_demands_of - what all of its kind ask for, likewise, in own if that makes a
+ * difference. O(types) and a look at its family, once something is known of types */
+struct want want_of_job(const struct cluster *cluster, const struct job *job, uint32_t role);
+const struct demand *gang_demands_of(const struct cluster *cluster, const struct job *job,
+                                     const struct demand *demands, size_t n,
+                                     struct demand own[JOB_ROLES_MAX]);
 void near_add(struct near *near, struct room *room);
 void near_job(struct near *near, const struct job *job);
 /* place_one - by the side of what is near, else in its rack, else where it fits best; NULL: nowhere
@@ -451,6 +458,29 @@ bool could_not_start(const struct room *room, const void *userdata);
 /* --- plan_straggler.c: who is slow moves
  * ------------------------------------------------------------------------------------------- */
 void plan_stragglers(struct plan *plan);
+/* job_can_move - it can spare one for a while, and none was moved lately; process_can_move - it is
+ * at work there, and may leave it */
+bool job_can_move(const struct job *job, uint32_t role, struct instant now);
+bool process_can_move(const struct process *process);
+/* move_gain_s - so much earlier its job is over when it works so much faster (as a logarithm) from
+ * now on; move_cost_s - so much later, by the move. What it gains has to be so many times as much
+ */
+#define MOVE_WORTH_COSTS 2
+double move_gain_s(const struct process *process, double gain_log);
+double move_cost_s(const struct process *process, struct instant now);
+/* process_tell_move - what happens to it, as its reason, an event and what its job tells of */
+void process_tell_move(struct plan *plan, struct process *process, const char *event,
+                       const char *what);
+
+/* --- plan_exchange.c: two take each other's place
+ * ------------------------------------------------------------------------------------------- */
+/* plan_exchange - with one of another job, if both gain; false: there is none. O(jobs) up to a
+ * bound, and their instances */
+bool plan_exchange(struct plan *plan, struct process *process);
+/* plan_exchange_goes_on - of a job that is in one: once both places are free, both slots are */
+void plan_exchange_goes_on(struct plan *plan, struct job *job);
+/* job_exchanges - so many of it are being stopped for that: they come back. O(1) */
+uint32_t job_exchanges(const struct job *job, uint32_t role);
 
 /* --- plan_grow.c: the policy
  * ------------------------------------------------------------------------------------------- */

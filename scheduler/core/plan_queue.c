@@ -208,8 +208,9 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
     struct queue *queue = &plan->planner->queue;
     struct job *job = class->next;
-    const struct demand *demands = class->demands;
+    struct demand own[JOB_ROLES_MAX];
     size_t n = class->n_demands;
+    const struct demand *demands = gang_demands_of(plan->cluster, job, class->demands, n, own);
 
     class->deep = false;
     queue_forget_fresh(queue, class);
@@ -244,8 +245,9 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
 {
     struct capacity *rooms = &plan->planner->rooms;
     struct job *job = class->next;
-    const struct demand *demands = class->demands;
+    struct demand own[JOB_ROLES_MAX];
     size_t n = class->n_demands;
+    const struct demand *demands = gang_demands_of(plan->cluster, job, class->demands, n, own);
 
     plan_hold(plan, job, demands, n);
     if (!class->told_never && job->plan.n_places == 0 &&

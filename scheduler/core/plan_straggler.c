@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#define WORTH_COSTS 2
-#define FASTER 0.336 /* logarithm of 1.4: by which the other node has to be */
 #define BETWEEN_US (60 * USEC_PER_SEC)
 #define BETWEEN_RESIZES 10 /* or so many times what a resize costs */
 #define DOUBLINGS_MAX 6    /* of that, each time that it was in vain */
@@ -52,6 +50,16 @@ static bool moved_lately(const struct job_learned *learned, struct instant now)
                                              << MIN_OF(learned->in_vain, (uint32_t)DOUBLINGS_MAX);
 }
 
+bool job_can_move(const struct job *job, uint32_t role, struct instant now)
+{
+    return can_spare(job, role) && !moved_lately(job->learned, now);
+}
+
+bool process_can_move(const struct process *process)
+{
+    return process->state == PROCESS_RUNNING && !is_saver(process) && !process_is_leaving(process);
+}
+
 /* What is left of the job, as it goes on now; without a queue nobody knows. */
 static double left_s(const struct job *job, uint32_t instances)
 {
@@ -63,39 +71,53 @@ static double left_s(const struct job *job, uint32_t instances)
     return learned->units_left * unit_s / learned->evenness;
 }
 
-/* faster: times */
-static bool is_worth_it(const struct job *job, const struct process *process, double faster,
-                        struct instant now)
+/* An instance of it in those that are like most. */
+static double speed_of(const struct process *process)
 {
-    uint32_t n = job_count(job, process->role, false);
-    double speed = n * job->learned->evenness; /* all of them, in instances like most */
-    double more = process->speed * (faster - 1);
-    double lost_s = (double)task_queue_held_us(job->queue, process->incarnation, now.now_us) /
-                    USEC_PER_SEC * process->speed / speed;
-    double cost_s = job->learned->of.resize_s + lost_s;
-
-    return left_s(job, n) * more / (speed + more) > WORTH_COSTS * cost_s;
+    return process->speed > 0 ? process->speed : 1;
 }
 
-/* A node of a higher level with room, on which its job can be started, or NULL */
-static struct room *better_place(const struct plan *plan, const struct process *process,
-                                 double *ret_faster)
+/* All of its job, likewise. */
+static double job_speed(const struct process *process)
 {
-    const struct role_spec *spec = &process->job->spec->roles[process->role];
+    return job_count(process->job, process->role, false) * process->job->learned->evenness;
+}
+
+double move_gain_s(const struct process *process, double gain_log)
+{
+    double speed = job_speed(process);
+    double more = speed_of(process) * (exp(gain_log) - 1);
+
+    return left_s(process->job, job_count(process->job, process->role, false)) * more /
+           (speed + more);
+}
+
+double move_cost_s(const struct process *process, struct instant now)
+{
+    const struct job *job = process->job;
+    double held_s =
+        (double)task_queue_held_us(job->queue, process->incarnation, now.now_us) / USEC_PER_SEC;
+
+    return job->learned->of.resize_s + held_s * speed_of(process) / job_speed(process);
+}
+
+/* A node that is worth more to it with room, on which its job can be started, or NULL */
+static struct room *better_place(const struct plan *plan, const struct process *process,
+                                 double *ret_gain)
+{
     const struct failed_starts failed = { process->job, plan->now };
-    struct want want = want_of_role(spec);
-    enum speed_kind kind = speed_kind_of(spec);
+    struct want want = want_of_job(plan->cluster, process->job, process->role);
     struct room *room;
     double gain;
 
     want.avoids = could_not_start;
     want.userdata = &failed;
     room = capacity_best_fit(&plan->planner->rooms, &want, true);
-    if (room == NULL || room->speed[kind] <= process->node->room->speed[kind])
+    if (room == NULL || want_worth(&want, room) <= want_worth(&want, process->node->room))
         return NULL;
-    gain = room->node->speeds[kind].log - process->node->speeds[kind].log;
-    *ret_faster = exp(gain);
-    return gain >= FASTER ? room : NULL;
+    gain = process_gain_log(plan->cluster, process, room->node);
+    *ret_gain = gain;
+    return gain >= SPEED_FASTER ? room : NULL;
 }
 
 /* Its place may have been taken before its slot was free again, or it could not start there. */
@@ -109,8 +131,27 @@ static void note_move(struct job_learned *learned, const struct node *from, stru
     learned->moved_us = now.now_us;
 }
 
+void process_tell_move(struct plan *plan, struct process *process, const char *event,
+                       const char *what)
+{
+    struct job_learned *learned = process->job->learned;
+    char name[ROLE_NAME_MAX + 16];
+
+    process_name(process, name, sizeof name);
+    (void)snprintf(process->reason, sizeof process->reason, "%s", what);
+    (void)snprintf(learned->moved, sizeof learned->moved, "%s was %.120s", name, what);
+    effect_process_event(plan->cluster, plan->now, process, event, "%s: %s", name, what);
+}
+
+/* By its tasks, beside its others; else it is its type of GPU that others are better than. */
+static bool is_slow(const struct process *process)
+{
+    return process->speed > 0 && process->speed < PROCESS_STRAGGLES &&
+           !process->job->learned->bias.clear;
+}
+
 /* In another slot at once if it has one, else in its own when that is free again. */
-static void move(struct plan *plan, struct process *process, struct room *room)
+static void move(struct plan *plan, struct process *process, struct room *room, double gain)
 {
     struct job *job = process->job;
     struct node *from = process->node;
@@ -121,16 +162,19 @@ static void move(struct plan *plan, struct process *process, struct room *room)
                                                room->node, plan->now);
 
     process_name(process, name, sizeof name);
-    (void)snprintf(reason, sizeof reason, "moved from %s: %.2g times as fast as its others",
-                   from->name, (double)process->speed);
+    if (is_slow(process))
+        (void)snprintf(reason, sizeof reason, "moved from %s: %.2g times as fast as its others",
+                       from->name, (double)process->speed);
+    else
+        (void)snprintf(reason, sizeof reason,
+                       "moved from %.40s to GPUs on %.40s: %.2g times as fast", from->name,
+                       room->name, exp(gain));
+    process_tell_move(plan, process, "process-moved", reason);
     note_move(job->learned, from, plan->now);
-    (void)snprintf(job->learned->moved, sizeof job->learned->moved, "%s was %.120s", name, reason);
-    from->moved_away++;
+    from->moved_away += is_slow(process);
     plan->cluster->figures.stragglers_moved++;
-    effect_process_event(plan->cluster, plan->now, process, "process-moved", "%s: %s", name,
-                         reason);
     if (!placed)
-        job_decided(job, "moved", "%s is slow on %s", name, from->name);
+        job_decided(job, "moved", "%s is faster elsewhere than on %s", name, from->name);
     job->learned->moving = !placed;
     process_stop(plan->cluster, process, !placed, reason, plan->now);
 }
@@ -148,21 +192,26 @@ static void look_at(struct plan *plan, struct job *job)
     int role = job_elastic_role(job);
     struct process *process;
     struct room *room;
-    double faster = 1;
+    double gain = 0;
 
+    if (job->learned->exchange.with != 0)
+        plan_exchange_goes_on(plan, job);
     if (job->learned->moving && role >= 0)
         come_back(job, (uint32_t)role);
     if (job->learned->straggler == 0)
         return;
-    if (role >= 0 && can_spare(job, (uint32_t)role) && !moved_lately(job->learned, plan->now)) {
-        process = straggler_of(job, (uint32_t)role);
-        room = process == NULL || is_saver(process) || process_is_leaving(process)
-                   ? NULL
-                   : better_place(plan, process, &faster);
-        if (room != NULL && is_worth_it(job, process, faster, plan->now))
-            move(plan, process, room);
-    }
+    process = role >= 0 && job_can_move(job, (uint32_t)role, plan->now)
+                  ? straggler_of(job, (uint32_t)role)
+                  : NULL;
     job->learned->straggler = 0;
+    if (process == NULL || !process_can_move(process))
+        return;
+    room = better_place(plan, process, &gain);
+    if (room != NULL &&
+        move_gain_s(process, gain) > MOVE_WORTH_COSTS * move_cost_s(process, plan->now))
+        move(plan, process, room, gain);
+    else if (room == NULL && job->learned->bias.known != 0)
+        (void)plan_exchange(plan, process);
 }
 
 const char *job_moved(const struct job *job)
@@ -178,7 +227,8 @@ void plan_stragglers(struct plan *plan)
 
     DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
     {
-        if (job->learned == NULL || (job->learned->straggler == 0 && !job->learned->moving))
+        if (job->learned == NULL || (job->learned->straggler == 0 && !job->learned->moving &&
+                                     job->learned->exchange.with == 0))
             continue;
         jobs = xreallocarray(jobs, n + 1, sizeof(*jobs));
         jobs[n++] = job;

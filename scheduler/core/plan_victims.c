@@ -35,13 +35,19 @@ bool is_saver(const struct process *process)
            !task_queue_is_model_saved(queue);
 }
 
-/* Beside its others; of one that was not compared yet its node is known. */
+/* Beside its others; of one that was not compared yet its node is known, and what its job makes of
+ * the types of GPU. */
 static int speed_of(const struct process *process)
 {
     enum speed_kind kind = speed_kind_of(&process->job->spec->roles[process->role]);
+    const struct job_learned *learned = process->job->learned;
+    uint8_t type = process->node->room->gpu_type;
 
-    return process->speed > 0 ? node_speed_level(log((double)process->speed))
-                              : process->node->speeds[kind].level;
+    if (process->speed > 0)
+        return node_speed_level(log((double)process->speed));
+    if (kind == SPEED_GPU && learned != NULL && learned->bias.clear && type != GPU_TYPE_NONE)
+        return node_speed_level(process->node->speeds[kind].log + learned->bias.log[type]);
+    return process->node->speeds[kind].level;
 }
 
 bool victim_before(const struct process *a, const struct process *b)

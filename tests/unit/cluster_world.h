@@ -54,7 +54,7 @@ struct world {
     uint64_t n_commits;
     uint32_t replay_every; /* commits; 0: the rarer, the more there is to load */
     struct instant now;
-    struct fake_agent agents[WORLD_NODES];
+    struct fake_agent agents[WORLD_NODES + 1]; /* one more than random tests use */
     size_t n_agents;
     const char *user; /* who submits; borrowed */
     uint64_t seed;    /* 0: starts and stops take one step */

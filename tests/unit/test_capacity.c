@@ -98,12 +98,11 @@ static void test_the_fastest_come_before_the_tightest(void **state)
     few.rooms[1].speed[SPEED_CPU] = 1;
     (void)capacity_set(&few.capacity, &few.rooms[1], &given[1]);
     assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[1]);
-    want.of_level = true; /* and no other */
-    want.level = -1;
+    want.of = capacity_level_class(-1); /* and no other */
     assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[0]);
     want.need.cpu_millicores = 1500;
     assert_null(capacity_best_fit(&few.capacity, &want, true));
-    want.of_level = false; /* what one without GPUs was seen to do says nothing of one with */
+    want.of = 0; /* what one without GPUs was seen to do says nothing of one with */
     want.need.gpus = 1;
     assert_false(capacity_has_levels(&few.capacity, SPEED_GPU));
     capacity_done(&few.capacity);
@@ -265,12 +264,19 @@ static bool fits_plainly(const struct model *m, const struct room *room, const s
            (want->rack == NULL || (rack != NULL && streq(rack, want->rack)));
 }
 
+/* A level counts as four steps of the order of types. */
+static int worth_plainly(const struct room *room, const struct want *want)
+{
+    return want->need.gpus > 0 ? 4 * room->speed[SPEED_GPU] + want->order.step[room->gpu_type]
+                               : 4 * room->speed[SPEED_CPU];
+}
+
 /* The fastest first. */
 static int compare_plainly(const struct room *a, const struct room *b, const struct want *want)
 {
-    enum speed_kind kind = want->need.gpus > 0 ? SPEED_GPU : SPEED_CPU;
+    int by_worth = worth_plainly(b, want) - worth_plainly(a, want);
 
-    return a->speed[kind] != b->speed[kind] ? b->speed[kind] - a->speed[kind] : room_compare(a, b);
+    return by_worth != 0 ? by_worth : room_compare(a, b);
 }
 
 static void check_best_fit(struct model *m, const struct want *want, bool now)
@@ -424,6 +430,7 @@ static void step(struct model *m)
     switch (below(m, 8)) {
     case 0:
     case 1: /* for a while all are alike again */
+        room->gpu_type = (uint8_t)(m->alike ? 0 : below(m, GPU_TYPES_MAX));
         for (int kind = 0; kind < _SPEED_KINDS; kind++)
             room->speed[kind] = (int8_t)(m->alike ? 0 : (int)below(m, 5) - 2);
         random_set(m, room);
@@ -453,6 +460,8 @@ static void step(struct model *m)
         assert_int_equal(labels_set(&selector, "disk", below(m, 2) == 0 ? "ssd" : "hdd", NULL), 0);
         want.selector = &selector;
     }
+    for (size_t t = 0; below(m, 2) == 0 && t < GPU_TYPES_MAX; t++)
+        want.order.step[t] = (int8_t)(below(m, 13) - 6);
     check_best_fit(m, &want, below(m, 2) == 0);
     want.rack = NULL;
     check_possible(m, &want);

@@ -279,6 +279,58 @@ static void test_instance_prefers_its_job_s_node_then_its_rack(void **state)
     fixture_free(f);
 }
 
+/* Two nodes of each of two types; GPUs as given. */
+static struct fixture *of_two_types(const int64_t gpus[NODES])
+{
+    struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 1000, 1000 });
+
+    for (size_t i = 0; i < NODES; i++) {
+        struct room_facts facts = f->rooms[i].facts;
+
+        facts.now.gpus = facts.later.gpus = gpus[i];
+        f->rooms[i].gpu_type = i < 2 ? 1 : 2;
+        (void)capacity_set(&f->capacity, &f->rooms[i], &facts);
+    }
+    return f;
+}
+
+static struct demand of_gpus(uint32_t count, int8_t step_1, int8_t step_2)
+{
+    return (struct demand){
+        .count = count,
+        .want = { .need = { .cpu_millicores = 100, .gpus = 1 },
+                  .order = { .step = { [1] = step_1, [2] = step_2 } } },
+    };
+}
+
+static uint32_t n_of_type(const struct placed *placed, size_t n, uint8_t type)
+{
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += placed[i].room->gpu_type == type;
+    return found;
+}
+
+static void test_gang_goes_to_the_types_that_are_best_for_it(void **state)
+{
+    struct fixture *f = of_two_types((int64_t[]){ 1, 1, 4, 4 });
+    struct demand demand = of_gpus(3, 0, -9);
+    struct placed placed[5];
+
+    (void)state;
+    /* one node would hold it, of a type that is slow for it */
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_int_equal(n_of_type(placed, 3, 1), 2);
+    capacity_roll_back(&f->capacity, 0);
+    demand = of_gpus(3, 0, -2); /* not much slower: together */
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_int_equal(n_of_type(placed, 3, 2), 3);
+    assert_ptr_equal(placed[0].room, placed[2].room);
+    capacity_roll_back(&f->capacity, 0);
+    fixture_free(f);
+}
+
 static void test_selector_keeps_to_the_nodes_that_carry_it(void **state)
 {
     struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 500, 2000 });
@@ -358,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_fast_node_does_not_keep_a_gang_from_starting),
         cmocka_unit_test(test_two_roles_find_a_place_whenever_there_is_one),
         cmocka_unit_test(test_instance_prefers_its_job_s_node_then_its_rack),
+        cmocka_unit_test(test_gang_goes_to_the_types_that_are_best_for_it),
         cmocka_unit_test(test_selector_keeps_to_the_nodes_that_carry_it),
         cmocka_unit_test(test_what_was_counted_in_vain_is_until_a_room_grows),
         cmocka_unit_test(test_ports_go_round_and_skip_used_ones),
