@@ -15,7 +15,9 @@
 /* after the last fault: a lease with its margin (40 s), boots, calls made again, and the rest
  * before what serves is killed (205 s), its grace (20 s) */
 #define SLACK_US (325 * USEC_PER_SEC)
-#define SLOWEST 5                      /* times as slow as others */
+#define SLOWEST 5 /* times as slow as others */
+#define GPU_KINDS 3
+#define PROGRAMS 3
 #define RESTART_US (30 * USEC_PER_SEC) /* back-off, start and what is done again, on average */
 
 /* How often each fault comes, relative to the others. */
@@ -23,7 +25,7 @@ struct profile {
     const char *name;
     uint32_t per_minute; /* faults of the whole cluster */
     uint32_t loss_ppm, duplicate_ppm, tail_ppm;
-    bool groups, speeds;
+    bool groups, speeds, types;
     uint8_t weights[_SCRIPT_MAX];
 };
 
@@ -75,6 +77,14 @@ static const struct profile profiles[] = {
       .duplicate_ppm = 10000,
       .tail_ppm = 10000,
       .speeds = true,
+      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
+                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
+    { .name = "types",
+      .per_minute = 2,
+      .loss_ppm = 5000,
+      .duplicate_ppm = 10000,
+      .tail_ppm = 10000,
+      .types = true,
       .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
                    CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
     { .name = "storm",
@@ -233,9 +243,35 @@ static struct job_spec *job_of_family(uint64_t seed, uint32_t number, struct job
     return made;
 }
 
-void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
+/* Most use GPUs, for long enough that it shows which are faster: of a few programs, each of which
+ * is so on others. */
+static void use_gpus(struct job_spec *spec, struct sim_work *work, uint64_t seed, uint32_t number)
+{
+    static const uint32_t speeds[] = { 4000, 2000, 1000, 1000, 400, 200 };
+    struct role_spec *trainer = &spec->roles[spec->n_roles - 1];
+    uint64_t random = stream_of(seed, "gpus", number);
+    uint32_t program = (uint32_t)random_below(&random, PROGRAMS);
+
+    trainer->gpus = random_below(&random, 5) != 0;
+    if (trainer->gpus > 0 && spec->n_roles == 1)
+        *trainer->argv[0] = (char)('a' + program);
+    if (trainer->max > trainer->min)
+        trainer->max += 4;
+    trainer->cpu_millicores = 200;
+    work->tasks += 400;
+    work->task_us = MIN_OF(work->task_us, 2 * USEC_PER_SEC);
+    work->n_gpu_speeds = GPU_KINDS;
+    random = stream_of(seed, "gpu-program", program);
+    for (uint32_t i = 0; i < GPU_KINDS; i++) {
+        work->gpu_speeds[i].permille = speeds[random_below(&random, ELEMENTS(speeds))];
+        (void)snprintf(work->gpu_speeds[i].type, sizeof work->gpu_speeds[i].type, "t%u", i);
+    }
+}
+
+void schedule_job(const struct schedule *schedule, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
+    uint64_t seed = schedule->seed;
     uint64_t random = stream_of(seed, "job", number);
     struct job_spec *spec = job_spec_new(2);
     struct role_spec *trainer;
@@ -263,7 +299,10 @@ void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
     spoil_work(ret_work, seed, number);
     random = stream_of(seed, "on-disconnect", number);
     spec->keep_cut_off = random_below(&random, 6) == 0;
-    *ret_spec = job_of_family(seed, number, spec, ret_work);
+    if (schedule->types)
+        use_gpus(spec, ret_work, seed, number);
+    else
+        *ret_spec = job_of_family(seed, number, spec, ret_work);
 }
 
 static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,
@@ -342,6 +381,23 @@ static void make_nodes(struct schedule *schedule, uint64_t *random, uint32_t wan
         offer->port_last = (uint16_t)between(random, 20003, 20040);
     }
     describe_nodes(schedule);
+}
+
+/* Three types, and those that do not say which they are. */
+static void make_types(struct schedule *schedule)
+{
+    uint64_t random = stream_of(schedule->seed, "gpu-types", 0);
+
+    for (uint32_t i = 0; i < schedule->n_nodes; i++) {
+        struct node_offer *offer = &schedule->offers[i];
+        uint64_t kind = random_below(&random, GPU_KINDS + 1);
+
+        offer->gpus = (uint32_t)between(&random, 2, 8);
+        if (kind < GPU_KINDS)
+            label(&offer->labels, LABEL_GPU_TYPE, "t", kind);
+        for (uint32_t gpu = 0; gpu < offer->gpus; gpu++)
+            offer->gpu_numa[gpu] = (uint8_t)(gpu * offer->numa_nodes / offer->gpus);
+    }
 }
 
 /* Most are alike, some are much slower, a few faster. */
@@ -520,7 +576,7 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
         schedule->entries[schedule->n_entries++] = (struct entry){
             .kind = ENTRY_SUBMIT, .at_us = random_below(&own, schedule->calm_us), .job = i
         };
-        schedule_job(schedule->seed, i, &spec, &work);
+        schedule_job(schedule, i, &spec, &work);
         work_us += spec->passes * work.tasks * work.task_us + 2 * work.lifetime.max_us +
                    spec->restart_max * RESTART_US + work.prepare.max_us +
                    (work.hang_ppm > 0 ? TASK_LEASE_TIMEOUT_US : 0);
@@ -534,7 +590,7 @@ static void make_entries(struct schedule *schedule, const struct profile *profil
         schedule->entries[schedule->n_entries++] = make_fault(schedule, profile, i);
     qsort(schedule->entries, schedule->n_entries, sizeof *schedule->entries, compare_entries);
     /* one job after the other, each with one process */
-    if (profile->speeds)
+    if (profile->speeds || profile->types)
         work_us *= SLOWEST;
     schedule->end_us = schedule->calm_us + SLACK_US + work_us;
 }
@@ -561,6 +617,9 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
     make_nodes(ret, &random, options->nodes);
     if (profile->speeds)
         make_speeds(ret);
+    ret->types = profile->types;
+    if (profile->types)
+        make_types(ret);
     make_entries(ret, profile, &random);
     return 0;
 }
@@ -581,7 +640,7 @@ void schedule_describe(const struct schedule *schedule, const struct entry *entr
 
     switch (entry->kind) {
     case ENTRY_SUBMIT:
-        schedule_job(schedule->seed, entry->job, &spec, &work);
+        schedule_job(schedule, entry->job, &spec, &work);
         (void)snprintf(buffer, size,
                        "%9.3f submit job-%u: %zu roles, %u..%u of %s with %" PRIu64 "m", at_s,
                        entry->job, spec->n_roles, spec->roles[spec->n_roles - 1].min,

@@ -37,6 +37,7 @@ struct schedule {
     uint32_t *speeds;          /* owned: permille of each node; NULL: all alike */
     struct entry *entries;     /* owned, by time */
     size_t n_entries;
+    bool types; /* of GPU: most jobs use them, and each is faster on some than on others */
 };
 
 /* schedule_make - -EINVAL with error: no such profile */
@@ -45,7 +46,7 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
 void schedule_done(struct schedule *schedule);
 /* schedule_job - the document and the work of the number-th job; *ret_spec is owned by the caller
  */
-void schedule_job(uint64_t seed, uint32_t number, struct job_spec **ret_spec,
+void schedule_job(const struct schedule *schedule, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work);
 /* schedule_filler, schedule_claim - of the calm, with groups: what fills the cluster and gives way,
  * and the number-th gang that comes then. Neither ends by itself. */

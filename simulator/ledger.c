@@ -249,6 +249,18 @@ static void check_lost(struct sim *sim, const struct truth_job *truth,
                                      : "it is there");
 }
 
+/* How fast it is on one type of GPU beside another. */
+static bool knows_types(const struct sim *sim, const struct job *job)
+{
+    struct job_gpu_type types[GPU_TYPES_MAX];
+    size_t n = cluster_job_gpu_types(sim->server.cluster, job, types);
+    uint32_t known = 0;
+
+    for (size_t i = 0; i < n; i++)
+        known += types[i].speed > 0;
+    return known > 1;
+}
+
 static void commit_event(struct sim *sim, const struct effect *effect)
 {
     const struct node *node;
@@ -257,6 +269,9 @@ static void commit_event(struct sim *sim, const struct effect *effect)
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
     sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
+    sim->seen[SIM_SEEN_TYPES_KNOWN] +=
+        streq(effect->event, "job-resizing") && knows_types(sim, effect->job);
+    sim->seen[SIM_SEEN_EXCHANGED] += streq(effect->event, "process-exchanged");
     sim->seen[SIM_SEEN_STRAGGLERS_MOVED] += streq(effect->event, "process-moved");
     sim->seen[SIM_SEEN_SERVERS_CHOSEN] +=
         streq(effect->event, "pservers-chosen") &&

@@ -95,6 +95,25 @@ static uint32_t count_running(const struct unit *unit, bool servers)
     return MAX_OF(n, 1U);
 }
 
+/* Of a machine that offers it, so fast as this program is on its GPUs. */
+static uint32_t gpu_permille(const struct sim_work *work, const struct unit *unit)
+{
+    const char *type = labels_get(&unit->node->offer.labels, LABEL_GPU_TYPE);
+
+    for (uint32_t i = 0; type != NULL && i < work->n_gpu_speeds; i++)
+        if (streq(work->gpu_speeds[i].type, type))
+            return work->gpu_speeds[i].permille;
+    return 1000;
+}
+
+static uint64_t task_us_there(const struct sim_work *work, const struct unit *unit)
+{
+    uint64_t us = task_us(work, count_running(unit, false), count_running(unit, true)) * 1000 /
+                  unit->node->speed_permille;
+
+    return MAX_OF(us * 1000 / gpu_permille(work, unit), 1U);
+}
+
 static struct message *request_new(struct sim *sim, const struct unit *unit, enum call_kind kind)
 {
     struct message *message = message_new(sim, kind);
@@ -149,10 +168,7 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
         call(sim, unit, CALL_LEASE);
         break;
     case STEP_WORK:
-        wait_until(sim, unit,
-                   sim->now_us +
-                       task_us(work, count_running(unit, false), count_running(unit, true)) * 1000 /
-                           unit->node->speed_permille);
+        wait_until(sim, unit, sim->now_us + task_us_there(work, unit));
         break;
     case STEP_FINISH:
         call(sim, unit, CALL_FINISH);

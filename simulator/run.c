@@ -107,7 +107,7 @@ static void add_entries(struct sim *sim, const struct schedule *schedule, const 
 
         if (left_out[i] || entry->kind != ENTRY_SUBMIT)
             continue;
-        schedule_job(schedule->seed, entry->job, &spec, &work);
+        schedule_job(schedule, entry->job, &spec, &work);
         submissions[entry->job] = sim_submit_at(sim, entry->at_us, spec, &work);
     }
     for (size_t i = 0; i < schedule->n_entries; i++) {

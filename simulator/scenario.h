@@ -69,6 +69,7 @@ struct scenario {
     uint64_t heartbeat_us, lease_us, lease_margin_us;
     struct sim_range latency, commit;
     uint32_t loss_ppm;
+    bool ignores_types; /* and all types of GPU, for each job */
     bool ignores_speed; /* the scheduler takes all machines to be equally fast */
     struct scenario_group *groups;
     size_t n_groups;

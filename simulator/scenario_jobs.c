@@ -26,6 +26,7 @@ struct work_draft {
     uint64_t task_us, save_us;
     struct sim_range lifetime;
     struct sim_work work;
+    const json_t *gpu_types;
 };
 
 /* read_step - the five terms of a step's time */
@@ -72,6 +73,7 @@ static const struct document_rule work_rules[] = {
       .offset = AT(work.speedup_permille),
       .call = scenario_read_permille },
     { .key = "step", .kind = DOCUMENT_CALL, .offset = AT(work.step), .call = read_step },
+    { .key = "gpu-types", .kind = DOCUMENT_OBJECT, .offset = AT(gpu_types) },
     { .key = "lifetime",
       .kind = DOCUMENT_CALL,
       .offset = AT(lifetime),
@@ -96,6 +98,32 @@ static const struct document_rule work_rules[] = {
 };
 #undef AT
 
+/* How much faster it is on which type of GPU. */
+static int read_gpu_types(struct document_reader *reader, const json_t *object,
+                          struct sim_work *work)
+{
+    size_t start = document_enter(reader, "gpu-types");
+    const char *name;
+    json_t *value;
+
+    if (json_object_size(object) > SIM_GPU_SPEEDS_MAX)
+        return document_refuse(reader, "more than %d types", SIM_GPU_SPEEDS_MAX);
+    work->n_gpu_speeds = 0;
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        struct sim_gpu_speed *speed = &work->gpu_speeds[work->n_gpu_speeds++];
+        size_t length = document_enter(reader, name);
+        int r = scenario_read_speed(reader, name, value, &speed->permille);
+
+        if (r < 0)
+            return r;
+        (void)snprintf(speed->type, sizeof speed->type, "%s", name);
+        document_leave(reader, length);
+    }
+    document_leave(reader, start);
+    return 0;
+}
+
 /* read_work - what a job does: tasks, a lifetime, or (neither) run until it is killed */
 static int read_work(struct document_reader *reader, const char *key, const json_t *value,
                      void *target)
@@ -112,6 +140,8 @@ static int read_work(struct document_reader *reader, const char *key, const json
         return document_refuse(reader, "a job has tasks or a lifetime, not both");
     if ((draft.tasks > 0) != (draft.task_us > 0))
         return document_refuse(reader, "tasks (how many) and task (how long) belong together");
+    if (draft.gpu_types != NULL && (r = read_gpu_types(reader, draft.gpu_types, &draft.work)) < 0)
+        return r;
     *work = draft.work;
     work->kind = draft.tasks > 0             ? SIM_WORK_TASKS
                  : draft.lifetime.max_us > 0 ? SIM_WORK_LIFETIME

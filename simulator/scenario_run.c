@@ -50,6 +50,7 @@ static struct sim *build(const struct scenario *scenario, uint64_t seed,
         .latency = scenario->latency,
         .loss_ppm = scenario->loss_ppm,
         .ignores_speed = scenario->ignores_speed,
+        .ignores_types = scenario->ignores_types,
         .trace = scenario->trace,
     };
     struct sim *sim = sim_new(&config);

@@ -443,6 +443,7 @@ static struct cluster_config cluster_config(const struct sim *sim)
         .keep_ended_jobs = sim->config.keep_ended_jobs,
         .groups = sim->server.groups,
         .ignores_speed = sim->config.ignores_speed,
+        .ignores_types = sim->config.ignores_types,
     };
 
     if (sim->config.mutant == SIM_MUTANT_MARGIN_NONE)

@@ -121,6 +121,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_DATA_LATE] = "data-late",
     [SIM_SEEN_STRAGGLERS_MOVED] = "stragglers-moved",
     [SIM_SEEN_SERVERS_CHOSEN] = "servers-chosen",
+    [SIM_SEEN_EXCHANGED] = "exchanged",
+    [SIM_SEEN_TYPES_KNOWN] = "types-known",
     [SIM_SEEN_GIVEN_UP] = "given-up",
     [SIM_SEEN_FAILED] = "failed-for-good",
 };

@@ -17,6 +17,8 @@
 
 #include "scheduler/core/cluster.h"
 
+#define SIM_GPU_SPEEDS_MAX 8
+
 struct edl_error;
 struct sim;
 
@@ -139,8 +141,10 @@ enum sim_seen {
     SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
     SIM_SEEN_STRAGGLERS_MOVED,
     SIM_SEEN_SERVERS_CHOSEN, /* more parameter servers than a minimum */
-    SIM_SEEN_GIVEN_UP,       /* processes that failed too often, and their jobs go on */
-    SIM_SEEN_FAILED,         /* fault tolerant jobs that were failed */
+    SIM_SEEN_EXCHANGED,   /* instances that gave their place to one of another job, for its place */
+    SIM_SEEN_TYPES_KNOWN, /* resizes of jobs of which it is known how they compare types of GPU */
+    SIM_SEEN_GIVEN_UP,    /* processes that failed too often, and their jobs go on */
+    SIM_SEEN_FAILED,      /* fault tolerant jobs that were failed */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
@@ -153,7 +157,7 @@ struct sim_config {
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
-    bool ignores_speed;                 /* as cluster_config has it */
+    bool ignores_speed, ignores_types;  /* as cluster_config has them */
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
@@ -199,6 +203,12 @@ struct sim_work {
     uint32_t hang_ppm;            /* TASKS: of tries, and savings, whose trainer hangs for ever */
     struct sim_range prepare;     /* TASKS: from running to the data, for who finds none */
     uint32_t ignores_sigterm_ppm; /* of processes: SIGKILL after the grace */
+    /* TASKS: so much faster it works on nodes of these types of GPU; on others as told above */
+    struct sim_gpu_speed {
+        char type[LABEL_VALUE_MAX + 1];
+        uint32_t permille;
+    } gpu_speeds[SIM_GPU_SPEEDS_MAX];
+    uint32_t n_gpu_speeds;
 };
 
 struct sim *sim_new(const struct sim_config *config);

@@ -318,17 +318,17 @@ static void test_seeds_of_every_profile_hold_every_promise(void **state)
     print_message("%" PRIu64 " seeds of each profile from EDL_SEED=%" PRIu64 "\n", n, first);
 }
 
-/* A promise proves nothing where nothing attacked it. Groups and slow machines are in histories of
- * their own. */
+/* A promise proves nothing where nothing attacked it. Groups, slow machines and types of GPU are in
+ * histories of their own. */
 static void test_mixed_histories_contain_everything(void **state)
 {
+    static const char *const profiles[] = { "mixed",  "mixed", "mixed", "mixed",
+                                            "groups", "slow",  "types" };
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 6 * SEEDS; seed++) {
-        struct sim_run_options options = { .profile = seed <= 4 * SEEDS   ? "mixed"
-                                                      : seed <= 5 * SEEDS ? "groups"
-                                                                          : "slow" };
+    for (uint64_t seed = 1; seed <= ELEMENTS(profiles) * SEEDS; seed++) {
+        struct sim_run_options options = { .profile = profiles[(seed - 1) / SEEDS] };
         struct sim_result result;
 
         assert_int_equal(sim_run_seed(&options, seed, &result, NULL), 0);
@@ -338,7 +338,8 @@ static void test_mixed_histories_contain_everything(void **state)
     }
     for (size_t i = 0; i < _SIM_SEEN_MAX; i++)
         if (seen[i] == 0)
-            fail_msg("%u histories contain no %s", 6 * SEEDS, sim_seen_to_string((enum sim_seen)i));
+            fail_msg("%zu histories contain no %s", ELEMENTS(profiles) * SEEDS,
+                     sim_seen_to_string((enum sim_seen)i));
 }
 
 static void test_failing_schedule_is_shrunk(void **state)
