@@ -109,6 +109,26 @@ static void print_outlook(const json_t *outlook)
     print_deadline(json_object_get(outlook, "deadline"));
 }
 
+static void print_type(const json_t *type)
+{
+    const char *name = json_text(type, "gpu_type");
+    const json_t *speed = json_object_get(type, "speed");
+
+    (void)printf("on GPUs of type %s: %" PRIu64 " instances", *name != '\0' ? name : "(other)",
+                 json_u64(type, "instances"));
+    if (json_is_number(speed))
+        (void)printf(", %.3g times as fast as on the slowest", json_number_value(speed));
+    (void)fputc('\n', stdout);
+}
+
+static void print_types(const json_t *types)
+{
+    size_t i;
+    json_t *type;
+
+    json_array_foreach(types, i, type) print_type(type);
+}
+
 static int run(const struct invocation *invocation)
 {
     const char *job = invocation->arguments.args[0];
@@ -145,6 +165,7 @@ static int run(const struct invocation *invocation)
         (void)printf("%s\n", json_text(answer, "moved"));
     if (*json_text(answer, "pservers") != '\0')
         (void)printf("%s; edl events tells why\n", json_text(answer, "pservers"));
+    print_types(json_object_get(answer, "gpu_types"));
     print_outlook(json_object_get(answer, "outlook"));
     return STATUS_OK;
 }

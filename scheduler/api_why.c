@@ -106,6 +106,22 @@ static json_t *outlook_to_json(const struct job *job, struct instant now)
                      deadline_to_json(&outlook));
 }
 
+static json_t *gpu_types_to_json(const struct cluster *cluster, const struct job *job)
+{
+    struct job_gpu_type types[GPU_TYPES_MAX];
+    size_t n = cluster_job_gpu_types(cluster, job, types);
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(
+            array, json_pack("{s:s,s:o,s:I,s:I}", "gpu_type", types[i].name, "speed",
+                             types[i].speed > 0 ? json_real(round(1000 * types[i].speed) / 1000)
+                                                : json_null(),
+                             "rounds", (json_int_t)types[i].rounds, "instances",
+                             (json_int_t)types[i].instances));
+    return array;
+}
+
 void api_job_why(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -120,7 +136,7 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o}", "state",
                               job_state_to_string(job->state), "code", job->reason_code, "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
@@ -128,5 +144,6 @@ void api_job_why(struct http_request *request, void *userdata)
                               others_to_json(&account), "change", change_to_json(&account),
                               "outlook", outlook_to_json(job, clock_instant()), "moved",
                               job_moved(job), "pservers",
-                              job_describe_servers(job, servers, sizeof servers)));
+                              job_describe_servers(job, servers, sizeof servers), "gpu_types",
+                              gpu_types_to_json(scheduler->cluster, job)));
 }

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Two types of GPU, and two programs, each of which is four times as fast on one of them: that is seen by their tasks, people are
+# told, and the next jobs of each start where it is fast.
+# Runs beside others, 20 s.
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+python=$(command -v /usr/bin/python3 || command -v python3) || {
+    echo 'there is no python3'
+    exit 77
+}
+export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
+begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER"
+as_root=''
+[ "$(id -u)" != 0 ] || as_root=--allow-root
+for type in new old; do
+    begin "$type" "joined as $type" edl-agent --conf '' --node $type --scheduler "$EDL_SERVER" --join-token-file "$work/state/join-token" --state-dir "$work/$type" \
+        --runtime direct --heartbeat 500ms --no-foreign --gpus 2 --label "gpu-type=$type" --stop-processes-on-exit $as_root
+done
+on() { # JOB NODES...: of its running processes, in their order
+    local job=$1
+    shift
+    [ "$(edl show "$job" --json | jq -r '[.processes[] | select(.state == "running") | .node] | sort | join(" ")')" = "$*" ]
+}
+is() { # JOB STATE
+    [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]
+}
+told() { # JOB FILTER
+    edl why "$1" --json | jq -e ".gpu_types | $2" >/dev/null
+}
+cat >"$work/program.py" <<'END_OF_PROGRAM'
+import os, sys, time
+import edl
+
+edl.dataset_exists() or edl.put_dataset("one", [[edl.Chunk(f"part-{i}", records=10)] for i in range(4000)])
+for task in edl.tasks():
+    with task:
+        time.sleep(0.1 if os.environ["EDL_NODE"] == sys.argv[1] else 0.4)
+END_OF_PROGRAM
+cat >"$work/train" <<END_OF_TRAIN
+#!/bin/sh
+export PYTHONPATH=$EDL_SOURCE_DIR/python PYTHONDONTWRITEBYTECODE=1
+exec "$python" "$work/program.py" "\$@"
+END_OF_TRAIN
+chmod +x "$work/train"
+submit() { # NAME MAX TYPE
+    edl submit --name "$1" --min 1 --max "$2" --cpu 100m --memory 16Mi --gpus 1 --workspace private -- "$work/train" "$3" >/dev/null
+}
+# each of both alone on all GPUs, until how it compares them is known
+for type in new old; do
+    submit "likes-$type" 4 $type
+    await 60 "likes-$type has all GPUs" on "likes-$type" new new old old
+    await 60 "what likes-$type makes of them is seen" told "likes-$type" 'length == 2 and all(.[]; .speed != null)'
+    told "likes-$type" "any(.[]; .gpu_type == \"$type\" and .speed > 2.5 and .speed < 6 and .instances == 2)" ||
+        fail "of likes-$type: $(edl why "likes-$type" --json | jq -c .gpu_types)"
+    edl why "likes-$type" >"$work/why"
+    grep -q "^on GPUs of type $type: 2 instances, [2-6][.0-9]* times as fast as on the slowest\$" "$work/why" || fail "edl why says $(cat "$work/why")"
+    await 60 "it is seen again" told "likes-$type" "any(.[]; .rounds > 1)"
+    edl kill "likes-$type" >/dev/null
+    await 30 'it ends' is "likes-$type" killed
+done
+# the other one first, so that not the faster machine is free but the one for it
+for order in 'new old' 'old new'; do
+    for type in $order; do
+        submit "next-$type" 2 $type
+        await 30 "next-$type has both GPUs of its type" on "next-$type" $type $type
+    done
+    for type in $order; do
+        edl kill "next-$type" >/dev/null
+        await 30 'that ends' is "next-$type" killed
+    done
+done
