@@ -73,7 +73,8 @@ struct bench {
     struct instant now;
     uint64_t seed;
     uint64_t n_jobs;
-    bool distinct; /* hardly two jobs ask for the same */
+    bool distinct;              /* hardly two jobs ask for the same */
+    uint64_t types, types_seed; /* of GPU, on which each job is as fast as is drawn; 0: no label */
     struct samples events[EVENTS], plans;
 };
 
@@ -87,17 +88,22 @@ static double now_us(void)
 
 /* --- the cluster --- */
 
-static struct node_offer offer_of(size_t index)
+static struct node_offer offer_of(size_t index, uint64_t types)
 {
     bool gpus = index % 4 == 3;
-
-    return (struct node_offer){ .address = "10.0.0.1",
+    struct node_offer offer = { .address = "10.0.0.1",
                                 .cpu_millicores = gpus ? 64000 : 32000,
                                 .memory_bytes = (gpus ? 512 : 128) * GIB,
                                 .gpus = gpus ? 8 : 0,
                                 .port_first = 20000,
                                 .port_last = 20999,
                                 .numa_nodes = 2 };
+    char type[32];
+
+    (void)snprintf(type, sizeof type, "t%zu", types > 0 ? index / 4 % types : 0);
+    if (types > 0)
+        (void)labels_set(&offer.labels, LABEL_GPU_TYPE, type, NULL);
+    return offer;
 }
 
 struct ways {
@@ -216,6 +222,21 @@ static struct job *submit(struct bench *b)
     return job;
 }
 
+/* Its family is faster on some types of GPU than on others. */
+static void teach_types(struct bench *b, struct job *job)
+{
+    struct gpu_speeds *speeds = goodput_family_types(b->cluster->families, job->learned->family);
+    double log_s[GPU_TYPES_MAX];
+
+    for (uint64_t t = 1; t <= b->types; t++)
+        log_s[t] = 3 * random_unit(&b->types_seed);
+    gpu_speeds_current(speeds, &b->cluster->gpu_types, b->now.now_us);
+    for (int round = 0; round < 2; round++)
+        gpu_speeds_note(speeds, ((1U << b->types) - 1) << 1, log_s, NEVER_US);
+    b->cluster->gpu_types.learnt = true;
+    job_believe_types(b->cluster, job, b->now);
+}
+
 /* As if its tasks had told how fast it is and how much is left. */
 static void teach(struct bench *b, struct job *job)
 {
@@ -233,6 +254,8 @@ static void teach(struct bench *b, struct job *job)
         learned->of.windows++;
         learned->of.largest = k;
     }
+    if (b->types > 1)
+        teach_types(b, job);
     learned->told = learned->of;
     learned->units_done = 1000;
     learned->units_left = exp(4 + 8 * random_unit(&b->seed));
@@ -250,8 +273,14 @@ static void teach_all(struct bench *b)
     (void)settle(b);
 }
 
-static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct,
-                  const struct policy *policy)
+struct size {
+    size_t nodes, jobs, running, processes;
+    bool distinct;
+    uint64_t types;                                  /* of GPU; 0: nodes do not tell */
+    struct sample_figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
+};
+
+static void build(struct bench *b, const struct size *size, const struct policy *policy)
 {
     const struct cluster_config config = { .policy = policy,
                                            .max_load_permille = 970,
@@ -260,11 +289,13 @@ static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct,
                                            .foreign_hold_us = 10 * USEC_PER_SEC };
 
     *b = (struct bench){ .seed = 1,
-                         .distinct = distinct,
+                         .distinct = size->distinct,
+                         .types = size->types,
+                         .types_seed = 2,
                          .now = { 1000 * USEC_PER_SEC, 1700000000 * USEC_PER_SEC },
                          .cluster = cluster_new(&config) };
-    for (size_t i = 0; i < n_nodes; i++) {
-        struct node_offer offer = offer_of(i);
+    for (size_t i = 0; i < size->nodes; i++) {
+        struct node_offer offer = offer_of(i, size->types);
         struct node *node = NULL;
         char name[32];
 
@@ -272,7 +303,7 @@ static void build(struct bench *b, size_t n_nodes, size_t n_jobs, bool distinct,
         if (cluster_join_node(b->cluster, name, "", &offer, b->now, &node, NULL) == 0)
             report(b, node, &(struct ways){ 0 });
     }
-    for (size_t i = 0; i < n_jobs; i++)
+    for (size_t i = 0; i < size->jobs; i++)
         (void)submit(b);
     (void)settle(b);
     teach_all(b);
@@ -443,12 +474,6 @@ static void measure(struct bench *b, size_t rounds)
 /* what is measured unless the options say otherwise */
 enum { SMALLEST, MIDDLE, DISTINCT, LARGEST, SIZES };
 
-struct size {
-    size_t nodes, jobs, running, processes;
-    bool distinct;
-    struct sample_figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
-};
-
 static void count(const struct bench *b, struct size *size)
 {
     const struct node *node;
@@ -466,11 +491,11 @@ static void count(const struct bench *b, struct size *size)
 
 static struct size run(const struct size *what, size_t rounds, const struct policy *policy)
 {
-    struct size size = { .nodes = what->nodes, .jobs = what->jobs, .distinct = what->distinct };
+    struct size size = *what;
     struct samples all = { 0 };
     struct bench b;
 
-    build(&b, size.nodes, size.jobs, size.distinct, policy);
+    build(&b, &size, policy);
     count(&b, &size);
     measure(&b, rounds);
     for (int e = 0; e < EVENTS; e++) {
@@ -560,20 +585,19 @@ static void print_growth(const struct size *a, const struct size *b)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-                                             { "nodes", required_argument, NULL, 'n' },
-                                             { "jobs", required_argument, NULL, 'b' },
-                                             { "distinct", no_argument, NULL, 'd' },
-                                             { "rounds", required_argument, NULL, 'r' },
-                                             { "policy", required_argument, NULL, 'p' },
-                                             { NULL, 0, NULL, 0 } };
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' },         { "nodes", required_argument, NULL, 'n' },
+        { "jobs", required_argument, NULL, 'b' },   { "distinct", no_argument, NULL, 'd' },
+        { "types", required_argument, NULL, 't' },  { "rounds", required_argument, NULL, 'r' },
+        { "policy", required_argument, NULL, 'p' }, { NULL, 0, NULL, 0 }
+    };
     struct size sizes[SIZES] = {
         [SMALLEST] = { .nodes = 100, .jobs = 1000 },
         [MIDDLE] = { .nodes = 1000, .jobs = 10000 },
         [DISTINCT] = { .nodes = 1000, .jobs = 10000, .distinct = true },
         [LARGEST] = { .nodes = 10000, .jobs = 60000 },
     };
-    uint64_t nodes = 0, jobs = 0, rounds = 400;
+    uint64_t nodes = 0, jobs = 0, rounds = 400, types = 0;
     size_t n = ELEMENTS(sizes);
     bool json = false, distinct = false;
     const struct policy *policy = policy_default;
@@ -584,18 +608,21 @@ int main(int argc, char **argv)
             : key == 'd' ? (distinct = true, 0)
             : key == 'n' ? parse_u64(optarg, &nodes)
             : key == 'b' ? parse_u64(optarg, &jobs)
+            : key == 't' ? parse_u64(optarg, &types)
             : key == 'r' ? parse_u64(optarg, &rounds)
             : key == 'p' ? (policy = policy_find(optarg), policy == NULL ? -EINVAL : 0)
                          : -EINVAL;
     if (r < 0 || optind < argc || (nodes == 0) != (jobs == 0) || (distinct && nodes == 0) ||
-        rounds == 0) {
+        (types > 0 && nodes == 0) || types >= GPU_TYPES_MAX || rounds == 0) {
         (void)fprintf(stderr,
-                      "Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N] "
+                      "Usage: decide [--json] [--nodes N --jobs N [--distinct] [--types N]] "
+                      "[--rounds N] "
                       "[--policy NAME]\n");
         return 2;
     }
     if (nodes > 0) {
-        sizes[0] = (struct size){ .nodes = nodes, .jobs = jobs, .distinct = distinct };
+        sizes[0] =
+            (struct size){ .nodes = nodes, .jobs = jobs, .distinct = distinct, .types = types };
         n = 1;
     }
     for (size_t i = 0; i < n; i++) {
