@@ -100,15 +100,21 @@ static void leave(struct plan *plan, struct process *process, const struct proce
 {
     struct job *job = process->job;
     struct slot *slot = process_slot(process);
-    char what[96];
+    double gain = process_gain_log(plan->cluster, process, other->node);
+    char what[128];
 
-    (void)snprintf(what, sizeof what, "exchanged for a place on %.40s: %.2g times as fast there",
-                   other->node->name, exp(process_gain_log(plan->cluster, process, other->node)));
+    if (gain >= SPEED_FASTER)
+        (void)snprintf(what, sizeof what, "exchanged for a place on %.40s: %.2g times as fast",
+                       other->node->name, exp(gain));
+    else
+        (void)snprintf(what, sizeof what,
+                       "exchanged for a place on %.40s: as fast, and %.40s gains",
+                       other->node->name, other->job->spec->name);
     job->learned->exchange =
         (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
     job->learned->moved_us = plan->now.now_us;
     process_tell_move(plan, process, "process-exchanged", what);
-    process_stop(plan->cluster, process, true, process->reason, plan->now);
+    process_stop(plan->cluster, process, true, what, plan->now);
     slot->not_before_us = plan->now.now_us + WAITS_US;
     job_touch(plan->cluster, job);
 }

@@ -470,6 +470,7 @@ static void test_who_does_not_mind_exchanges_as_well(void **state)
     work_s(&p, 900);
     assert_int_equal(n_on(a, 0), 8);
     assert_int_equal(n_on(b, 1), 8);
+    assert_non_null(strstr(job_moved(b), ": as fast, and a gains"));
     end(&p);
 }
 
