@@ -88,9 +88,11 @@ struct queue_class {
     bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
     bool deep;       /* it was behind the depth when that was looked at last */
     bool fresh;      /* in queue->fresh */
+    bool told;       /* in queue->told */
     struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
+    struct queue_class *told_next, *told_prev;
     UT_hash_handle hh; /* k: digest */
 };
 
@@ -113,6 +115,7 @@ struct queue {
     uint64_t round;                     /* how often it was gone through */
     struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
     struct queue_class *fresh;          /* list: new since the last plan */
+    struct queue_class *told;           /* list, with groups: told what they wait for */
     struct job *promised[PROMISES_MAX]; /* borrowed */
     size_t n_promised;
     /* the last class behind the depth that was tried, when not all were: the next time goes on
@@ -399,6 +402,10 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class, bool ne
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
 void queue_forget_fresh(struct queue *queue, struct queue_class *class);
+/* queue_note_told, queue_forget_told - with groups: its next job is told what it waits for, or that
+ * it is behind the depth */
+void queue_note_told(struct planner *planner, struct queue_class *class);
+void queue_forget_told(struct queue *queue, struct queue_class *class);
 /* queue_try_again - with the next plan, as if it were new */
 void queue_try_again(struct queue *queue, struct queue_class *class);
 /* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority

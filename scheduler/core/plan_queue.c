@@ -214,6 +214,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
 
     class->deep = false;
     queue_forget_fresh(queue, class);
+    queue_note_told(plan->planner, class);
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
          queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
@@ -284,10 +285,27 @@ static void tell_fresh(struct plan *plan, const struct queue_key *depth)
         queue_might_move(plan->planner);
 }
 
+/* With groups: who was told what it waits for and was not come to this time. As many are told that
+ * as are tried in one plan, and one for each new class since. */
+static void tell_passed_by(struct plan *plan)
+{
+    struct queue *queue = &plan->planner->queue;
+    struct queue_class *class;
+    struct queue_class *next;
+
+    DL_FOREACH_SAFE2(queue->told, class, next, told_next)
+    {
+        if (class->failed_in == queue->round)
+            continue;
+        queue_forget_told(queue, class);
+        queue_tell(plan->cluster, class->next, VERDICT_DEEP);
+    }
+}
+
 /* When a class came or went others are behind the depth that were not: they are told so. Or the
  * other way round: the next pass tries them, as if they were new. This is looked at last, when it
  * is known who stays. With groups a place is no fact: which of them go first depends on what is
- * promised meanwhile. */
+ * promised meanwhile, so only going through the queue tells (tell_passed_by). */
 static void look_at_depth(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
@@ -444,7 +462,7 @@ static void go_through(struct plan *plan)
     struct queue_class *class;
     struct queue_key key;
     struct job *held = queue->held;
-    unsigned failed = 0;
+    unsigned failed = 0, left = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
     queue->wanted = false;
@@ -464,6 +482,7 @@ static void go_through(struct plan *plan)
         key = queue_key(plan->planner, class);
         fails = try_in_turn(plan, class) == FAILED; /* else the class may be gone */
         failed += fails;
+        left += fails && class->never;
         class = fails ? queue_next(plan->planner, class, &key) : queue_after(plan->planner, &key);
     }
     if (class != NULL)
@@ -471,6 +490,10 @@ static void go_through(struct plan *plan)
     plan_refusals_end(plan);
     plan_hold_off(plan);
     tell_fresh(plan, class != NULL ? &key : &all);
+    if (class != NULL)
+        tell_passed_by(plan);
+    if (class != NULL && left > 0)
+        queue_might_move(plan->planner); /* as many more are before the depth */
     tell_broken(plan, promised, n_promised);
     if (held != NULL)
         tell_broken(plan, &held, 1);
@@ -491,13 +514,14 @@ static bool is_after(const struct queue *queue, const struct job *job,
 }
 
 /* Somebody behind it has a promise, or nodes are kept for somebody behind it. With groups, what is
- * promised decides which of them go first. */
+ * promised decides which of them go first, and who is behind the depth for it is not known. */
 static bool goes_before(const struct planner *planner, const struct queue_class *class)
 {
     const struct queue *queue = &planner->queue;
 
     if (planner->n_groups > 1)
-        return queue->n_promised > 0 || queue->held != NULL;
+        return queue->n_promised > 0 || queue->held != NULL ||
+               (queue->n_open > QUEUE_DEPTH && queue_place(planner, class) < QUEUE_DEPTH);
     for (size_t i = 0; i < queue->n_promised; i++)
         if (is_after(queue, queue->promised[i], class))
             return true;

@@ -243,6 +243,22 @@ void queue_forget_fresh(struct queue *queue, struct queue_class *class)
     DL_DELETE2(queue->fresh, class, fresh_prev, fresh_next);
 }
 
+void queue_note_told(struct planner *planner, struct queue_class *class)
+{
+    if (class->told || planner->n_groups <= 1)
+        return;
+    class->told = true;
+    DL_APPEND2(planner->queue.told, class, told_prev, told_next);
+}
+
+void queue_forget_told(struct queue *queue, struct queue_class *class)
+{
+    if (!class->told)
+        return;
+    class->told = false;
+    DL_DELETE2(queue->told, class, told_prev, told_next);
+}
+
 static bool may_fit(const struct least *least, const struct resources *most,
                     const struct resources *all)
 {
@@ -433,6 +449,7 @@ static void set_next(struct queue *queue, struct queue_class *class, struct job 
     order_remove(queue, class);
     class->next = next;
     class->hopeless = VERDICT_NONE;
+    queue_forget_told(queue, class);
     if (next == NULL || class->never) {
         queue_forget_fresh(queue, class);
         return;
@@ -541,10 +558,11 @@ void queue_leave(struct cluster *cluster, struct job *job)
         queue->wanted = true; /* others may start where it was to go */
     }
     if (class->next == job) {
+        bool told = class->told;
+
         set_next(queue, class, job->plan.class_next);
-        queue->wanted =
-            queue->wanted || (cluster->planner->n_groups > 1 && queue->n_open >= QUEUE_DEPTH &&
-                              !tree_holds(&class->tree)); /* one more is before the depth */
+        if (told && queue->n_open + !tree_holds(&class->tree) > QUEUE_DEPTH)
+            queue->wanted = true; /* another one may be before the depth */
     }
     tree_remove(&class->order, &job->plan.in_class);
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);

@@ -13,12 +13,15 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/world_storm.h"
 
 #define EVENTS 12000
 #define ACTIVE_MAX 16
+#define KINDS_SEEDS 12
+#define KINDS_MAX 180
 
 static const char *const users[] = { "ann", "ben", "cyd", "dan", "eve" };
 static const char *const names[] = { "one", "two", "three", "" };
@@ -147,9 +150,114 @@ static void test_random_events_with_groups_and_goodput_keep_invariants(void **st
     world_policy = &policy_fulfilment;
 }
 
+/* Almost each is a kind of its own, most of them more than fits beside another; some never fit. */
+static void submit_a_kind(struct world *w)
+{
+    uint32_t min = 1 + (uint32_t)world_random(w, 3);
+    struct job_spec *spec;
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "kind-%" PRIu64, world_random(w, 100000));
+    spec = world_spec(name, min, min + (uint32_t)world_random(w, 3), 300 + world_random(w, 2300), 0,
+                      0);
+    spec->priority = world_random(w, 2) == 0 ? (int32_t)world_random(w, 3) : 2;
+    w->user = users[world_random(w, ELEMENTS(users))];
+    storm_submit(w, spec, KINDS_MAX);
+}
+
+static void submit_some(struct world *w)
+{
+    for (uint64_t n = 1 + world_random(w, 4); n > 0; n--)
+        submit_a_kind(w);
+}
+
+/* All nodes, so that nothing is promised or kept. */
+static void shut_or_open(struct world *w)
+{
+    enum node_state state = world_random(w, 2) == 0 ? NODE_READY : NODE_CORDONED;
+
+    for (size_t i = 0; i < w->n_agents; i++)
+        assert_int_equal(cluster_set_node_state(w->cluster,
+                                                cluster_node(w->cluster, w->agents[i].name), state,
+                                                w->now, NULL),
+                         0);
+}
+
+/* Where a class stands with groups is known to a plan of the whole queue alone; but as many as are
+ * looked at one by one are told what they wait for, and all others that they are behind those. */
+static void assert_told(const struct planner *planner)
+{
+    const struct queue_class *class = queue_after(planner, NULL);
+    uint32_t n_told = 0;
+
+    while (class != NULL) {
+        const struct queue_key key = queue_key(planner, class);
+
+        n_told += class->next->plan.verdict != VERDICT_DEEP;
+        class = queue_after(planner, &key);
+    }
+    assert_int_equal(n_told, MIN_OF(planner->queue.n_open, QUEUE_DEPTH));
+}
+
+static void settle(struct world *w)
+{
+    world_plan(w);
+    for (int i = 0; w->cluster->plan_wanted; i++) {
+        if (i == 4)
+            fail_msg("not settled after %d turns more", i);
+        world_plan(w);
+    }
+}
+
+static void many_kinds(uint64_t seed)
+{
+    static const struct storm_event fills[] = {
+        { 20, submit_some },     { 4, storm_kill }, { 4, storm_scale },
+        { 4, storm_prioritise }, { 2, storm_exit }, { 4, storm_turn },
+        { 1, storm_node_state }, { 1, regroup },    { 2, shut_or_open },
+    };
+    static const struct storm_event drains[] = {
+        { 2, submit_some },      { 20, storm_kill }, { 4, storm_scale },
+        { 4, storm_prioritise }, { 1, storm_turn },  { 1, regroup },
+    };
+    struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
+
+    print_message("seed %" PRIu64 "\n", seed);
+    w->seed = seed * 7919;
+    w->replay_every = 50;
+    regroup(w);
+    for (int i = 0; i < KINDS_MAX; i++)
+        submit_a_kind(w);
+    for (int i = 0; i < 240; i++) {
+        if (i / 40 % 2 == 0)
+            storm_happen(w, drains, ELEMENTS(drains));
+        else
+            storm_happen(w, fills, ELEMENTS(fills));
+        settle(w);
+        assert_told(w->cluster->planner);
+        if (world_random(w, 12) == 0)
+            world_replan(w);
+    }
+    world_free(w);
+    table = group_table_free(table);
+}
+
+/* More kinds of jobs wait than are looked at one by one, and which groups go first changes: the
+ * words are those that a plan from the start would leave, and it leaves what is running. */
+static void test_more_kinds_than_the_depth_with_groups(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= KINDS_SEEDS; seed++) {
+        world_policy = seed % 2 == 0 ? &policy_goodput : &policy_fulfilment;
+        many_kinds(seed);
+    }
+    world_policy = &policy_fulfilment;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_more_kinds_than_the_depth_with_groups),
         cmocka_unit_test(test_random_events_with_groups_keep_invariants),
         cmocka_unit_test(test_random_events_with_groups_and_goodput_keep_invariants),
     };

@@ -321,6 +321,39 @@ static void test_only_who_crosses_the_depth_is_looked_at(void **state)
     world_free(w);
 }
 
+/* Kinds that never fit take up the depth of the plan that finds that out, and stand nowhere then.
+ */
+static void test_kinds_that_never_fit_keep_nobody_behind_the_depth(void **state)
+{
+    struct world *w = world_new(1, 100000, GIB, 1000);
+    static const struct {
+        const char *name;
+        uint64_t cpu_millicores;
+        int32_t priority;
+    } at_once[] = { { "never", 200000, 9 }, { "nor-ever", 300000, 9 }, { "between", 500, 3 } };
+    struct job_spec *spec;
+    char name[16];
+
+    (void)state;
+    (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
+    for (uint32_t i = 0; i < 140; i++) {
+        (void)snprintf(name, sizeof name, "kind-%u", i);
+        spec = world_spec(name, 1, 1, 101 + i, 0, 0);
+        spec->priority = i < 126 ? 5 : 0;
+        (void)world_submit(w, spec);
+    }
+    for (size_t i = 0; i < ELEMENTS(at_once); i++) {
+        spec = world_spec(at_once[i].name, 1, 1, at_once[i].cpu_millicores, 0, 0);
+        spec->priority = at_once[i].priority;
+        assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, NULL, NULL), 0);
+    }
+    world_plan(w);
+    assert_says(cluster_find_job(w->cluster, "between"), "gang-does-not-fit", "500m");
+    assert_says(cluster_find_job(w->cluster, "kind-126"), "gang-does-not-fit", "227m");
+    assert_says(cluster_find_job(w->cluster, "kind-127"), "queued", "behind more than 128 kinds");
+    world_free(w);
+}
+
 static void test_explain_has_the_numbers_of_now(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -626,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_deep_queue_is_told_and_gets_its_turn),
         cmocka_unit_test(test_new_kind_before_the_depth_is_told_its_reason),
         cmocka_unit_test(test_only_who_crosses_the_depth_is_looked_at),
+        cmocka_unit_test(test_kinds_that_never_fit_keep_nobody_behind_the_depth),
         cmocka_unit_test(test_explain_has_the_numbers_of_now),
         cmocka_unit_test(test_resizes_say_why),
         cmocka_unit_test(test_growth_says_why),
