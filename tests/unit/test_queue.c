@@ -595,6 +595,71 @@ static void test_places_that_lack_nothing_are_promised(void **state)
     world_free(w);
 }
 
+static void submit_kinds(struct world *w, const char *prefix, uint32_t n, int32_t priority)
+{
+    struct job_spec *spec;
+    char name[16];
+
+    for (uint32_t i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof name, "%s-%u", prefix, i);
+        spec = world_spec(name, 1, 1, 2001 + i, 0, 0);
+        spec->priority = priority;
+        assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, NULL, NULL), 0);
+        if (i % 2 == 0) /* two at once but for the first one */
+            world_plan(w);
+    }
+}
+
+/* One goes before who waits behind the depth and asks for the same from now on: that others give
+ * way is promised to it, and not to who stands where nobody does. */
+static void test_promise_goes_to_nobody_behind_the_depth(void **state)
+{
+    struct world *w = world_new(2, 100000, 64 * GIB, 1000);
+    struct job *elastic, *job, *deep;
+
+    (void)state;
+    w->agents[0].offer.cpu_millicores = 1000;
+    world_run(w, 1);
+    (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
+    elastic = world_submit(w, world_spec("elastic", 1, 10, 100, 0, 0));
+    world_run(w, 12);
+    assert_int_equal(job_count_running(elastic, 0), 10);
+    (void)world_submit(w, world_spec("first", 1, 1, 2000, 0, 0)); /* the full node is kept for it */
+    job = world_submit(w, world_spec("job", 60, 60, 200, 0, 0));
+    submit_kinds(w, "kind", 130, 0);
+    deep = world_submit(w, world_spec("deep", 2, 2, 200, 0, 0));
+    assert_says(deep, "queued", "behind more than 128 kinds of jobs");
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, NULL), 0);
+    cluster_plan(w->cluster, w->now);
+    assert_true(job->plan.promised);
+    assert_false(deep->plan.promised);
+    assert_int_equal(job_count(elastic, 0, false), 6);
+    world_commit(w);
+    world_free(w);
+}
+
+/* A kind behind the depth comes to the front with a job that asks for the same from now on; it is
+ * told when it is pushed behind again. */
+static void test_kind_is_pushed_behind_the_depth_twice(void **state)
+{
+    struct world *w = world_new(1, 100000, 64 * GIB, 1000);
+    struct job *job, *deep;
+
+    (void)state;
+    (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
+    (void)world_submit(w, world_spec("first", 1, 1, 2000, 0, 0)); /* the node is kept for it */
+    job = world_submit(w, world_spec("job", 3, 3, 200, 0, 0));
+    submit_kinds(w, "kind", 126, 0);
+    deep = world_submit(w, world_spec("deep", 2, 2, 200, 0, 0));
+    assert_says(deep, "queued", "behind more than 128 kinds of jobs");
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, NULL), 0);
+    world_plan(w);
+    assert_says(job, "gang-does-not-fit", "400m");
+    submit_kinds(w, "urgent", 131, 5);
+    assert_says(job, "queued", "behind more than 128 kinds of jobs");
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -617,6 +682,8 @@ int main(void)
         cmocka_unit_test(test_room_that_waits_for_the_load_is_told_of),
         cmocka_unit_test(test_gang_does_not_wait_for_devices_that_stop_anyway),
         cmocka_unit_test(test_reason_names_what_is_short),
+        cmocka_unit_test(test_promise_goes_to_nobody_behind_the_depth),
+        cmocka_unit_test(test_kind_is_pushed_behind_the_depth_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
