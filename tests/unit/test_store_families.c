@@ -109,37 +109,45 @@ static void test_policy_that_does_not_learn_leaves_them(void **state)
     assert_int_equal(the_job(f)->learned->told.largest, 4);
 }
 
+/* The job's family, and its speeds and seconds with the number of servers that it was given; the
+ * names of the three */
+static void learn_of_servers(struct fixture *f, char names[3][JOB_FAMILY_SIZE])
+{
+    struct job *job = learn(f);
+
+    job->servers_min = 1;
+    job->servers_max = 3;
+    job->spec->roles[0].min = job->spec->roles[0].max = 1;
+    memcpy(names[0], job->learned->family, JOB_FAMILY_SIZE);
+    job_curve_name(job, 1, names[1]);
+    job_program_name(job, 1, names[2]);
+    memcpy(job->learned->curve, names[1], JOB_FAMILY_SIZE);
+    memcpy(job->learned->program, names[2], JOB_FAMILY_SIZE);
+    know(f->cluster->families, names[1]);
+    know(f->cluster->families, names[2]);
+    effect_save_spec(f->cluster, job);
+    effect_save_family(f->cluster, job);
+    commit(f);
+}
+
 /* Where a number of servers was chosen, what is known with it has rows of its own, and the job the
  * bounds of before. */
 static void test_restart_brings_numbers_of_servers_back(void **state)
 {
     struct fixture *f = *state;
+    char names[3][JOB_FAMILY_SIZE];
     struct goodput_family_facts family;
     struct edl_error error = { 0 };
-    struct job *job;
-    char curve[JOB_FAMILY_SIZE], program[JOB_FAMILY_SIZE];
 
-    job = learn(f);
-    job->servers_min = 1;
-    job->servers_max = 3;
-    job->spec->roles[0].min = job->spec->roles[0].max = 1;
-    job_curve_name(job, 1, curve);
-    job_program_name(job, 1, program);
-    memcpy(job->learned->curve, curve, sizeof curve);
-    memcpy(job->learned->program, program, sizeof program);
-    know(f->cluster->families, curve);
-    know(f->cluster->families, program);
-    effect_save_spec(f->cluster, job);
-    effect_save_family(f->cluster, job);
-    commit(f);
+    learn_of_servers(f, names);
     if (load_again(f, learning_cluster(), &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(the_job(f)->servers_min, 1);
     assert_int_equal(the_job(f)->servers_max, 3);
     assert_int_equal(job_servers(the_job(f)), 1);
-    assert_true(goodput_family_get(f->cluster->families, curve, &family));
+    assert_true(goodput_family_get(f->cluster->families, names[1], &family));
     assert_int_equal(family.prior.largest, 4);
-    assert_true(goodput_family_get(f->cluster->families, program, &family));
+    assert_true(goodput_family_get(f->cluster->families, names[2], &family));
     assert_int_equal(family.prior.largest, 4);
 }
 
@@ -244,7 +252,12 @@ static void test_damaged_row_is_forgotten(void **state)
         "UPDATE family SET most_s = -1",
         "UPDATE family SET program = 'x'",
         "UPDATE family SET program = '0000000000000000'",
+        "UPDATE family SET program = 'fedcba987654321'",
+        "UPDATE family SET program = 'fedcba98765432100'",
+        "UPDATE family SET program = 'FEDCBA9876543210'",
+        "UPDATE family SET program = '-000000000000001'",
         "UPDATE family SET tries = -1",
+        "UPDATE family SET tries = 4294967296",
         "UPDATE family SET begun = begun", /* that is none */
     };
 
@@ -269,6 +282,48 @@ static void test_damaged_row_is_forgotten(void **state)
     }
 }
 
+/* Whose seconds a number of servers is known by, or how often it was tried, is damaged in one row:
+ * the others are there, the job goes on, and what is learnt from now on is kept in its place. */
+static void test_damaged_row_leaves_the_others(void **state)
+{
+    static const char *const damages[] = { "program = 'fedcba98765432'", "program = '0'",
+                                           "tries = -1", "tries = 99999999999" };
+
+    (void)state;
+    for (size_t i = 0; i < 3 * ELEMENTS(damages); i++) {
+        char names[3][JOB_FAMILY_SIZE];
+        struct goodput_family_facts family;
+        struct edl_error error = { 0 };
+        char sql[200];
+        void *own = NULL;
+        struct fixture *f;
+
+        assert_int_equal(set_up(&own), 0);
+        f = own;
+        learn_of_servers(f, names);
+        (void)snprintf(sql, sizeof sql, "UPDATE family SET %s WHERE name = '%s'", damages[i / 3],
+                       names[i % 3]);
+        run_sql(f->path, sql);
+        if (load_again(f, learning_cluster(), &error) < 0)
+            fail_msg("%s", error.text);
+        assert_int_equal(job_servers(the_job(f)), 1);
+        for (size_t k = 0; k < 3; k++)
+            if (goodput_family_get(f->cluster->families, names[k], &family) == (k == i % 3))
+                fail_msg("after %s row %zu is%s known", sql, k, k == i % 3 ? "" : " not");
+        know(f->cluster->families, names[i % 3]);
+        (void)cluster_report(f->cluster, cluster_node(f->cluster, "n1"),
+                             &(struct node_report){ .boot_id = "boot" }, start, &error);
+        job_learn_begin(f->cluster, the_job(f), start);
+        effect_save_family(f->cluster, the_job(f));
+        commit(f);
+        if (load_again(f, learning_cluster(), &error) < 0)
+            fail_msg("%s", error.text);
+        assert_true(goodput_family_get(f->cluster->families, names[i % 3], &family));
+        assert_true(family.prior.program == 0xfedcba9876543210 && family.prior.tries == 2);
+        assert_int_equal(tear_down(&own), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_the_newest_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nobody_pushes_others_out, set_up, tear_down),
         cmocka_unit_test(test_damaged_row_is_forgotten),
+        cmocka_unit_test(test_damaged_row_leaves_the_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
