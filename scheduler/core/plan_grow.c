@@ -2,9 +2,10 @@
 /* plan_grow.c - shows the policy what changed and carries out what it decides
  *
  * Requested = what live processes hold that are not stopping (their release is under way) + foreign
- * load + what started jobs lack + the gangs that room is being made for. All of it is kept as sums;
- * the policy itself keeps the jobs, of which it is told the touched ones. It grows and shrinks by
- * one instance at a time, and each is placed or stopped at once. */
+ * load + what started jobs lack + the gangs that room is being made for, with the servers that are
+ * promised to them. All of it is kept as sums; the policy itself keeps the jobs, of which it is
+ * told the touched ones. It grows and shrinks by one instance at a time, and each is placed or
+ * stopped at once. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
@@ -44,6 +45,7 @@ static int64_t lacking(const struct job *job, uint32_t role)
 static struct resources lack_of(const struct job *job)
 {
     struct resources lack = { 0 };
+    size_t gang = 0;
 
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         struct resources need = resources_of_role(&job->spec->roles[r]);
@@ -52,6 +54,12 @@ static struct resources lack_of(const struct job *job)
             resources_add(&lack, &need, job->spec->roles[r].min);
         else if (job_is_started(job))
             resources_add(&lack, &need, lacking(job, r));
+        gang += job->spec->roles[r].min;
+    }
+    if (job->plan.promised) {
+        const struct resources beyond = plan_promised_beyond(job, gang);
+
+        resources_add(&lack, &beyond, 1);
     }
     return lack;
 }

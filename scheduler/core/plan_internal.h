@@ -314,6 +314,8 @@ bool plan_promise_servers(struct plan *plan, struct job *job, const struct deman
                           size_t n);
 /* plan_promised_servers - places that it is promised beyond its gang; all of them or none count */
 size_t plan_promised_servers(const struct job *job, size_t gang);
+/* plan_promised_beyond - what those need */
+struct resources plan_promised_beyond(const struct job *job, size_t gang);
 /* plan_fix_servers - it is started with those, and is told why */
 void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_choice *choice);
 

@@ -73,11 +73,13 @@ static bool waits_for_stops(const struct plan *plan, const struct job *job,
                             const struct demand *demands, size_t n)
 {
     const struct planner *planner = plan->planner;
-    const struct resources need = gang_total(demands, n);
+    const struct resources beyond = plan_promised_beyond(job, gang_size(demands, n));
+    struct resources need = gang_total(demands, n);
     uint32_t permille = plan->cluster->config.max_load_permille;
 
     if (!stops_in_places(job))
         return false;
+    resources_add(&need, &beyond, 1);
     return is_over(planner->held.cpu_millicores, planner->stopping.cpu_millicores,
                    need.cpu_millicores, planner->total.cpu_millicores, permille);
 }

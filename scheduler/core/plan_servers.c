@@ -223,6 +223,18 @@ size_t plan_promised_servers(const struct job *job, size_t gang)
     return plan_more_servers(job) > 0 && job->plan.n_places > gang ? job->plan.n_places - gang : 0;
 }
 
+struct resources plan_promised_beyond(const struct job *job, size_t gang)
+{
+    size_t n = plan_promised_servers(job, gang);
+    struct resources need, beyond = { 0 };
+
+    if (n == 0)
+        return beyond;
+    need = resources_of_role(&job->spec->roles[spec_servers(job->spec)]);
+    resources_add(&beyond, &need, (int64_t)n);
+    return beyond;
+}
+
 static bool is_learnt(const struct cluster *cluster, const struct job *job)
 {
     return cluster->families != NULL && job_elastic_role(job) >= 0;
@@ -403,12 +415,14 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
     job_fix_servers(plan->cluster, job, choice->placed);
     if (choice->wanted.tries && choice->placed == choice->wanted.pservers)
         note_try(plan->cluster, job, choice->placed);
-    if (is_learnt(plan->cluster, job))
+    if (is_learnt(plan->cluster, job)) {
+        effect_save_family(plan->cluster, job); /* it counts though it may show nothing */
         describe(job, choice, why, sizeof why);
-    else
+    } else {
         (void)snprintf(why, sizeof why, "nothing is learnt of %s",
                        plan->cluster->families == NULL ? "jobs by this policy"
                                                        : "jobs whose trainers are fixed");
+    }
     if (choice->placed < choice->wanted.pservers)
         (void)snprintf(room, sizeof room, "; %u find room now", choice->placed);
     effect_event(plan->cluster, plan->now, job, "", "pservers-chosen",

@@ -275,6 +275,62 @@ static void test_searches_for_more_servers_are_not_counted(void **state)
     end(w);
 }
 
+/* The load limit leaves twelve cores of sixteen. While one that gives way for more servers is being
+ * stopped, nobody grows into what these will take. */
+static void test_promised_servers_count_as_load(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *other, *job;
+
+    (void)state;
+    w->cluster->config.max_load_permille = 800;
+    other = world_submit(w, world_spec("other", 1, 16, CORE, 0, 0));
+    world_run(w, 30);
+    assert_int_equal(job_count_running(other, 0), 12);
+    w->seed = 1;
+    w->max_linger = 8;
+    job = submit_taught(w);
+    assert_true(job->plan.promised);
+    assert_int_equal(plan_promised_servers(job, 2), 3);
+    for (int i = 0; i < 30 && job->state == JOB_QUEUED; i++) {
+        assert_int_equal(job->plan.lack.cpu_millicores, 5 * CORE);
+        assert_true(job_count(other, 0, false) + 5 <= 12);
+        world_second(w);
+    }
+    assert_true(job_is_started(job));
+    assert_int_equal(job_servers(job), 4);
+    assert_true(job_count(other, 0, true) + job_count_live(job) <= 12);
+    end(w);
+}
+
+/* --- what is remembered --- */
+
+/* The scheduler dies before the first measurement: what it started counts all the same. */
+static void test_starts_count_after_a_restart(void **state)
+{
+    struct world *w = world_of(&policy_goodput, 6);
+    struct job_spec *spec = world_command(spec_of("job"), "train --rate 1");
+    const struct goodput_prior *family;
+    char name[JOB_FAMILY_SIZE];
+    struct job *job;
+
+    (void)state;
+    teach(w, spec, 2);
+    job = world_submit(w, spec);
+    assert_int_equal(job_servers(job), 4);
+    job_family_name(job, name);
+    job = world_submit(w, world_command(spec_of("stranger"), "train --rate 2"));
+    assert_int_equal(job->state, JOB_STARTING);
+    world_restart(w);
+    job = cluster_find_job(w->cluster, "job");
+    assert_int_equal(prior_of(w, job, 4)->tries, 1);
+    assert_true(prior_of(w, job, 4)->program == job_program(job));
+    family = goodput_family_prior(w->cluster->families, name);
+    assert_true(family->program == job_program(job));
+    assert_int_equal(family->tries, 1); /* of another program of the family */
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +341,8 @@ int main(void)
         cmocka_unit_test(test_own_measurements_stay),
         cmocka_unit_test(test_no_measurement_begins_while_a_server_is_away),
         cmocka_unit_test(test_searches_for_more_servers_are_not_counted),
+        cmocka_unit_test(test_promised_servers_count_as_load),
+        cmocka_unit_test(test_starts_count_after_a_restart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
