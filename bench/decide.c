@@ -9,12 +9,15 @@
  * the nodes: 0 means that size does not matter, 1 that it costs in proportion.
  *
  * The mix asks for few different amounts; the policy keeps jobs by what they ask for, so the middle
- * size is measured again with jobs of which hardly two ask for the same.
+ * size is measured again with jobs of which hardly two ask for the same. With --servers half of all
+ * jobs leave the number of their parameter servers open.
  *
  * Published decision times of others, for orders of magnitude only (other machines, other
  * problems): Pollux 2.2 s median, Sia 96 ms median at 64 GPUs (the latter's paper, SOSP 2023).
  *
- * Usage: decide [--json] [--nodes N --jobs N [--distinct]] [--rounds N] [--policy NAME] */
+ * Usage: decide [--json] [--nodes N --jobs N [--distinct] [--types N]] [--servers] [--rounds N]
+ *        [--policy NAME]
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -27,6 +30,7 @@
 #include "bench/samples.h"
 #include "scheduler/core/cluster.h"
 #include "scheduler/core/core_internal.h"
+#include "scheduler/core/goodput_servers.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -74,6 +78,7 @@ struct bench {
     uint64_t seed;
     uint64_t n_jobs;
     bool distinct;              /* hardly two jobs ask for the same */
+    bool servers;               /* many leave the number of their parameter servers open */
     uint64_t types, types_seed; /* of GPU, on which each job is as fast as is drawn; 0: no label */
     struct samples events[EVENTS], plans;
 };
@@ -190,10 +195,10 @@ static struct job_spec *draw_spec(struct bench *b)
     spec->restart_backoff_us = USEC_PER_SEC;
     spec->priority = (int32_t)random_below(&b->seed, 3);
     spec->dataset = xstrdup("");
-    if (random_below(&b->seed, 3) == 0)
+    if (random_below(&b->seed, b->servers ? 2 : 3) == 0)
         spec->roles[spec->n_roles++] = (struct role_spec){ .name = "pserver",
-                                                           .min = 2,
-                                                           .max = 2,
+                                                           .min = b->servers ? 1 : 2,
+                                                           .max = b->servers ? 16 : 2,
                                                            .cpu_millicores = 1000,
                                                            .memory_bytes = GIB,
                                                            .n_ports = 1 };
@@ -237,6 +242,21 @@ static void teach_types(struct bench *b, struct job *job)
     job_believe_types(b->cluster, job, b->now);
 }
 
+/* What its number of servers is known by, when it was chosen: the more trainers to each, the longer
+ * their exchange. */
+static void teach_servers(struct bench *b, struct job *job, double each_s)
+{
+    struct job_learned *learned = job->learned;
+    struct goodput_learned seen = learned->of;
+
+    for (uint32_t k = 1; k <= 16 && learned->program[0] != '\0'; k *= 2) {
+        seen.instances = k;
+        seen.measured_s = each_s / k + 0.1 * each_s * k / job_servers(job);
+        goodput_servers_note(b->cluster->families, learned->family, learned->program,
+                             job_program(job), &seen);
+    }
+}
+
 /* As if its tasks had told how fast it is and how much is left. */
 static void teach(struct bench *b, struct job *job)
 {
@@ -256,6 +276,7 @@ static void teach(struct bench *b, struct job *job)
     }
     if (b->types > 1)
         teach_types(b, job);
+    teach_servers(b, job, each_s);
     learned->told = learned->of;
     learned->units_done = 1000;
     learned->units_left = exp(4 + 8 * random_unit(&b->seed));
@@ -275,7 +296,7 @@ static void teach_all(struct bench *b)
 
 struct size {
     size_t nodes, jobs, running, processes;
-    bool distinct;
+    bool distinct, servers;
     uint64_t types;                                  /* of GPU; 0: nodes do not tell */
     struct sample_figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
 };
@@ -290,6 +311,7 @@ static void build(struct bench *b, const struct size *size, const struct policy 
 
     *b = (struct bench){ .seed = 1,
                          .distinct = size->distinct,
+                         .servers = size->servers,
                          .types = size->types,
                          .types_seed = 2,
                          .now = { 1000 * USEC_PER_SEC, 1700000000 * USEC_PER_SEC },
@@ -520,8 +542,9 @@ static double exponent(double small, double large, const struct size *a, const s
 
 static void print_size(const struct size *size)
 {
-    printf("%zu nodes, %zu jobs%s, of which %zu run with %zu processes\n", size->nodes, size->jobs,
-           size->distinct ? " with distinct requests" : "", size->running, size->processes);
+    printf("%zu nodes, %zu jobs%s%s, of which %zu run with %zu processes\n", size->nodes,
+           size->jobs, size->distinct ? " with distinct requests" : "",
+           size->servers ? " with open numbers of servers" : "", size->running, size->processes);
     printf("  %-26s %10s %10s %10s\n", "event with its plan", "p50 us", "p99 us", "most us");
     for (int e = 0; e < EVENTS; e++)
         printf("  %-26s %10.1f %10.1f %10.1f\n", event_names[e], size->events[e].p50,
@@ -585,12 +608,15 @@ static void print_growth(const struct size *a, const struct size *b)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },         { "nodes", required_argument, NULL, 'n' },
-        { "jobs", required_argument, NULL, 'b' },   { "distinct", no_argument, NULL, 'd' },
-        { "types", required_argument, NULL, 't' },  { "rounds", required_argument, NULL, 'r' },
-        { "policy", required_argument, NULL, 'p' }, { NULL, 0, NULL, 0 }
-    };
+    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+                                             { "nodes", required_argument, NULL, 'n' },
+                                             { "jobs", required_argument, NULL, 'b' },
+                                             { "distinct", no_argument, NULL, 'd' },
+                                             { "types", required_argument, NULL, 't' },
+                                             { "servers", no_argument, NULL, 's' },
+                                             { "rounds", required_argument, NULL, 'r' },
+                                             { "policy", required_argument, NULL, 'p' },
+                                             { NULL, 0, NULL, 0 } };
     struct size sizes[SIZES] = {
         [SMALLEST] = { .nodes = 100, .jobs = 1000 },
         [MIDDLE] = { .nodes = 1000, .jobs = 10000 },
@@ -599,13 +625,14 @@ int main(int argc, char **argv)
     };
     uint64_t nodes = 0, jobs = 0, rounds = 400, types = 0;
     size_t n = ELEMENTS(sizes);
-    bool json = false, distinct = false;
+    bool json = false, distinct = false, servers = false;
     const struct policy *policy = policy_default;
     int key, r = 0;
 
     while (r == 0 && (key = getopt_long(argc, argv, "", options, NULL)) != -1)
         r = key == 'j'   ? (json = true, 0)
             : key == 'd' ? (distinct = true, 0)
+            : key == 's' ? (servers = true, 0)
             : key == 'n' ? parse_u64(optarg, &nodes)
             : key == 'b' ? parse_u64(optarg, &jobs)
             : key == 't' ? parse_u64(optarg, &types)
@@ -616,8 +643,7 @@ int main(int argc, char **argv)
         (types > 0 && nodes == 0) || types >= GPU_TYPES_MAX || rounds == 0) {
         (void)fprintf(stderr,
                       "Usage: decide [--json] [--nodes N --jobs N [--distinct] [--types N]] "
-                      "[--rounds N] "
-                      "[--policy NAME]\n");
+                      "[--servers] [--rounds N] [--policy NAME]\n");
         return 2;
     }
     if (nodes > 0) {
@@ -626,6 +652,7 @@ int main(int argc, char **argv)
         n = 1;
     }
     for (size_t i = 0; i < n; i++) {
+        sizes[i].servers = servers;
         sizes[i] = run(&sizes[i], rounds, policy);
         if (!json)
             print_size(&sizes[i]);

@@ -73,6 +73,7 @@ struct capacity {
     size_t n_log, cap_log;
     int64_t free_cpu_millicores; /* sum of what is free now, debts left out */
     struct resources free;       /* the same of each kind */
+    struct resources could;      /* sum of later and yield of the facts */
     bool holding;                /* what is held is open to nobody; may be set at any time */
     /* how often a room came or went, or had more free, or to give, than before: takes aside, what
      * did not fit since does not fit */

@@ -213,7 +213,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     struct resources requested = { 0 };
     struct resources total = { 0 };
     struct resources stopping = { 0 };
-    uint32_t n_unheard = 0;
+    uint32_t n_unheard = 0, n_sharing = 0;
     const struct node *node;
     const struct job *job;
 
@@ -223,8 +223,12 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
         resources_add(&requested, &node->counted_requested, 1);
         resources_add(&stopping, &node->counted_stopping, 1);
     }
-    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+    for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         resources_add(&requested, &job->plan.lack, 1);
+        n_sharing += job_shares(job);
+    }
+    if (n_sharing != planner->n_sharing)
+        return BROKEN("%u elastic jobs run or wait, %u are counted", n_sharing, planner->n_sharing);
     if (n_unheard != planner->n_unheard)
         return BROKEN("%u nodes have not been heard since the restart, %u are counted", n_unheard,
                       planner->n_unheard);
@@ -244,6 +248,7 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
     const struct tree_node *next;
     struct resources taken = { 0 };
     struct resources taken_now = { 0 };
+    struct resources could = { 0 };
     int64_t free_cpu = 0;
     uint32_t n = 0;
 
@@ -258,12 +263,17 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
         resources_add(&taken, &room->taken_later, 1);
         resources_add(&taken_now, &room->taken_now, 1);
         free_cpu += MAX_OF(room->now.cpu_millicores, 0);
+        resources_add(&could, &room->facts.later, 1);
+        resources_add(&could, &room->facts.yield, 1);
         if (!resources_equal(&later, &room->later) || !resources_equal(&now, &room->now))
             return BROKEN("room %s is not its facts less what is reserved", room->name);
     }
     if (n != capacity->tree.n || free_cpu != capacity->free_cpu_millicores)
         return BROKEN("the index lists %u rooms of %u, %lldm free of %lldm", n, capacity->tree.n,
                       (long long)free_cpu, (long long)capacity->free_cpu_millicores);
+    if (!resources_equal(&could, &capacity->could))
+        return BROKEN("%lldm are or could be free, kept is %lldm", (long long)could.cpu_millicores,
+                      (long long)capacity->could.cpu_millicores);
     for (size_t i = 0; i < capacity->n_log; i++) {
         const struct take *take = &capacity->log[i];
 
@@ -327,6 +337,7 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
 {
     const struct queue_class *class;
     const struct job *job;
+    struct resources minima = { 0 };
     size_t promised = 0;
     uint32_t all = 0;
 
@@ -350,11 +361,16 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
         if (n != class->n_jobs || n == 0)
             return BROKEN("a class of %u jobs says it has %u", n, class->n_jobs);
         all += n;
+        if (!class->never)
+            resources_add(&minima, &class->least.total, n);
         if (tree_holds(&class->tree) != (class->next != NULL && !class->never))
             return BROKEN("the class of %s is lost", class->jobs->spec->name);
     }
     if (all != queue->n_jobs)
         return BROKEN("%u jobs are in the queue, kept is %u", all, queue->n_jobs);
+    if (!resources_equal(&minima, &queue->minima))
+        return BROKEN("the minima of those that wait are %lldm, kept is %lldm",
+                      (long long)minima.cpu_millicores, (long long)queue->minima.cpu_millicores);
     if (promised != queue->n_promised)
         return BROKEN("%zu jobs have a promise, %zu are listed", promised, queue->n_promised);
     return 0;

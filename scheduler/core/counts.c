@@ -200,10 +200,24 @@ static void update_yield(struct cluster *cluster, struct job *job)
         add_yield(cluster, job, role - 1, 1);
 }
 
+bool job_shares(const struct job *job)
+{
+    return job_elastic_role(job) >= 0 && (job->plan.queue_class != NULL || job_is_started(job));
+}
+
+void count_sharing(struct planner *planner, struct job *job)
+{
+    bool shares = job_shares(job);
+
+    planner->n_sharing += (uint32_t)shares - (uint32_t)job->plan.shares;
+    job->plan.shares = shares;
+}
+
 void job_touch(struct cluster *cluster, struct job *job)
 {
     update_yield(cluster, job);
     group_count(cluster, job);
+    count_sharing(cluster->planner, job);
     if (job->plan.touched)
         return;
     job->plan.touched = true;

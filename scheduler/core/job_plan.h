@@ -36,6 +36,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool lacking; /* it is started and has less than it must have */
     bool known_to_policy;
     bool promised;       /* room is being made for its gang */
+    bool shares;         /* counted in planner.n_sharing */
     bool held_back;      /* it is there but for the load of what is being stopped */
     bool drain_stays;    /* what drain_pass found: nobody stands in for what leaves */
     uint32_t surplus;    /* how many of its instances could be shrunk away */

@@ -106,6 +106,7 @@ struct queue_key {
 struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
     uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
+    struct resources minima;     /* of those, but for who never fits: what their gangs need */
     bool by_turn;
     /* of each group, by priority, then by turn; and the same as a list */
     struct tree order[POLICY_GROUPS_MAX];
@@ -152,6 +153,7 @@ struct planner {
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
     bool groups_changed;                           /* what they hold, since the queue was wanted */
     uint64_t n_assigned;                           /* processes, ever */
+    uint32_t n_sharing;  /* elastic jobs that are started or in the queue */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };
 
@@ -437,6 +439,13 @@ struct queue_class *queue_fitting_after(const struct planner *planner, const str
                                         const struct resources *most, const struct resources *all);
 void queue_init(struct queue *queue, bool by_turn);
 void queue_done(struct queue *queue);
+
+/* --- counts.c
+ * ------------------------------------------------------------------------------------------- */
+/* job_shares - it is elastic and could run, or does: planner.n_sharing has as many */
+bool job_shares(const struct job *job);
+/* count_sharing - that is counted as it is now */
+void count_sharing(struct planner *planner, struct job *job);
 
 /* --- groups.c: what each group holds
  * ------------------------------------------------------------------------------------------- */

@@ -44,32 +44,23 @@ static void take_spare(struct plan *plan, const struct job *job, uint32_t server
 }
 
 /* What nobody has for good, once all that wait have their minima; and how many share it. Servers
- * are not given back, so they come out of that alone. Linear, and once in a pass. */
+ * are not given back, so they come out of that alone. Once in a pass, from what is kept as sums. */
 static void sum_up(struct plan *plan)
 {
-    const struct cluster *cluster = plan->cluster;
+    const struct planner *planner = plan->planner;
+    const struct queue *queue = &planner->queue;
     struct spare *spare = &plan->spare;
-    const struct node *node;
-    const struct job *job;
 
     if (spare->known)
         return;
-    spare->known = true;
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        add_node(&spare->left, node);
-    spare->left.cpu_millicores -= cluster->planner->total.cpu_millicores *
-                                  (1000 - (int64_t)cluster->config.max_load_permille) / 1000;
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        const struct queue_class *class = job->plan.queue_class;
-
-        if (class != NULL && !class->never)
-            resources_add(&spare->left, &class->least.total, -1);
-        if (class != NULL && job->plan.promised)
-            take_spare(plan, job, promised_beyond(job, class));
-        if (job_elastic_role(job) >= 0 && (class != NULL || job_is_started(job)))
-            spare->n_jobs++;
-    }
+    *spare =
+        (struct spare){ .known = true, .left = planner->rooms.could, .n_jobs = planner->n_sharing };
+    spare->left.cpu_millicores -= planner->total.cpu_millicores *
+                                  (1000 - (int64_t)plan->cluster->config.max_load_permille) / 1000;
+    resources_add(&spare->left, &queue->minima, -1);
+    for (size_t i = 0; i < queue->n_promised; i++)
+        take_spare(plan, queue->promised[i],
+                   promised_beyond(queue->promised[i], queue->promised[i]->plan.queue_class));
 }
 
 /* The same on the nodes that carry such labels. Linear in the nodes. */

@@ -502,6 +502,9 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
     insert(class, job);
     queue->n_jobs++;
     job->plan.queue_class = class;
+    count_sharing(cluster->planner, job);
+    if (!class->never)
+        resources_add(&queue->minima, &class->least.total, 1);
     if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
         cluster->first_queued = job;
     if (class->never) {
@@ -568,6 +571,8 @@ void queue_leave(struct cluster *cluster, struct job *job)
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
     queue_forget_places(job);
     queue->n_jobs--;
+    if (!class->never)
+        resources_add(&queue->minima, &class->least.total, -1);
     job->plan.queue_class = NULL;
     job->plan.verdict = VERDICT_NONE;
     if (--class->n_jobs > 0)
@@ -591,11 +596,13 @@ void queue_promise(struct cluster *cluster, struct job *job)
 void queue_set_never(struct cluster *cluster, struct queue_class *class, bool never)
 {
     struct queue *queue = &cluster->planner->queue;
+    int64_t n_jobs = class->n_jobs;
     struct job *job;
 
     if (class->never == never)
         return;
     class->never = never;
+    resources_add(&queue->minima, &class->least.total, never ? -n_jobs : n_jobs);
     set_next(queue, class, class->jobs);
     if (!never) {
         DL_DELETE2(queue->never, class, never_prev, never_next);
