@@ -4,6 +4,7 @@
 #include "scheduler/core/admission.h"
 #include "scheduler/core/plan_internal.h"
 #include "tests/unit/servers_world.h"
+#include "tests/unit/world_storm.h"
 
 /* Four trainers are so many times as fast as one. */
 #define FOUR 2.0
@@ -331,6 +332,66 @@ static void test_starts_count_after_a_restart(void **state)
     end(w);
 }
 
+/* --- many events --- */
+
+#define EVENTS 6000
+
+/* Of three shapes, of which it is known how fast each number of servers makes them; others that
+ * give way. */
+static void submit_any(struct world *w)
+{
+    uint64_t cpu = 200 * (1 + world_random(w, 3));
+    struct job_spec *spec;
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "job-%d", (int)world_random(w, 40));
+    if (world_random(w, 3) == 0) {
+        spec = world_spec(name, 1 + (uint32_t)world_random(w, 3), 12, 300, 0, 0);
+    } else {
+        spec = world_spec(name, 1, 8, cpu, 1, cpu);
+        spec->roles[0].max = SERVERS_MAX;
+        teach(w, spec, world_random(w, 2) == 0 ? SERVERS_MAX : 2);
+    }
+    spec->priority = (int32_t)world_random(w, 2);
+    spec->passes = 2; /* as those of its dataset */
+    spec->restart_max = (uint32_t)world_random(w, 6);
+    storm_submit(w, spec, 12);
+}
+
+/* Whatever happens while servers are chosen, waited for and promised: the invariants hold after
+ * each plan, and what was committed is there after a restart. */
+static void test_random_events_with_open_numbers(void **state)
+{
+    static const struct storm_event events[] = {
+        { 40, storm_turn },      { 8, submit_any },       { 2, storm_kill },
+        { 2, storm_scale },      { 2, storm_prioritise }, { 4, storm_exit },
+        { 8, storm_advance },    { 1, storm_silence },    { 1, storm_boot },
+        { 2, storm_node_state }, { 2, storm_foreign },    { 1, storm_remove_or_join },
+        { 1, storm_restart },    { 10, storm_work },
+    };
+    unsigned n_chosen = 0, n_promised = 0;
+    const struct job *job;
+    struct world *w;
+
+    (void)state;
+    world_policy = &policy_goodput;
+    w = storm_world(WORLD_NODES);
+    w->max_linger = 3;
+    for (uint64_t i = storm_number("EDL_EVENTS", EVENTS); i > 0; i--) {
+        storm_happen(w, events, ELEMENTS(events));
+        if (world_random(w, 4) != 0)
+            world_plan(w);
+        for (job = w->cluster->active; job != NULL; job = job->active_next) {
+            n_chosen += job_servers(job) > 1;
+            n_promised += job->plan.promised && plan_promised_servers(job, 2) > 0;
+        }
+    }
+    print_message("seen %u times with chosen servers, %u with promised ones\n", n_chosen,
+                  n_promised);
+    assert_true(n_chosen > 0 && n_promised > 0);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_searches_for_more_servers_are_not_counted),
         cmocka_unit_test(test_promised_servers_count_as_load),
         cmocka_unit_test(test_starts_count_after_a_restart),
+        cmocka_unit_test(test_random_events_with_open_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
