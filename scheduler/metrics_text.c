@@ -309,6 +309,8 @@ static const struct row table[] = {
 
     CORE("edl_stragglers_moved_total", EXPOSE_COUNTER, stragglers_moved,
          "Instances that were moved off a node on which they were slow."),
+    CORE("edl_instances_exchanged_total", EXPOSE_COUNTER, instances_exchanged,
+         "Instances that were stopped to take the place of one of another job, and it theirs."),
 
     OWN("edl_tasks", EXPOSE_GAUGE, write_tasks, "Tasks of the present passes of live jobs."),
     CORE("edl_task_leases_total", EXPOSE_COUNTER, task_leases, "Tasks that were handed out."),

@@ -438,16 +438,18 @@ struct node_stay {
 /* cluster_minds_types - there are nodes of several types, and the policy wants to know which is
  * faster for whom. O(types) */
 bool cluster_minds_types(const struct cluster *cluster);
+/* job_knows_type - of its family it is known what it makes of the node's type */
+bool job_knows_type(const struct cluster *cluster, const struct job *job, const struct node *node);
 /* job_expect_node - how fast a node is for this job: level and bias, 0 as far as nothing is known.
  * O(types) and a look at its family */
 void job_expect_node(const struct cluster *cluster, const struct job *job, uint32_t role,
                      struct node_stay *stay);
 /* process_gain_log - how much faster its job takes it to be on that node: a logarithm */
 double process_gain_log(const struct cluster *cluster, const struct process *process,
-                        struct node *node);
-/* job_exchange_ends (plan_exchange.c) - it has the other's place, or gets none: neither of both
- * waits any longer. Nothing of one that is in none */
-void job_exchange_ends(struct cluster *cluster, struct job *job, struct instant now);
+                        const struct node *node);
+/* job_exchange_fails (plan_exchange.c) - neither of both waits for the other's place any longer.
+ * Nothing of one that is in none */
+void job_exchange_fails(struct cluster *cluster, struct job *job, struct instant now);
 /* job_believe_types - what its family is known to make of them now. O(types) and a look at it */
 void job_believe_types(struct cluster *cluster, struct job *job, struct instant now);
 /* job_misplaced - the incarnation of one that would be clearly faster on another type of GPU that

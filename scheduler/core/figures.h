@@ -50,6 +50,7 @@ struct cluster_figures {
     uint64_t task_leases, task_records, task_ends[TASK_ENDS];
     uint64_t nodes_lost;
     uint64_t stragglers_moved;     /* instances that were slow where they were */
+    uint64_t instances_exchanged;  /* with those of another job (plan_exchange.c) */
     struct histogram queue_wait;   /* from submit to the start of the gang */
     struct histogram resize_start; /* a process of a job that runs: assigned -> running */
     struct histogram resize_stop;  /* the same: asked to stop -> seen gone */

@@ -219,7 +219,6 @@ void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
 
     if (learned == NULL)
         return;
-    job_exchange_ends(cluster, job, now);
     job_learn_size(job, now);
     if (job->state == JOB_SUCCEEDED)
         goodput_family_ended(cluster->families, learned->family, learned->of.work_s);

@@ -26,7 +26,8 @@ bool cluster_minds_types(const struct cluster *cluster)
            !cluster->config.ignores_speed && gpu_types_is_mixed(&cluster->gpu_types);
 }
 
-static struct type_bias bias_of(const struct gpu_types *types, const struct gpu_speeds *speeds)
+static struct type_bias bias_of(const struct gpu_types *types, const struct gpu_speeds *speeds,
+                                uint64_t now_us)
 {
     struct type_bias bias = { 0 };
     double least = INFINITY;
@@ -36,7 +37,8 @@ static struct type_bias bias_of(const struct gpu_types *types, const struct gpu_
 
     for (uint8_t t = 0; t < GPU_TYPES_MAX; t++) {
         bias.born[t] = types->born[t];
-        if (speeds->rounds[t] < 2 || speeds->born[t] != types->born[t])
+        if (speeds->rounds[t] < 2 || speeds->born[t] != types->born[t] ||
+            speeds->until_us[t] <= now_us)
             continue;
         bias.known |= 1U << t;
         bias.log[t] = speeds->log[t] - gpu_types_typical(types, t);
@@ -63,73 +65,76 @@ void job_believe_types(struct cluster *cluster, struct job *job, struct instant 
     if (speeds == NULL)
         return;
     gpu_speeds_current(speeds, &cluster->gpu_types, now.now_us);
-    job->learned->bias = bias_of(&cluster->gpu_types, speeds);
+    job->learned->bias = bias_of(&cluster->gpu_types, speeds, now.now_us);
 }
 
-/* false: types count for nothing */
-static bool find_bias(const struct cluster *cluster, const struct job *job, uint32_t role,
-                      struct type_bias *ret)
+/* Of one that waits, by its document. */
+static struct type_bias pending_bias(const struct cluster *cluster, const struct job *job,
+                                     struct instant now)
 {
     const struct gpu_speeds *speeds;
     char name[JOB_FAMILY_SIZE];
 
-    if (job->spec->roles[role].gpus == 0 || !cluster->gpu_types.learnt ||
-        !cluster_minds_types(cluster))
-        return false;
-    if (job->learned != NULL) {
-        *ret = job->learned->bias;
-        return ret->clear;
-    }
     job_family_name(job, name);
     speeds = goodput_family_speeds(cluster->families, name);
-    if (speeds == NULL)
-        return false;
-    *ret = bias_of(&cluster->gpu_types, speeds);
-    return ret->clear;
+    return speeds != NULL ? bias_of(&cluster->gpu_types, speeds, now.now_us)
+                          : (struct type_bias){ 0 };
 }
 
-/* 0 as well of a type that has another name now */
+/* And has the name still under which it was. */
+static bool type_is_known(const struct gpu_types *types, const struct type_bias *bias, uint8_t type)
+{
+    return type != GPU_TYPE_NONE && bias->known & (1U << type) &&
+           bias->born[type] == types->born[type];
+}
+
 static double bias_on(const struct cluster *cluster, const struct type_bias *bias, uint8_t type)
 {
-    return type != GPU_TYPE_NONE && bias->born[type] == cluster->gpu_types.born[type]
-               ? bias->log[type]
-               : 0;
+    return type_is_known(&cluster->gpu_types, bias, type) ? bias->log[type] : 0;
+}
+
+bool job_knows_type(const struct cluster *cluster, const struct job *job, const struct node *node)
+{
+    return type_is_known(&cluster->gpu_types, &job->learned->bias, node->room->gpu_type);
 }
 
 /* --- where it goes
  * --------------------------------------------------------------------------------------- */
 
-static bool prefer(const struct cluster *cluster, const struct job *job, uint32_t role,
-                   struct want *want)
+static bool prefer(const struct plan *plan, const struct job *job, struct want *want)
 {
+    const struct cluster *cluster = plan->cluster;
     struct type_bias bias;
 
-    if (!find_bias(cluster, job, role, &bias))
+    if (want->need.gpus == 0 || !cluster->gpu_types.learnt || !cluster_minds_types(cluster))
+        return false;
+    bias = job->learned != NULL ? job->learned->bias : pending_bias(cluster, job, plan->now);
+    if (!bias.clear)
         return false;
     for (uint8_t t = 0; t < GPU_TYPES_MAX; t++)
         want->order.step[t] = gpu_step(bias_on(cluster, &bias, t));
     return true;
 }
 
-struct want want_of_job(const struct cluster *cluster, const struct job *job, uint32_t role)
+struct want want_of_job(const struct plan *plan, const struct job *job, uint32_t role)
 {
     struct want want = want_of_role(&job->spec->roles[role]);
 
-    (void)prefer(cluster, job, role, &want);
+    (void)prefer(plan, job, &want);
     return want;
 }
 
-const struct demand *gang_demands_of(const struct cluster *cluster, const struct job *job,
+const struct demand *gang_demands_of(const struct plan *plan, const struct job *job,
                                      const struct demand *demands, size_t n,
                                      struct demand own[JOB_ROLES_MAX])
 {
     bool differs = false;
 
-    if (!cluster->gpu_types.learnt)
+    if (!plan->cluster->gpu_types.learnt)
         return demands;
     for (size_t d = 0; d < n; d++) {
         own[d] = demands[d];
-        differs |= prefer(cluster, job, own[d].role, &own[d].want);
+        differs |= prefer(plan, job, &own[d].want);
     }
     return differs ? own : demands;
 }
@@ -137,52 +142,68 @@ const struct demand *gang_demands_of(const struct cluster *cluster, const struct
 /* --- what it is judged by
  * --------------------------------------------------------------------------------------- */
 
+/* What is known of the node itself, and by its type if it was never seen. */
+static double level_of(const struct cluster *cluster, const struct node *node, enum speed_kind kind,
+                       bool by_type)
+{
+    return by_type && node->speeds[kind].rounds == 0
+               ? gpu_types_typical(&cluster->gpu_types, node->room->gpu_type)
+               : node->speeds[kind].log;
+}
+
 void job_expect_node(const struct cluster *cluster, const struct job *job, uint32_t role,
                      struct node_stay *stay)
 {
-    const struct node_speed *speed = &stay->node->speeds[speed_kind_of(&job->spec->roles[role])];
-    uint8_t type = stay->node->room->gpu_type;
-    struct type_bias bias;
+    enum speed_kind kind = speed_kind_of(&job->spec->roles[role]);
+    const struct type_bias *bias = &job->learned->bias;
+    bool counts = kind == SPEED_GPU && bias->clear &&
+                  type_is_known(&cluster->gpu_types, bias, stay->node->room->gpu_type);
 
-    stay->level = speed->log;
-    stay->bias = 0;
-    if (type == GPU_TYPE_NONE || !find_bias(cluster, job, role, &bias) ||
-        !(bias.known & (1U << type)))
-        return;
-    stay->bias = bias_on(cluster, &bias, type);
-    if (speed->rounds == 0)
-        stay->level = gpu_types_typical(&cluster->gpu_types, type);
+    stay->level = level_of(cluster, stay->node, kind, counts);
+    stay->bias = counts ? bias->log[stay->node->room->gpu_type] : 0;
 }
 
+/* Whether it differs clearly or not: as far as it is known. */
 static double expected_log(const struct cluster *cluster, const struct process *process,
-                           struct node *node)
+                           const struct node *node)
 {
-    struct node_stay stay = { .node = node };
+    enum speed_kind kind = speed_kind_of(&process->job->spec->roles[process->role]);
+    const struct type_bias *bias = &process->job->learned->bias;
+    bool known =
+        kind == SPEED_GPU && type_is_known(&cluster->gpu_types, bias, node->room->gpu_type);
 
-    job_expect_node(cluster, process->job, process->role, &stay);
-    return stay.level + stay.bias;
+    return level_of(cluster, node, kind, known) + (known ? bias->log[node->room->gpu_type] : 0);
 }
 
 double process_gain_log(const struct cluster *cluster, const struct process *process,
-                        struct node *node)
+                        const struct node *node)
 {
     return expected_log(cluster, process, node) - expected_log(cluster, process, process->node);
+}
+
+/* It is known of that type, which some nodes are of, and its document allows. */
+static bool may_be_on(const struct gpu_types *types, const struct job *job, uint32_t role,
+                      uint8_t type)
+{
+    const struct labels *selector = role_selector(&job->spec->roles[role]);
+    const char *name = labels_get(selector, LABEL_GPU_TYPE);
+
+    return type_is_known(types, &job->learned->bias, type) && types->n_nodes[type] > 0 &&
+           (name == NULL || streq(name, types->names[type]));
 }
 
 uint64_t job_misplaced(const struct cluster *cluster, const struct job *job, uint32_t role)
 {
     const struct gpu_types *types = &cluster->gpu_types;
     uint64_t misplaced = 0;
-    struct type_bias bias;
+    const struct type_bias *bias = &job->learned->bias;
     double best = -INFINITY;
 
-    if (job->spec->roles[role].gpus == 0 || job->learned->bias.known == 0)
+    if (job->spec->roles[role].gpus == 0 || bias->known == 0)
         return 0;
-    if (!find_bias(cluster, job, role, &bias))
-        bias = (struct type_bias){ .known = job->learned->bias.known };
     for (uint8_t t = 0; t < GPU_TYPES_MAX; t++)
-        if (bias.known & (1U << t) && types->n_nodes[t] > 0)
-            best = fmax(best, gpu_types_typical(types, t) + bias_on(cluster, &bias, t));
+        if (may_be_on(types, job, role, t))
+            best = fmax(best, gpu_types_typical(types, t) + bias->log[t]);
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         const struct process *process = job->slots[role][i].live;
         double expected;
@@ -271,6 +292,12 @@ void job_note_types(struct cluster *cluster, const struct job *job, uint32_t rol
     cluster->gpu_types.learnt = true;
 }
 
+/* Under the name that it has. */
+static bool is_seen(const struct gpu_types *types, const struct gpu_speeds *speeds, uint32_t type)
+{
+    return speeds != NULL && speeds->rounds[type] > 0 && speeds->born[type] == types->born[type];
+}
+
 size_t cluster_job_gpu_types(const struct cluster *cluster, const struct job *job,
                              struct job_gpu_type ret[GPU_TYPES_MAX])
 {
@@ -291,14 +318,14 @@ size_t cluster_job_gpu_types(const struct cluster *cluster, const struct job *jo
     }
     speeds = goodput_family_speeds(cluster->families, job->learned->family);
     for (uint32_t t = 0; speeds != NULL && t < GPU_TYPES_MAX; t++)
-        if (speeds->rounds[t] > 0)
+        if (is_seen(&cluster->gpu_types, speeds, t))
             least = fmin(least, speeds->log[t]);
     for (uint32_t t = 0; t < cluster->gpu_types.n; t++)
         if (cluster->gpu_types.n_nodes[t] > 0)
             ret[n++] = (struct job_gpu_type){
                 .name = cluster->gpu_types.names[t],
-                .speed = speeds != NULL && speeds->rounds[t] > 0 ? exp(speeds->log[t] - least) : 0,
-                .rounds = speeds != NULL ? speeds->rounds[t] : 0,
+                .speed = is_seen(&cluster->gpu_types, speeds, t) ? exp(speeds->log[t] - least) : 0,
+                .rounds = is_seen(&cluster->gpu_types, speeds, t) ? speeds->rounds[t] : 0,
                 .instances = instances[t],
             };
     return n;

@@ -289,6 +289,21 @@ bool gang_fits_by_count(const struct capacity *capacity, const struct demand *de
     return true;
 }
 
+/* As if all types of GPU were alike, where they are not. */
+static bool place_whatever_type(struct capacity *capacity, const struct demand *demands, size_t n,
+                                bool now, struct placed *placed)
+{
+    struct demand alike[JOB_ROLES_MAX];
+    bool minds = false;
+
+    for (size_t d = 0; d < n; d++) {
+        minds |= minds_types(&demands[d].want);
+        alike[d] = demands[d];
+        alike[d].want.order = (struct gpu_order){ 0 };
+    }
+    return minds && place_all(capacity, alike, n, now, false, placed);
+}
+
 bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
                 struct placed *placed)
 {
@@ -301,10 +316,11 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
         return true;
     if (n < 2) /* of one size any order is the best */
         return false;
+    if (place_whatever_type(capacity, demands, n, now, placed))
+        return true;
     demands_hardest_first(demands, n, packed);
     for (size_t d = 0; d < n; d++) /* to run at all counts for more than to run fast */
         packed[d].want.any_speed = true;
     return place_all(capacity, packed, n, now, true, placed) ||
-           (n == 2 && place_pair(capacity, demands, now, placed)) ||
-           place_all(capacity, packed, n, now, false, placed); /* as a whole, of whatever type */
+           (n == 2 && place_pair(capacity, demands, now, placed));
 }

@@ -3,10 +3,12 @@
  *
  * Where the types of GPU that jobs are fast on lie the other way round, and nothing is free, an
  * instance that would be clearly faster on another type (job_types.c) finds one there whose job
- * would be clearly faster where it is: both gain, and nobody else is asked. Both are stopped, their
- * slots wait until both places are free, and are filled as any slot is: each job's own order of
- * types brings it to the other's place. Whatever comes between - a node that is lost, a gang that
- * starts there - makes it a slot that starts again, or a job that shrinks by one.
+ * would be faster where it is, or does not mind: who does not gain is asked only by jobs of its own
+ * group and of no lower priority, and not if it has a deadline. Both are stopped, their slots wait
+ * until both places are free, and each is started in the other's. Whatever comes between - a node
+ * that is lost, a gang that starts there, a minimum that is broken, a stop that takes too long -
+ * makes it a slot that starts again where there is room, or a job that shrinks by one; then it was
+ * in vain, and both wait for the next one twice as long.
  *
  * At most JOBS_MAX jobs are asked, those that were submitted after it first. */
 #include "scheduler/core/plan_internal.h"
@@ -16,13 +18,7 @@
 
 #define JOBS_MAX 256
 #define NO_LOSS 0.1                  /* logarithm: a tenth less is no loss, as far as is known */
-#define WAITS_US (60 * USEC_PER_SEC) /* for the other one, at most */
-
-static bool job_knows(const struct job *job, const struct node *node)
-{
-    return node->room->gpu_type != GPU_TYPE_NONE &&
-           job->learned->bias.known & (1U << node->room->gpu_type);
-}
+#define WAITS_US (10 * USEC_PER_SEC) /* for the other one, at most: longer than its job's grace */
 
 /* As a logarithm; NAN where it does not fit, could not start, or nobody knows */
 static double gain_of(const struct plan *plan, const struct process *process,
@@ -36,12 +32,22 @@ static double gain_of(const struct plan *plan, const struct process *process,
     if (!resources_fit(&there, &want.need) ||
         (want.selector != NULL && !labels_cover(&other->node->offer.labels, want.selector)) ||
         !node_takes_processes(other->node) || could_not_start(other->node->room, &failed) ||
-        !job_knows(process->job, process->node) || !job_knows(process->job, other->node))
+        !job_knows_type(plan->cluster, process->job, process->node) ||
+        !job_knows_type(plan->cluster, process->job, other->node))
         return NAN;
     return process_gain_log(plan->cluster, process, other->node);
 }
 
-/* The one of this job that gains most by the place of the other, where that gains as well. */
+/* It gains by it itself, or gives without a loss to somebody to whom it may have to. */
+static bool agrees(const struct job *job, double gain, const struct job *asks)
+{
+    if (gain >= SPEED_FASTER)
+        return true;
+    return gain >= -NO_LOSS && job->spec->priority <= asks->spec->priority &&
+           job->plan.group == asks->plan.group && job->spec->deadline_wall_us == 0;
+}
+
+/* The one of this job with which most is gained, if it agrees. */
 static struct process *best_of(const struct plan *plan, struct job *job,
                                const struct process *process, double *gain)
 {
@@ -60,7 +66,7 @@ static struct process *best_of(const struct plan *plan, struct job *job,
             continue;
         own = gain_of(plan, process, other);
         theirs = gain_of(plan, other, process);
-        if (!(own >= SPEED_FASTER && theirs >= -NO_LOSS && own + theirs > *gain))
+        if (!(own >= SPEED_FASTER && agrees(job, theirs, process->job) && own + theirs > *gain))
             continue;
         *gain = own + theirs;
         best = other;
@@ -72,8 +78,9 @@ static bool is_partner(const struct plan *plan, const struct job *job)
 {
     int role = job_elastic_role(job);
 
-    return role >= 0 && job->learned != NULL && job->learned->bias.known != 0 &&
-           job->spec->roles[role].gpus > 0 && job_can_move(job, (uint32_t)role, plan->now);
+    return role >= 0 && job->learned != NULL && job->queue != NULL &&
+           job->learned->bias.known != 0 && job->spec->roles[role].gpus > 0 &&
+           job_can_move(job, (uint32_t)role, plan->now);
 }
 
 static struct process *find_partner(const struct plan *plan, const struct process *process)
@@ -101,29 +108,31 @@ static void leave(struct plan *plan, struct process *process, const struct proce
     struct job *job = process->job;
     struct slot *slot = process_slot(process);
     double gain = process_gain_log(plan->cluster, process, other->node);
-    char what[128];
+    char what[160];
 
     if (gain >= SPEED_FASTER)
-        (void)snprintf(what, sizeof what, "exchanged for a place on %.40s: %.2g times as fast",
+        (void)snprintf(what, sizeof what, "exchanged for a place on %.30s: %.2g times as fast",
                        other->node->name, exp(gain));
     else
         (void)snprintf(what, sizeof what,
-                       "exchanged for a place on %.40s: as fast, and %.40s gains",
+                       "exchanged for a place on %.30s: about as fast, and %.30s gains",
                        other->node->name, other->job->spec->name);
     job->learned->exchange =
         (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
     job->learned->moved_us = plan->now.now_us;
+    plan->cluster->figures.instances_exchanged++;
     process_tell_move(plan, process, "process-exchanged", what);
     process_stop(plan->cluster, process, true, what, plan->now);
-    slot->not_before_us = plan->now.now_us + WAITS_US;
+    slot->not_before_us =
+        plan->now.now_us + WAITS_US + MAX_OF(job->spec->grace_us, other->job->spec->grace_us);
     job_touch(plan->cluster, job);
 }
 
 /* What both gain over the rest of their jobs is worth twice what it costs both of them. */
 static bool is_worth_it(const struct plan *plan, const struct process *a, const struct process *b)
 {
-    double gain_s = move_gain_s(a, fmax(process_gain_log(plan->cluster, a, b->node), 0)) +
-                    move_gain_s(b, fmax(process_gain_log(plan->cluster, b, a->node), 0));
+    double gain_s = move_gain_s(a, process_gain_log(plan->cluster, a, b->node)) +
+                    move_gain_s(b, process_gain_log(plan->cluster, b, a->node));
 
     return gain_s > MOVE_WORTH_COSTS * (move_cost_s(a, plan->now) + move_cost_s(b, plan->now));
 }
@@ -163,7 +172,10 @@ static void let_go(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct slot *slot = waiting_slot(job);
 
+    if (job->learned->exchange.with == 0)
+        return;
     job->learned->exchange.with = 0;
+    job->learned->in_vain++;
     if (slot == NULL)
         return;
     slot->not_before_us = now.now_us;
@@ -179,7 +191,7 @@ static struct job *partner_of(const struct cluster *cluster, const struct job *j
                                                                                             : NULL;
 }
 
-void job_exchange_ends(struct cluster *cluster, struct job *job, struct instant now)
+void job_exchange_fails(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job *with = partner_of(cluster, job);
 
@@ -194,15 +206,25 @@ static struct node *place_left(const struct plan *plan, const struct slot *slot)
     return slot->newest != NULL ? cluster_node(plan->cluster, slot->newest->node_name) : NULL;
 }
 
-/* If there is still room. */
-static void take_place(struct plan *plan, struct job *job, struct node *node)
+/* false: there is no room any more */
+static bool take_place(struct plan *plan, struct job *job, struct node *node)
 {
     const struct exchange *exchange = &job->learned->exchange;
     struct want want = want_of_role(&job->spec->roles[exchange->role]);
 
-    if (node != NULL && node_takes_processes(node) &&
-        room_fits(&plan->planner->rooms, node->room, &want, true))
-        (void)process_assign(plan->cluster, job, exchange->role, exchange->index, node, plan->now);
+    return node != NULL && node_takes_processes(node) &&
+           room_fits(&plan->planner->rooms, node->room, &want, true) &&
+           process_assign(plan->cluster, job, exchange->role, exchange->index, node, plan->now);
+}
+
+static void settle(struct plan *plan, struct job *job, struct node *node)
+{
+    if (!take_place(plan, job, node)) {
+        let_go(plan->cluster, job, plan->now);
+        return;
+    }
+    job->learned->exchange.with = 0;
+    job->learned->in_vain = 0;
 }
 
 void plan_exchange_goes_on(struct plan *plan, struct job *job)
@@ -210,14 +232,16 @@ void plan_exchange_goes_on(struct plan *plan, struct job *job)
     const struct slot *slot = waiting_slot(job);
     struct job *with = partner_of(plan->cluster, job);
     const struct slot *other = with != NULL ? waiting_slot(with) : NULL;
-    struct node *own;
+    struct node *own, *others;
 
-    if (slot != NULL && other != NULL) {
-        if (slot->live != NULL || other->live != NULL)
-            return;
-        own = place_left(plan, slot);
-        take_place(plan, job, place_left(plan, other));
-        take_place(plan, with, own);
+    if (slot == NULL || other == NULL) {
+        job_exchange_fails(plan->cluster, job, plan->now);
+        return;
     }
-    job_exchange_ends(plan->cluster, job, plan->now);
+    if (slot->live != NULL || other->live != NULL)
+        return;
+    own = place_left(plan, slot);
+    others = place_left(plan, other);
+    settle(plan, job, others);
+    settle(plan, with, own);
 }

@@ -203,8 +203,8 @@ struct want want_of_role(const struct role_spec *role);
 /* job_types.c: want_of_job - the same with the types of GPU in the order in which this job goes to
  * them; gang_demands_of - what all of its kind ask for, likewise, in own if that makes a
  * difference. O(types) and a look at its family, once something is known of types */
-struct want want_of_job(const struct cluster *cluster, const struct job *job, uint32_t role);
-const struct demand *gang_demands_of(const struct cluster *cluster, const struct job *job,
+struct want want_of_job(const struct plan *plan, const struct job *job, uint32_t role);
+const struct demand *gang_demands_of(const struct plan *plan, const struct job *job,
                                      const struct demand *demands, size_t n,
                                      struct demand own[JOB_ROLES_MAX]);
 void near_add(struct near *near, struct room *room);
@@ -492,8 +492,8 @@ void process_tell_move(struct plan *plan, struct process *process, const char *e
 
 /* --- plan_exchange.c: two take each other's place
  * ------------------------------------------------------------------------------------------- */
-/* plan_exchange - with one of another job, if both gain; false: there is none. O(jobs) up to a
- * bound, and their instances */
+/* plan_exchange - with one of another job, if one gains and the other agrees; false: there is none.
+ * O(jobs) up to a bound, and their instances */
 bool plan_exchange(struct plan *plan, struct process *process);
 /* plan_exchange_goes_on - of a job that is in one: once both places are free, both slots are */
 void plan_exchange_goes_on(struct plan *plan, struct job *job);

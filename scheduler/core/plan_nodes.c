@@ -49,7 +49,7 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
                          struct standing *standing)
 {
     const struct role_spec *spec = &job->spec->roles[role];
-    struct want want = want_of_job(plan->cluster, job, role);
+    struct want want = want_of_job(plan, job, role);
 
     while (standing->staying < spec->min && job_count(job, role, true) < spec->max) {
         int index = next_slot(job, role, plan->now);
@@ -100,7 +100,7 @@ static void move_elastic(struct plan *plan, struct job *job, uint32_t role)
 static void move_fixed(struct plan *plan, struct process *process)
 {
     struct job *job = process->job;
-    struct want want = want_of_job(plan->cluster, job, process->role);
+    struct want want = want_of_job(plan, job, process->role);
     struct near near = { 0 };
     struct room *room;
 

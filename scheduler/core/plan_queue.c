@@ -212,7 +212,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     struct job *job = class->next;
     struct demand own[JOB_ROLES_MAX];
     size_t n = class->n_demands;
-    const struct demand *demands = gang_demands_of(plan->cluster, job, class->demands, n, own);
+    const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
     class->deep = false;
     queue_forget_fresh(queue, class);
@@ -250,7 +250,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     struct job *job = class->next;
     struct demand own[JOB_ROLES_MAX];
     size_t n = class->n_demands;
-    const struct demand *demands = gang_demands_of(plan->cluster, job, class->demands, n, own);
+    const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
     plan_hold(plan, job, demands, n);
     if (!class->told_never && job->plan.n_places == 0 &&

@@ -61,7 +61,7 @@ struct room *place_slot(struct plan *plan, const struct job *job, const struct s
 /* Slots in back-off keep their places: nobody takes a fresh slot to get around a back-off. */
 uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
-    struct want want = want_of_job(plan->cluster, job, role);
+    struct want want = want_of_job(plan, job, role);
     uint32_t held = job_count(job, role, false) + count_backing_off(job, role, plan->now);
 
     for (; held < wanted; held++) {
@@ -178,6 +178,8 @@ void plan_examine(struct plan *plan, struct job *job)
     if (job_is_started(job)) {
         for (uint32_t r = 0; r < job->spec->n_roles; r++)
             keep_bounds(plan, job, r);
+        if (job->learned != NULL && lacks(job)) /* it cannot wait for a better place */
+            job_exchange_fails(plan->cluster, job, plan->now);
         find_backoff(plan, job);
         job_set_lacking(plan->planner, job, lacks(job));
     } else {
@@ -226,7 +228,7 @@ static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct
 /* false: its minimum cannot be completed with what is there or is being stopped */
 static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
-    struct demand demand = { .role = role, .want = want_of_job(plan->cluster, job, role) };
+    struct demand demand = { .role = role, .want = want_of_job(plan, job, role) };
     uint32_t backing_off;
 
     demand.count = fill_role(plan, job, role, wanted);

@@ -2,7 +2,7 @@
 /* plan_straggler.c - an instance that is much slower than its others goes to a faster node
  *
  * Only where the job can spare it meanwhile, and where what that gains over the rest of the job is
- * worth twice what it costs. Never to and fro: from a node to one of a higher level of speed, not
+ * worth twice what it costs. Never to and fro: from a node to one that is worth more to its job, not
  * twice within a minute, and who grows goes to the fastest node that has room (placement.c).
  * Each comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that
  * looks at everything afresh moves nobody. */
@@ -106,7 +106,7 @@ static struct room *better_place(const struct plan *plan, const struct process *
                                  double *ret_gain)
 {
     const struct failed_starts failed = { process->job, plan->now };
-    struct want want = want_of_job(plan->cluster, process->job, process->role);
+    struct want want = want_of_job(plan, process->job, process->role);
     struct room *room;
     double gain;
 
@@ -144,10 +144,14 @@ void process_tell_move(struct plan *plan, struct process *process, const char *e
 }
 
 /* By its tasks, beside its others; else it is its type of GPU that others are better than. */
-static bool is_slow(const struct process *process)
+static bool is_slow(const struct cluster *cluster, const struct process *process)
 {
-    return process->speed > 0 && process->speed < PROCESS_STRAGGLES &&
-           !process->job->learned->bias.clear;
+    const struct node_speed *speed = &process->node->speeds[SPEED_GPU];
+    double typical = gpu_types_typical(&cluster->gpu_types, process->node->room->gpu_type);
+
+    if (process->speed <= 0 || process->speed >= PROCESS_STRAGGLES)
+        return false;
+    return !process->job->learned->bias.clear || speed->log < typical - SPEED_FASTER;
 }
 
 /* In another slot at once if it has one, else in its own when that is free again. */
@@ -157,12 +161,13 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
     struct node *from = process->node;
     char name[ROLE_NAME_MAX + 16];
     char reason[sizeof process->reason];
+    bool slow = is_slow(plan->cluster, process);
     int index = next_slot(job, process->role, plan->now);
     bool placed = index >= 0 && process_assign(plan->cluster, job, process->role, (uint32_t)index,
                                                room->node, plan->now);
 
     process_name(process, name, sizeof name);
-    if (is_slow(process))
+    if (slow)
         (void)snprintf(reason, sizeof reason, "moved from %s: %.2g times as fast as its others",
                        from->name, (double)process->speed);
     else
@@ -171,7 +176,7 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
                        room->name, exp(gain));
     process_tell_move(plan, process, "process-moved", reason);
     note_move(job->learned, from, plan->now);
-    from->moved_away += is_slow(process);
+    from->moved_away += slow;
     plan->cluster->figures.stragglers_moved++;
     if (!placed)
         job_decided(job, "moved", "%s is faster elsewhere than on %s", name, from->name);
