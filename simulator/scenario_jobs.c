@@ -113,8 +113,12 @@ static int read_gpu_types(struct document_reader *reader, const json_t *object,
     {
         struct sim_gpu_speed *speed = &work->gpu_speeds[work->n_gpu_speeds++];
         size_t length = document_enter(reader, name);
-        int r = scenario_read_speed(reader, name, value, &speed->permille);
+        int r;
 
+        if (*name == '\0' || strlen(name) > LABEL_VALUE_MAX)
+            return document_refuse(reader, "a type is the value of a label: 1 to %d characters",
+                                   LABEL_VALUE_MAX);
+        r = scenario_read_speed(reader, name, value, &speed->permille);
         if (r < 0)
             return r;
         (void)snprintf(speed->type, sizeof speed->type, "%s", name);
@@ -140,6 +144,8 @@ static int read_work(struct document_reader *reader, const char *key, const json
         return document_refuse(reader, "a job has tasks or a lifetime, not both");
     if ((draft.tasks > 0) != (draft.task_us > 0))
         return document_refuse(reader, "tasks (how many) and task (how long) belong together");
+    if (draft.gpu_types != NULL && draft.tasks == 0)
+        return document_refuse(reader, "gpu-types say how fast tasks are done: there are none");
     if (draft.gpu_types != NULL && (r = read_gpu_types(reader, draft.gpu_types, &draft.work)) < 0)
         return r;
     *work = draft.work;

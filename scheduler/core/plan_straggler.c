@@ -2,8 +2,8 @@
 /* plan_straggler.c - an instance that is much slower than its others goes to a faster node
  *
  * Only where the job can spare it meanwhile, and where what that gains over the rest of the job is
- * worth twice what it costs. Never to and fro: from a node to one that is worth more to its job, not
- * twice within a minute, and who grows goes to the fastest node that has room (placement.c).
+ * worth twice what it costs. Never to and fro: from a node to one that is worth more to its job,
+ * not twice within a minute, and who grows goes to the fastest node that has room (placement.c).
  * Each comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that
  * looks at everything afresh moves nobody. */
 #include "scheduler/core/outlook.h"
