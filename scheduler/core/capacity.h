@@ -75,8 +75,9 @@ struct capacity {
     struct resources free;       /* the same of each kind */
     struct resources could;      /* sum of later and yield of the facts */
     bool holding;                /* what is held is open to nobody; may be set at any time */
-    /* how often a room came or went, or had more free, or to give, than before: takes aside, what
-     * did not fit since does not fit */
+    /* how often a room came or went, or had more free, or more with what others could give, than
+     * before: takes aside, what did not fit since does not fit, unless labels are others
+     * (cluster.offers_version) */
     uint64_t growths;
 };
 

@@ -309,10 +309,11 @@ static int check_held(const struct capacity *rooms, const struct queue *queue,
 }
 
 /* Whom sums alone would pass over the next time: sums say so. */
-static int check_hopeless(const struct planner *planner, struct edl_error *error)
+static int check_hopeless(const struct cluster *cluster, struct edl_error *error)
 {
-    const struct queue *queue = &planner->queue;
-    struct capacity rooms = planner->rooms; /* as it is searched for those behind the held gang */
+    const struct queue *queue = &cluster->planner->queue;
+    /* as it is searched for those behind the held gang */
+    struct capacity rooms = cluster->planner->rooms;
 
     rooms.holding = true;
     if (rooms.n_log > 0 || rooms.growths != queue->growths)
@@ -321,7 +322,8 @@ static int check_hopeless(const struct planner *planner, struct edl_error *error
         bool fits = true;
 
         if (class->hopeless == VERDICT_NONE || class->hopeless_in != queue->round ||
-            class->hopeless_beside != queue->n_keeps)
+            class->hopeless_beside != queue->n_keeps ||
+            class->fits_version != cluster->offers_version)
             continue;
         for (size_t d = 0; d < class->n_demands; d++)
             fits = fits && capacity_might_fit_times(&rooms, &class->demands[d].want,
@@ -532,7 +534,7 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
     if (r == 0)
         r = check_held(&planner->rooms, &planner->queue, error);
     if (r < 0 || (r = check_queue(&planner->queue, error)) < 0 ||
-        (r = check_hopeless(planner, error)) < 0)
+        (r = check_hopeless(cluster, error)) < 0)
         return r;
     return check_order(planner, error);
 }

@@ -55,6 +55,7 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     node_set_gpu_type(cluster, node, false);
     /* no take may speak of a room that is gone: what is reserved is reserved afresh */
     capacity_roll_back(&planner->rooms, 0);
+    planner->queue.growths = NEVER_US; /* an empty log is no sign that nothing was given back */
     queue_might_move(planner);
     for (size_t i = 0; i < planner->queue.n_promised; i++)
         queue_forget_places(planner->queue.promised[i]);

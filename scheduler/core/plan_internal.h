@@ -186,13 +186,12 @@ struct plan {
     bool check_hold;   /* who was started before it may be in the way of what nodes are kept for */
     bool searched;     /* single nodes were looked at for victims */
     bool looked;       /* the same, or for places */
-    uint64_t
-        growths; /* of the rooms: since then nothing was given back to them; NEVER_US: it was */
+    /* of the rooms: since then nothing was given back to them; NEVER_US: it was */
+    uint64_t growths;
     struct placed *before; /* what the job that is repaired had reserved the last time; owned */
     size_t n_before, at_before;
-    bool remembers; /* what was refused; of what would fit if others gave way, and of what does now:
-                     */
-    struct refusals refusals[2];
+    bool remembers;              /* what was refused: */
+    struct refusals refusals[2]; /* if others gave way, and as it is now */
     struct spare spare;
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };

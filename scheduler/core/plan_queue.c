@@ -396,7 +396,7 @@ static bool fails_by_count(struct plan *plan, const struct queue_class *class)
 }
 
 /* Since it failed so the last time no room has more, and what is kept for the held gang is what it
- * was. */
+ * was. That no node has other labels is another question. */
 static bool has_no_more(const struct plan *plan, const struct queue_class *class)
 {
     const struct planner *planner = plan->planner;
@@ -412,8 +412,8 @@ static bool has_no_more(const struct plan *plan, const struct queue_class *class
 static bool is_hopeless(struct plan *plan, const struct queue_class *class)
 {
     return class->hopeless != VERDICT_NONE && class->hopeless == class->next->plan.verdict &&
-           plan->planner->rooms.holding && !class->fresh && !class->told_never &&
-           class->fits_version == plan->cluster->offers_version &&
+           plan->planner->rooms.holding && plan->planner->n_groups <= 1 && !class->fresh &&
+           !class->told_never && class->fits_version == plan->cluster->offers_version &&
            (has_no_more(plan, class) || fails_by_count(plan, class));
 }
 

@@ -229,7 +229,8 @@ static size_t count_alike(const struct job *job, size_t first)
     size_t n = 1;
 
     while (first + n < job->plan.n_places && places[first + n].room == places[first].room &&
-           places[first + n].role == places[first].role)
+           places[first + n].role == places[first].role &&
+           resources_equal(&places[first + n].need, &places[first].need))
         n++;
     return n;
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_queue_sums.c - what failed by sums alone is passed over as long as those say so, and no
+ * longer */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/plan_internal.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+/* Behind a gang that nodes are kept for: what waits for labels is looked at when those change,
+ * though nothing came free. */
+static void test_who_waits_starts_where_labels_change(void **state)
+{
+    static const uint32_t used[] = { 900, 600, 500 };
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job *waits[2];
+    char name[16];
+
+    (void)state;
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "ssd", NULL), 0);
+    world_run(w, 1);
+    for (size_t i = 0; i < ELEMENTS(used); i++) {
+        (void)snprintf(name, sizeof name, "runs-%zu", i);
+        (void)world_submit(w, world_spec(name, 1, 1, used[i], 0, 0));
+        world_run(w, 1);
+    }
+    (void)world_submit(w, world_spec("gang", 1, 1, 1000, 0, 0)); /* node-2 is kept for it */
+    for (size_t i = 0; i < ELEMENTS(waits); i++) {               /* the first one starts */
+        struct job_spec *spec = world_spec(i == 0 ? "tiny" : "waits", 1, 1, 100 + 300 * i, 0, 0);
+
+        assert_int_equal(role_select(&spec->roles[0], "disk", "ssd", NULL), 0);
+        waits[i] = world_submit(w, spec);
+    }
+    for (int i = 0; i < 4; i++) { /* it is gone through, and nothing is new */
+        queue_might_move(w->cluster->planner);
+        w->cluster->plan_wanted = true;
+        world_run(w, 1);
+    }
+    assert_int_equal(waits[1]->state, JOB_QUEUED);
+    assert_true(waits[1]->plan.queue_class->hopeless != VERDICT_NONE);
+    assert_int_equal(labels_set(&w->agents[1].offer.labels, "disk", "ssd", NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(waits[1]->state, JOB_RUNNING);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_waits_starts_where_labels_change),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
