@@ -47,11 +47,14 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
                              placed[i].room->node, plan->now);
 }
 
-static bool is_over(int64_t held, int64_t stopping, int64_t need, int64_t total, uint32_t permille)
+/* With so much more, but not any more when all that is being stopped is gone. */
+static bool is_over(const struct plan *plan, int64_t need_millicores)
 {
-    int64_t limit = total * permille / 1000;
+    const struct planner *planner = plan->planner;
+    int64_t limit = planner->total.cpu_millicores * plan->cluster->config.max_load_permille / 1000;
+    int64_t then = planner->held.cpu_millicores + need_millicores;
 
-    return need > 0 && held + need > limit && held - stopping + need <= limit;
+    return need_millicores > 0 && then > limit && then - planner->stopping.cpu_millicores <= limit;
 }
 
 static bool stops_in_places(const struct job *job)
@@ -72,16 +75,11 @@ static bool stops_in_places(const struct job *job)
 static bool waits_for_stops(const struct plan *plan, const struct job *job,
                             const struct demand *demands, size_t n)
 {
-    const struct planner *planner = plan->planner;
-    const struct resources beyond = plan_promised_beyond(job, gang_size(demands, n));
-    struct resources need = gang_total(demands, n);
-    uint32_t permille = plan->cluster->config.max_load_permille;
+    int64_t need = gang_total(demands, n).cpu_millicores;
+    int64_t beyond = plan_promised_beyond(job, gang_size(demands, n)).cpu_millicores;
 
-    if (!stops_in_places(job))
-        return false;
-    resources_add(&need, &beyond, 1);
-    return is_over(planner->held.cpu_millicores, planner->stopping.cpu_millicores,
-                   need.cpu_millicores, planner->total.cpu_millicores, permille);
+    /* more servers make it wait for longer, and never for less */
+    return stops_in_places(job) && (is_over(plan, need) || is_over(plan, need + beyond));
 }
 
 static bool try_now(struct plan *plan, struct job *job, const struct demand *demands, size_t n)

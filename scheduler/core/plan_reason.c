@@ -437,9 +437,12 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     case VERDICT_OVER_LOAD:
         (void)snprintf(buffer, size,
                        "over the load limit of %.1f%% until %u processes are gone that are being "
-                       "stopped where its minimum of %zu processes goes",
+                       "stopped where its minimum of %zu processes goes%s",
                        cluster->config.max_load_permille / 10.0, count_stopping(job),
-                       gang_size(demands, n));
+                       gang_size(demands, n),
+                       plan_promised_servers(job, gang_size(demands, n)) > 0
+                           ? ", and more parameter servers with it"
+                           : "");
         break;
     case VERDICT_NEVER:
         explain_never(cluster, job->spec, buffer, size);

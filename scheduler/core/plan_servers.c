@@ -406,14 +406,12 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
     job_fix_servers(plan->cluster, job, choice->placed);
     if (choice->wanted.tries && choice->placed == choice->wanted.pservers)
         note_try(plan->cluster, job, choice->placed);
-    if (is_learnt(plan->cluster, job)) {
-        effect_save_family(plan->cluster, job); /* it counts though it may show nothing */
+    if (is_learnt(plan->cluster, job))
         describe(job, choice, why, sizeof why);
-    } else {
+    else
         (void)snprintf(why, sizeof why, "nothing is learnt of %s",
                        plan->cluster->families == NULL ? "jobs by this policy"
                                                        : "jobs whose trainers are fixed");
-    }
     if (choice->placed < choice->wanted.pservers)
         (void)snprintf(room, sizeof room, "; %u find room now", choice->placed);
     effect_event(plan->cluster, plan->now, job, "", "pservers-chosen",

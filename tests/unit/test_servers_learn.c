@@ -304,31 +304,26 @@ static void test_promised_servers_count_as_load(void **state)
     end(w);
 }
 
-/* --- what is remembered --- */
-
-/* The scheduler dies before the first measurement: what it started counts all the same. */
-static void test_starts_count_after_a_restart(void **state)
+/* The others keep what is over the limit with the servers: the gang waits for what stops all the
+ * same, and does not start above it for having been promised more. */
+static void test_promised_servers_start_nothing_earlier(void **state)
 {
-    struct world *w = world_of(&policy_goodput, 6);
-    struct job_spec *spec = world_command(spec_of("job"), "train --rate 1");
-    const struct goodput_prior *family;
-    char name[JOB_FAMILY_SIZE];
-    struct job *job;
+    struct world *w = world_of(&policy_goodput, 8);
+    struct job *other, *job;
 
     (void)state;
-    teach(w, spec, 2);
-    job = world_submit(w, spec);
-    assert_int_equal(job_servers(job), 4);
-    job_family_name(job, name);
-    job = world_submit(w, world_command(spec_of("stranger"), "train --rate 2"));
-    assert_int_equal(job->state, JOB_STARTING);
-    world_restart(w);
-    job = cluster_find_job(w->cluster, "job");
-    assert_int_equal(prior_of(w, job, 4)->tries, 1);
-    assert_true(prior_of(w, job, 4)->program == job_program(job));
-    family = goodput_family_prior(w->cluster->families, name);
-    assert_true(family->program == job_program(job));
-    assert_int_equal(family->tries, 1); /* of another program of the family */
+    w->cluster->config.max_load_permille = 800;
+    other = world_submit(w, world_spec("other", 9, 16, CORE, 0, 0));
+    world_run(w, 30);
+    w->seed = 1;
+    w->max_linger = 8;
+    job = submit_taught(w);
+    assert_true(plan_promised_servers(job, 2) > 0);
+    for (int i = 0; i < 30 && job->state == JOB_QUEUED; i++)
+        world_second(w);
+    assert_true(job_is_started(job));
+    /* two cores of its minimum are within the limit of 12.8, with what still stops */
+    assert_true(job_count(other, 0, true) + 2 <= 12);
     end(w);
 }
 
@@ -403,7 +398,7 @@ int main(void)
         cmocka_unit_test(test_no_measurement_begins_while_a_server_is_away),
         cmocka_unit_test(test_searches_for_more_servers_are_not_counted),
         cmocka_unit_test(test_promised_servers_count_as_load),
-        cmocka_unit_test(test_starts_count_after_a_restart),
+        cmocka_unit_test(test_promised_servers_start_nothing_earlier),
         cmocka_unit_test(test_random_events_with_open_numbers),
     };
 
