@@ -68,15 +68,30 @@ void job_believe_types(struct cluster *cluster, struct job *job, struct instant 
     job->learned->bias = bias_of(&cluster->gpu_types, speeds, now.now_us);
 }
 
+/* Each plan asks for that of the first job of a class. */
+static const char *family_of(const struct job *job, char own[JOB_FAMILY_SIZE])
+{
+    struct queue_class *class = job->plan.queue_class;
+
+    if (class == NULL) {
+        job_family_name(job, own);
+        return own;
+    }
+    if (class->family_of != job->id) {
+        class->family_of = job->id;
+        job_family_name(job, class->family);
+    }
+    return class->family;
+}
+
 /* Of one that waits, by its document. */
 static struct type_bias pending_bias(const struct cluster *cluster, const struct job *job,
                                      struct instant now)
 {
     const struct gpu_speeds *speeds;
-    char name[JOB_FAMILY_SIZE];
+    char own[JOB_FAMILY_SIZE];
 
-    job_family_name(job, name);
-    speeds = goodput_family_speeds(cluster->families, name);
+    speeds = goodput_family_speeds(cluster->families, family_of(job, own));
     return speeds != NULL ? bias_of(&cluster->gpu_types, speeds, now.now_us)
                           : (struct type_bias){ 0 };
 }

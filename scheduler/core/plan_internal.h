@@ -89,6 +89,9 @@ struct queue_class {
     bool deep;       /* it was behind the depth when that was looked at last */
     bool fresh;      /* in queue->fresh */
     bool told;       /* in queue->told */
+    /* of which job the family was asked for last, and what it is: by its document, which stays */
+    uint64_t family_of;
+    char family[JOB_FAMILY_SIZE];
     struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
