@@ -113,9 +113,10 @@ static void print_type(const json_t *type)
 {
     const char *name = json_text(type, "gpu_type");
     const json_t *speed = json_object_get(type, "speed");
+    uint64_t n = json_u64(type, "instances");
 
-    (void)printf("on GPUs of type %s: %" PRIu64 " instances", *name != '\0' ? name : "(other)",
-                 json_u64(type, "instances"));
+    (void)printf("on GPUs of type %s: %" PRIu64 " instance%s", *name != '\0' ? name : "(other)", n,
+                 n == 1 ? "" : "s");
     if (json_is_number(speed))
         (void)printf(", %.3g times as fast as on the slowest", json_number_value(speed));
     (void)fputc('\n', stdout);

@@ -387,7 +387,7 @@ struct job_learned {
     bool moving;        /* it was stopped, and its slot is not free yet */
     uint64_t moved_us;  /* when one was moved; 0: never */
     uint64_t moved_off; /* digest of the node's name */
-    uint32_t in_vain;   /* moves in a row off one node, to which it came back */
+    uint32_t in_vain; /* moves in a row off one node, to which it came back; exchanges, likewise */
     struct type_bias bias;
     struct exchange exchange;
     char moved[192]; /* the last one: "trainer-3 was moved from NODE: ..."; "": none */

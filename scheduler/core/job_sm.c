@@ -96,6 +96,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     job_touch(cluster, job);
     if (to == JOB_STARTING)
         job_learn_begin(cluster, job, now);
+    if (to == JOB_STARTING && job->learned != NULL) /* from before it was queued again */
+        job_believe_types(cluster, job, now);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {

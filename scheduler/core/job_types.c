@@ -210,11 +210,12 @@ static bool may_be_on(const struct gpu_types *types, const struct job *job, uint
 uint64_t job_misplaced(const struct cluster *cluster, const struct job *job, uint32_t role)
 {
     const struct gpu_types *types = &cluster->gpu_types;
-    uint64_t misplaced = 0;
     const struct type_bias *bias = &job->learned->bias;
+    uint64_t misplaced = 0;
     double best = -INFINITY;
+    double worst = INFINITY;
 
-    if (job->spec->roles[role].gpus == 0 || bias->known == 0)
+    if (job->spec->roles[role].gpus == 0 || bias->known == 0 || job_surplus(job) == 0)
         return 0;
     for (uint8_t t = 0; t < GPU_TYPES_MAX; t++)
         if (may_be_on(types, job, role, t))
@@ -226,9 +227,9 @@ uint64_t job_misplaced(const struct cluster *cluster, const struct job *job, uin
         if (process == NULL || process->state != PROCESS_RUNNING)
             continue;
         expected = expected_log(cluster, process, process->node);
-        if (expected > best - SPEED_FASTER)
+        if (expected > best - SPEED_FASTER || expected >= worst)
             continue;
-        best = expected + SPEED_FASTER; /* only a worse one goes before it */
+        worst = expected;
         misplaced = process->incarnation;
     }
     return misplaced;

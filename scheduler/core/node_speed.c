@@ -135,10 +135,15 @@ static void set_type(struct cluster *cluster, struct node *node, uint8_t type)
 
 void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there)
 {
-    set_type(cluster, node,
-             there && node->offer.gpus > 0
-                 ? gpu_types_find(&cluster->gpu_types, &node->offer.labels)
-                 : GPU_TYPE_NONE);
+    struct gpu_types *types = &cluster->gpu_types;
+    bool has = there && node->offer.gpus > 0;
+
+    if (has && node->room->gpu_type != GPU_TYPE_NONE && node->room->gpu_type != GPU_TYPE_OTHER &&
+        node->room->gpu_type == gpu_types_lookup(types, &node->offer.labels))
+        return;
+    set_type(cluster, node, GPU_TYPE_NONE); /* its entry may be free for the new name now */
+    if (has)
+        set_type(cluster, node, gpu_types_find(types, &node->offer.labels));
 }
 
 /* One that came when the table was full is of no type of its own still. */

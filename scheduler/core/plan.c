@@ -8,7 +8,8 @@
  *      waiting gangs start, or room is made for them (plan_queue.c);
  *      only when something might fit that did not, or somebody new waits
  *   5. the policy grows and shrinks elastic jobs (plan_grow.c)
- *   6. instances that are much slower than their others move (plan_straggler.c)
+ *   6. instances that are much slower than their others, or would be faster on another type of
+ *      GPU, move or change places (plan_straggler.c, plan_exchange.c)
  *   7. touched jobs are settled: sizes, states, reasons
  *
  * Nothing here goes through all jobs or all nodes. Each job that changed is touched by whoever

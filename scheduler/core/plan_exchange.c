@@ -8,15 +8,17 @@
  * until both places are free, and each is started in the other's. Whatever comes between - a node
  * that is lost, a gang that starts there, a minimum that is broken, a stop that takes too long -
  * makes it a slot that starts again where there is room, or a job that shrinks by one; then it was
- * in vain, and both wait for the next one twice as long.
+ * in vain, and who did not get the other's place waits for the next one twice as long.
  *
- * At most JOBS_MAX jobs are asked, those that were submitted after it first. */
+ * At most JOBS_MAX jobs that run are asked, of STEPS_MAX, those that were submitted after it first.
+ */
 #include "scheduler/core/plan_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define JOBS_MAX 256
+#define STEPS_MAX 2048
 #define NO_LOSS 0.1                  /* logarithm: a tenth less is no loss, as far as is known */
 #define WAITS_US (10 * USEC_PER_SEC) /* for the other one, at most: longer than its job's grace */
 
@@ -26,10 +28,12 @@ static double gain_of(const struct plan *plan, const struct process *process,
 {
     const struct failed_starts failed = { process->job, plan->now };
     struct want want = want_of_role(&process->job->spec->roles[process->role]);
-    struct resources there = resources_of_role(&other->job->spec->roles[other->role]);
+    struct resources now = resources_of_role(&other->job->spec->roles[other->role]);
+    struct resources later = now;
 
-    resources_add(&there, &other->node->room->now, 1);
-    if (!resources_fit(&there, &want.need) ||
+    resources_add(&now, &other->node->room->now, 1);
+    resources_add(&later, &other->node->room->later, 1); /* less what is promised to somebody */
+    if (!resources_fit(&now, &want.need) || !resources_fit(&later, &want.need) ||
         (want.selector != NULL && !labels_cover(&other->node->offer.labels, want.selector)) ||
         !node_takes_processes(other->node) || could_not_start(other->node->room, &failed) ||
         !job_knows_type(plan->cluster, process->job, process->node) ||
@@ -88,14 +92,18 @@ static struct process *find_partner(const struct plan *plan, const struct proces
     double gain = 0;
     struct process *best = NULL;
     struct job *job = process->job;
+    int asked = 0;
 
-    for (int i = 0; i < JOBS_MAX; i++) {
+    for (int i = 0; i < STEPS_MAX && asked < JOBS_MAX; i++) {
         struct process *other;
 
         job = job->active_next != NULL ? job->active_next : plan->cluster->active;
         if (job == process->job)
             break;
-        other = is_partner(plan, job) ? best_of(plan, job, process, &gain) : NULL;
+        if (!is_partner(plan, job))
+            continue;
+        asked++;
+        other = best_of(plan, job, process, &gain);
         if (other != NULL)
             best = other;
     }
@@ -120,6 +128,9 @@ static void leave(struct plan *plan, struct process *process, const struct proce
     job->learned->exchange =
         (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
     job->learned->moved_us = plan->now.now_us;
+    job->learned->moved_off = 0;
+    job_decided(job, "moved", "an instance changes places with one of %.40s",
+                other->job->spec->name);
     plan->cluster->figures.instances_exchanged++;
     process_tell_move(plan, process, "process-exchanged", what);
     process_stop(plan->cluster, process, true, what, plan->now);
@@ -225,6 +236,8 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
     }
     job->learned->exchange.with = 0;
     job->learned->in_vain = 0;
+    if (job->plan.why == NULL)
+        job_decided(job, "moved", "what changed places starts again");
 }
 
 void plan_exchange_goes_on(struct plan *plan, struct job *job)
