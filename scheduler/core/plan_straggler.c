@@ -179,7 +179,8 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
     from->moved_away += slow;
     plan->cluster->figures.stragglers_moved++;
     if (!placed)
-        job_decided(job, "moved", "%s is faster elsewhere than on %s", name, from->name);
+        job_decided(job, "moved", "%s is %s %s", name,
+                    slow ? "slow on" : "faster elsewhere than on", from->name);
     job->learned->moving = !placed;
     process_stop(plan->cluster, process, !placed, reason, plan->now);
 }
