@@ -19,22 +19,12 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/hex.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 
 #define TOKEN_BYTES (TOKEN_HEX / 2)
-
-static void to_hex(const unsigned char *bytes, size_t n, char *ret)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < n; i++) {
-        ret[2 * i] = digits[bytes[i] >> 4];
-        ret[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    ret[2 * n] = '\0';
-}
 
 int auth_make_token(char *ret, struct edl_error *error)
 {
@@ -43,7 +33,7 @@ int auth_make_token(char *ret, struct edl_error *error)
 
     if (r < 0)
         return edl_error_set(error, -EIO, "no random bytes: %s", gnutls_strerror(r));
-    to_hex(bytes, sizeof bytes, ret);
+    hex_encode(bytes, sizeof bytes, ret);
     return 0;
 }
 
@@ -54,7 +44,7 @@ int auth_hash(const char *text, char *ret, struct edl_error *error)
 
     if (r < 0)
         return edl_error_set(error, -EIO, "SHA-256: %s", gnutls_strerror(r));
-    to_hex(digest, sizeof digest, ret);
+    hex_encode(digest, sizeof digest, ret);
     return 0;
 }
 
@@ -73,7 +63,7 @@ int auth_hash_request(const struct http_request *request, char *ret, struct edl_
         (void)gnutls_hash(hash, head[i], strlen(head[i]) + 1);
     (void)gnutls_hash(hash, body, size);
     gnutls_hash_deinit(hash, digest);
-    to_hex(digest, sizeof digest, ret);
+    hex_encode(digest, sizeof digest, ret);
     return 0;
 }
 
