@@ -7,6 +7,7 @@
 #include "libedl/client.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/hex.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 
@@ -101,6 +102,22 @@ struct edl_self *edl_self_free(struct edl_self *self)
     free((char *)(uintptr_t)self->dataset);
     free(self);
     return NULL;
+}
+
+/* ---- the secret ---- */
+
+int edl_secret(struct edl_client *client, uint8_t ret[EDL_SECRET_BYTES])
+{
+    static const char path[] = "/jobs/self/secret";
+    json_t *answer = NULL;
+    const char *text;
+    int r = client_ask(client, "GET", path, NULL, &answer);
+
+    text = json_string_value(json_object_get(answer, "secret"));
+    if (r == 0 && (text == NULL || hex_decode(text, EDL_SECRET_BYTES, ret) < 0))
+        r = client_answer_bad(path, &client->error);
+    json_decref(answer);
+    return client_result(client, r);
 }
 
 /* ---- told ---- */

@@ -92,6 +92,12 @@ void api_job_metrics(struct http_request *request, void *userdata);
 /* api_rendezvous.c */
 void api_rendezvous(struct http_request *request, void *userdata);
 
+/* api_secret.c */
+void api_secret(struct http_request *request, void *userdata);
+/* api_secret_make - each of the n jobs that were just submitted gets a secret, the first in *first
+ */
+void api_secret_make(struct scheduler *scheduler, const struct job *first, uint32_t n);
+
 /* api_services.c */
 void api_service(struct http_request *request, void *userdata);
 void api_services_list(struct http_request *request, void *userdata);

@@ -166,8 +166,14 @@ static int submit(struct scheduler *scheduler, struct job_spec *take_spec, const
 {
     struct instant now = clock_instant();
 
+    uint32_t n = MAX_OF(take_spec->array.n, 1U);
+    int r;
+
     cluster_admission(scheduler->cluster, take_spec, user, now, ret_outlook);
-    return cluster_submit_array(scheduler->cluster, take_spec, user, archived, now, ret_job, error);
+    r = cluster_submit_array(scheduler->cluster, take_spec, user, archived, now, ret_job, error);
+    if (r == 0)
+        api_secret_make(scheduler, *ret_job, n);
+    return r;
 }
 
 void api_jobs_submit(struct http_request *request, void *userdata)

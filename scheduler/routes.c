@@ -118,6 +118,10 @@ static const struct http_route table[] = {
       .takes = "RendezvousWanted", .status = 200, .gives = "Rendezvous",
       .summary = "agree with the others of the role on who is together, or hear that it is over;"
                  " long poll" },
+    { .method = "GET", .path = "/jobs/{job}/secret", .handler = api_secret,
+      .operation = "getSecret", .flags = ROUTE_PROCESS, .max_body_bytes = NO_BODY, .status = 200,
+      .gives = "Secret",
+      .summary = "what the processes of a job prove to each other; told to no person" },
     { .method = "PUT", .path = "/jobs/{job}/dataset", .handler = api_dataset_put,
       .operation = "setDataset", .flags = ROUTE_PROCESS, .max_body_bytes = DATASET_BODY,
       .takes = "Dataset", .status = 200, .gives = "DatasetSet",

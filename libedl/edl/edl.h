@@ -92,6 +92,14 @@ struct edl_self {
 EDL_API int edl_self_read(struct edl_client *client, struct edl_self **ret);
 EDL_API struct edl_self *edl_self_free(struct edl_self *self);
 
+#define EDL_SECRET_BYTES 32
+
+/* edl_secret - 32 bytes that the processes of the job know, and nobody else
+ * The same for all of them and for the life of the job. Programs that connect to each other prove
+ * it, by HMAC of a nonce of the other end say, so that no stranger takes part. It never belongs
+ * into an environment, a file or a log. -ENOENT: the scheduler is older than this function. */
+EDL_API int edl_secret(struct edl_client *client, uint8_t ret[EDL_SECRET_BYTES]);
+
 /* ---- tasks: the job's data, piece by piece ---- */
 
 struct edl_chunk {

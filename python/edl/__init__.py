@@ -57,6 +57,7 @@ __all__ = [
     "next_task",
     "progress",
     "put_dataset",
+    "secret",
     "service",
     "service_after",
     "tasks",
@@ -79,6 +80,11 @@ def client() -> Client:
 def me() -> Self:
     """What this process is; NotInJob."""
     return Self.read()
+
+
+def secret() -> bytes:
+    """Client.secret"""
+    return client().secret()
 
 
 def elected() -> bool:

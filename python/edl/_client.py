@@ -2,6 +2,7 @@
 """The calls of a process of a job."""
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from types import TracebackType
@@ -130,6 +131,18 @@ class Client:
     def me(self) -> Self:
         """What this process is; NotInJob."""
         return Self.read()
+
+    def secret(self) -> bytes:
+        """32 bytes that the processes of the job know, and nobody else: the same for the life of the job. Programs
+        that connect to each other prove it (`hmac`). It never belongs into an environment, a file or a log."""
+
+        def read(json: Dict[str, Any]) -> bytes:
+            digits = text(json["secret"])
+            if not re.fullmatch("[0-9a-f]{64}", digits):
+                raise ValueError("no secret")
+            return bytes.fromhex(digits)
+
+        return self.caller.ask_for("GET", "/jobs/self/secret", read)
 
     # ---- tasks ----
 

@@ -284,6 +284,11 @@ class Test(unittest.TestCase):
                 client.checkpoint_done()
             self.assertEqual(caught.exception.status, 403)
 
+    def test_secret(self) -> None:
+        with Agent(says({"secret": "00ff" * 16})) as agent:
+            self.assertEqual(agent.client().secret(), b"\x00\xff" * 16)
+            self.assertEqual(agent.asked, [("GET /jobs/self/secret", None)])
+
     def test_bad_answers(self) -> None:
         joined = {"generation": 1, "rank": 0, "world_size": 1, "master": {"address": "a", "port": 1}}
         head = HEAD.format("200 OK")
@@ -308,6 +313,11 @@ class Test(unittest.TestCase):
             ("hosts", says({"want": 1, "hosts": [7]}), edl.BadAnswer),
             ("hosts", says({"want": 1, "hosts": [{**peer(0), "ports": [70000]}]}), edl.BadAnswer),
             ("checkpoint_done", says({"stopping": 1}), edl.BadAnswer),
+            ("secret", says({}), edl.BadAnswer),
+            ("secret", says({"secret": "0a" * 31}), edl.BadAnswer),
+            ("secret", says({"secret": "0A" * 32}), edl.BadAnswer),
+            ("secret", says({"secret": " " + "0a" * 31 + "0"}), edl.BadAnswer),
+            ("secret", refuses("404 Not Found"), edl.NotFound),
             ("next_task", head + "Content-Length: 99999999999\r\n\r\n{", edl.BadAnswer),
             ("next_task", refuses("409 Conflict"), edl.Stale),
             ("next_task", refuses("500 Internal Server Error"), edl.Refused),

@@ -30,6 +30,7 @@
 #include "scheduler/core/task_queue.h"
 #include "scheduler/core/usage.h"
 #include "shared/clock.h"
+#include "shared/job_secret.h"
 #include "shared/job_spec.h"
 #include "shared/label.h"
 
@@ -276,6 +277,7 @@ struct job {
     char *reason;         /* the same as a sentence; owned, never NULL */
     char user[64];
     uint64_t next_incarnation;
+    uint8_t secret[JOB_SECRET_BYTES]; /* told to its processes only; all 0: none, or it is over */
     /* one for each role, all in one piece that slots owns */
     struct slot **slots; /* n_slots[r] of each, at least spec->roles[r].max; owned */
     uint32_t *n_slots;
@@ -468,6 +470,11 @@ void cluster_find_arrays(const struct cluster *cluster, char *const *names, size
 int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                          const struct archived_jobs *archived, struct instant now,
                          struct job **ret_first, struct edl_error *error);
+
+/* cluster_give_secret - the job's secret, for its processes; copied. A job keeps the one that it
+ * has, and one that is over gets none. */
+void cluster_give_secret(struct cluster *cluster, struct job *job,
+                         const uint8_t secret[JOB_SECRET_BYTES]);
 
 /* cluster_kill_array - every job of the arrays of that name that is not over and owner's; owner
  * NULL: anybody's. *ret_n: how many.

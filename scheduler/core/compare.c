@@ -229,6 +229,8 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
                        "and %u)",
                        a->spec->name, ULL(a->next_incarnation), ULL(b->next_incarnation),
                        a->resizes, b->resizes);
+    if (memcmp(a->secret, b->secret, sizeof a->secret) != 0)
+        return DIFFERS("job %s: its secret differs", a->spec->name);
     if (!job_spec_equal(a->spec, b->spec))
         return DIFFERS("job %s: its document differs", a->spec->name);
     if (!streq(a->metrics != NULL ? a->metrics : "", b->metrics != NULL ? b->metrics : ""))

@@ -15,6 +15,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "scheduler/core/resize_text.h"
@@ -102,6 +103,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {
         job->ended_wall_us = now.wall_us;
+        memset(job->secret, 0,
+               sizeof job->secret); /* backups of later hold none that is not used */
         DL_DELETE2(cluster->active, job, active_prev, active_next);
         job->active_prev = NULL;
         holdings_leave(&cluster->holdings, job);

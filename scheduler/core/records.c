@@ -83,6 +83,7 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
     (void)snprintf(ret->dataset_digest, sizeof ret->dataset_digest, "%s",
                    job->dataset_digest != NULL ? job->dataset_digest : "");
     COPY(ret->user, job->user);
+    COPY(ret->secret, job->secret);
 }
 
 void record_of_process(const struct process *process, struct process_record *ret)
@@ -269,6 +270,8 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     if (record->dataset_digest[0] != '\0')
         set_text(&job->dataset_digest, record->dataset_digest);
     COPY(job->user, record->user);
+    if (!job_state_is_final(record->state)) /* nobody asks for it any more */
+        COPY(job->secret, record->secret);
     if (record->metrics != NULL)
         job->metrics = xstrdup(record->metrics);
     restore_slots(job, record);

@@ -32,6 +32,7 @@ struct job_record {
     char reason_code[32], reason[JOB_REASON_SIZE];
     char user[64];
     uint64_t next_incarnation;
+    uint8_t secret[JOB_SECRET_BYTES]; /* all 0: none */
     uint32_t target[JOB_ROLES_MAX];
     uint32_t resizes;
     uint32_t servers_min, servers_max;

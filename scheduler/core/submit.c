@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "shared/rfc3339.h"
@@ -335,6 +336,15 @@ int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const c
     const struct submission submission = { .user = user, .resolved = true, .now = now };
 
     return submit(cluster, take_spec, &submission, ret_first, error);
+}
+
+void cluster_give_secret(struct cluster *cluster, struct job *job,
+                         const uint8_t secret[JOB_SECRET_BYTES])
+{
+    if (job_secret_is_set(job->secret) || job_state_is_final(job->state))
+        return;
+    memcpy(job->secret, secret, JOB_SECRET_BYTES);
+    effect_save_job(cluster, job);
 }
 
 /* cluster_kill_array - see cluster.h */

@@ -20,7 +20,7 @@
 #define JOB_COLUMNS                                                                                \
     "id, state, reason_code, reason, user, spec, next_incarnation, targets, slots, resizes,"       \
     " finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest, metrics,"      \
-    " usage, turn_wall_us, servers_min, servers_max"
+    " usage, turn_wall_us, servers_min, servers_max, secret"
 #define PROCESS_COLUMNS                                                                            \
     "job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"             \
     " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"         \
@@ -39,19 +39,21 @@ static const char *const statement_texts[ST_N] = {
     [ST_JOB_PUT] =
         "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
         " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
-        " dataset_digest, metrics, usage, array_name, turn_wall_us, servers_min, servers_max)"
+        " dataset_digest, metrics, usage, array_name, turn_wall_us, servers_min, servers_max,"
+        " secret)"
         " VALUES "
-        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''),?20,?21,?"
-        "22)"
+        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''),?20,?21,"
+        "?22,?23)"
         " ON CONFLICT (id) DO UPDATE SET state=?3, reason_code=?4, reason=?5, user=?6,"
         " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
         " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
-        " metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21, servers_max=?22",
+        " metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21, servers_max=?22,"
+        " secret=?23",
     [ST_JOB_CHANGE] =
         "UPDATE job SET state=?3, reason_code=?4, reason=?5, next_incarnation=?8, targets=?9,"
         " slots=?10, resizes=?11, finishing=?12, started_wall_us=?14, ended_wall_us=?15,"
         " dataset_digest=?16, metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21,"
-        " servers_max=?22 WHERE id=?1",
+        " servers_max=?22, secret=?23 WHERE id=?1",
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"

@@ -14,6 +14,7 @@
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/hex.h"
 #include "shared/job_document.h"
 #include "shared/json_text.h"
 #include "shared/macro.h"
@@ -78,9 +79,12 @@ static int write_job(struct store *store, enum statement which, const struct job
     sqlite3_stmt *statement = store->statements[which];
     _cleanup_free_ struct slot_record *history = xcalloc(record_max_slots(live), sizeof *history);
     _cleanup_free_ char *targets = NULL, *slots = NULL, *usage = NULL;
+    char secret[JOB_SECRET_HEX + 1] = "";
     struct job_record job;
 
     record_of_job(live, history, &job);
+    if (job_secret_is_set(job.secret))
+        hex_encode(job.secret, sizeof job.secret, secret);
     targets = targets_to_text(&job);
     slots = slots_to_text(&job);
     usage = usage_to_text(&job.usage);
@@ -101,6 +105,7 @@ static int write_job(struct store *store, enum statement which, const struct job
     store_bind_u64(statement, 20, job.turn_wall_us);
     store_bind_u64(statement, 21, job.servers_min);
     store_bind_u64(statement, 22, job.servers_max);
+    store_bind_text(statement, 23, secret);
     if (spec != NULL) {
         store_bind_text(statement, 2, job.spec->name);
         store_bind_text(statement, 6, job.user);

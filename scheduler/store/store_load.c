@@ -15,6 +15,7 @@
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/hex.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
 
@@ -184,6 +185,15 @@ static void read_usage(struct row *row, int column, struct usage *ret)
     json_decref(array);
 }
 
+static void read_secret(struct row *row, int column, uint8_t ret[JOB_SECRET_BYTES])
+{
+    char text[JOB_SECRET_HEX + 1];
+
+    row_text(row, column, text, sizeof text);
+    if (text[0] != '\0' && hex_decode(text, JOB_SECRET_BYTES, ret) < 0)
+        (void)row_damaged(row, column, "is not a secret");
+}
+
 static int load_job(struct loader *loader, sqlite3_stmt *statement)
 {
     struct job_record job = { 0 };
@@ -213,6 +223,7 @@ static int load_job(struct loader *loader, sqlite3_stmt *statement)
     job.turn_wall_us = row_u64(&row, 17, INT64_MAX);
     job.servers_min = (uint32_t)row_u64(&row, 18, ROLE_INSTANCES_MAX);
     job.servers_max = (uint32_t)row_u64(&row, 19, ROLE_INSTANCES_MAX);
+    read_secret(&row, 20, job.secret);
     spec = read_spec(&row, 5);
     r = row.r < 0 ? row.r
                   : prefixed(loader, cluster_restore_job_record(loader->cluster, &job, spec,

@@ -251,6 +251,8 @@ class Walk:
             self.expect([401, 403], "with a join token", method, path, operation, body=body, token=self.tokens["join"])
         headers = {"X-EDL-Process": self.process}
         self.expect([401, 403], "as another node", method, path, operation, body=body, headers=headers, token=self.tokens["other_node"])
+        if operation["operationId"] == "getSecret": # who may do everything is told no secret for all that
+            self.expect([403], "as an admin", method, path, operation, body=body, headers=headers, token=self.tokens["admin"])
         if "node" not in callers and "process" not in callers:
             self.expect([401, 403], "as a node", method, path, operation, body=body, headers=headers, token=self.tokens["node"])
 
@@ -311,6 +313,7 @@ GOOD = {
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],
     "meet": lambda w: [{"body": {"wait": 0}, "after": Walk.all_arrive}, {"body": {}}, {"body": {"generation": 1, "wait": 0}}],
+    "getSecret": lambda w: [{}],
     "listServices": lambda w: [{}],
     "getService": lambda w: [{"names": {"name": "walked.trainer"}}, {"query": "?after=1&wait=5"}],
     "setDataset": lambda w: [{"body": {"digest": "d", "tasks": [{"chunks": CHUNKS}, {"chunks": CHUNKS}]}}],

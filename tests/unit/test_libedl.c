@@ -394,7 +394,7 @@ static void test_what_is_told(void **state)
 
 /* ---- what no agent says ---- */
 
-enum call { NEXT, JOIN, OVER, HOSTS, SERVICE, DONE };
+enum call { NEXT, JOIN, OVER, HOSTS, SERVICE, DONE, SECRET };
 
 /* The call's result; nothing may be left in what it returns when that is an error. */
 static int make(struct edl_client *client, enum call call)
@@ -403,6 +403,7 @@ static int make(struct edl_client *client, enum call call)
     struct edl_world *world = NULL;
     struct edl_hosts *hosts = NULL;
     struct edl_service *service = NULL;
+    uint8_t secret[EDL_SECRET_BYTES] = { 0 };
     int r = -1;
 
     switch (call) {
@@ -424,6 +425,10 @@ static int make(struct edl_client *client, enum call call)
     case DONE:
         r = edl_checkpoint_done(client);
         break;
+    case SECRET:
+        r = edl_secret(client, secret);
+        assert_true(secret[0] == 0 && secret[EDL_SECRET_BYTES - 1] == 0);
+        break;
     }
     if (r < 0)
         assert_true(task == NULL && world == NULL && hosts == NULL && service == NULL);
@@ -431,6 +436,23 @@ static int make(struct edl_client *client, enum call call)
     (void)edl_hosts_free(hosts);
     (void)edl_service_free(service);
     return r;
+}
+
+#define SECRET_30 "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d"
+
+static void test_secret(void **state)
+{
+    static const char *const answers[] = { SAYS("{\"secret\":\"" SECRET_30 "1e1f\"}"), NULL };
+    uint8_t secret[EDL_SECRET_BYTES];
+    struct agent agent;
+
+    (void)state;
+    begin(&agent, answers);
+    assert_int_equal(edl_secret(agent.client, secret), 0);
+    assert_string_equal(agent.asked->text[0], "GET /jobs/self/secret ");
+    for (size_t i = 0; i < sizeof secret; i++)
+        assert_int_equal(secret[i], i);
+    end(&agent);
 }
 
 static void test_bad_answers(void **state)
@@ -484,6 +506,10 @@ static void test_bad_answers(void **state)
         { SERVICE, SAYS("{\"service\":\"a\",\"job_id\":1,\"processes\":[]}"), -EPROTO },
         { SERVICE, SAYS("{\"service\":\"a\",\"job_id\":1,\"version\":1}"), -EPROTO },
         { DONE, SAYS("{\"stopping\":1}"), -EPROTO },
+        { SECRET, SAYS("{}"), -EPROTO },
+        { SECRET, SAYS("{\"secret\":\"" SECRET_30 "0a\"}"), -EPROTO },
+        { SECRET, SAYS("{\"secret\":\"" SECRET_30 "0a0A\"}"), -EPROTO },
+        { SECRET, REFUSES("404 Not Found", "x"), -ENOENT },
         { NEXT, REFUSES("400 Bad Request", "x"), -EINVAL },
         { NEXT, REFUSES("422 Unprocessable", "x"), -EINVAL },
         { NEXT, REFUSES("401 Unauthorized", "x"), -EACCES },
@@ -639,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_world),
+        cmocka_unit_test(test_secret),
         cmocka_unit_test(test_hosts_and_services),
         cmocka_unit_test(test_what_is_told),
         cmocka_unit_test(test_bad_answers),

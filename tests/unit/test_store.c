@@ -81,6 +81,55 @@ static void test_what_a_node_is_survives(void **state)
     (void)cluster_free(before);
 }
 
+/* The secret of a job lasts as long as the job, and no row of one that is over has it. */
+static void test_secret_survives_until_the_end(void **state)
+{
+    const uint8_t secret[JOB_SECRET_BYTES] = "what nobody else is told, 32 byt";
+    const uint8_t another[JOB_SECRET_BYTES] = "another";
+    static const char late_job[] =
+        "metadata: {name: late}\nspec: {trainer: {entrypoint: x, min-instance: 1}}\n";
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct job *job = run_job(f->cluster);
+    struct job *late;
+
+    cluster_give_secret(f->cluster, job, secret);
+    commit(f);
+    cluster_give_secret(f->cluster, job, another); /* it keeps what it has */
+    commit(f);
+    restart(f);
+    job = the_job(f);
+    assert_memory_equal(job->secret, secret, sizeof secret);
+    /* a job of before there were secrets gets its own when it is asked for, by itself */
+    assert_int_equal(cluster_submit(f->cluster, parse_job(late_job), "me", start, &late, &error),
+                     0);
+    commit(f);
+    assert_false(job_secret_is_set(late->secret));
+    cluster_give_secret(f->cluster, late, another);
+    commit(f);
+    restart(f);
+    assert_memory_equal(cluster_job(f->cluster, 2)->secret, another, sizeof another);
+    assert_memory_equal(the_job(f)->secret, secret, sizeof secret);
+    /* over: neither here nor on disk */
+    assert_int_equal(cluster_kill_job(f->cluster, cluster_job(f->cluster, 2), "", start, &error),
+                     0);
+    assert_int_equal(cluster_job(f->cluster, 2)->state, JOB_KILLED);
+    assert_false(job_secret_is_set(cluster_job(f->cluster, 2)->secret));
+    cluster_give_secret(f->cluster, cluster_job(f->cluster, 2), another);
+    commit(f);
+    run_sql(f->path, "DELETE FROM job WHERE id = 2 AND secret = ''");
+    restart(f);
+    assert_null(cluster_job(f->cluster, 2)); /* so it had none */
+    /* what is no secret is said to be damaged, and not what it is */
+    run_sql(f->path, "UPDATE job SET secret = 'c0ffee' WHERE id = 1");
+    f->cluster = cluster_free(f->cluster);
+    f->cluster = new_cluster();
+    assert_int_equal(store_load(f->store, f->cluster, start, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "job 1"));
+    assert_non_null(strstr(error.text, "secret"));
+    assert_null(strstr(error.text, "c0ffee"));
+}
+
 static void test_restart_without_commit_knows_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -569,6 +618,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_restart_brings_back_job_node_and_processes),
         T(test_what_a_node_is_survives),
+        T(test_secret_survives_until_the_end),
         T(test_restart_without_commit_knows_nothing),
         T(test_restart_never_gives_a_job_id_twice),
         T(test_failures_of_a_slot_survive),
