@@ -11,7 +11,7 @@
  * - a failure: due again after a back-off; with its restarts used up it is given up if others of
  * its role do the work, else it is the job's end. When one that ran is lost, a job that is not
  * fault tolerant goes back to the queue as a whole: those that are left cannot go on with a new one
- * among them. */
+ * among them. So it does when rank 0 is lost before it ran: the others know its address already. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
@@ -435,13 +435,23 @@ void process_exited(struct cluster *cluster, struct process *process,
     job_settle(cluster, job, now);
 }
 
+/* The others of its role were told where it is, and go there first. Only fixed sizes come by here,
+ * so rank 0 is index 0. */
+static bool is_met_by_others(const struct process *process)
+{
+    const struct role_spec *spec = &process->job->spec->roles[process->role];
+
+    return process->index == 0 && spec->n_ports > 0 && spec->min > 1;
+}
+
 void process_leaves_gang(struct cluster *cluster, struct process *process, const char *how,
                          struct instant now)
 {
     struct job *job = process->job;
     char name[ROLE_NAME_MAX + 16];
 
-    if (job->spec->fault_tolerant || process->started_wall_us == 0 || !job_is_started(job))
+    if (job->spec->fault_tolerant || !job_is_started(job) ||
+        (process->started_wall_us == 0 && !is_met_by_others(process)))
         return;
     process_name(process, name, sizeof name);
     if (job->finishing) /* what others did with success is not done again */

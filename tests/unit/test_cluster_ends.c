@@ -526,22 +526,30 @@ static void test_requeued_job_can_be_killed_and_restored(void **state)
     }
 }
 
-/* A gang that did not run yet has nothing to lose: it is placed anew. */
+/* What did not run yet is placed anew. But the others were told where to meet rank 0. */
 static void test_lost_before_it_ran_is_placed_anew(void **state)
 {
-    struct world *w = world_new(3, 1000, GIB, 1000);
-    struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
-    struct job *job;
-
     (void)state;
-    spec->fault_tolerant = false;
-    job = world_submit(w, spec);
-    for (size_t i = 0; i < 3; i++)
-        w->agents[i].silent = streq(w->agents[i].name, world_live(job, "trainer", 0)->node->name);
-    for (int i = 0; i < 30; i++)
-        world_second(w);
-    assert_int_equal(job->state, JOB_RUNNING);
-    world_free(w);
+    for (uint32_t lost = 0; lost < 2; lost++)
+        for (uint32_t n_ports = 0; n_ports < 2; n_ports++) {
+            struct world *w = world_new(3, 1000, GIB, 1000);
+            struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
+            bool as_a_whole = lost == 0 && n_ports > 0;
+            struct job *job;
+
+            spec->fault_tolerant = false;
+            spec->roles[0].n_ports = n_ports;
+            job = world_submit(w, spec);
+            for (size_t i = 0; i < 3; i++)
+                w->agents[i].silent =
+                    streq(w->agents[i].name, world_live(job, "trainer", lost)->node->name);
+            for (int i = 0; i < 30; i++)
+                world_second(w);
+            assert_int_equal(job->state, JOB_RUNNING);
+            assert_int_equal(world_live(job, "trainer", 1 - lost)->incarnation == 2 - lost,
+                             !as_a_whole);
+            world_free(w);
+        }
 }
 
 /* Counts what the log is told, on the way to the disk. */
