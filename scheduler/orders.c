@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/core/ranks.h"
 #include "scheduler/job_json.h"
 #include "scheduler/log_hub.h"
 #include "shared/cleanup.h"
@@ -85,31 +86,29 @@ static void add_upstream(json_t *env, const struct process *process)
     set_text(env, "POD_IP", process_address(process));
 }
 
-/* Its place among the job's processes of this role on the node, in the order they came. */
-static uint32_t local_rank(const struct process *process)
-{
-    const struct process *other;
-    uint32_t rank = 0;
-
-    if (process->node == NULL)
-        return 0;
-    DL_FOREACH2(process->node->processes, other, node_next)
-    if (other->job == process->job && other->role == process->role &&
-        other->incarnation < process->incarnation)
-        rank++;
-    return rank;
-}
-
+/* What torchrun and Open MPI tell. The port is the first of those that were allocated to rank 0, as
+ * in the rendezvous; a role without ports has no place to meet. Open MPI's NODE_RANK is a rank on
+ * the node, torch's is the number of the node. */
 static void add_ranks(json_t *env, const struct process *process)
 {
-    uint32_t world =
-        MAX_OF(process->job->target[process->role], process->job->spec->roles[process->role].min);
+    struct process_ranks ranks;
 
-    set_number(env, "RANK", process->index);
-    set_number(env, "WORLD_SIZE", world);
-    set_number(env, "LOCAL_RANK", local_rank(process));
-    set_number(env, "OMPI_COMM_WORLD_RANK", process->index);
-    set_number(env, "OMPI_COMM_WORLD_SIZE", world);
+    ranks_of(process, &ranks);
+    set_number(env, "RANK", ranks.rank);
+    set_number(env, "WORLD_SIZE", ranks.world_size);
+    set_number(env, "LOCAL_RANK", ranks.local_rank);
+    set_number(env, "LOCAL_WORLD_SIZE", ranks.local_size);
+    set_number(env, "NODE_RANK", ranks.group_rank);
+    set_number(env, "GROUP_RANK", ranks.group_rank);
+    set_number(env, "OMPI_COMM_WORLD_RANK", ranks.rank);
+    set_number(env, "OMPI_COMM_WORLD_SIZE", ranks.world_size);
+    set_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", ranks.local_rank);
+    set_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", ranks.local_size);
+    set_number(env, "OMPI_COMM_WORLD_NODE_RANK", ranks.local_rank);
+    if (ranks.master == NULL || ranks.master->n_ports == 0)
+        return;
+    set_text(env, "MASTER_ADDR", process_address(ranks.master));
+    set_number(env, "MASTER_PORT", ranks.master->ports[0]);
 }
 
 /* A folder of its own: the path may be that of many jobs. */

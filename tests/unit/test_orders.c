@@ -31,8 +31,14 @@ static void test_environment_has_upstreams_values(void **state)
         { "POD_IP", "10.0.0.7" },
         { "WORLD_SIZE", "2" },
         { "LOCAL_RANK", "1" },
+        { "LOCAL_WORLD_SIZE", "2" },
+        { "NODE_RANK", "0" },
+        { "GROUP_RANK", "0" },
         { "OMPI_COMM_WORLD_RANK", "1" },
         { "OMPI_COMM_WORLD_SIZE", "2" },
+        { "OMPI_COMM_WORLD_LOCAL_RANK", "1" },
+        { "OMPI_COMM_WORLD_LOCAL_SIZE", "2" },
+        { "OMPI_COMM_WORLD_NODE_RANK", "1" },
         { "EDL_JOB_ID", "1" },
         { "EDL_ROLE", "trainer" },
         { "EDL_INDEX", "1" },
@@ -73,6 +79,46 @@ static void test_environment_lists_allocated_ports(void **state)
     env = order_environment(process);
     assert_env(env, "EDL_PORTS", "20007,65535");
     json_decref(env);
+}
+
+static void test_environment_names_where_rank_0_is_met(void **state)
+{
+    struct fixture *f = *state;
+    struct process *first = trainer(f, 0);
+    json_t *env = order_environment(trainer(f, 1));
+
+    assert_null(json_object_get(env, "MASTER_ADDR")); /* beside servers trainers have no ports */
+    assert_null(json_object_get(env, "MASTER_PORT"));
+    json_decref(env);
+    first->n_ports = 2;
+    first->ports[0] = 20031;
+    first->ports[1] = 20032;
+    for (uint32_t i = 0; i < 2; i++) {
+        env = order_environment(trainer(f, i));
+        assert_env(env, "MASTER_ADDR", "10.0.0.7");
+        assert_env(env, "MASTER_PORT", "20031");
+        json_decref(env);
+    }
+    first->n_ports = 0;
+}
+
+static void test_environment_counts_devices_that_a_process_sees(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 1);
+    json_t *env;
+
+    process->gpu_mask = UINT64_C(1) << 5;
+    env = order_environment(process);
+    assert_env(env, "CUDA_VISIBLE_DEVICES", "5");
+    assert_env(env, "RANK", "mine");
+    assert_env(env, "WORLD_SIZE", "2");
+    assert_env(env, "LOCAL_RANK", "0"); /* torch.cuda.set_device(1) would fail */
+    assert_env(env, "LOCAL_WORLD_SIZE", "1");
+    assert_env(env, "NODE_RANK", "1");
+    assert_env(env, "OMPI_COMM_WORLD_LOCAL_RANK", "0");
+    json_decref(env);
+    process->gpu_mask = 0;
 }
 
 static void test_environment_names_teacher_and_checkpoints(void **state)
@@ -175,6 +221,8 @@ int main(void)
         T(test_environment_has_upstreams_values),
         T(test_environment_of_the_job_wins_but_not_over_identity),
         T(test_environment_lists_allocated_ports),
+        T(test_environment_names_where_rank_0_is_met),
+        T(test_environment_counts_devices_that_a_process_sees),
         T(test_environment_names_teacher_and_checkpoints),
         T(test_environment_shows_granted_gpus_only),
         T(test_orders_name_every_process_of_the_node),
