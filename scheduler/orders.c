@@ -65,8 +65,6 @@ static void add_upstream(json_t *env, const struct process *process)
     const struct role_spec *trainer = role_or(spec, "trainer", own);
     const struct role_spec *pserver = role_or(spec, "pserver", &none);
     _cleanup_free_ char *entry = entrypoint(trainer);
-    /* CPU requests round up: 200m counts as one. */
-    uint64_t count = trainer->gpus != 0 ? trainer->gpus : (trainer->cpu_millicores + 999) / 1000;
 
     set_text(env, "PADDLE_JOB_NAME", spec->name);
     set_number(env, "TRAINERS", trainer->min);
@@ -75,7 +73,9 @@ static void add_upstream(json_t *env, const struct process *process)
     set_text(env, "TOPOLOGY", entry);
     set_text(env, "TRAINER_PACKAGE", trainer->workspace != NULL ? trainer->workspace : "");
     set_number(env, "PADDLE_INIT_PORT", spec->port);
-    set_number(env, "PADDLE_INIT_TRAINER_COUNT", count);
+    /* of the job: its programs divide their files by it, so all trainers have to be told the same,
+     * however many run when one of them starts */
+    set_number(env, "PADDLE_INIT_TRAINER_COUNT", trainer->min);
     set_number(env, "PADDLE_INIT_PORTS_NUM", spec->ports_num);
     set_number(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE", spec->ports_num_for_sparse);
     set_number(env, "PADDLE_INIT_NUM_GRADIENT_SERVERS", trainer->min);

@@ -2,6 +2,7 @@
 /* test_orders.c - orders, the environment of a process */
 #include "scheduler/log_hub.h"
 #include "scheduler/orders.h"
+#include "shared/parse.h"
 #include "tests/unit/orders_fixture.h"
 
 static void assert_env(const json_t *env, const char *name, const char *expected)
@@ -22,7 +23,7 @@ static void test_environment_has_upstreams_values(void **state)
         { "TOPOLOGY", "python train.py --x 1" },
         { "TRAINER_PACKAGE", "" },
         { "PADDLE_INIT_PORT", "7164" },
-        { "PADDLE_INIT_TRAINER_COUNT", "2" }, /* 1500m rounds up */
+        { "PADDLE_INIT_TRAINER_COUNT", "2" },
         { "PADDLE_INIT_PORTS_NUM", "2" },
         { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
         { "PADDLE_INIT_NUM_PASSES", "2" },
@@ -55,6 +56,35 @@ static void test_environment_has_upstreams_values(void **state)
     assert_non_null(json_object_get(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE"));
     assert_non_null(json_object_get(env, "NAMESPACE"));
     json_decref(env);
+}
+
+static uint64_t number_in(const json_t *env, const char *name)
+{
+    uint64_t number = 0;
+
+    assert_int_equal(parse_u64(json_string_value(json_object_get(env, name)), &number), 0);
+    return number;
+}
+
+/* The tutorial's own rule: a trainer takes the files whose number, modulo the count, is its id. */
+static void test_environment_divides_files_between_trainers(void **state)
+{
+    struct fixture *f = *state;
+    struct role_spec *role = &f->job->spec->roles[1];
+    unsigned takers[12] = { 0 };
+
+    role->cpu_millicores = 5000;
+    role->gpus = 3;
+    for (uint32_t i = 0; i < role->min; i++) {
+        json_t *env = order_environment(trainer(f, i));
+
+        for (uint64_t file = 0; file < ELEMENTS(takers); file++)
+            takers[file] += file % number_in(env, "PADDLE_INIT_TRAINER_COUNT") ==
+                            number_in(env, "PADDLE_INIT_TRAINER_ID");
+        json_decref(env);
+    }
+    for (size_t file = 0; file < ELEMENTS(takers); file++)
+        assert_int_equal(takers[file], 1);
 }
 
 static void test_environment_of_the_job_wins_but_not_over_identity(void **state)
@@ -219,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_environment_has_upstreams_values),
+        T(test_environment_divides_files_between_trainers),
         T(test_environment_of_the_job_wins_but_not_over_identity),
         T(test_environment_lists_allocated_ports),
         T(test_environment_names_where_rank_0_is_met),
