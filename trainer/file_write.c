@@ -49,7 +49,7 @@ int file_read_all(int fd, void *data, size_t size)
     return 0;
 }
 
-static char *parent_of(const char *path)
+char *file_parent(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *parent;
@@ -63,7 +63,7 @@ static char *parent_of(const char *path)
 
 int file_make_parent(const char *path, struct edl_error *error)
 {
-    _cleanup_free_ char *parent = parent_of(path);
+    _cleanup_free_ char *parent = file_parent(path);
 
     if (mkdir(parent, 0755) < 0 && errno != EEXIST)
         return edl_error_errno(error, -errno, "cannot create folder %s", parent);
@@ -72,7 +72,7 @@ int file_make_parent(const char *path, struct edl_error *error)
 
 int file_sync_parent(const char *path, struct edl_error *error)
 {
-    _cleanup_free_ char *parent = parent_of(path);
+    _cleanup_free_ char *parent = file_parent(path);
     _cleanup_close_ int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)

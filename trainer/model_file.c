@@ -113,6 +113,24 @@ static int put_in_place(const char *temporary, const char *folder, struct edl_er
     return file_sync_parent(folder, error);
 }
 
+int model_file_prepare(const char *folder, struct edl_error *error)
+{
+    _cleanup_free_ char *parent = file_parent(folder);
+    _cleanup_close_ int fd = -1;
+    int r = file_make_parent(folder, error);
+
+    if (r < 0) {
+        (void)edl_error_remedy(error, "make it yourself: mkdir -p %s", parent);
+        return r;
+    }
+    fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+        return 0;
+    r = edl_error_errno(error, -errno, "the model cannot be written to %s", parent);
+    (void)edl_error_remedy(error, "name a folder that you may write to: --output-dir DIR");
+    return r;
+}
+
 int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,
                     const char *word_dict, struct edl_error *error)
 {

@@ -13,6 +13,10 @@
 
 struct edl_error;
 
+/* model_file_prepare - makes the folder that `folder` is to lie in (one level) and looks whether it
+ * can be written to, before somebody trains for hours; the error has a remedy */
+int model_file_prepare(const char *folder, struct edl_error *error);
+
 /* model_file_save - folder's parent exists; an older model there is replaced; word_dict may be NULL
  */
 int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,

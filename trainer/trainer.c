@@ -163,6 +163,8 @@ static int start(struct trainer *trainer, struct edl_error *error)
     if (r >= 0)
         r = workshop_open(&trainer->workshop, trainer->config, error);
     if (r >= 0)
+        r = workshop_prepare_output(&trainer->workshop, error);
+    if (r >= 0)
         r = offer_dataset(trainer, error);
     if (r >= 0)
         r = connect_servers(trainer, trainer->config->hosts_wait_us, error);

@@ -70,6 +70,8 @@ int trainer_run_local(const struct trainer_config *config, uint64_t passes, stru
     int r = workshop_open(&workshop, config, error);
 
     if (r >= 0)
+        r = workshop_prepare_output(&workshop, error);
+    if (r >= 0)
         r = declaration_check(&workshop.declaration, error);
     if (r >= 0)
         r = table_new(&workshop.declaration, 0, 1, backend_cpu(), &table, error);

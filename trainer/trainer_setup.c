@@ -65,6 +65,26 @@ int workshop_open(struct workshop *workshop, const struct trainer_config *config
     return 0;
 }
 
+/* model_path - where workshop_save puts the model */
+static int model_path(const struct trainer_config *config, char *ret, size_t size,
+                      struct edl_error *error)
+{
+    if ((size_t)snprintf(ret, size, "%s/model", config->output_dir) >= size)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", config->output_dir);
+    return 0;
+}
+
+int workshop_prepare_output(const struct workshop *workshop, struct edl_error *error)
+{
+    char path[PATH_MAX];
+    int r;
+
+    if (workshop->config->output_dir == NULL)
+        return 0;
+    r = model_path(workshop->config, path, sizeof path, error);
+    return r < 0 ? r : model_file_prepare(path, error);
+}
+
 int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
                    struct edl_error *error)
 {
@@ -117,12 +137,14 @@ int workshop_result(struct workshop *workshop, struct evaluation *ret, struct ed
 int workshop_save(struct workshop *workshop, char *ret_path, size_t size, struct edl_error *error)
 {
     char words[PATH_MAX];
+    int r = model_path(workshop->config, ret_path, size, error);
 
+    if (r < 0)
+        return r;
     if ((size_t)snprintf(words, sizeof words, "%s/word_dict", dataset_folder(workshop->dataset)) >=
-            sizeof words ||
-        (size_t)snprintf(ret_path, size, "%s/model", workshop->config->output_dir) >= size)
-        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s",
-                             workshop->config->output_dir);
+        sizeof words)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s/word_dict",
+                             dataset_folder(workshop->dataset));
     return model_file_save(ret_path, &workshop->declaration, learner_params(workshop->learner),
                            access(words, R_OK) == 0 ? words : NULL, error);
 }

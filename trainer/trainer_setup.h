@@ -33,5 +33,9 @@ int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct 
  * then */
 int workshop_result(struct workshop *workshop, struct evaluation *ret, struct edl_error *error);
 
+/* workshop_prepare_output - before anything is trained: output_dir is there (made, one level) and
+ * can be written to; 0 also without one */
+int workshop_prepare_output(const struct workshop *workshop, struct edl_error *error);
+
 /* workshop_save - the learner's parameters to output_dir/model; ret_path holds it */
 int workshop_save(struct workshop *workshop, char *ret_path, size_t size, struct edl_error *error);

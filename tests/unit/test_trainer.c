@@ -5,6 +5,7 @@
 
 #include <cblas.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -269,6 +270,41 @@ static void test_local(void **state)
     folder_remove(world.folder);
 }
 
+/* A folder that nobody can write to costs no training; one that is not there is made. */
+static void test_output_is_checked_first(void **state)
+{
+    struct world world = { 0 };
+    struct trainer_config config;
+    struct edl_error error = { 0 };
+    char file[128], missing[128], made[160];
+    int fd;
+
+    (void)state;
+    folder_make(world.folder, sizeof world.folder);
+    corpus_write(world.folder, TRAIN, HELD_OUT, CHUNK);
+    (void)snprintf(world.pattern, sizeof world.pattern, "%s/train-*.recordio", world.folder);
+    config = config_of(&world, 0);
+    (void)snprintf(file, sizeof file, "%s/a-file", world.folder);
+    fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+    assert_true(fd >= 0);
+    (void)safe_close(fd);
+    (void)snprintf(missing, sizeof missing, "%s/a/b", world.folder);
+    stop = 1; /* whoever begins to train ends with -EINTR */
+    config.output_dir = file;
+    assert_int_equal(trainer_run_local(&config, 1, &error), -ENOTDIR);
+    assert_non_null(strstr(error.remedy, "--output-dir"));
+    config.output_dir = missing;
+    assert_int_equal(trainer_run_local(&config, 1, &error), -ENOENT);
+    assert_non_null(strstr(error.remedy, "mkdir -p"));
+    stop = 0;
+    config.output_dir = missing;
+    (void)snprintf(missing, sizeof missing, "%s/new", world.folder);
+    assert_int_equal(trainer_run_local(&config, 1, &error), 0);
+    (void)snprintf(made, sizeof made, "%s/model/done", missing);
+    assert_int_equal(access(made, F_OK), 0);
+    folder_remove(world.folder);
+}
+
 static void test_dataset(void **state)
 {
     char folder[64], pattern[128];
@@ -303,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dataset),
         cmocka_unit_test(test_local),
+        cmocka_unit_test(test_output_is_checked_first),
         cmocka_unit_test(test_two_trainers),
         cmocka_unit_test(test_trainer_killed),
         cmocka_unit_test(test_trainer_told_to_stop),
