@@ -205,13 +205,13 @@ void inventory_labels(const char *root, struct labels *labels)
 }
 
 /* share - what is offered of total; name: of the option */
-static int share(const char *name, uint64_t wanted, uint64_t reserve, uint64_t total, uint64_t *ret,
-                 struct edl_error *error)
+static int share(const char *name, uint64_t wanted, uint64_t reserve, uint64_t total,
+                 bool overcommit, uint64_t *ret, struct edl_error *error)
 {
     if (reserve >= total)
         return edl_error_set(error, EDL_ECONFIG, "--reserve-%s keeps %llu, this machine has %llu",
                              name, (unsigned long long)reserve, (unsigned long long)total);
-    if (wanted > total - reserve)
+    if (wanted > total - reserve && !overcommit)
         return edl_error_set(error, EDL_ECONFIG, "--%s offers %llu, this machine has %llu%s%.0llu",
                              name, (unsigned long long)wanted, (unsigned long long)total,
                              reserve > 0 ? " and keeps " : "", (unsigned long long)reserve);
@@ -228,11 +228,11 @@ int inventory_offer(struct inventory *inventory, const struct inventory_offer *o
 
     if (r < 0)
         return edl_error_errno(error, r, "cannot read /proc/meminfo");
-    r = share("cpu", offer->cpu_millicores, offer->reserve_cpu_millicores, cores, &cpu_millicores,
-              error);
+    r = share("cpu", offer->cpu_millicores, offer->reserve_cpu_millicores, cores, offer->overcommit,
+              &cpu_millicores, error);
     if (r == 0)
-        r = share("memory", offer->memory_bytes, offer->reserve_memory_bytes, total, &memory_bytes,
-                  error);
+        r = share("memory", offer->memory_bytes, offer->reserve_memory_bytes, total,
+                  offer->overcommit, &memory_bytes, error);
     if (r < 0)
         return r;
     inventory->cpu_millicores = cpu_millicores;

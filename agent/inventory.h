@@ -41,9 +41,10 @@ struct inventory_tree {
 struct inventory_offer {
     uint64_t cpu_millicores, memory_bytes;                 /* 0: all but the reserve */
     uint64_t reserve_cpu_millicores, reserve_memory_bytes; /* for the system */
+    bool overcommit; /* the first two may be more than the machine has beside that */
 };
 
-/* inventory_init - more than the machine has beside the reserve is refused */
+/* inventory_init - more than the machine has beside the reserve is refused, but for overcommit */
 int inventory_init(struct inventory *inventory, const struct inventory_offer *offer,
                    bool no_foreign, struct edl_error *error);
 

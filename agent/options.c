@@ -47,6 +47,7 @@ enum option_key {
     OPTION_MEMORY,
     OPTION_RESERVE_CPU,
     OPTION_RESERVE_MEMORY,
+    OPTION_OVERCOMMIT,
     OPTION_GPUS,
     OPTION_GPU_NUMA,
     OPTION_GPU_IDLE,
@@ -92,6 +93,7 @@ static const struct option long_options[] = {
     { "reserve-memory", required_argument, NULL, OPTION_RESERVE_MEMORY },
     { "cpu", required_argument, NULL, OPTION_CPU },
     { "memory", required_argument, NULL, OPTION_MEMORY },
+    { "overcommit", no_argument, NULL, OPTION_OVERCOMMIT },
     { "gpus", required_argument, NULL, OPTION_GPUS },
     { "gpu-numa", required_argument, NULL, OPTION_GPU_NUMA },
     { "gpu-idle", required_argument, NULL, OPTION_GPU_IDLE },
@@ -283,6 +285,8 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
         return parse_cpu(value, &o->cpu_millicores);
     case OPTION_MEMORY:
         return parse_bytes(value, &o->memory_bytes);
+    case OPTION_OVERCOMMIT:
+        return parse_flag(value, &o->overcommit);
     case OPTION_GPUS:
         return parse_gpus(value, o, error);
     case OPTION_GPU_NUMA:
@@ -627,6 +631,7 @@ static bool is_live(enum option_key key)
         OPTION_MEMORY,
         OPTION_RESERVE_CPU,
         OPTION_RESERVE_MEMORY,
+        OPTION_OVERCOMMIT,
         OPTION_LABEL,
         OPTION_PORTS,
         OPTION_ALLOW_USER,

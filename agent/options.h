@@ -69,6 +69,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     bool cpu_quota;         /* no more than was granted, also when there is */
     bool cpu_idle;          /* of the direct runtime; processes have what is left over */
     bool no_control_groups; /* of the direct runtime; processes are held to no limits then */
+    bool overcommit;        /* may offer more than the machine has */
     bool no_foreign;        /* other load of the machine is not reported */
     char default_state_dir[512];
     unsigned source;                       /* being read: files from 1 on, then the command line */

@@ -27,6 +27,8 @@ const char agent_options_help[] =
     "  --memory QUANTITY         offered: 8Gi (default: all but the reserve)\n"
     "  --reserve-cpu QUANTITY    not to be offered: kept for the machine itself\n"
     "  --reserve-memory QUANTITY the same\n"
+    "  --overcommit              --cpu and --memory may be more than the machine has: to try\n"
+    "                            things out, as edl dev does; nothing runs faster by it\n"
     "  --gpus N                  devices offered, at most 64 (default: those that NVML knows)\n"
     "  --gpu-numa N,N,...        NUMA node of each device (default: all 0)\n"
     "  --gpu-idle TIME           a granted device that does nothing for so long is told to the\n"

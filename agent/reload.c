@@ -22,7 +22,8 @@ struct inventory_offer agent_offer_of(const struct agent_options *o)
     return (struct inventory_offer){ .cpu_millicores = o->cpu_millicores,
                                      .memory_bytes = o->memory_bytes,
                                      .reserve_cpu_millicores = o->reserve_cpu_millicores,
-                                     .reserve_memory_bytes = o->reserve_memory_bytes };
+                                     .reserve_memory_bytes = o->reserve_memory_bytes,
+                                     .overcommit = o->overcommit };
 }
 
 static json_t *names_to_json(const struct agent_names *names)

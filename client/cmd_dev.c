@@ -143,6 +143,21 @@ static void on_ready(const char *base, const char *token_file, void *userdata)
     print_ready(dev, base, token_file);
 }
 
+/* A cluster that is larger than its machine is a means to try things out; nobody measures on it
+ * unawares. */
+static void note_overcommit(const struct dev_config *config)
+{
+    uint64_t cpu = config->cpu_millicores * config->n_nodes;
+
+    if (cpu > machine_millicores())
+        report_note("the nodes offer %" PRIu64 "m of CPU together, this machine has %" PRIu64
+                    "m: jobs share what there is",
+                    cpu, machine_millicores());
+    if (config->memory_bytes > machine_memory() / config->n_nodes)
+        report_note("the nodes offer more memory together than this machine has: jobs that use "
+                    "what they are granted may be killed");
+}
+
 static int check(struct dev *dev, struct dev_config *config, struct edl_error *error)
 {
     const struct dev_options *options = dev->options;
@@ -223,6 +238,7 @@ static int run(const struct invocation *invocation)
         r = dev_state_open(dev.options->state_dir, &dev.state, &error);
     if (r < 0)
         return report_error(&error);
+    note_overcommit(&config);
     if (config.allow_root)
         report_note("you are root, so the jobs of this cluster run as root");
     config.programs = programs;

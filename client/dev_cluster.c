@@ -360,6 +360,7 @@ static int start_agent(struct cluster *cluster, size_t i, struct edl_error *erro
                            output,
                            "--stop-processes-on-exit",
                            "--no-foreign",
+                           "--overcommit",
                            "--conf",
                            "",
                            config->allow_root ? "--allow-root" : NULL,

@@ -2,7 +2,9 @@
 # `edl submit -- COMMAND`: runs, its output comes back, its outcome is the exit status; kill leaves nothing behind.
 # Runs beside others, 5 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-cluster_start --nodes 2
+# each node offers more than the machine has: edl dev is for trying things out, and says so
+cluster_start --nodes 2 --cpu "$((3 * $(nproc)))"
+grep -q "this machine has $(nproc)000m" "$work/dev.log" || fail "no note of what the machine has: $(cat "$work/dev.log")"
 
 edl submit --name hello --follow -- echo hello from the cluster >"$work/out"
 grep -q 'hello from the cluster' "$work/out" || fail "no output: $(cat "$work/out")"

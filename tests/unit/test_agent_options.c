@@ -425,17 +425,30 @@ static void test_another_offer(void **state)
     assert_int_equal(inventory_init(&inventory, &(struct inventory_offer){ 0 }, true, &error), 0);
     cpu = inventory.cpu_millicores;
     memory = inventory.memory_bytes;
-    assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 100, 4096, 0, 0 },
+    assert_int_equal(inventory_offer(&inventory,
+                                     &(struct inventory_offer){ .cpu_millicores = 100,
+                                                                .memory_bytes = 4096 },
                                      &error),
                      0);
     assert_int_equal(inventory.cpu_millicores, 100);
     assert_int_equal(inventory.memory_bytes, 4096);
-    assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 200, 0, 0, 2 * memory },
+    assert_int_equal(inventory_offer(&inventory,
+                                     &(struct inventory_offer){ .cpu_millicores = 200,
+                                                                .reserve_memory_bytes =
+                                                                    2 * memory },
                                      &error),
                      EDL_ECONFIG);
     assert_int_equal(inventory.cpu_millicores, 100);
     assert_int_equal(inventory_offer(&inventory, &(struct inventory_offer){ 0 }, &error), 0);
     assert_int_equal(inventory.cpu_millicores, cpu);
+    assert_int_equal(inventory_offer(&inventory,
+                                     &(struct inventory_offer){ .cpu_millicores = cpu + 500,
+                                                                .memory_bytes = 2 * memory,
+                                                                .overcommit = true },
+                                     &error),
+                     0);
+    assert_int_equal(inventory.cpu_millicores, cpu + 500);
+    assert_int_equal(inventory.memory_bytes, 2 * memory);
 }
 
 static void test_reserve(void **state)
@@ -445,19 +458,24 @@ static void test_reserve(void **state)
 
     (void)state;
     assert_int_equal(inventory_init(&all, &(struct inventory_offer){ 0 }, true, &error), 0);
-    assert_int_equal(inventory_init(&some, &(struct inventory_offer){ 0, 0, 300, 4096 }, true,
-                                    &error),
+    assert_int_equal(inventory_init(&some,
+                                    &(struct inventory_offer){ .reserve_cpu_millicores = 300,
+                                                               .reserve_memory_bytes = 4096 },
+                                    true, &error),
                      0);
     assert_int_equal(some.cpu_millicores, all.cpu_millicores - 300);
     assert_int_equal(some.memory_bytes, all.memory_bytes - 4096);
-    assert_int_equal(inventory_init(&some, &(struct inventory_offer){ all.cpu_millicores, 0, 1, 0 },
+    assert_int_equal(inventory_init(&some,
+                                    &(struct inventory_offer){ .cpu_millicores = all.cpu_millicores,
+                                                               .reserve_cpu_millicores = 1 },
                                     true, &error),
                      EDL_ECONFIG);
     assert_non_null(strstr(error.text, "--cpu offers"));
     assert_non_null(strstr(error.text, "and keeps 1"));
-    assert_int_equal(inventory_init(&some, &(struct inventory_offer){ 0, 0, 0, all.memory_bytes },
-                                    true, &error),
-                     EDL_ECONFIG);
+    assert_int_equal(
+        inventory_init(&some, &(struct inventory_offer){ .reserve_memory_bytes = all.memory_bytes },
+                       true, &error),
+        EDL_ECONFIG);
     assert_non_null(strstr(error.text, "--reserve-memory keeps"));
 }
 
