@@ -155,8 +155,11 @@ static void print_tasks(const json_t *tasks)
     (void)printf("records    %" PRIu64 " of %" PRIu64 " in this pass, %" PRIu64 " in all\n",
                  json_u64(tasks, "records_done"), json_u64(tasks, "records_pass"),
                  json_u64(tasks, "records_total"));
+    job_print_skipped("skipped   ", json_u64(tasks, "tasks_discarded"),
+                      json_u64(tasks, "records_discarded"));
     if (json_is_true(json_object_get(tasks, "model_saved")))
-        (void)printf("model      saved\n");
+        (void)printf("model      saved%s%s\n", *json_text(tasks, "model_path") != '\0' ? ": " : "",
+                     json_text(tasks, "model_path"));
 }
 
 static void print_metrics(const json_t *metrics)

@@ -166,6 +166,8 @@ static int run(const struct invocation *invocation)
         (void)printf("%s\n", json_text(answer, "moved"));
     if (*json_text(answer, "pservers") != '\0')
         (void)printf("%s; edl events tells why\n", json_text(answer, "pservers"));
+    job_print_skipped("skipped:", json_u64(json_object_get(answer, "skipped"), "tasks"),
+                      json_u64(json_object_get(answer, "skipped"), "records"));
     print_types(json_object_get(answer, "gpu_types"));
     print_outlook(json_object_get(answer, "outlook"));
     return STATUS_OK;

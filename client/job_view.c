@@ -48,6 +48,14 @@ void job_print_line(const json_t *job)
                  json_text(job, "state"), reason[0] != '\0' ? ": " : "", reason);
 }
 
+void job_print_skipped(const char *label, uint64_t tasks, uint64_t records)
+{
+    if (tasks > 0)
+        (void)printf("%s %" PRIu64 " task%s with %" PRIu64 " records failed too often and %s not "
+                     "trained\n",
+                     label, tasks, tasks == 1 ? "" : "s", records, tasks == 1 ? "was" : "were");
+}
+
 /* The job, or NULL in *ret while the server is away for not longer than OUTAGE_MAX_US. */
 static int ask(struct server *server, const char *path, uint64_t *heard_us, json_t **ret)
 {

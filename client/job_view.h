@@ -17,6 +17,10 @@ char *job_path(const char *job, const char *suffix);
 /* job_print_line - "job example (1) running", the reason after a colon when there is one */
 void job_print_line(const json_t *job);
 
+/* job_print_skipped - how much of its data was skipped, behind the label; nothing when nothing was
+ */
+void job_print_skipped(const char *label, uint64_t tasks, uint64_t records);
+
 /* job_wait - until the job is final or timeout_us have passed (NEVER_US: no limit)
  * STATUS_OK: final, *ret_job is a new reference. STATUS_FAILED: not final in time (said on stderr),
  * or no such job. */

@@ -27,6 +27,7 @@
 #define KNOWN_MAX 4096
 #define CHUNKS_MAX 65536 /* in one task */
 #define PATH_BYTES_MAX 4095
+#define SAID_BYTES_MAX (1 << 20) /* whatever its call may hold */
 
 void api_job_tasks(struct http_request *request, void *userdata)
 {
@@ -388,12 +389,14 @@ static json_t *call_fail(struct scheduler *scheduler, struct process *process, c
                          struct edl_error *error)
 {
     struct body_field may = { .object = body, .at = "" };
+    const char *reason = NULL;
     struct task_ref ref;
     bool returned = false;
 
     if (read_task_ref(body, &ref, error) < 0 || body_bool(&may, "returned", &returned, error) < 0 ||
+        body_reported(&may, "reason", SAID_BYTES_MAX, &reason, error) < 0 ||
         cluster_fail_task(scheduler->cluster, process, (uint32_t)ref.task, (uint32_t)ref.pass,
-                          (uint32_t)ref.lease, returned, clock_instant(), error) < 0)
+                          (uint32_t)ref.lease, returned, reason, clock_instant(), error) < 0)
         return NULL;
     return json_object();
 }
@@ -402,15 +405,18 @@ static json_t *call_save_model(struct scheduler *scheduler, struct process *proc
                                const json_t *body, struct edl_error *error)
 {
     struct body_field must = { .object = body, .at = "", .required = true };
+    struct body_field may = { .object = body, .at = "" };
+    const char *path = NULL;
     bool saved = false;
 
-    if (body_bool(&must, "saved", &saved, error) < 0)
+    if (body_bool(&must, "saved", &saved, error) < 0 ||
+        body_reported(&may, "path", PATH_BYTES_MAX, &path, error) < 0)
         return NULL;
     if (!saved) {
         (void)edl_error_at(error, -EINVAL, "/saved", "a model that is not saved needs no call");
         return NULL;
     }
-    if (cluster_model_saved(scheduler->cluster, process, clock_instant(), error) < 0)
+    if (cluster_model_saved(scheduler->cluster, process, path, clock_instant(), error) < 0)
         return NULL;
     return json_object();
 }

@@ -122,6 +122,17 @@ static json_t *gpu_types_to_json(const struct cluster *cluster, const struct job
     return array;
 }
 
+/* What was skipped of its data is no reason for its state, but whoever asks wants to know. */
+static json_t *skipped_to_json(const struct job *job)
+{
+    struct task_queue_counts counts = { 0 };
+
+    if (job->queue != NULL)
+        counts = task_queue_counts(job->queue);
+    return json_pack("{s:I,s:I}", "tasks", (json_int_t)counts.tasks_discarded_total, "records",
+                     (json_int_t)counts.records_discarded_total);
+}
+
 void api_job_why(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -136,7 +147,7 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o}", "state",
                               job_state_to_string(job->state), "code", job->reason_code, "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
@@ -145,5 +156,6 @@ void api_job_why(struct http_request *request, void *userdata)
                               "outlook", outlook_to_json(job, clock_instant()), "moved",
                               job_moved(job), "pservers",
                               job_describe_servers(job, servers, sizeof servers), "gpu_types",
-                              gpu_types_to_json(scheduler->cluster, job)));
+                              gpu_types_to_json(scheduler->cluster, job), "skipped",
+                              skipped_to_json(job)));
 }

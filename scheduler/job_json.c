@@ -73,10 +73,11 @@ static void add_queue(json_t *object, const struct job *job, bool with_tasks)
     set_u64(object, "records_done", counts.records_done);
     set_u64(object, "records_pass", counts.records_pass);
     set_u64(object, "records_total", counts.records_total);
-    if (with_tasks) {
-        set_u64(object, "records_discarded", counts.records_discarded_total);
+    set_u64(object, "tasks_discarded", counts.tasks_discarded_total);
+    set_u64(object, "records_discarded", counts.records_discarded_total);
+    if (with_tasks)
         set_u64(object, "retries", counts.retries_total);
-    }
+    set_text(object, "model_path", job->queue != NULL ? task_queue_model_path(job->queue) : "");
     (void)json_object_set_new(object, "model_saved",
                               json_boolean(job->queue != NULL &&
                                            task_queue_is_model_saved(job->queue)));

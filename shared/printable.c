@@ -34,6 +34,17 @@ void printable_mask(char *text, size_t size, const char *keep)
     }
 }
 
+int printable_prefix(const char *text, size_t most)
+{
+    size_t n = strnlen(text, most);
+
+    if (text[n] == '\0')
+        return (int)n;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* it goes on with this byte */
+        n--;
+    return (int)n;
+}
+
 /* escape_byte - one byte of a control character; at most four characters and the end */
 static size_t escape_byte(char byte, char escaped[5])
 {

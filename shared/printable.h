@@ -15,6 +15,10 @@ bool printable_is(const char *text);
  * ("\n\t", or ""); in place, size bytes */
 void printable_mask(char *text, size_t size, const char *keep);
 
+/* printable_prefix - how many bytes of text fit into `most` without cutting a character of UTF-8 in
+ * two: for "%.*s" */
+int printable_prefix(const char *text, size_t most);
+
 /* printable_escape - text with control characters as "\n", "\t", "\r" or "\x1b", cut to what fits
  * between two of them; buffer (size at least 1) is always terminated. Returns its length. */
 size_t printable_escape(const char *text, char *buffer, size_t size);

@@ -5,6 +5,7 @@
  * ended; the scheduler's own reasons are believed only where nothing else is certain. */
 #include <utlist.h>
 
+#include "scheduler/core/queue_rules.h"
 #include "simulator/internal.h"
 
 /* Up to so many the scheduler finds every place that there is for two roles. */
@@ -169,6 +170,23 @@ bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
     return job != NULL && streq(job->reason_code, "gang-not-packed");
 }
 
+/* No task of a pass was trained, and each failed as often as it may, counting one that its holder
+ * had when it ended. */
+static bool trained_nothing(const struct truth_job *truth)
+{
+    uint32_t pass = truth->passes_ended;
+
+    if (truth->n_tasks == 0 || pass >= truth->passes)
+        return false;
+    for (uint32_t i = 0; i < truth->n_tasks; i++) {
+        const struct truth_task *task = &truth->tasks[(size_t)pass * truth->n_tasks + i];
+
+        if (task->accepted != 0 || task->failures + task->held <= TASK_FAILURES_MAX)
+            return false;
+    }
+    return true;
+}
+
 /* More failures of one process than its job bears; of one that bears none, a single one. */
 static bool may_have_failed(const struct sim *sim, const struct truth_job *truth)
 {
@@ -176,6 +194,8 @@ static bool may_have_failed(const struct sim *sim, const struct truth_job *truth
     bool finished = false;
     bool lost = false; /* or ended by its agent, which leaves */
 
+    if (trained_nothing(truth))
+        return true;
     for (uint64_t i = 0; i < truth->n_processes; i++) {
         const struct truth_process *known = &truth->processes[i];
 
@@ -196,6 +216,7 @@ void check_failed(struct sim *sim, const struct truth_job *truth)
 {
     const struct job_spec *spec = sim->submissions[truth->submission].spec;
 
+    sim->seen[SIM_SEEN_TRAINED_NOTHING] += truth->state == JOB_FAILED && trained_nothing(truth);
     if (truth->state == JOB_FAILED && !may_have_failed(sim, truth))
         violate(sim, "failed",
                 "job %s failed, but no process of it failed more than %u times (%sfault tolerant)",

@@ -154,6 +154,7 @@ static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
     uint64_t task_random = stream_of(seed, "task-failures", number);
     uint64_t hang_random = stream_of(seed, "hangs", number);
     uint64_t data_random = stream_of(seed, "late-data", number);
+    uint64_t useless_random = stream_of(seed, "useless-data", number);
 
     if (random_below(&random, 12) == 0)
         work->start_failure_ppm = (uint32_t)between(&random, 100000, 600000);
@@ -162,6 +163,8 @@ static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
     if (random_below(&task_random, 12) == 0)
         work->bad_task_ppm = (uint32_t)between(&task_random, 10000, 300000);
     work->bad_tasks_crash = random_below(&task_random, 2) == 0;
+    if (random_below(&useless_random, 32) == 0) /* nothing of its data can be read */
+        work->bad_task_ppm = 1000000;
     if (random_below(&hang_random, 24) == 0)
         work->hang_ppm = (uint32_t)between(&hang_random, 20000, 300000);
     if (random_below(&data_random, 12) == 0) {

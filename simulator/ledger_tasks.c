@@ -54,11 +54,13 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
 static void end_pass(struct sim *sim, struct truth_job *truth)
 {
     uint32_t pass = truth->passes_ended++;
+    bool trained = false;
 
     for (uint32_t i = 0; i < truth->n_tasks; i++) {
         struct truth_task *task = &truth->tasks[(size_t)pass * truth->n_tasks + i];
 
         release(sim, truth, pass, task);
+        trained = trained || task->accepted != 0;
         if (task->accepted != 0)
             continue;
         truth->records_discarded += truth->records_per_task;
@@ -69,6 +71,10 @@ static void end_pass(struct sim *sim, struct truth_job *truth)
                     " was not trained and failed %" PRIu32 " times, not more than %d",
                     truth->name, pass, i, task->failures, TASK_FAILURES_MAX);
     }
+    if (!trained && truth->n_tasks > 0)
+        violate(sim, "tasks",
+                "job %s goes on behind pass %" PRIu32 ", of which nothing was trained", truth->name,
+                pass);
 }
 
 static void end_passes(struct sim *sim, struct truth_job *truth, uint32_t n)

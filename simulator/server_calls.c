@@ -352,7 +352,7 @@ static bool poll_lease(struct sim *sim, const struct message *request, bool last
         save_model || (answer->finished && sim->config.mutant == SIM_MUTANT_SAVERS_MANY);
     if (save_model && sim->config.mutant == SIM_MUTANT_SAVE_ASSUMED)
         answer->save_model =
-            cluster_model_saved(sim->server.cluster, holder, server_instant(sim), NULL) < 0;
+            cluster_model_saved(sim->server.cluster, holder, NULL, server_instant(sim), NULL) < 0;
     if (answer->save_model)
         ledger_saver(sim, PENDING_SAVER, job, holder->incarnation);
     if (r < 0 || answer->wait)
@@ -439,7 +439,7 @@ static void on_fail(struct sim *sim, struct message *request)
     if (process == NULL)
         return;
     r = cluster_fail_task(sim->server.cluster, process, request->ref.task, request->ref.pass,
-                          request->ref.lease, request->returned, server_instant(sim), NULL);
+                          request->ref.lease, request->returned, NULL, server_instant(sim), NULL);
     if (r == 0)
         ledger_task_ended(sim, request->returned ? PENDING_RETURN : PENDING_FAIL, process->job,
                           &request->ref, request->who.incarnation);
@@ -456,7 +456,7 @@ static void on_saved(struct sim *sim, struct message *request)
 
     if (process == NULL)
         return;
-    r = cluster_model_saved(sim->server.cluster, process, server_instant(sim), NULL);
+    r = cluster_model_saved(sim->server.cluster, process, "/out/model", server_instant(sim), NULL);
     if (r == 0)
         ledger_saver(sim, PENDING_SAVED, process->job, process->incarnation);
     if (r < 0)

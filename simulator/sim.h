@@ -144,7 +144,8 @@ enum sim_seen {
     SIM_SEEN_EXCHANGED,   /* instances that gave their place to one of another job, for its place */
     SIM_SEEN_TYPES_KNOWN, /* resizes of jobs of which it is known how they compare types of GPU */
     SIM_SEEN_GIVEN_UP,    /* processes that failed too often, and their jobs go on */
-    SIM_SEEN_FAILED,      /* fault tolerant jobs that were failed */
+    SIM_SEEN_TRAINED_NOTHING, /* jobs of which no task of a pass was trained */
+    SIM_SEEN_FAILED,          /* fault tolerant jobs that were failed */
     _SIM_SEEN_MAX,
 };
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */

@@ -183,15 +183,14 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
 
 static void expire_tasks(struct cluster *cluster, struct job *job, struct instant now)
 {
-    uint32_t pass = task_queue_pass(job->queue);
+    const struct tasks_mark before = tasks_mark(job);
     size_t n = task_queue_expire(job->queue, now.now_us);
 
     cluster->figures.task_ends[TASK_END_EXPIRED] += n;
     if (n > 0) {
         effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
-        tasks_changed(cluster, job, pass, now);
-        if (task_queue_is_finished(job->queue))
-            job_settle(cluster, job, now);
+        tasks_changed(cluster, job, &before, now);
+        tasks_settle(cluster, job, now);
     }
     job_tasks_changed(cluster, job);
 }

@@ -585,10 +585,13 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
                        struct edl_error *error); /* FINISHED: ret_save_model: this one saves */
 int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
                         uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error);
+/* reason: in its own words, for people; NULL: none */
 int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t task, uint32_t pass,
-                      uint32_t lease, bool returned, struct instant now, struct edl_error *error);
-int cluster_model_saved(struct cluster *cluster, struct process *holder, struct instant now,
-                        struct edl_error *error);
+                      uint32_t lease, bool returned, const char *reason, struct instant now,
+                      struct edl_error *error);
+/* path: where, for people; NULL: not told */
+int cluster_model_saved(struct cluster *cluster, struct process *holder, const char *path,
+                        struct instant now, struct edl_error *error);
 int cluster_set_metrics(struct cluster *cluster, struct process *holder, const char *json,
                         struct instant now, struct edl_error *error);
 

@@ -145,6 +145,8 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
         x.discarded != y.discarded || x.records_done != y.records_done ||
         x.records_total != y.records_total ||
         x.records_discarded_total != y.records_discarded_total ||
+        x.tasks_discarded_total != y.tasks_discarded_total ||
+        !streq(task_queue_model_path(a->queue), task_queue_model_path(b->queue)) ||
         x.retries_total != y.retries_total ||
         task_queue_is_model_saved(a->queue) != task_queue_is_model_saved(b->queue) ||
         task_queue_saver(a->queue) != task_queue_saver(b->queue))

@@ -25,8 +25,9 @@
 #define REASON_REQUEUED "requeued" /* a stopping job's code: it is queued again afterwards */
 #define REASON_DONE "done"         /* a stopping job's codes that it ended by itself with */
 #define REASON_FAILED "process-failed"
-#define REASON_DEADLINE "deadline"                /* a stopping job's code: it ends as killed */
-#define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
+#define REASON_ALL_TASKS_FAILED "all-tasks-failed" /* a stopping job's code: it ends as failed */
+#define REASON_DEADLINE "deadline"                 /* a stopping job's code: it ends as killed */
+#define REASON_NO_ROOM "replacement-does-not-fit"  /* a job's code; a restart goes on from it */
 
 /* --- effects.c
  * ------------------------------------------------------------------------------------------ */
@@ -145,9 +146,21 @@ void after_free(struct cluster *cluster);
 
 /* --- tasks.c
  * -------------------------------------------------------------------------------------------- */
-/* tasks_changed - its queue changed, which was in this pass before: it is saved, and a pass that
- * ended by it is told of, however its last task went */
-void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, struct instant now);
+/* What of a task queue is compared before and after a change. */
+struct tasks_mark {
+    uint32_t pass;
+    uint64_t tasks_discarded, records_discarded;
+};
+struct tasks_mark tasks_mark(const struct job *job);
+/* tasks_changed - its queue changed since the mark: it is saved. Events tell of a pass that ended
+ * and of tasks that are skipped, however that came */
+void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
+                   struct instant now);
+/* tasks_settle - behind tasks_changed: the job moves on when its data is worked off or failed */
+void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);
+/* tasks_describe_skipped - how much of its data was skipped, as a clause; "" nothing was. Returns
+ * buffer */
+char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size);
 
 /* --- rendezvous.c
  * --------------------------------------------------------------------------------------- */

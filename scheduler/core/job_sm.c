@@ -18,7 +18,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "scheduler/core/queue_rules.h"
 #include "scheduler/core/resize_text.h"
+#include "shared/printable.h"
 #include "shared/rfc3339.h"
 
 #define TO(state) (1U << (state))
@@ -129,9 +131,10 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
 static void set_reason(struct cluster *cluster, struct job *job, const char *code,
                        const char *format, va_list ap)
 {
-    char text[JOB_REASON_SIZE];
+    char text[JOB_REASON_SIZE + 8]; /* what is beyond is cut between two characters */
 
     (void)vsnprintf(text, sizeof text, format, ap);
+    text[printable_prefix(text, JOB_REASON_SIZE - 1)] = '\0';
     if (streq(text, job->reason) && streq(code, job->reason_code))
         return;
     free(job->reason);
@@ -345,12 +348,37 @@ void job_retry_given_up(struct cluster *cluster, struct job *job, uint32_t role)
             slot_set_failures(cluster, job, role, i, 0);
 }
 
+/* Upstream's master tells its trainers "all task finished" in this case, too, and they end with
+ * success. The data was not trained, so the job has failed. */
+static const char *describe_all_failed(const struct job *job, char *buffer, size_t size)
+{
+    struct task_queue_counts counts = task_queue_counts(job->queue);
+
+    (void)snprintf(buffer, size,
+                   "all task finished, but none was trained: %u of %u tasks of pass %u failed %d "
+                   "times each (%llu records); edl logs %llu and edl events tell how",
+                   counts.discarded, counts.discarded,
+                   MIN_OF(task_queue_pass(job->queue) + 1, task_queue_passes(job->queue)),
+                   TASK_FAILURES_MAX + 1, (unsigned long long)counts.records_pass,
+                   (unsigned long long)job->id);
+    return buffer;
+}
+
+static bool data_has_failed(const struct job *job)
+{
+    return job->queue != NULL && task_queue_has_failed(job->queue);
+}
+
 static void end_when_empty(struct cluster *cluster, struct job *job, struct instant now)
 {
     enum job_state end = JOB_FAILED;
+    char text[JOB_REASON_SIZE];
 
     if (job_count_live(job) > 0)
         return;
+    if (data_has_failed(job) && streq(job->reason_code, REASON_REQUEUED))
+        job_set_reason(cluster, job, REASON_ALL_TASKS_FAILED, "%s",
+                       describe_all_failed(job, text, sizeof text));
     for (size_t i = 0; i < ELEMENTS(ends); i++)
         if (streq(ends[i].reason_code, job->reason_code))
             end = ends[i].end;
@@ -403,8 +431,8 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
         stop_remains(cluster, job, now);
     else if (job_count_live(job) > 0)
         job_set_reason(cluster, job, code,
-                       "%.150s; what still runs of it stays until it is killed (autoclean: false)",
-                       job->reason);
+                       "%.*s; what still runs of it stays until it is killed (autoclean: false)",
+                       printable_prefix(job->reason, 150), job->reason);
     end_when_empty(cluster, job, now);
 }
 
@@ -453,10 +481,27 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
              rfc3339_format(job->spec->deadline_wall_us, text));
 }
 
+/* With where the model is, if there is room for all of that, and what is not as it should be. */
+static void stop_done(struct cluster *cluster, struct job *job, struct instant now)
+{
+    const char *done = job->queue != NULL ? "all passes over the data ended and the model is saved"
+                                          : "all its working processes ended with success";
+    const char *path = job->queue != NULL ? task_queue_model_path(job->queue) : "";
+    char skipped[120], tail[240];
+
+    describe_given_up(job, tail, sizeof tail);
+    if (*tasks_describe_skipped(job, skipped, sizeof skipped) != '\0')
+        (void)snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "; %s", skipped);
+    if (strlen(done) + strlen(": ") + strlen(path) + strlen(tail) >= JOB_REASON_SIZE)
+        path = "";
+    job_stop(cluster, job, now, REASON_DONE, "%s%s%s%s", done, *path != '\0' ? ": " : "", path,
+             tail);
+}
+
 void job_settle(struct cluster *cluster, struct job *job, struct instant now)
 {
+    char text[JOB_REASON_SIZE];
     enum job_state to;
-    char given_up[80];
 
     job_learn_size(job, now);
     if (job->state == JOB_STOPPING) {
@@ -465,11 +510,13 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     }
     if (!job_is_started(job))
         return;
+    if (data_has_failed(job)) {
+        job_stop(cluster, job, now, REASON_ALL_TASKS_FAILED, "%s",
+                 describe_all_failed(job, text, sizeof text));
+        return;
+    }
     if (is_done(cluster, job)) {
-        job_stop(cluster, job, now, REASON_DONE, "%s%s",
-                 job->queue != NULL ? "all passes over the data ended and the model is saved"
-                                    : "all its working processes ended with success",
-                 describe_given_up(job, given_up, sizeof given_up));
+        stop_done(cluster, job, now);
         return;
     }
     for (uint32_t r = 0; job->finishing && r < job->spec->n_roles; r++)

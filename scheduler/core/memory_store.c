@@ -86,6 +86,7 @@ static void free_job(struct job_row *row)
     (void)job_spec_free(
         (struct job_spec *)row->record.spec); /* why: owned here, const to readers */
     free((char *)row->record.metrics);
+    free((char *)row->queue.model_path);
     free((struct slot_record *)row->record.slots);
     free(row);
 }
@@ -246,12 +247,19 @@ static void set_task(const struct task *task, void *userdata)
         record_of_task(task, &row->tasks[task->id].record);
 }
 
+static void put_queue(struct job_row *row, const struct job *job)
+{
+    free((char *)row->queue.model_path); /* why: owned here, const to readers */
+    record_of_queue(job, &row->queue);
+    row->queue.model_path = xstrdup(row->queue.model_path);
+    row->has_queue = true;
+}
+
 static void put_tasks(struct memory_store *store, const struct job *job)
 {
     struct job_row *row = job_row(store, job->id);
 
-    row->has_queue = true;
-    record_of_queue(job, &row->queue);
+    put_queue(row, job);
     if (row->queue.closed)
         free_tasks(row);
     task_queue_take_changed(job->queue, reset_tasks, set_task, row);
@@ -262,8 +270,7 @@ static void put_dataset(struct memory_store *store, const struct job *job)
     struct job_row *row = job_row(store, job->id);
 
     free_tasks(row);
-    row->has_queue = true;
-    record_of_queue(job, &row->queue);
+    put_queue(row, job);
     row->n_tasks = task_queue_n_tasks(job->queue);
     row->tasks = xcalloc(row->n_tasks, sizeof *row->tasks);
     for (uint32_t i = 0; i < row->n_tasks; i++) {

@@ -256,18 +256,17 @@ static void release_tasks(struct cluster *cluster, struct process *process, bool
                           struct instant now)
 {
     struct job *job = process->job;
-    uint32_t pass;
+    const struct tasks_mark before = tasks_mark(job);
     size_t n;
 
     if (job->queue == NULL)
         return;
-    pass = task_queue_pass(job->queue);
     job_learn_lost(process, now);
     n = task_queue_release_holder(job->queue, process->incarnation, failed);
     cluster->figures.task_ends[TASK_END_RELEASED] += n;
     /* after the last pass it may have been the elected saver, which is stored as well */
     if (n > 0 || task_queue_is_finished(job->queue))
-        tasks_changed(cluster, job, pass, now);
+        tasks_changed(cluster, job, &before, now);
 }
 
 static uint64_t doubled_us(uint64_t wait_us, uint32_t times)

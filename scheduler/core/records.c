@@ -120,8 +120,10 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
         .pass = task_queue_pass(job->queue),
         .records_total = counts.records_total,
         .records_discarded_total = counts.records_discarded_total,
+        .tasks_discarded_total = counts.tasks_discarded_total,
         .retries_total = counts.retries_total,
         .model_saved = task_queue_is_model_saved(job->queue),
+        .model_path = task_queue_model_path(job->queue),
         .saver = task_queue_saver(job->queue),
         .closed = task_queue_is_closed(job->queue),
     };
@@ -359,12 +361,16 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
     for (uint32_t i = 0; i < n; i++)
         if (check_task(record, &tasks[i], i, error) < 0)
             return EDL_ECORRUPT;
-    task_queue_restore(job->queue, record->pass, record->records_total,
-                       record->records_discarded_total, record->retries_total, record->model_saved);
+    task_queue_restore(job->queue, record->pass,
+                       &(struct task_queue_counts){
+                           .records_total = record->records_total,
+                           .records_discarded_total = record->records_discarded_total,
+                           .tasks_discarded_total = record->tasks_discarded_total,
+                           .retries_total = record->retries_total });
     for (uint32_t i = 0; i < n; i++)
         (void)task_queue_restore_task(job->queue, i, tasks[i].state, tasks[i].lease,
                                       tasks[i].failures, tasks[i].holder, now.now_us);
-    task_queue_restore_saver(job->queue, record->saver);
+    task_queue_restore_model(job->queue, record->saver, record->model_saved, record->model_path);
     if (record->closed)
         task_queue_restore_closed(job->queue, &(struct task_queue_counts){
                                                   .todo = record->todo,

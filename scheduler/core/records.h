@@ -66,10 +66,11 @@ struct process_record {
 struct queue_record {
     uint64_t job_id;
     uint32_t pass;
-    uint64_t records_total, records_discarded_total, retries_total;
+    uint64_t records_total, records_discarded_total, tasks_discarded_total, retries_total;
     bool model_saved;
-    uint64_t saver; /* incarnation elected to save the model, 0: none */
-    bool closed;    /* its job is over: there are no tasks, and this is what they were */
+    const char *model_path; /* "" not told; whose it is depends on who made the record */
+    uint64_t saver;         /* incarnation elected to save the model, 0: none */
+    bool closed;            /* its job is over: there are no tasks, and this is what they were */
     uint32_t todo, done, discarded;
     uint64_t records_done, records_pass;
 };

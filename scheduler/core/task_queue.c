@@ -4,7 +4,8 @@
  * Happy path: lease (todo -> leased), finish (leased -> done), last one ends the pass: all go back
  * to todo. Failure modes: a holder dies (release_holder), is too slow (expire) or gives up (fail):
  * back to todo, or discarded after failures_max + 1 failures. Every end of a task checks for the
- * end of the pass, so that a pass whose last task is discarded ends as well.
+ * end of the pass, so that a pass whose last task is discarded ends as well. If every task was
+ * discarded, nothing follows: the next pass would fare no better, and its job fails.
  *
  * Lists: todo is a FIFO; leased is in the order of the deadlines, because all leases have one
  * length; each holder lists what it holds. Lease, finish and fail are O(1) plus the tasks of that
@@ -57,6 +58,7 @@ struct task_queue {
     bool closed; /* the tasks are gone */
     bool model_saved;
     uint64_t saver;
+    char *model_path; /* owned; NULL: it was not told */
     uint32_t pass;
     struct task_queue_counts counts; /* kept up to date, never recounted */
 };
@@ -117,6 +119,7 @@ struct task_queue *task_queue_free(struct task_queue *queue)
     if (queue == NULL)
         return NULL;
     free_tasks(queue);
+    free(queue->model_path);
     free(queue);
     return NULL;
 }
@@ -132,6 +135,7 @@ void task_queue_close(struct task_queue *queue)
     empty->closed = true;
     empty->model_saved = queue->model_saved;
     empty->saver = queue->saver;
+    empty->model_path = queue->model_path;
     empty->pass = queue->pass;
     empty->counts = queue->counts;
     empty->counts.todo += empty->counts.leased;
@@ -284,7 +288,8 @@ static void put_ended(struct task_queue *queue, struct entry *entry, enum task_s
 /* end_pass_if_over - the roll-over: everything is to do again, in the order of the ids */
 static bool end_pass_if_over(struct task_queue *queue)
 {
-    if (queue->counts.todo + queue->counts.leased > 0 || task_queue_is_finished(queue))
+    if (queue->counts.todo + queue->counts.leased > 0 || task_queue_is_finished(queue) ||
+        task_queue_has_failed(queue))
         return false;
     queue->pass++;
     if (task_queue_is_finished(queue))
@@ -307,6 +312,7 @@ static void count_failure(struct task_queue *queue, struct entry *entry, bool at
     if (entry->task.failures > queue->config.failures_max) {
         put_ended(queue, entry, TASK_DISCARDED);
         queue->counts.records_discarded_total += entry->task.n_records;
+        queue->counts.tasks_discarded_total++;
     } else {
         put_todo(queue, entry, at_head);
     }
@@ -362,6 +368,7 @@ struct task_queue *task_queue_copy(const struct task_queue *queue)
     copy->closed = queue->closed;
     copy->model_saved = queue->model_saved;
     copy->saver = queue->saver;
+    copy->model_path = queue->model_path != NULL ? xstrdup(queue->model_path) : NULL;
     copy->pass = queue->pass;
     copy->counts = queue->counts;
     return copy;
@@ -370,14 +377,14 @@ struct task_queue *task_queue_copy(const struct task_queue *queue)
 /* --- events
  * ------------------------------------------------------------------------------------------ */
 
-void task_queue_restore(struct task_queue *queue, uint32_t pass, uint64_t records_total,
-                        uint64_t records_discarded_total, uint64_t retries_total, bool model_saved)
+void task_queue_restore(struct task_queue *queue, uint32_t pass,
+                        const struct task_queue_counts *totals)
 {
     queue->pass = pass;
-    queue->counts.records_total = records_total;
-    queue->counts.records_discarded_total = records_discarded_total;
-    queue->counts.retries_total = retries_total;
-    queue->model_saved = model_saved;
+    queue->counts.records_total = totals->records_total;
+    queue->counts.records_discarded_total = totals->records_discarded_total;
+    queue->counts.tasks_discarded_total = totals->tasks_discarded_total;
+    queue->counts.retries_total = totals->retries_total;
 }
 
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
@@ -568,20 +575,9 @@ uint64_t task_queue_next_deadline_us(const struct task_queue *queue)
 
 uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us)
 {
-    const struct holder *found;
-    const struct entry *entry;
-    uint64_t longest_us = 0;
+    uint64_t since_us = task_queue_held_since_us(queue, holder);
 
-    HASH_FIND(hh, queue->holders, &holder, sizeof holder, found);
-    if (found == NULL)
-        return 0;
-    DL_FOREACH2(found->held, entry, holder_next)
-    {
-        uint64_t leased_us = entry->task.deadline_us - queue->config.lease_timeout_us;
-
-        longest_us = MAX_OF(longest_us, now_us - MIN_OF(leased_us, now_us));
-    }
-    return longest_us;
+    return since_us == NEVER_US ? 0 : now_us - MIN_OF(since_us, now_us);
 }
 
 uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
@@ -604,11 +600,19 @@ bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)
     return queue->saver == holder;
 }
 
-int task_queue_model_saved(struct task_queue *queue, uint64_t holder, struct edl_error *error)
+static void set_model_path(struct task_queue *queue, const char *path)
+{
+    free(queue->model_path);
+    queue->model_path = path != NULL && *path != '\0' ? xstrdup(path) : NULL;
+}
+
+int task_queue_model_saved(struct task_queue *queue, uint64_t holder, const char *path,
+                           struct edl_error *error)
 {
     if (queue->saver != holder)
         return edl_error_set(error, EDL_ESTALE, "another process was elected to save the model");
     queue->model_saved = true;
+    set_model_path(queue, path);
     return 0;
 }
 
@@ -617,14 +621,22 @@ bool task_queue_is_model_saved(const struct task_queue *queue)
     return queue->model_saved;
 }
 
+const char *task_queue_model_path(const struct task_queue *queue)
+{
+    return queue->model_path != NULL ? queue->model_path : "";
+}
+
 uint64_t task_queue_saver(const struct task_queue *queue)
 {
     return queue->saver;
 }
 
-void task_queue_restore_saver(struct task_queue *queue, uint64_t holder)
+void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool saved,
+                              const char *path)
 {
-    queue->saver = holder;
+    queue->saver = saver;
+    queue->model_saved = saved;
+    set_model_path(queue, path);
 }
 
 uint32_t task_queue_pass(const struct task_queue *queue)
@@ -640,6 +652,13 @@ uint32_t task_queue_passes(const struct task_queue *queue)
 bool task_queue_is_finished(const struct task_queue *queue)
 {
     return queue->pass >= queue->config.passes;
+}
+
+bool task_queue_has_failed(const struct task_queue *queue)
+{
+    const struct task_queue_counts *counts = &queue->counts;
+
+    return counts->discarded > 0 && counts->todo + counts->leased + counts->done == 0;
 }
 
 size_t task_queue_n_tasks(const struct task_queue *queue)

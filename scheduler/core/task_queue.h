@@ -4,7 +4,8 @@
  * Pure: no I/O, no clock. Every record of a pass is trained at least once and counted exactly once:
  * a task is counted by its first accepted finish of the pass. A task that failed more than
  * failures_max times is discarded for the pass (and counted as such), so a pass always ends; it is
- * tried afresh in the next pass. Holders are process incarnations: release_holder returns what a
+ * tried afresh in the next pass. A pass whose every task was discarded is the queue's failure: no
+ * other pass begins. Holders are process incarnations: release_holder returns what a
  * dead one held, at once and without counting a failure (it counts one if it died by itself: see
  * `failed`). */
 #pragma once
@@ -40,7 +41,7 @@ struct task_queue_counts {
     uint64_t records_done;  /* in this pass */
     uint64_t records_pass;  /* records of one pass */
     uint64_t records_total; /* counted over all passes, this one included */
-    uint64_t records_discarded_total;
+    uint64_t records_discarded_total, tasks_discarded_total;
     uint64_t retries_total; /* leases beyond the first of a task in a pass */
 };
 
@@ -81,9 +82,9 @@ bool task_queue_is_closed(const struct task_queue *queue);
 void task_queue_restore_closed(struct task_queue *queue, const struct task_queue_counts *counts);
 
 /* task_queue_restore - pass and totals as stored; then the caller sets the tasks' states through
- * task_queue_restore_task */
-void task_queue_restore(struct task_queue *queue, uint32_t pass, uint64_t records_total,
-                        uint64_t records_discarded_total, uint64_t retries_total, bool model_saved);
+ * task_queue_restore_task. Of `totals` only the members named *_total are read. */
+void task_queue_restore(struct task_queue *queue, uint32_t pass,
+                        const struct task_queue_counts *totals);
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
                             uint32_t lease, uint32_t failures, uint64_t holder, uint64_t now_us);
 
@@ -125,15 +126,23 @@ uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, ui
 /* Model saving: after the last pass one holder is elected, until it reports done or is released. */
 bool task_queue_elect_saver(struct task_queue *queue,
                             uint64_t holder); /* true: it is this holder */
-int task_queue_model_saved(struct task_queue *queue, uint64_t holder, struct edl_error *error);
+/* task_queue_model_saved - path: where, for people; copied; NULL: it was not told */
+int task_queue_model_saved(struct task_queue *queue, uint64_t holder, const char *path,
+                           struct edl_error *error);
 bool task_queue_is_model_saved(const struct task_queue *queue);
+/* task_queue_model_path - as it was told; "" when it was not; borrowed */
+const char *task_queue_model_path(const struct task_queue *queue);
 uint64_t task_queue_saver(
     const struct task_queue *queue); /* the elected one, 0 none; stored with the queue */
-void task_queue_restore_saver(struct task_queue *queue, uint64_t holder);
+void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool saved,
+                              const char *path);
 
 uint32_t task_queue_pass(const struct task_queue *queue); /* 0-based; == passes when finished */
 uint32_t task_queue_passes(const struct task_queue *queue);
 bool task_queue_is_finished(const struct task_queue *queue);
+/* task_queue_has_failed - every task of the pass was discarded and none was done: what upstream's
+ * master calls ErrAllTaskFailed. It follows from the tasks, so a restart finds it again. */
+bool task_queue_has_failed(const struct task_queue *queue);
 size_t task_queue_n_tasks(const struct task_queue *queue);
 const struct task *task_queue_task(const struct task_queue *queue, uint32_t id);
 struct task_queue_counts task_queue_counts(const struct task_queue *queue);

@@ -7,6 +7,12 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/queue_rules.h"
+#include "shared/printable.h"
+
+/* Of what a process says, in an event beside our own words. */
+#define EVENT_SAID_BYTES 180
+
 static int check_holder(const struct process *holder, bool needs_queue, struct edl_error *error)
 {
     char name[ROLE_NAME_MAX + 16];
@@ -21,12 +27,59 @@ static int check_holder(const struct process *holder, bool needs_queue, struct e
     return 0;
 }
 
-void tasks_changed(struct cluster *cluster, struct job *job, uint32_t pass, struct instant now)
+struct tasks_mark tasks_mark(const struct job *job)
 {
+    struct task_queue_counts counts;
+
+    if (job->queue == NULL)
+        return (struct tasks_mark){ 0 };
+    counts = task_queue_counts(job->queue);
+    return (struct tasks_mark){ .pass = task_queue_pass(job->queue),
+                                .tasks_discarded = counts.tasks_discarded_total,
+                                .records_discarded = counts.records_discarded_total };
+}
+
+void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
+                   struct instant now)
+{
+    struct tasks_mark after = tasks_mark(job);
+    uint64_t skipped = after.tasks_discarded - before->tasks_discarded;
+
     effect_save_tasks(cluster, job);
-    for (; pass < task_queue_pass(job->queue); pass++)
+    if (skipped > 0)
+        effect_event(cluster, now, job, "", "tasks-skipped",
+                     "%llu task%s with %llu records failed %d times and %s skipped in pass %u",
+                     (unsigned long long)skipped, skipped == 1 ? "" : "s",
+                     (unsigned long long)(after.records_discarded - before->records_discarded),
+                     TASK_FAILURES_MAX + 1, skipped == 1 ? "is" : "are", before->pass + 1);
+    for (uint32_t pass = before->pass; pass < after.pass; pass++)
         effect_event(cluster, now, job, "", "pass-ended", "pass %u of %u ended", pass + 1,
                      task_queue_passes(job->queue));
+}
+
+void tasks_settle(struct cluster *cluster, struct job *job, struct instant now)
+{
+    if (task_queue_is_finished(job->queue) || task_queue_has_failed(job->queue))
+        job_settle(cluster, job, now);
+}
+
+char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size)
+{
+    struct task_queue_counts counts = { 0 };
+
+    buffer[0] = '\0';
+    if (job->queue != NULL)
+        counts = task_queue_counts(job->queue);
+    if (counts.tasks_discarded_total > 0)
+        (void)snprintf(buffer, size,
+                       "%llu task%s with %llu of %llu records %s skipped after %d "
+                       "failures each",
+                       (unsigned long long)counts.tasks_discarded_total,
+                       counts.tasks_discarded_total == 1 ? "" : "s",
+                       (unsigned long long)counts.records_discarded_total,
+                       (unsigned long long)counts.records_pass * task_queue_passes(job->queue),
+                       counts.tasks_discarded_total == 1 ? "was" : "were", TASK_FAILURES_MAX + 1);
+    return buffer;
 }
 
 /* cluster_set_dataset - the first wins; the same again is accepted and freed; refused: the caller
@@ -90,7 +143,7 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
                         uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error)
 {
     struct job *job = holder->job;
-    uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
+    const struct tasks_mark before = tasks_mark(job);
     uint64_t records; /* counted before; the same finish said again counts nothing */
     uint64_t held_us;
     int r = check_holder(holder, true, error);
@@ -109,18 +162,18 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
     job_learn(cluster, job, now);
     cluster->figures.task_records += records;
     cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
-    tasks_changed(cluster, job, before, now);
-    if (task_queue_is_finished(job->queue)) /* what it waits for is another thing now */
-        job_settle(cluster, job, now);
+    tasks_changed(cluster, job, &before, now);
+    tasks_settle(cluster, job, now);
     return 0;
 }
 
 /* cluster_fail_task - see task_queue_fail; EDL_ESTALE also for a dead incarnation */
 int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t task, uint32_t pass,
-                      uint32_t lease, bool returned, struct instant now, struct edl_error *error)
+                      uint32_t lease, bool returned, const char *reason, struct instant now,
+                      struct edl_error *error)
 {
     struct job *job = holder->job;
-    uint32_t before = job->queue != NULL ? task_queue_pass(job->queue) : 0;
+    const struct tasks_mark before = tasks_mark(job);
     int r = check_holder(holder, true, error);
 
     if (r >= 0 && returned)
@@ -131,25 +184,30 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
         return r;
     cluster->figures.task_ends[returned ? TASK_END_RETURNED : TASK_END_FAILED]++;
     if (!returned)
-        effect_process_event(cluster, now, holder, "task-failed", "task %u failed", task);
-    tasks_changed(cluster, job, before, now);
-    if (task_queue_is_finished(job->queue)) /* what it waits for is another thing now */
-        job_settle(cluster, job, now);
+        effect_process_event(cluster, now, holder, "task-failed", "task %u failed%s%.*s", task,
+                             reason != NULL && *reason != '\0' ? ": " : "",
+                             reason != NULL ? printable_prefix(reason, EVENT_SAID_BYTES) : 0,
+                             reason != NULL ? reason : "");
+    tasks_changed(cluster, job, &before, now);
+    tasks_settle(cluster, job, now);
     return 0;
 }
 
 /* cluster_model_saved - EDL_ESTALE for a dead incarnation; else what task_queue_model_saved says */
-int cluster_model_saved(struct cluster *cluster, struct process *holder, struct instant now,
-                        struct edl_error *error)
+int cluster_model_saved(struct cluster *cluster, struct process *holder, const char *path,
+                        struct instant now, struct edl_error *error)
 {
     int r = check_holder(holder, true, error);
 
     if (r >= 0)
-        r = task_queue_model_saved(holder->job->queue, holder->incarnation, error);
+        r = task_queue_model_saved(holder->job->queue, holder->incarnation, path, error);
     if (r < 0)
         return r;
     effect_save_tasks(cluster, holder->job);
-    effect_process_event(cluster, now, holder, "model-saved", "the model is saved");
+    effect_process_event(cluster, now, holder, "model-saved", "the model is saved%s%.*s",
+                         path != NULL && *path != '\0' ? ": " : "",
+                         path != NULL ? printable_prefix(path, EVENT_SAID_BYTES) : 0,
+                         path != NULL ? path : "");
     job_settle(cluster, holder->job, now);
     return 0;
 }

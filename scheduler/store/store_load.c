@@ -429,6 +429,8 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
     queue.retries_total = row_u64(&row, 4, INT64_MAX);
     queue.model_saved = row_bool(&row, 5);
     queue.saver = row_u64(&row, 6, INT64_MAX);
+    queue.tasks_discarded_total = row_u64(&row, 12, INT64_MAX);
+    queue.model_path = store_column_text(statement, 13);
     queue.closed = sqlite3_column_type(statement, 7) != SQLITE_NULL;
     if (queue.closed)
         read_queue_end(&row, &queue);

@@ -283,7 +283,8 @@ static void train(struct world *w, struct job *job)
                                                  NULL),
                              0);
         if (save)
-            assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+            assert_int_equal(cluster_model_saved(w->cluster, process, "/out/model", w->now, NULL),
+                             0);
         if (result == TASK_LEASE_FINISHED)
             world_exit(w, process, 0, 0);
     }
@@ -458,7 +459,7 @@ static void test_crash_after_the_model_is_saved_needs_no_replacement(void **stat
                      0);
     assert_int_equal(result, TASK_LEASE_FINISHED);
     assert_true(save);
-    assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+    assert_int_equal(cluster_model_saved(w->cluster, process, "/out/model", w->now, NULL), 0);
     world_exit(w, process, 0, 0);
     world_exit(w, world_live(job, "trainer", 1), 0, 11);
     world_run(w, 3);
@@ -552,73 +553,6 @@ static void test_lost_before_it_ran_is_placed_anew(void **state)
         }
 }
 
-/* Counts what the log is told, on the way to the disk. */
-static unsigned n_passes_ended;
-
-static void commit_and_count(void *userdata, const struct effect *effects, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        n_passes_ended += effects[i].kind == EFFECT_EVENT && streq(effects[i].event, "pass-ended");
-    memory_store_commit(userdata, effects, n);
-}
-
-enum failure { TASK_FAILS, LEASE_EXPIRES, HOLDER_DIES, FAILURES };
-
-static void fail_task(struct world *w, const struct job *job, enum failure failure)
-{
-    struct process *process = world_live(job, "trainer", 0);
-    enum task_lease_result result = TASK_LEASE_WAIT;
-    struct task *task = NULL;
-    bool save = false;
-
-    assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task, &save,
-                                        NULL),
-                     0);
-    assert_int_equal(result, TASK_LEASE_GIVEN);
-    if (failure == TASK_FAILS)
-        assert_int_equal(cluster_fail_task(w->cluster, process, task->id,
-                                           task_queue_pass(job->queue), task->lease, false, w->now,
-                                           NULL),
-                         0);
-    else if (failure == HOLDER_DIES)
-        world_exit(w, process, 1, 0);
-    if (failure == HOLDER_DIES) /* and its back-off passes */
-        for (unsigned i = 0; i < 4; i++)
-            world_second(w);
-    if (failure == LEASE_EXPIRES)
-        for (unsigned i = 0; i < 61; i++)
-            world_second(w);
-    world_run(w, 4);
-}
-
-/* However the last task of a pass went: who follows the log learns of the pass' end. */
-static void test_pass_ends_with_an_event_when_its_last_task_is_discarded(void **state)
-{
-    (void)state;
-    for (int failure = TASK_FAILS; failure < FAILURES; failure++) {
-        struct world *w = world_new(1, 1000, GIB, 1000);
-        struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
-        struct job *job;
-
-        spec->restart_backoff_us = 0;
-        spec->passes = 2;
-        w->disk.commit = commit_and_count;
-        n_passes_ended = 0;
-        job = world_submit(w, spec);
-        world_run(w, 3);
-        assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 2), "aa", w->now,
-                                             NULL),
-                         0);
-        for (unsigned i = 0; i < 4; i++) {
-            assert_int_equal(n_passes_ended, 0);
-            fail_task(w, job, (enum failure)failure);
-        }
-        assert_int_equal(task_queue_pass(job->queue), 1);
-        assert_int_equal(n_passes_ended, 1);
-        world_free(w);
-    }
-}
-
 /* Who still runs behind the data's end is waited for however long that takes; so it is told. */
 static void test_what_a_finished_job_waits_for_is_told(void **state)
 {
@@ -646,7 +580,7 @@ static void test_what_a_finished_job_waits_for_is_told(void **state)
                                         NULL),
                      0);
     assert_true(save);
-    assert_int_equal(cluster_model_saved(w->cluster, saver, w->now, NULL), 0);
+    assert_int_equal(cluster_model_saved(w->cluster, saver, "/out/model", w->now, NULL), 0);
     world_exit(w, saver, 0, 0);
     world_run(w, 1);
     assert_non_null(strstr(job->reason, "the model is saved; 1 processes run on"));
@@ -677,7 +611,6 @@ int main(void)
         cmocka_unit_test(test_lost_node_requeues_what_is_not_fault_tolerant),
         cmocka_unit_test(test_requeued_job_can_be_killed_and_restored),
         cmocka_unit_test(test_lost_before_it_ran_is_placed_anew),
-        cmocka_unit_test(test_pass_ends_with_an_event_when_its_last_task_is_discarded),
         cmocka_unit_test(test_what_a_finished_job_waits_for_is_told),
     };
 

@@ -188,7 +188,8 @@ static void test_tasks_are_leased_and_end(void **state)
         assert_int_equal(cluster_finish_task(w->cluster, p, id[0], 0, lease[0], w->now, NULL), 0);
     assert_int_equal(f->task_ends[TASK_END_FINISHED], 1);
     assert_int_equal(f->task_records, task_queue_counts(job->queue).records_total);
-    assert_int_equal(cluster_fail_task(w->cluster, p, id[1], 0, lease[1], true, w->now, NULL), 0);
+    assert_int_equal(cluster_fail_task(w->cluster, p, id[1], 0, lease[1], true, NULL, w->now, NULL),
+                     0);
     assert_int_equal(f->task_ends[TASK_END_RETURNED], 1);
     world_check(w);
     world_exit(w, p, 1, 0);

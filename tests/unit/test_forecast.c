@@ -119,7 +119,8 @@ static void finish(struct world *w, const struct job *job)
                          0);
         assert_int_equal(result, TASK_LEASE_FINISHED);
         if (save)
-            assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+            assert_int_equal(cluster_model_saved(w->cluster, process, "/out/model", w->now, NULL),
+                             0);
         world_exit(w, process, 0, 0);
     }
     world_second(w);

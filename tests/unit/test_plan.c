@@ -638,7 +638,7 @@ static void test_who_saves_the_model_does_not_give_way(void **state)
     assert_false(saver->stop_wanted);
     world_run(w, 4);
     assert_false(saver->stop_wanted);
-    assert_int_equal(cluster_model_saved(w->cluster, saver, w->now, NULL), 0);
+    assert_int_equal(cluster_model_saved(w->cluster, saver, "/out/model", w->now, NULL), 0);
     world_exit(w, saver, 0, 0);
     world_run(w, 2);
     assert_int_equal(job->state, JOB_SUCCEEDED);

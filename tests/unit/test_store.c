@@ -306,10 +306,11 @@ static void test_saver_and_saved_model_survive(void **state)
     restart(f);
     holder = a_trainer(the_job(f));
     assert_int_equal(task_queue_saver(the_job(f)->queue), holder->incarnation);
-    assert_int_equal(cluster_model_saved(f->cluster, holder, start, &error), 0);
+    assert_int_equal(cluster_model_saved(f->cluster, holder, "/out/model", start, &error), 0);
     commit(f);
     restart(f);
     assert_true(task_queue_is_model_saved(the_job(f)->queue));
+    assert_string_equal(task_queue_model_path(the_job(f)->queue), "/out/model");
 }
 
 /* --- events and logs --- */

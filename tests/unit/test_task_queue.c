@@ -127,8 +127,11 @@ static void test_failures_beyond_the_limit_discard_and_end_the_pass(void **state
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(limits); i++) {
-        struct task_queue *queue = make_queue(1, 2, limits[i]);
+        struct task_queue *queue = make_queue(2, 2, limits[i]);
+        struct task *bad = lease(queue, 1, 0);
 
+        assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
+        assert_int_equal(task_queue_fail(queue, 0, 0, bad->lease, 1, true, NULL), 0);
         for (uint32_t k = 0; k <= limits[i]; k++) {
             struct task *task = lease(queue, 1, 0);
 
@@ -138,9 +141,39 @@ static void test_failures_beyond_the_limit_discard_and_end_the_pass(void **state
         /* the last task of the pass failing starts the next pass, in which it is tried afresh */
         assert_int_equal(task_queue_pass(queue), 1);
         assert_int_equal(task_queue_counts(queue).records_discarded_total, 10);
+        assert_int_equal(task_queue_counts(queue).tasks_discarded_total, 1);
         assert_int_equal(lease(queue, 1, 0)->failures, 0);
         task_queue_free(queue);
     }
+}
+
+/* Another pass would fare no better: nothing follows a pass of which no task was trained. */
+static void test_pass_without_any_trained_task_fails_the_queue(void **state)
+{
+    struct task_queue *queue = make_queue(3, 2, 1);
+    struct task_queue *restored = make_queue(3, 2, 1);
+    struct task *none = NULL;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct task *task = lease(queue, 1, 0);
+
+        assert_false(task_queue_has_failed(queue));
+        assert_int_equal(task_queue_fail(queue, task->id, 0, task->lease, 1, false, NULL), 0);
+    }
+    assert_true(task_queue_has_failed(queue));
+    assert_false(task_queue_is_finished(queue));
+    assert_int_equal(task_queue_pass(queue), 0);
+    assert_int_equal(task_queue_counts(queue).tasks_discarded_total, 3);
+    assert_int_equal(task_queue_counts(queue).records_discarded_total, 30);
+    assert_int_equal(task_queue_lease(queue, 1, NULL, 0, 0, &none), TASK_LEASE_WAIT);
+    for (uint32_t i = 0; i < 3; i++) /* a restart finds it by the tasks alone */
+        assert_int_equal(task_queue_restore_task(restored, i, TASK_DISCARDED, 2, 2, 0, 0), 0);
+    assert_true(task_queue_has_failed(restored));
+    task_queue_close(queue);
+    assert_true(task_queue_has_failed(queue));
+    task_queue_free(queue);
+    task_queue_free(restored);
 }
 
 static void test_returned_tasks_count_no_failure(void **state)
@@ -189,12 +222,15 @@ static void test_one_saver_until_it_is_gone(void **state)
     assert_true(task_queue_elect_saver(queue, 1));
     assert_true(task_queue_elect_saver(queue, 1));
     assert_false(task_queue_elect_saver(queue, 2));
-    assert_int_equal(task_queue_model_saved(queue, 2, NULL), EDL_ESTALE);
+    assert_int_equal(task_queue_model_saved(queue, 2, "/out/model", NULL), EDL_ESTALE);
     (void)task_queue_release_holder(queue, 1, true);
     assert_true(task_queue_elect_saver(queue, 2));
-    assert_int_equal(task_queue_model_saved(queue, 2, NULL), 0);
+    assert_int_equal(task_queue_model_saved(queue, 2, "/out/model", NULL), 0);
     assert_true(task_queue_is_model_saved(queue));
+    assert_string_equal(task_queue_model_path(queue), "/out/model");
     assert_false(task_queue_elect_saver(queue, 3));
+    task_queue_close(queue);
+    assert_string_equal(task_queue_model_path(queue), "/out/model");
     task_queue_free(queue);
 }
 
@@ -279,7 +315,8 @@ static void test_restore_continues_where_it_was(void **state)
     struct task_queue_counts counts;
 
     (void)state;
-    task_queue_restore(queue, 1, 40, 0, 2, false);
+    task_queue_restore(queue, 1,
+                       &(struct task_queue_counts){ .records_total = 40, .retries_total = 2 });
     assert_int_equal(task_queue_restore_task(queue, 0, TASK_DONE, 5, 0, 11, 0), 0);
     assert_int_equal(task_queue_restore_task(queue, 1, TASK_LEASED, 6, 1, 12, 0), 0);
     assert_int_equal(task_queue_restore_task(queue, 7, TASK_DONE, 5, 0, 11, 0), -ENOENT);
@@ -364,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_finish_repeated_is_counted_once_and_stale_is_refused),
         cmocka_unit_test(test_lease_whose_answer_was_lost_is_given_again),
         cmocka_unit_test(test_failures_beyond_the_limit_discard_and_end_the_pass),
+        cmocka_unit_test(test_pass_without_any_trained_task_fails_the_queue),
         cmocka_unit_test(test_returned_tasks_count_no_failure),
         cmocka_unit_test(test_expired_leases_go_to_the_end_in_deadline_order),
         cmocka_unit_test(test_one_saver_until_it_is_gone),

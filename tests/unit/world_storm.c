@@ -157,10 +157,10 @@ void storm_work_of(struct world *w, struct process *process)
                          0);
     else if (result == TASK_LEASE_GIVEN && world_random(w, 2) != 0)
         assert_int_equal(cluster_fail_task(w->cluster, process, task->id, pass, task->lease,
-                                           world_random(w, 2) != 0, w->now, NULL),
+                                           world_random(w, 2) != 0, NULL, w->now, NULL),
                          0);
     if (save && world_random(w, 2) != 0)
-        assert_int_equal(cluster_model_saved(w->cluster, process, w->now, NULL), 0);
+        assert_int_equal(cluster_model_saved(w->cluster, process, "/out/model", w->now, NULL), 0);
     if (result == TASK_LEASE_FINISHED && world_random(w, 4) != 0)
         world_exit(w, process, 0, 0);
 }

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# A job's end is told as it was: of one that trained nothing, as failed; of one that left data out, how much; where the model is.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2
+cat >"$work/train.py" <<'END'
+import os
+import sys
+
+import edl
+
+bad = sys.argv[1]
+if not edl.dataset_exists():
+    edl.put_dataset("six", [[edl.Chunk(f"/data/{i}", 0, 10)] for i in range(6)])
+for task in edl.tasks():
+    if bad == "all" or (bad == "some" and task.id in (2, 4)):
+        task.failed(f"cannot read {task.chunks[0].path}")
+    else:
+        task.done()
+if edl.elected():
+    edl.model_saved(os.path.join(edl.me().output_dir, "modèle"))
+END
+job() { # NAME BAD
+    jq -n --arg name "$1" --arg bad "$2" --arg file "$work/train.py" --arg path "$EDL_SOURCE_DIR/python" \
+        '{metadata: {name: $name}, spec: {fault_tolerant: true, mode: "collective", passes: 2, env: {PYTHONPATH: $path},
+          trainer: {"min-instance": 2, "max-instance": 2, resources: {requests: {cpu: "100m"}}, command: ["python3", $file, $bad]}}}'
+}
+for bad in none some all; do
+    job "$bad" "$bad" >"$work/$bad.json"
+    edl submit "$work/$bad.json" >/dev/null
+done
+
+# nothing was trained: it failed, in the words of upstream's master, and the exit status says so
+if edl wait --timeout 60 all >"$work/told"; then fail "a job that trained nothing succeeded: $(cat "$work/told")"; fi
+grep -q ' failed: all task finished, but none was trained: 6 of 6 tasks of pass 1 failed 4 times each (60 records)' "$work/told" ||
+    fail "edl wait: $(cat "$work/told")"
+[ "$(job_field all '[.state, .reason_code, .records_total, .tasks_discarded, .records_discarded, .model_saved] | @csv')" = \
+    '"failed","all-tasks-failed",0,6,60,false' ] || fail "$(job_field all .)"
+edl events >"$work/events"
+grep -q 'task-failed.*task [0-5] failed: cannot read /data/[0-5]' "$work/events" || fail "edl events: $(cat "$work/events")"
+
+# two of six were skipped in each pass
+edl wait --timeout 60 some >"$work/told" || fail "edl wait: $(cat "$work/told")"
+model=$(job_field some .model_path)
+case $model in /*/modèle) ;; *) fail "the model is at '$model'" ;; esac
+for verb in 'wait' 'why'; do
+    edl "$verb" some >"$work/told"
+    grep -q '4 tasks with 40 of 120 records were skipped after 4 failures each' "$work/told" || fail "edl $verb: $(cat "$work/told")"
+done
+edl show some >"$work/told"
+grep -q '^skipped    4 tasks with 40 records failed too often and were not trained$' "$work/told" || fail "edl show: $(cat "$work/told")"
+grep -qxF "model      saved: $model" "$work/told" || fail "edl show: $(cat "$work/told")"
+edl show --json some | jq -e --arg model "$model" \
+    '.job.tasks_discarded == 4 and .job.records_discarded == 40 and .tasks.tasks_discarded == 4 and .tasks.model_path == $model' >/dev/null ||
+    fail "$(edl show --json some)"
+api GET /jobs/some/why | jq -e '.skipped == {tasks: 4, records: 40}' >/dev/null || fail "$(api GET /jobs/some/why)"
+[ "$(job_field some '[.records_total, .tasks_discarded] | @csv')" = '80,4' ] || fail "$(job_field some .)"
+
+# nothing was: nothing is said of it, and where the model is stands in the end
+edl wait --timeout 60 none >"$work/told" || fail "edl wait: $(cat "$work/told")"
+grep -q "succeeded: all passes over the data ended and the model is saved: $(job_field none .model_path)\$" "$work/told" ||
+    fail "edl wait: $(cat "$work/told")"
+if edl show none | grep '^skipped'; then fail 'something was skipped of none'; fi
+cluster_stop
