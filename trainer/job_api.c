@@ -15,6 +15,8 @@
 #define SLICE_MS 100
 #define HOSTS_MAX 1024
 
+_Static_assert(EDL_SECRET_BYTES == JOB_SECRET_BYTES, "one secret, two names");
+
 struct job_api {
     struct edl_client *client;
 };
@@ -68,6 +70,17 @@ static int outcome(const struct job_api *api, int r, struct edl_error *error)
                          : r == -EHOSTUNREACH ? EDL_EUNREACHABLE
                                               : r,
                          "%s", edl_last_error(api->client));
+}
+
+int job_api_secret(struct job_api *api, uint8_t ret[JOB_SECRET_BYTES], struct edl_error *error)
+{
+    int r = outcome(api, edl_secret(api->client, ret), error);
+
+    if (r == -ENOENT)
+        (void)edl_error_remedy(error,
+                               "an older scheduler knows no secrets of jobs: upgrade it, and "
+                               "start the job again");
+    return r;
 }
 
 /* What is not running or has no port is left out. */

@@ -33,6 +33,9 @@ int job_api_new(const char *socket_path, uint64_t retry_us, const volatile sig_a
                 struct job_api **ret, struct edl_error *error);
 struct job_api *job_api_free(struct job_api *api);
 
+/* job_api_secret - of the job: what trainers and parameter servers prove to each other */
+int job_api_secret(struct job_api *api, uint8_t ret[JOB_SECRET_BYTES], struct edl_error *error);
+
 /* job_api_hosts - the running processes of a role, newest incarnation of each index first come
  * *ret_hosts: malloc'd [*ret_want], entries without a process have port 0; *ret_n of them are
  * there. */

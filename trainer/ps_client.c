@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/handshake.h"
 #include "trainer/ps_link.h"
 #include "trainer/shard.h"
 
@@ -44,6 +45,8 @@ int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
 
     if (r < 0)
         return r;
+    if (!job_secret_is_set(config->secret))
+        return edl_error_set(error, -EINVAL, "the trainer was given no secret of its job");
     if (config->n_servers == 0 || config->n_servers > SHARDS_MAX)
         return edl_error_set(error, -EINVAL, "%u parameter servers; 1 to %u are possible",
                              config->n_servers, SHARDS_MAX);
@@ -143,7 +146,7 @@ static int connect_host(struct ps_link *link, uint32_t s, const struct ps_host *
     return 0;
 }
 
-/* Sends the same kind of small request to every server; replies[s] are reply_bytes each. */
+/* Sends the same kind of small request to every server; replies[s] are reply_bytes each, if any. */
 static int ask_all(struct ps_client *client, enum wire_type type, size_t head_bytes,
                    enum wire_type expected, uint8_t *replies, size_t reply_bytes,
                    struct edl_error *error)
@@ -154,41 +157,86 @@ static int ask_all(struct ps_client *client, enum wire_type type, size_t head_by
         link->n_out = 1;
         link->n_in = 1;
         link->in[0] =
-            (struct iovec){ .iov_base = replies + s * reply_bytes, .iov_len = reply_bytes };
+            (struct iovec){ .iov_base = reply_bytes > 0 ? replies + s * reply_bytes : NULL,
+                            .iov_len = reply_bytes };
         ps_link_start(link, type, head_bytes, expected);
     }
     return ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, error);
 }
 
+/* What was said to a server and what it said, until both are believed. */
+struct meeting {
+    struct wire_hello hello;
+    struct wire_challenge challenge;
+};
+
+static int check_challenge(const struct ps_client *client, const struct meeting *meeting,
+                           const struct ps_host *host, const char *name, struct edl_error *error)
+{
+    const struct wire_challenge *challenge = &meeting->challenge;
+    struct job_claim claim = handshake_server_claim(&meeting->hello, challenge);
+
+    if (challenge->shard != meeting->hello.shard ||
+        (host->incarnation != 0 && challenge->incarnation != host->incarnation))
+        return edl_error_set(error, EDL_ESTALE,
+                             "%s is incarnation %llu of server %u, expected %llu of %u", name,
+                             (unsigned long long)challenge->incarnation, challenge->shard,
+                             (unsigned long long)host->incarnation, meeting->hello.shard);
+    if (!job_proof_check(client->config.secret, &claim, challenge->proof))
+        return edl_error_set(error, EDL_EUNREACHABLE,
+                             "%s: what listens there does not prove that it is of job %llu", name,
+                             (unsigned long long)client->config.job_id);
+    return 0;
+}
+
+/* Who this trainer is, and a nonce for each server to answer. */
+static int say_hello(struct ps_client *client, const struct ps_host *hosts,
+                     struct meeting *meetings, struct edl_error *error)
+{
+    uint32_t n = client->config.n_servers;
+    _cleanup_free_ uint8_t *replies = xcalloc(n, WIRE_CHALLENGE_BYTES);
+    int r = 0;
+
+    for (uint32_t s = 0; r >= 0 && s < n; s++) {
+        meetings[s].hello = (struct wire_hello){ .job_id = client->config.job_id,
+                                                 .incarnation = client->config.incarnation,
+                                                 .trainer = client->config.trainer,
+                                                 .shard = s,
+                                                 .n_shards = n };
+        r = job_nonce_make(meetings[s].hello.nonce, error);
+        (void)wire_hello_encode(&meetings[s].hello, client->links[s].head + WIRE_HEADER_BYTES);
+    }
+    if (r >= 0)
+        r = ask_all(client, WIRE_HELLO, WIRE_HELLO_BYTES, WIRE_CHALLENGE, replies,
+                    WIRE_CHALLENGE_BYTES, error);
+    if (r == -EINVAL)
+        (void)edl_error_remedy(error,
+                               "the trainers and parameter servers of a job are to be of one"
+                               " release of edl: start it again when all nodes have the same");
+    for (uint32_t s = 0; r >= 0 && s < n; s++) {
+        r = wire_challenge_decode(replies + s * WIRE_CHALLENGE_BYTES, WIRE_CHALLENGE_BYTES,
+                                  &meetings[s].challenge, error);
+        if (r >= 0)
+            r = check_challenge(client, &meetings[s], &hosts[s], client->links[s].name, error);
+    }
+    return r;
+}
+
 static int greet(struct ps_client *client, const struct ps_host *hosts, struct edl_error *error)
 {
     uint32_t n = client->config.n_servers;
-    _cleanup_free_ uint8_t *replies = xcalloc(n, WIRE_HELLO_OK_BYTES);
-    int r;
+    _cleanup_free_ struct meeting *meetings = xcalloc(n, sizeof *meetings);
+    int r = say_hello(client, hosts, meetings, error);
 
-    for (uint32_t s = 0; s < n; s++) {
-        struct wire_hello hello = { .job_id = client->config.job_id,
-                                    .incarnation = client->config.incarnation,
-                                    .trainer = client->config.trainer,
-                                    .shard = s,
-                                    .n_shards = n };
-
-        (void)wire_hello_encode(&hello, client->links[s].head + WIRE_HEADER_BYTES);
-    }
-    r = ask_all(client, WIRE_HELLO, WIRE_HELLO_BYTES, WIRE_HELLO_OK, replies, WIRE_HELLO_OK_BYTES,
-                error);
     for (uint32_t s = 0; r >= 0 && s < n; s++) {
-        struct wire_hello_ok ok;
+        struct job_claim claim =
+            handshake_trainer_claim(&meetings[s].hello, &meetings[s].challenge);
 
-        r = wire_hello_ok_decode(replies + s * WIRE_HELLO_OK_BYTES, WIRE_HELLO_OK_BYTES, &ok,
-                                 error);
-        if (r >= 0 && (ok.shard != s ||
-                       (hosts[s].incarnation != 0 && ok.incarnation != hosts[s].incarnation)))
-            r = edl_error_set(error, EDL_ESTALE,
-                              "%s is incarnation %llu of server %u, expected %llu of %u",
-                              client->links[s].name, (unsigned long long)ok.incarnation, ok.shard,
-                              (unsigned long long)hosts[s].incarnation, s);
+        r = job_proof_make(client->config.secret, &claim, client->links[s].head + WIRE_HEADER_BYTES,
+                           error);
     }
+    if (r >= 0)
+        r = ask_all(client, WIRE_PROOF, WIRE_PROOF_BYTES, WIRE_HELLO_OK, NULL, 0, error);
     return r;
 }
 

@@ -23,6 +23,7 @@ struct ps_client_config {
     uint64_t job_id;
     uint32_t trainer;
     uint64_t incarnation;
+    uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
     struct declaration declaration;
     uint32_t n_servers;
     uint64_t timeout_us; /* 0 = 30 s */
@@ -33,9 +34,11 @@ int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
                   struct edl_error *error);
 struct ps_client *ps_client_free(struct ps_client *client);
 
-/* ps_client_connect - hosts[n_servers]; says HELLO and DECLARE to each
- * EDL_EUNREACHABLE: a server is not there (try again); EDL_ESTALE: this trainer, or what it knows
- * of a server, has been replaced; -EINVAL: a server refuses the declaration. */
+/* ps_client_connect - hosts[n_servers]; says HELLO and DECLARE to each, once each has proved that
+ * it is of the job EDL_EUNREACHABLE: a server is not there, or something else is in its place (try
+ * again); EDL_ESTALE: this trainer, or what it knows of a server, has been replaced; -EINVAL: a
+ * server refuses the declaration, or is of another release; -EACCES: it does not believe this
+ * trainer. */
 int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
                       struct edl_error *error);
 

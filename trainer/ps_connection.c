@@ -165,7 +165,8 @@ void ps_connection_reply(struct ps_connection *connection, enum wire_type type, 
                                       head_bytes + 4 * ((uint64_t)block_values + rows_values) };
     size_t used = wire_header_encode(&header, connection->head);
 
-    memcpy(connection->head + used, head, head_bytes);
+    if (head_bytes > 0)
+        memcpy(connection->head + used, head, head_bytes);
     connection->out[OUT_HEAD] =
         (struct iovec){ .iov_base = connection->head, .iov_len = used + head_bytes };
     connection->out[OUT_BLOCK] = (struct iovec){ .iov_base = (void *)(uintptr_t)block,

@@ -26,12 +26,15 @@ typedef void (*ps_closed_fn)(struct ps_connection *connection, const char *reaso
 
 /* What the server knows of the peer; kept here because its life is the connection's. */
 struct ps_peer {
-    bool greeted;
+    bool challenged; /* it said HELLO, and its proof is wanted */
+    bool greeted;    /* it has proved that it is of the job */
     bool declared;
     uint32_t trainer;
     uint32_t n_shards; /* as its HELLO said */
     uint64_t incarnation;
     uint64_t accepted_us;
+    struct wire_hello hello; /* what it is to prove */
+    struct wire_challenge challenge;
 };
 
 struct ps_connection_events {

@@ -22,6 +22,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "trainer/checkpoint.h"
+#include "trainer/handshake.h"
 #include "trainer/ps_connection.h"
 #include "trainer/table.h"
 
@@ -34,8 +35,7 @@ struct pserver {
     char *checkpoint_path;
     sd_event *event;
     sd_event_source *listen_source, *tick_source, *child_source;
-    struct table *table; /* NULL before the first declaration */
-    bool restored;
+    struct table *table;    /* NULL before the first declaration */
     uint64_t saved_updates; /* in the checkpoint; UINT64_MAX: none written */
     uint64_t saving_updates;
     pid_t child;
@@ -51,7 +51,9 @@ static int refuse(struct ps_connection *connection, int code, const char *text)
     uint8_t body[WIRE_REFUSED_MAX];
 
     (void)snprintf(refused.text, sizeof refused.text, "%s", text);
-    log_warning("refused trainer-%u: %s", ps_connection_peer(connection)->trainer, text);
+    log_warning("refused %strainer-%u: %s",
+                ps_connection_peer(connection)->greeted ? "" : "a peer that says it is ",
+                ps_connection_peer(connection)->trainer, text);
     ps_connection_reply(connection, WIRE_REFUSED, body, wire_refused_encode(&refused, body), NULL,
                         0, NULL, 0);
     return code;
@@ -93,6 +95,7 @@ static void remember(struct pserver *server, uint32_t trainer, uint64_t incarnat
     server->incarnations[trainer] = incarnation;
 }
 
+/* What a stranger may know: with whom it has connected. */
 static int check_hello(const struct pserver *server, const struct wire_hello *hello,
                        struct edl_error *error)
 {
@@ -102,6 +105,51 @@ static int check_hello(const struct pserver *server, const struct wire_hello *he
     if (hello->shard != server->config.index)
         return edl_error_set(error, EDL_ESTALE, "this is server %u, not %u", server->config.index,
                              hello->shard);
+    return 0;
+}
+
+static int on_hello(struct pserver *server, struct ps_connection *connection,
+                    const struct wire_header *header, const uint8_t *body)
+{
+    struct ps_peer *peer = ps_connection_peer(connection);
+    struct edl_error error = { 0 };
+    struct job_claim claim;
+    uint8_t reply[WIRE_CHALLENGE_BYTES];
+    int r;
+
+    if (peer->challenged)
+        return refuse(connection, -EINVAL, "HELLO comes once");
+    r = wire_hello_decode(body, (size_t)header->body_bytes, &peer->hello, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    peer->trainer = peer->hello.trainer;
+    r = check_hello(server, &peer->hello, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    peer->challenge.shard = server->config.index;
+    peer->challenge.incarnation = server->config.incarnation;
+    r = job_nonce_make(peer->challenge.nonce, &error);
+    claim = handshake_server_claim(&peer->hello, &peer->challenge);
+    if (r >= 0)
+        r = job_proof_make(server->config.secret, &claim, peer->challenge.proof, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    peer->challenged = true;
+    ps_connection_reply(connection, WIRE_CHALLENGE, reply,
+                        wire_challenge_encode(&peer->challenge, reply), NULL, 0, NULL, 0);
+    return 0;
+}
+
+/* One try: who failed connects again, and gets another nonce. */
+static int check_proof(const struct pserver *server, const struct ps_peer *peer,
+                       const uint8_t proof[JOB_PROOF_BYTES], struct edl_error *error)
+{
+    const struct wire_hello *hello = &peer->hello;
+    struct job_claim claim = handshake_trainer_claim(hello, &peer->challenge);
+
+    if (!job_proof_check(server->config.secret, &claim, proof))
+        return edl_error_set(error, -EACCES, "trainer-%u does not prove that it is of job %" PRIu64,
+                             hello->trainer, hello->job_id);
     if (server->table != NULL && table_shape(server->table)->n_shards != hello->n_shards)
         return edl_error_set(error, -EINVAL, "the parameters lie on %u servers, not %u",
                              table_shape(server->table)->n_shards, hello->n_shards);
@@ -116,35 +164,30 @@ static int check_hello(const struct pserver *server, const struct wire_hello *he
     return 0;
 }
 
-static int on_hello(struct pserver *server, struct ps_connection *connection,
+static int on_proof(struct pserver *server, struct ps_connection *connection,
                     const struct wire_header *header, const uint8_t *body)
 {
     struct ps_peer *peer = ps_connection_peer(connection);
+    const struct wire_hello *hello = &peer->hello;
     struct edl_error error = { 0 };
-    struct wire_hello hello;
-    struct wire_hello_ok ok = { .incarnation = server->config.incarnation,
-                                .updates = pserver_updates(server),
-                                .shard = server->config.index,
-                                .restored = server->restored,
-                                .declared = server->table != NULL };
-    uint8_t reply[WIRE_HELLO_OK_BYTES];
-    int r = wire_hello_decode(body, (size_t)header->body_bytes, &hello, &error);
+    uint8_t proof[JOB_PROOF_BYTES];
+    int r;
 
+    if (!peer->challenged || peer->greeted)
+        return refuse(connection, -EINVAL, "PROOF comes once, behind HELLO");
+    r = wire_proof_decode(body, (size_t)header->body_bytes, proof, &error);
+    if (r >= 0)
+        r = check_proof(server, peer, proof, &error);
     if (r < 0)
         return refuse(connection, r, error.text);
-    peer->trainer = hello.trainer;
-    r = check_hello(server, &hello, &error);
-    if (r < 0)
-        return refuse(connection, r, error.text);
-    drop_older(server, connection, hello.trainer);
-    remember(server, hello.trainer, hello.incarnation);
+    drop_older(server, connection, hello->trainer);
+    remember(server, hello->trainer, hello->incarnation);
     peer->greeted = true;
-    peer->incarnation = hello.incarnation;
+    peer->incarnation = hello->incarnation;
     /* Until the table is there its number of shards is what the declaring trainer says. */
-    peer->n_shards = hello.n_shards;
-    ps_connection_reply(connection, WIRE_HELLO_OK, reply, wire_hello_ok_encode(&ok, reply), NULL, 0,
-                        NULL, 0);
-    log_info("trainer-%u (incarnation %" PRIu64 ") is here", hello.trainer, hello.incarnation);
+    peer->n_shards = hello->n_shards;
+    ps_connection_reply(connection, WIRE_HELLO_OK, NULL, 0, NULL, 0, NULL, 0);
+    log_info("trainer-%u (incarnation %" PRIu64 ") is here", hello->trainer, hello->incarnation);
     return 0;
 }
 
@@ -231,11 +274,12 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
 
 static const struct {
     enum wire_type type;
-    bool needs_hello;
+    bool needs_greeting;
     int (*handler)(struct pserver *server, struct ps_connection *connection,
                    const struct wire_header *header, const uint8_t *body);
 } handlers[] = {
     { WIRE_HELLO, false, on_hello },
+    { WIRE_PROOF, false, on_proof },
     { WIRE_DECLARE, true, on_declare },
     { WIRE_PUSH_PULL, true, on_push_pull },
 };
@@ -246,8 +290,10 @@ static int on_frame(struct ps_connection *connection, const struct wire_header *
     for (size_t i = 0; i < ELEMENTS(handlers); i++) {
         if (handlers[i].type != header->type)
             continue;
-        if (handlers[i].needs_hello && !ps_connection_peer(connection)->greeted)
-            return refuse(connection, -EINVAL, "the first frame must be HELLO");
+        if (handlers[i].needs_greeting && !ps_connection_peer(connection)->greeted)
+            return refuse(connection, -EACCES,
+                          "the first frames must be HELLO and PROOF: who sends others has not "
+                          "proved to be of the job");
         return handlers[i].handler(userdata, connection, header, body);
     }
     return refuse(connection, -EINVAL, "this frame is not for a server");
@@ -398,7 +444,6 @@ static int load(struct pserver *server, struct edl_error *error)
         (void)edl_error_remedy(error, "remove or replace the file to start without it");
         return r;
     }
-    server->restored = true;
     server->saved_updates = table_updates(server->table);
     log_info("restored %zu parameters after %" PRIu64 " updates from %s",
              table_shape(server->table)->total_values, server->saved_updates,
@@ -409,9 +454,12 @@ static int load(struct pserver *server, struct edl_error *error)
 int pserver_new(sd_event *event, const struct pserver_config *config, struct pserver **ret,
                 struct edl_error *error)
 {
-    struct pserver *server = xcalloc(1, sizeof *server);
+    struct pserver *server;
     int r = 0;
 
+    if (!job_secret_is_set(config->secret))
+        return edl_error_set(error, -EINVAL, "the server was given no secret of its job");
+    server = xcalloc(1, sizeof *server);
     server->config = *config;
     server->event = sd_event_ref(event);
     server->saved_updates = UINT64_MAX;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pserver.h - a parameter server: one shard of a job's parameters for all its trainers
  *
- * One thread on the caller's event loop. A trainer says HELLO (who it is), DECLARE (what the
+ * One thread on the caller's event loop. A trainer says HELLO (who it is) and proves that it is of
+ * the job (trainer/handshake.h), then DECLARE (what the
  * parameters are; the first one creates the table), then PUSH_PULL for every batch. Checkpoints are
  * written by a forked child, which has the table as it was at the fork, so that training goes on
  * meanwhile. */
@@ -9,6 +10,8 @@
 
 #include <stdint.h>
 #include <systemd/sd-event.h>
+
+#include "shared/job_secret.h"
 
 struct edl_error;
 struct pserver;
@@ -18,8 +21,9 @@ struct pserver_config {
     uint64_t job_id;
     uint32_t index; /* = shard */
     uint64_t incarnation;
-    const char *checkpoint_path;   /* NULL: none; an existing file is loaded */
-    uint64_t checkpoint_period_us; /* 0 = 10 s */
+    uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
+    const char *checkpoint_path;      /* NULL: none; an existing file is loaded */
+    uint64_t checkpoint_period_us;    /* 0 = 10 s */
 };
 
 /* pserver_new - the caller has blocked SIGCHLD (checkpoints are written by children)

@@ -11,16 +11,21 @@
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/hex.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/whole_file.h"
+#include "trainer/job_api.h"
 #include "trainer/options.h"
 #include "trainer/pserver.h"
 
 /* sysexits.h's EX_TEMPFAIL: the port is taken, another try may work. */
 #define EXIT_PORT_TAKEN 75
 #define EXIT_BAD_USAGE 2
+#define SECRET_WAIT_US (300 * USEC_PER_SEC) /* for the scheduler to answer, as a trainer */
 
 struct settings {
     struct pserver_config server;
@@ -31,6 +36,8 @@ struct settings {
     const char *output;
     const char *checkpoint_dir;
     const char *period;
+    const char *socket;      /* the agent's */
+    const char *secret_file; /* by hand: in place of what the agent says */
 };
 
 static int parse_endpoint(const char *text, char *host, size_t host_size, uint16_t *ret_port,
@@ -122,6 +129,46 @@ static int serve(sd_event *event, const struct pserver_config *config, struct ed
     return r;
 }
 
+static int read_secret_file(const char *path, uint8_t ret[JOB_SECRET_BYTES],
+                            struct edl_error *error)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = whole_file_read(path, true, &text, error);
+
+    if (r < 0)
+        return r;
+    text[strcspn(text, "\n")] = '\0';
+    r = hex_decode(text, JOB_SECRET_BYTES, ret);
+    explicit_bzero(text, strlen(text));
+    if (r == 0 && job_secret_is_set(ret))
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "%s does not hold a secret: 64 hexadecimal digits", path);
+    return edl_error_remedy(error, "make one: (umask 077; openssl rand -hex 32 >%s)", path);
+}
+
+static int ask_secret(const char *socket_path, uint8_t ret[JOB_SECRET_BYTES],
+                      struct edl_error *error)
+{
+    struct job_api *api = NULL;
+    int r = job_api_new(socket_path, SECRET_WAIT_US, NULL, &api, error);
+
+    if (r >= 0)
+        r = job_api_secret(api, ret, error);
+    (void)job_api_free(api);
+    return r;
+}
+
+static int read_secret(const struct settings *settings, uint8_t ret[JOB_SECRET_BYTES],
+                       struct edl_error *error)
+{
+    if (settings->secret_file != NULL)
+        return read_secret_file(settings->secret_file, ret, error);
+    if (settings->socket != NULL)
+        return ask_secret(settings->socket, ret, error);
+    (void)edl_error_set(error, -EINVAL, "EDL_SOCKET is not set, so nobody tells the job's secret");
+    return edl_error_remedy(error, "submit it as a job's pserver, or give --secret-file FILE");
+}
+
 static int run(struct settings *settings, struct edl_error *error)
 {
     char host[256], checkpoint[PATH_MAX];
@@ -136,6 +183,8 @@ static int run(struct settings *settings, struct edl_error *error)
                           "--checkpoint-period (EDL_CHECKPOINT_PERIOD) is \"%.40s\", not a time "
                           "like 10s or 500ms",
                           settings->period);
+    if (r >= 0)
+        r = read_secret(settings, settings->server.secret, error);
     if (r < 0)
         return r;
     if (settings->output != NULL || settings->checkpoint_dir != NULL) {
@@ -206,6 +255,13 @@ int main(int argc, char **argv)
           .fallback = "10s",
           .text = &settings.period,
           .help = "time between checkpoints" },
+        { .name = "socket",
+          .environment = "EDL_SOCKET",
+          .text = &settings.socket,
+          .help = "the agent's socket, which tells the job's secret" },
+        { .name = "secret-file",
+          .text = &settings.secret_file,
+          .help = "64 hex digits in place of what the agent says; only its owner may read it" },
     };
     struct edl_error error = { 0 };
     int r;

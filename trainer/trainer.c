@@ -25,6 +25,7 @@ struct trainer {
     struct job_api *api;
     struct ps_client *servers;
     uint32_t n_servers;
+    uint8_t secret[JOB_SECRET_BYTES];
     struct evaluation before; /* samples 0: not known */
 };
 
@@ -36,6 +37,7 @@ static int make_client(struct trainer *trainer, uint32_t n_servers, struct edl_e
                                        .declaration = trainer->workshop.declaration,
                                        .n_servers = n_servers };
 
+    memcpy(config.secret, trainer->secret, sizeof config.secret);
     if (n_servers == 0)
         return edl_error_set(error, -EINVAL, "the job has no parameter servers");
     if (trainer->servers != NULL && trainer->n_servers != n_servers)
@@ -160,6 +162,8 @@ static int start(struct trainer *trainer, struct edl_error *error)
     int r = job_api_new(trainer->config->socket_path, trainer->config->api_retry_us,
                         trainer->config->stop, &trainer->api, error);
 
+    if (r >= 0)
+        r = job_api_secret(trainer->api, trainer->secret, error);
     if (r >= 0)
         r = workshop_open(&trainer->workshop, trainer->config, error);
     if (r >= 0)
@@ -330,6 +334,7 @@ int trainer_run(const struct trainer_config *config, struct edl_error *error)
     workshop_close(&trainer.workshop);
     trainer.servers = ps_client_free(trainer.servers);
     trainer.api = job_api_free(trainer.api);
+    explicit_bzero(trainer.secret, sizeof trainer.secret);
     (void)fflush(stdout);
     return r;
 }

@@ -91,14 +91,32 @@ int wire_header_decode(const uint8_t *in, struct wire_header *ret, struct edl_er
     return 0;
 }
 
+/* Whatever a version has behind it, its number comes first. Version 1 had none: told by its size.
+ */
+static int check_version(const char *what, const uint8_t *body, size_t size, size_t size_of_1,
+                         struct edl_error *error)
+{
+    uint32_t version = 1;
+
+    if (size != size_of_1 && size >= sizeof version)
+        (void)get(body, &version, sizeof version);
+    if (version == WIRE_VERSION)
+        return 0;
+    return edl_error_set(error, -EINVAL,
+                         "%s is of version %u of the protocol, and this program speaks version %d: "
+                         "the trainers and parameter servers of a job are to be of one release",
+                         what, version, WIRE_VERSION);
+}
+
 size_t wire_hello_encode(const struct wire_hello *hello, uint8_t *out)
 {
-    out = put_u64(out, hello->job_id);
-    out = put_u64(out, hello->incarnation);
+    out = put_u32(out, WIRE_VERSION);
     out = put_u32(out, hello->trainer);
     out = put_u32(out, hello->shard);
     out = put_u32(out, hello->n_shards);
-    (void)put_u32(out, 0);
+    out = put_u64(out, hello->job_id);
+    out = put_u64(out, hello->incarnation);
+    (void)put(out, hello->nonce, sizeof hello->nonce);
     return WIRE_HELLO_BYTES;
 }
 
@@ -106,15 +124,18 @@ int wire_hello_decode(const uint8_t *body, size_t size, struct wire_hello *ret,
                       struct edl_error *error)
 {
     struct wire_hello hello;
-    int r = check_size("HELLO", size, WIRE_HELLO_BYTES, error);
+    int r = check_version("HELLO", body, size, WIRE_HELLO_1_BYTES, error);
 
+    if (r >= 0)
+        r = check_size("HELLO", size, WIRE_HELLO_BYTES, error);
     if (r < 0)
         return r;
+    body = get(body + 4, &hello.trainer, sizeof hello.trainer);
+    body = get(body, &hello.shard, sizeof hello.shard);
+    body = get(body, &hello.n_shards, sizeof hello.n_shards);
     body = get(body, &hello.job_id, sizeof hello.job_id);
     body = get(body, &hello.incarnation, sizeof hello.incarnation);
-    body = get(body, &hello.trainer, sizeof hello.trainer);
-    body = get(body, &hello.shard, sizeof hello.shard);
-    (void)get(body, &hello.n_shards, sizeof hello.n_shards);
+    (void)get(body, hello.nonce, sizeof hello.nonce);
     if (hello.n_shards == 0 || hello.n_shards > SHARDS_MAX || hello.shard >= hello.n_shards)
         return edl_error_set(error, -EINVAL, "HELLO names server %u of %u", hello.shard,
                              hello.n_shards);
@@ -122,30 +143,40 @@ int wire_hello_decode(const uint8_t *body, size_t size, struct wire_hello *ret,
     return 0;
 }
 
-size_t wire_hello_ok_encode(const struct wire_hello_ok *ok, uint8_t *out)
+size_t wire_challenge_encode(const struct wire_challenge *challenge, uint8_t *out)
 {
-    out = put_u64(out, ok->incarnation);
-    out = put_u64(out, ok->updates);
-    out = put_u32(out, ok->shard);
-    out = put_u32(out, ok->restored);
-    out = put_u32(out, ok->declared);
-    (void)put_u32(out, 0);
-    return WIRE_HELLO_OK_BYTES;
+    out = put_u32(out, WIRE_VERSION);
+    out = put_u32(out, challenge->shard);
+    out = put_u64(out, challenge->incarnation);
+    out = put(out, challenge->nonce, sizeof challenge->nonce);
+    (void)put(out, challenge->proof, sizeof challenge->proof);
+    return WIRE_CHALLENGE_BYTES;
 }
 
-int wire_hello_ok_decode(const uint8_t *body, size_t size, struct wire_hello_ok *ret,
-                         struct edl_error *error)
+int wire_challenge_decode(const uint8_t *body, size_t size, struct wire_challenge *ret,
+                          struct edl_error *error)
 {
-    int r = check_size("HELLO_OK", size, WIRE_HELLO_OK_BYTES, error);
+    int r = check_version("CHALLENGE", body, size, 0, error);
 
+    if (r >= 0)
+        r = check_size("CHALLENGE", size, WIRE_CHALLENGE_BYTES, error);
     if (r < 0)
         return r;
+    body = get(body + 4, &ret->shard, sizeof ret->shard);
     body = get(body, &ret->incarnation, sizeof ret->incarnation);
-    body = get(body, &ret->updates, sizeof ret->updates);
-    body = get(body, &ret->shard, sizeof ret->shard);
-    body = get(body, &ret->restored, sizeof ret->restored);
-    (void)get(body, &ret->declared, sizeof ret->declared);
+    body = get(body, ret->nonce, sizeof ret->nonce);
+    (void)get(body, ret->proof, sizeof ret->proof);
     return 0;
+}
+
+int wire_proof_decode(const uint8_t *body, size_t size, uint8_t ret[JOB_PROOF_BYTES],
+                      struct edl_error *error)
+{
+    int r = check_size("PROOF", size, WIRE_PROOF_BYTES, error);
+
+    if (r >= 0)
+        memcpy(ret, body, WIRE_PROOF_BYTES);
+    return r;
 }
 
 size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out)

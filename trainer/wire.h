@@ -6,12 +6,18 @@
  * a decoder accepts a body only if it is exactly as long as its contents say. Arrays of floats and
  * row ids are views into the body (4-byte aligned when the body is), never copied.
  *
+ * HELLO body: u32 version, u32 trainer, u32 shard, u32 shards, u64 job, u64 incarnation, nonce.
+ * CHALLENGE body: u32 version, u32 shard, u64 incarnation, nonce, proof. Both begin with the
+ * version, whatever else another version has. PROOF body: proof. HELLO_OK has none. Nonces and
+ * proofs have 32 bytes; what is proved says trainer/handshake.h.
+ *
  * PUSH_PULL body: u32 flags, u32 sections, sections x {u32 parameter, u32 rows pushed, u32 rows
  * pulled}, [f32 dense gradients of the shard], then for each section: u32 pushed ids, f32 pushed
  * rows, u32 pulled ids. PUSH_PULL_OK body: u64 updates, [f32 dense values of the shard], then for
  * each section: f32 pulled rows. */
 #pragma once
 
+#include "shared/job_secret.h"
 #include "trainer/declaration.h"
 
 #include <stddef.h>
@@ -21,11 +27,15 @@ struct edl_error;
 struct shard_shape;
 
 #define WIRE_MAGIC UINT32_C(0x504c4445) /* "EDLP" */
+/* 2: both ends prove that they know the job's secret. Another version is refused. */
+#define WIRE_VERSION 2
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
 #define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
-#define WIRE_HELLO_BYTES 32
-#define WIRE_HELLO_OK_BYTES 32
+#define WIRE_HELLO_BYTES (32 + JOB_NONCE_BYTES)
+#define WIRE_HELLO_1_BYTES 32 /* of version 1, which did not say its version */
+#define WIRE_CHALLENGE_BYTES (16 + JOB_NONCE_BYTES + JOB_PROOF_BYTES)
+#define WIRE_PROOF_BYTES JOB_PROOF_BYTES
 #define WIRE_DECLARE_HEAD_BYTES 24
 #define WIRE_PARAM_BYTES 56
 #define WIRE_DECLARE_MAX (WIRE_DECLARE_HEAD_BYTES + DECLARATION_PARAMS_MAX * WIRE_PARAM_BYTES)
@@ -43,7 +53,9 @@ struct shard_shape;
     XX(DECLARE_OK, 4, WIRE_CONTROL_MAX)                                                            \
     XX(PUSH_PULL, 5, WIRE_BULK_MAX)                                                                \
     XX(PUSH_PULL_OK, 6, WIRE_BULK_MAX)                                                             \
-    XX(REFUSED, 7, WIRE_CONTROL_MAX)
+    XX(REFUSED, 7, WIRE_CONTROL_MAX)                                                               \
+    XX(CHALLENGE, 8, WIRE_CONTROL_MAX)                                                             \
+    XX(PROOF, 9, WIRE_CONTROL_MAX)
 
 enum wire_type {
 #define XX(name, number, max) WIRE_##name = (number),
@@ -63,14 +75,14 @@ struct wire_hello {
     uint32_t trainer; /* index */
     uint32_t shard;   /* that the trainer believes to talk to */
     uint32_t n_shards;
+    uint8_t nonce[JOB_NONCE_BYTES]; /* the server's proof answers it */
 };
 
-struct wire_hello_ok {
+struct wire_challenge {
     uint64_t incarnation; /* the server's */
-    uint64_t updates;
     uint32_t shard;
-    uint32_t restored; /* 1: its table came from a checkpoint */
-    uint32_t declared; /* 1: it has a table */
+    uint8_t nonce[JOB_NONCE_BYTES]; /* the trainer's proof answers it */
+    uint8_t proof[JOB_PROOF_BYTES]; /* the server's */
 };
 
 struct wire_declare_ok {
@@ -106,7 +118,7 @@ const char *wire_type_to_string(enum wire_type type); /* "HELLO"; "?" when none 
 /* Encoders write into a buffer of at least the size named above and return the bytes written. */
 size_t wire_header_encode(const struct wire_header *header, uint8_t *out);
 size_t wire_hello_encode(const struct wire_hello *hello, uint8_t *out);
-size_t wire_hello_ok_encode(const struct wire_hello_ok *ok, uint8_t *out);
+size_t wire_challenge_encode(const struct wire_challenge *challenge, uint8_t *out);
 size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out);
 size_t wire_declare_ok_encode(const struct wire_declare_ok *ok, uint8_t *out);
 size_t wire_refused_encode(const struct wire_refused *refused, uint8_t *out);
@@ -119,8 +131,10 @@ size_t wire_push_pull_head_encode(const struct wire_push_pull *request, uint8_t 
 int wire_header_decode(const uint8_t *in, struct wire_header *ret, struct edl_error *error);
 int wire_hello_decode(const uint8_t *body, size_t size, struct wire_hello *ret,
                       struct edl_error *error);
-int wire_hello_ok_decode(const uint8_t *body, size_t size, struct wire_hello_ok *ret,
-                         struct edl_error *error);
+int wire_challenge_decode(const uint8_t *body, size_t size, struct wire_challenge *ret,
+                          struct edl_error *error);
+int wire_proof_decode(const uint8_t *body, size_t size, uint8_t ret[JOB_PROOF_BYTES],
+                      struct edl_error *error);
 int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *ret,
                         struct edl_error *error);
 int wire_declare_ok_decode(const uint8_t *body, size_t size, struct wire_declare_ok *ret,

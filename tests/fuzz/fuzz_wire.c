@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "shared/macro.h"
 #include "trainer/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -61,19 +62,34 @@ static void declare(const uint8_t *body, size_t size)
         abort();
 }
 
+/* what is accepted is said again with the same bytes */
+static void greetings(const uint8_t *body, size_t size, struct wire_hello *hello,
+                      struct wire_challenge *challenge)
+{
+    uint8_t again[MAX_OF(WIRE_HELLO_BYTES, WIRE_CHALLENGE_BYTES)];
+
+    if (wire_hello_decode(body, size, hello, NULL) >= 0 &&
+        (wire_hello_encode(hello, again) != size || memcmp(again, body, size) != 0))
+        abort();
+    if (wire_challenge_decode(body, size, challenge, NULL) >= 0 &&
+        (wire_challenge_encode(challenge, again) != size || memcmp(again, body, size) != 0))
+        abort();
+}
+
 static void others(const uint8_t *body, size_t size)
 {
     struct wire_header header;
     struct wire_hello hello;
-    struct wire_hello_ok hello_ok;
+    struct wire_challenge challenge;
+    uint8_t proof[JOB_PROOF_BYTES];
     struct wire_declare_ok declare_ok;
     struct wire_refused refused;
 
     if (size >= WIRE_HEADER_BYTES && wire_header_decode(body, &header, NULL) >= 0 &&
         (header.body_bytes > WIRE_BULK_MAX || strcmp(wire_type_to_string(header.type), "?") == 0))
         abort();
-    (void)wire_hello_decode(body, size, &hello, NULL);
-    (void)wire_hello_ok_decode(body, size, &hello_ok, NULL);
+    greetings(body, size, &hello, &challenge);
+    (void)wire_proof_decode(body, size, proof, NULL);
     (void)wire_declare_ok_decode(body, size, &declare_ok, NULL);
     if (wire_refused_decode(body, size, &refused, NULL) >= 0 && strlen(refused.text) > size)
         abort();

@@ -40,6 +40,7 @@ static struct ps_client *client_new(uint32_t n, uint32_t trainer, uint64_t incar
     struct ps_client_config config = { .job_id = TEST_JOB,
                                        .trainer = trainer,
                                        .incarnation = incarnation,
+                                       .secret = TEST_SECRET,
                                        .declaration = declare_model(),
                                        .n_servers = n,
                                        .timeout_us = 20 * USEC_PER_SEC };
@@ -157,9 +158,13 @@ static void test_refusals(void **state)
     assert_int_equal(client_connect(newer, &server, 1, &error), 0);
     assert_int_equal(ps_client_exchange(first, &nothing, &error), EDL_EUNREACHABLE);
     assert_int_equal(client_connect(first, &server, 1, &error), EDL_ESTALE);
-    /* one server in two roles, and a server that is another life than expected */
+    /* one server in two roles, another number of servers, and a server that is another life */
     twice[0] = twice[1] = server;
+    assert_int_equal(client_connect(two, twice, 2, &error), EDL_ESTALE);
+    server_start(&twice[1], 1, 4, NULL, 0);
     assert_int_equal(client_connect(two, twice, 2, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "the parameters lie on 1 servers, not 2"));
+    assert_int_equal(server_stop(&twice[1]), 0);
     server.incarnation = 5;
     assert_int_equal(client_connect(newer, &server, 1, &error), EDL_ESTALE);
     (void)ps_client_free(first);
@@ -174,6 +179,7 @@ static void test_declarations_must_agree(void **state)
     struct ps_client_config config = { .job_id = TEST_JOB,
                                        .trainer = 1,
                                        .incarnation = 1,
+                                       .secret = TEST_SECRET,
                                        .declaration = declare_model(),
                                        .n_servers = 1 };
     struct ps_client *first = client_new(1, 0, 1), *other = NULL;
@@ -196,16 +202,6 @@ static void test_declarations_must_agree(void **state)
     (void)ps_client_free(other);
     (void)ps_client_free(first);
     assert_int_equal(server_stop(&server), 0);
-}
-
-static int raw_connect(const struct test_server *server)
-{
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(server->port) };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    return fd;
 }
 
 /* Sends bytes; the server must hang up (after a refusal perhaps). Returns the type it answered, or
@@ -394,7 +390,9 @@ static void test_checkpoint_survives_kill(void **state)
 static void test_damaged_checkpoint_is_named(void **state)
 {
     char folder[64], path[128];
-    struct pserver_config config = { .job_id = TEST_JOB, .listen_fd = -1, .checkpoint_path = path };
+    struct pserver_config config = {
+        .job_id = TEST_JOB, .listen_fd = -1, .secret = TEST_SECRET, .checkpoint_path = path
+    };
     struct pserver *server = NULL;
     struct edl_error error;
     sd_event *event = NULL;
@@ -433,9 +431,11 @@ static void test_port_taken(void **state)
 
 static struct ps_client *big_client(const struct test_server *server, uint32_t trainer)
 {
-    struct ps_client_config config = {
-        .job_id = TEST_JOB, .trainer = trainer, .incarnation = 1, .n_servers = 1
-    };
+    struct ps_client_config config = { .job_id = TEST_JOB,
+                                       .trainer = trainer,
+                                       .incarnation = 1,
+                                       .secret = TEST_SECRET,
+                                       .n_servers = 1 };
     struct ps_client *client = NULL;
 
     config.declaration = (struct declaration){ .learning_rate = 0.5f, .n_params = 1 };
@@ -443,28 +443,6 @@ static struct ps_client *big_client(const struct test_server *server, uint32_t t
     assert_int_equal(ps_client_new(&config, &client, NULL), 0);
     assert_int_equal(client_connect(client, server, 1, NULL), 0);
     return client;
-}
-
-static void receive_exactly(int fd, void *out, size_t size)
-{
-    struct pollfd polled = { .fd = fd, .events = POLLIN };
-    size_t got = 0;
-
-    while (got < size) {
-        ssize_t n;
-
-        assert_int_equal(poll(&polled, 1, 20000), 1);
-        n = recv(fd, (uint8_t *)out + got, size - got, 0);
-        assert_true(n > 0);
-        got += (size_t)n;
-    }
-}
-
-static size_t frame(uint8_t *out, enum wire_type type, size_t body_bytes)
-{
-    struct wire_header header = { .type = type, .sequence = 1, .body_bytes = body_bytes };
-
-    return wire_header_encode(&header, out) + body_bytes;
 }
 
 static void test_slow_reader(void **state)
@@ -485,8 +463,7 @@ static void test_slow_reader(void **state)
     server_start(&server, 0, 1, NULL, 0);
     writer = big_client(&server, 0);
     fd = raw_connect(&server);
-    (void)send(fd, bytes, frame(bytes, WIRE_HELLO, wire_hello_encode(&hello, bytes + 24)), 0);
-    receive_exactly(fd, bytes, WIRE_HEADER_BYTES + WIRE_HELLO_OK_BYTES);
+    raw_greet(fd, &hello);
     (void)send(fd, bytes, frame(bytes, WIRE_DECLARE, wire_declare_encode(&d, bytes + 24)), 0);
     receive_exactly(fd, bytes, WIRE_HEADER_BYTES + WIRE_DECLARE_OK_BYTES);
     (void)send(fd, bytes,

@@ -56,7 +56,7 @@ static void test_header(void **state)
 static void test_hello(void **state)
 {
     struct wire_hello hello = {
-        .job_id = 9, .incarnation = 3, .trainer = 2, .shard = 1, .n_shards = 4
+        .job_id = 9, .incarnation = 3, .trainer = 2, .shard = 1, .n_shards = 4, .nonce = "once"
     };
     struct wire_hello back;
     uint8_t bytes[WIRE_HELLO_BYTES];
@@ -70,11 +70,65 @@ static void test_hello(void **state)
     assert_int_equal(back.trainer, 2);
     assert_int_equal(back.shard, 1);
     assert_int_equal(back.n_shards, 4);
+    assert_memory_equal(back.nonce, hello.nonce, sizeof hello.nonce);
     for (size_t size = 0; size < sizeof bytes; size++)
         assert_int_equal(wire_hello_decode(bytes, size, &back, &error), -EINVAL);
     hello.shard = 4; /* not below n_shards */
     (void)wire_hello_encode(&hello, bytes);
     assert_int_equal(wire_hello_decode(bytes, sizeof bytes, &back, &error), -EINVAL);
+}
+
+static void test_challenge_and_proof(void **state)
+{
+    struct wire_challenge challenge = {
+        .incarnation = 3, .shard = 1, .nonce = "once", .proof = "proven"
+    };
+    struct wire_challenge back;
+    uint8_t bytes[WIRE_CHALLENGE_BYTES + 1] = { 0 }, proof[JOB_PROOF_BYTES] = { 0 };
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(wire_challenge_encode(&challenge, bytes), WIRE_CHALLENGE_BYTES);
+    assert_int_equal(wire_challenge_decode(bytes, WIRE_CHALLENGE_BYTES, &back, &error), 0);
+    assert_int_equal(back.incarnation, 3);
+    assert_int_equal(back.shard, 1);
+    assert_memory_equal(back.nonce, challenge.nonce, sizeof back.nonce);
+    assert_memory_equal(back.proof, challenge.proof, sizeof back.proof);
+    for (size_t size = 0; size <= sizeof bytes; size++)
+        if (size != WIRE_CHALLENGE_BYTES)
+            assert_int_equal(wire_challenge_decode(bytes, size, &back, &error), -EINVAL);
+    for (size_t size = 0; size <= sizeof proof + 1; size++)
+        assert_int_equal(wire_proof_decode(bytes, size, proof, &error),
+                         size == sizeof proof ? 0 : -EINVAL);
+    assert_memory_equal(proof, bytes, sizeof proof);
+}
+
+/* Whoever is of another release hears which one, and what to do. */
+static void test_other_versions(void **state)
+{
+    struct wire_hello hello = { .job_id = 2, .n_shards = 1 };
+    struct wire_challenge challenge = { 0 };
+    uint8_t bytes[WIRE_CHALLENGE_BYTES];
+    struct edl_error error;
+
+    (void)state;
+    (void)wire_hello_encode(&hello, bytes);
+    bytes[0] = 3;
+    for (size_t size = 4; size <= WIRE_HELLO_BYTES; size++)
+        if (size != WIRE_HELLO_1_BYTES) {
+            assert_int_equal(wire_hello_decode(bytes, size, &hello, &error), -EINVAL);
+            assert_non_null(strstr(error.text, "version 3 of the protocol"));
+        }
+    /* version 1 began with the job's number: 2 is no version there */
+    bytes[0] = 2;
+    assert_int_equal(wire_hello_decode(bytes, WIRE_HELLO_1_BYTES, &hello, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "version 1 of the protocol"));
+    assert_non_null(strstr(error.text, "of one release"));
+    (void)wire_challenge_encode(&challenge, bytes);
+    bytes[0] = 3;
+    assert_int_equal(wire_challenge_decode(bytes, WIRE_CHALLENGE_BYTES, &challenge, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "version 3 of the protocol"));
 }
 
 static void test_declare(void **state)
@@ -231,9 +285,14 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),    cmocka_unit_test(test_hello),
-        cmocka_unit_test(test_declare),   cmocka_unit_test(test_declare_refuses),
-        cmocka_unit_test(test_push_pull), cmocka_unit_test(test_push_pull_refuses),
+        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_challenge_and_proof),
+        cmocka_unit_test(test_other_versions),
+        cmocka_unit_test(test_declare),
+        cmocka_unit_test(test_declare_refuses),
+        cmocka_unit_test(test_push_pull),
+        cmocka_unit_test(test_push_pull_refuses),
         cmocka_unit_test(test_refused),
     };
 

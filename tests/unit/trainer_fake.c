@@ -17,6 +17,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/hex.h"
 #include "shared/http_server.h"
 
 #define TASKS_MAX 1000
@@ -65,6 +66,15 @@ static void on_hosts(struct http_request *request, void *userdata)
     http_reply_json(request, 200,
                     json_pack("{s:s, s:i, s:o}", "role", "pserver", "want",
                               (int)fake->state->n_hosts, "hosts", list));
+}
+
+static void on_secret(struct http_request *request, void *userdata)
+{
+    char text[2 * JOB_SECRET_BYTES + 1];
+
+    (void)userdata;
+    hex_encode(TEST_SECRET, JOB_SECRET_BYTES, text);
+    http_reply_json(request, 200, json_pack("{s:s}", "secret", text));
 }
 
 static void on_dataset_get(struct http_request *request, void *userdata)
@@ -241,6 +251,7 @@ static void on_save_model(struct http_request *request, void *userdata)
 
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/jobs/self/hosts", .handler = on_hosts, .query = "role" },
+    { .method = "GET", .path = "/jobs/self/secret", .handler = on_secret },
     { .method = "GET", .path = "/jobs/self/dataset", .handler = on_dataset_get },
     { .method = "PUT",
       .path = "/jobs/self/dataset",

@@ -2,6 +2,7 @@
 /* trainer_fixture.c - for the training tests: servers in child processes and a small data set */
 #include "trainer_fixture.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -57,6 +59,7 @@ void server_start(struct test_server *server, uint32_t index, uint64_t incarnati
                                      .checkpoint_period_us = period_us };
     sigset_t mask, before;
 
+    memcpy(config.secret, TEST_SECRET, sizeof config.secret);
     server->index = index;
     server->incarnation = incarnation;
     config.listen_fd = pserver_listen("127.0.0.1", 0, &server->port, NULL);
@@ -114,6 +117,90 @@ void hosts_of(const struct test_server *servers, uint32_t n, struct ps_host *ret
         ret_hosts[s] = (struct ps_host){ .address = "127.0.0.1",
                                          .port = servers[s].port,
                                          .incarnation = servers[s].incarnation };
+}
+
+int raw_connect(const struct test_server *server)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(server->port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+void receive_exactly(int fd, void *out, size_t size)
+{
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t n;
+
+        assert_int_equal(poll(&polled, 1, 20000), 1);
+        n = recv(fd, (uint8_t *)out + got, size - got, 0);
+        assert_true(n > 0);
+        got += (size_t)n;
+    }
+}
+
+size_t frame(uint8_t *out, enum wire_type type, size_t body_bytes)
+{
+    struct wire_header header = { .type = type, .sequence = 1, .body_bytes = body_bytes };
+
+    return wire_header_encode(&header, out) + body_bytes;
+}
+
+void raw_hello(int fd, const struct wire_hello *hello, struct wire_challenge *ret)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES + MAX_OF(WIRE_HELLO_BYTES, WIRE_CHALLENGE_BYTES)];
+    size_t size = frame(bytes, WIRE_HELLO, wire_hello_encode(hello, bytes + WIRE_HEADER_BYTES));
+
+    assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+    receive_exactly(fd, bytes, WIRE_HEADER_BYTES + WIRE_CHALLENGE_BYTES);
+    assert_int_equal(wire_challenge_decode(bytes + WIRE_HEADER_BYTES, WIRE_CHALLENGE_BYTES, ret,
+                                           NULL),
+                     0);
+}
+
+void raw_prove(int fd, const uint8_t proof[JOB_PROOF_BYTES])
+{
+    uint8_t bytes[WIRE_HEADER_BYTES + WIRE_PROOF_BYTES];
+    size_t size = frame(bytes, WIRE_PROOF, WIRE_PROOF_BYTES);
+
+    memcpy(bytes + WIRE_HEADER_BYTES, proof, JOB_PROOF_BYTES);
+    assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+}
+
+void raw_greet(int fd, const struct wire_hello *hello)
+{
+    struct wire_challenge challenge;
+    struct job_claim claim;
+    uint8_t proof[JOB_PROOF_BYTES], bytes[WIRE_HEADER_BYTES];
+    struct wire_header header;
+
+    raw_hello(fd, hello, &challenge);
+    claim = handshake_trainer_claim(hello, &challenge);
+    assert_int_equal(job_proof_make((const uint8_t *)TEST_SECRET, &claim, proof, NULL), 0);
+    raw_prove(fd, proof);
+    receive_exactly(fd, bytes, sizeof bytes);
+    assert_int_equal(wire_header_decode(bytes, &header, NULL), 0);
+    assert_int_equal(header.type, WIRE_HELLO_OK);
+}
+
+int raw_refusal(int fd, struct wire_refused *ret)
+{
+    uint8_t bytes[WIRE_REFUSED_MAX];
+    struct wire_header header;
+
+    receive_exactly(fd, bytes, WIRE_HEADER_BYTES);
+    assert_int_equal(wire_header_decode(bytes, &header, NULL), 0);
+    assert_int_equal(header.type, WIRE_REFUSED);
+    assert_true(header.body_bytes <= sizeof bytes);
+    receive_exactly(fd, bytes, (size_t)header.body_bytes);
+    assert_int_equal(wire_refused_decode(bytes, (size_t)header.body_bytes, ret, NULL), 0);
+    (void)safe_close(fd);
+    return ret->code;
 }
 
 void folder_make(char *ret_path, size_t size)

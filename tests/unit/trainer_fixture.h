@@ -13,10 +13,12 @@
 
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/handshake.h"
 #include "trainer/ps_client.h"
 #include "trainer/pserver.h"
 
 #define TEST_JOB 7
+#define TEST_SECRET "the secret of job 7 in the tests" /* 32 bytes */
 
 struct test_server {
     pid_t pid;
@@ -35,6 +37,20 @@ void server_kill(struct test_server *server);
 int server_stop(struct test_server *server);
 
 void hosts_of(const struct test_server *servers, uint32_t n, struct ps_host *ret_hosts);
+
+/* By hand, frame by frame. raw_connect - a connection to the server; frame - writes the header in
+ * front of a body that is there already, returns the bytes of both */
+int raw_connect(const struct test_server *server);
+void receive_exactly(int fd, void *out, size_t size);
+size_t frame(uint8_t *out, enum wire_type type, size_t body_bytes);
+
+/* raw_hello - says HELLO, gets the challenge; raw_greet - the whole greeting with TEST_SECRET */
+void raw_hello(int fd, const struct wire_hello *hello, struct wire_challenge *ret);
+void raw_prove(int fd, const uint8_t proof[JOB_PROOF_BYTES]);
+void raw_greet(int fd, const struct wire_hello *hello);
+
+/* raw_refusal - what comes is a refusal: its code; closes fd */
+int raw_refusal(int fd, struct wire_refused *ret);
 
 /* child_wait - exit status of a child, or -signal; the test fails when it runs longer than 60 s */
 int child_wait(pid_t pid);
