@@ -118,7 +118,9 @@ const struct verb verb_scale = {
     .summary = "Change how many instances a job may have, or its priority",
     .details =
         "MIN:MAX, MIN-MAX or N (exactly N). The policy chooses the number between them; running\n"
-        "processes that stay are not disturbed.",
+        "processes that stay are not disturbed. Parameter servers (--role pserver) stay as many "
+        "as\n"
+        "the job began with: a job that has never run may be given another number.",
     .options = scale_options,
     .options_size = sizeof(struct scale_options),
     .min_args = 1,

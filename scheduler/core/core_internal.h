@@ -357,6 +357,15 @@ void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers
 void job_free_servers(struct cluster *cluster, struct job *job);
 /* job_forget_servers - its owner says how many: what it shows from now on is of no number */
 void job_forget_servers(struct job *job);
+/* job_servers_laid - on how many servers its parameters lie; 0: on none yet, or it has no servers.
+ * Linear in its processes */
+uint32_t job_servers_laid(const struct job *job);
+/* job_check_servers - these bounds of the role are possible: of servers that hold parameters only
+ * the number that there is. EDL_EBADTRANSITION with pointer and remedy */
+int job_check_servers(const struct job *job, uint32_t role, uint32_t min, uint32_t max,
+                      struct edl_error *error);
+/* job_mend_servers - it has the right number again: what failed meanwhile is tried at once */
+void job_mend_servers(struct cluster *cluster, struct job *job);
 /* job_servers - how many it was given; 0: nobody chose */
 uint32_t job_servers(const struct job *job);
 /* job_servers_run - all of those, and none is on its way out */

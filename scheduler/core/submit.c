@@ -391,6 +391,7 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
                         struct edl_error *error)
 {
     int elastic = job_elastic_role(job);
+    int r;
 
     if (min < 1)
         return edl_error_at(error, -EINVAL, "/min", "min is %u but a role needs one instance", min);
@@ -399,8 +400,9 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
     if (max > ROLE_INSTANCES_MAX)
         return edl_error_at(error, -EINVAL, "/max", "max is %u but a role has at most %d instances",
                             max, ROLE_INSTANCES_MAX);
-    if (min == max)
-        return 0;
+    r = job_check_servers(job, role, min, max, error);
+    if (r < 0 || min == max)
+        return r;
     if (!job->spec->fault_tolerant)
         return edl_error_at(error, -EINVAL, "/max",
                             "max should equal min when fault_tolerant is disabled");
@@ -420,8 +422,11 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
     effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
                  spec->max, min, max);
     job_retry_given_up(cluster, job, role);
-    if ((int)role == spec_servers(job->spec)) /* its owner says how many */
+    if ((int)role == spec_servers(job->spec)) { /* its owner says how many */
         job_forget_servers(job);
+        if (spec->min != min && job_is_started(job))
+            job_mend_servers(cluster, job);
+    }
     spec->min = min;
     spec->max = max;
     job_grow_slots(job, role, max);

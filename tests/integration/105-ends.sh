@@ -21,7 +21,7 @@ if edl.elected():
 END
 job() { # NAME BAD
     jq -n --arg name "$1" --arg bad "$2" --arg file "$work/train.py" --arg path "$EDL_SOURCE_DIR/python" \
-        '{metadata: {name: $name}, spec: {fault_tolerant: true, mode: "collective", passes: 2, env: {PYTHONPATH: $path},
+        '{metadata: {name: $name}, spec: {fault_tolerant: true, mode: "collective", passes: 2, env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"},
           trainer: {"min-instance": 2, "max-instance": 2, resources: {requests: {cpu: "100m"}}, command: ["python3", $file, $bad]}}}'
 }
 for bad in none some all; do

@@ -454,9 +454,6 @@ static void test_scale_moves_bounds_and_processes_follow(void **state)
     assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 12, 12, w->now, NULL), 0);
     world_run(w, 6);
     assert_int_equal(trainers(job), 12);
-    assert_int_equal(cluster_scale_job(w->cluster, job, "pserver", 1, 1, w->now, NULL), 0);
-    world_run(w, 6);
-    assert_int_equal(job_count_running(job, role_of(job, "pserver")), 1);
     assert_int_equal(job->state, JOB_RUNNING);
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 5, 4, w->now, &error), -EINVAL);
     assert_string_equal(error.pointer, "/max");

@@ -519,9 +519,9 @@ static void test_its_owner_decides(void **state)
     struct job *job = start_taught(w);
 
     (void)state;
-    assert_int_equal(cluster_scale_job(w->cluster, job, "pserver", 2, 2, w->now, NULL), 0);
+    assert_int_equal(cluster_scale_job(w->cluster, job, "pserver", 6, 6, w->now, NULL), 0);
     world_run(w, 6);
-    assert_int_equal(job_count_running(job, 0), 2);
+    assert_int_equal(job_count_running(job, 0), 6);
     assert_int_equal(job_servers(job), 0);
     assert_string_equal(job->learned->curve, job->learned->family);
     assert_string_equal(job->learned->program, "");
