@@ -30,6 +30,7 @@
 #include "agent/grouping.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
+#include "agent/last_words.h"
 #include "agent/log_watch.h"
 #include "agent/notify.h"
 #include "agent/process_dir.h"
@@ -441,6 +442,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     struct edl_error failure = { 0 };
     int status = s->main_child.status;
     struct rusage usage;
+    char words[LAST_WORDS_SIZE];
 
     if (WIFSIGNALED(status)) {
         ret->exit_signal = WTERMSIG(status);
@@ -452,6 +454,8 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         if (ret->exit_code != 0)
             (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
                            ret->exit_code);
+        if (ret->exit_code != 0 && last_words(s->spec.log_fd, words, sizeof words))
+            (void)snprintf(ret->reason, sizeof ret->reason, "its last words: %s", words);
     }
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
         cgroup_oom_kills(&s->grouping.paths) > 0)

@@ -186,9 +186,40 @@ static void test_program_exit_code_and_log_are_recorded(void **state)
     assert_int_equal(wait_end(f, &record), 0);
     assert_int_equal(record.exit_code, 3);
     assert_int_equal(record.exit_signal, 0);
-    assert_string_equal(record.reason, "ended with exit code 3");
+    assert_string_equal(record.reason, "its last words: err");
     read_log(f, log, sizeof log);
     assert_string_equal(log, "out\nerr\n");
+}
+
+static void test_program_without_words_is_told_by_its_exit_code(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(f, "exit 3", 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_string_equal(record.reason, "ended with exit code 3");
+}
+
+/* What a program writes is its own: bounded, one line, UTF-8, and nothing that steers a terminal.
+ */
+static void test_last_words_are_made_fit_to_show(void **state)
+{
+    struct fixture *f = *state;
+    static const char beginning[] = "its last words: ?[2Jno m\303\266dule \357\277\275yyyy";
+    struct exit_record record;
+    json_t *text;
+
+    start_script(f,
+                 "head -c 3000 /dev/zero | tr '\\0' x; printf '\\nTraceback\\n  \\033[2Jno m\\303"
+                 "\\266dule \\377'; head -c 900 /dev/zero | tr '\\0' y; echo; echo; exit 1",
+                 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_memory_equal(record.reason, beginning, strlen(beginning));
+    assert_true(strlen(record.reason) < 256);
+    text = json_string(record.reason); /* NULL: no UTF-8 */
+    assert_non_null(text);
+    json_decref(text);
 }
 
 static void test_program_signal_is_recorded(void **state)
@@ -615,6 +646,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_a_log_is_bounded_without_an_agent),
         TEST(test_program_exit_code_and_log_are_recorded),
+        TEST(test_program_without_words_is_told_by_its_exit_code),
+        TEST(test_last_words_are_made_fit_to_show),
         TEST(test_program_signal_is_recorded),
         TEST(test_program_missing_says_so),
         TEST(test_environment_is_the_orders_only),
