@@ -247,6 +247,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     ret->state = (enum process_state)s;
     ret->index = (uint32_t)index;
     ret->pid = (int64_t)pid;
+    ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
     return 0;
 }
 

@@ -27,6 +27,7 @@
 #define BACKOFF_MAX_US ((int64_t)(3600 * USEC_PER_SEC))
 #define DEADLINE_MAX_US ((int64_t)(10 * 365 * 24 * 3600 * USEC_PER_SEC))
 #define RESTARTS_FAULT_TOLERANT 10
+#define TRIES_AT_ONCE 3
 #define AT(field) offsetof(struct job_draft, field)
 
 static int read_array(struct document_reader *reader, const char *key, const json_t *value,
@@ -70,6 +71,10 @@ static const struct document_rule array_rules[] = {
 
 static const struct document_rule restart_rules[] = {
     { .key = "max", .kind = DOCUMENT_INTEGER, .offset = AT(restart_max), .max = 1000000 },
+    { .key = "tries_at_once",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(tries_at_once),
+      .max = 1000000 },
     { .key = "backoff",
       .kind = DOCUMENT_TIME,
       .offset = AT(restart_backoff),
@@ -241,6 +246,7 @@ static void draft_init(struct job_draft *draft)
         .ports_num = 1,
         .ports_num_for_sparse = 1,
         .restart_max = -1,
+        .tries_at_once = -1,
         .grace = 30 * USEC_PER_SEC,
         .restart_backoff = USEC_PER_SEC,
         .fault_tolerant = 0,
@@ -649,6 +655,9 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     spec->restart_max = spec->fault_tolerant ? RESTARTS_FAULT_TOLERANT : 0;
     if (draft->restart_max >= 0)
         spec->restart_max = (uint32_t)draft->restart_max;
+    spec->tries_at_once = draft->restart_max >= 0 ? 0 : TRIES_AT_ONCE; /* its owner's word counts */
+    if (draft->tries_at_once >= 0)
+        spec->tries_at_once = (uint32_t)draft->tries_at_once;
     spec->dataset =
         draft->dataset != NULL && *draft->dataset != '\0' ? xstrdup(draft->dataset) : NULL;
     if (draft->n_roles == 0) {

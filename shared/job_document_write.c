@@ -117,6 +117,7 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     set(json, "ports_num_for_sparse", json_integer(spec->ports_num_for_sparse));
     set(json, "grace", time_to_json(spec->grace_us));
     set(restart, "max", json_integer(spec->restart_max));
+    set(restart, "tries_at_once", json_integer(spec->tries_at_once));
     set(restart, "backoff", time_to_json(spec->restart_backoff_us));
     set(json, "restart", restart);
     if (spec->keep_cut_off)

@@ -164,11 +164,12 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->keep_remains != b->keep_remains || a->keep_cut_off != b->keep_cut_off ||
         a->passes != b->passes || a->port != b->port || a->ports_num != b->ports_num ||
         a->ports_num_for_sparse != b->ports_num_for_sparse || a->grace_us != b->grace_us ||
-        a->restart_max != b->restart_max || a->restart_backoff_us != b->restart_backoff_us ||
-        a->deadline_us != b->deadline_us || a->deadline_wall_us != b->deadline_wall_us ||
-        a->expected_us != b->expected_us || !text_equal(a->array.name, b->array.name) ||
-        a->array.first != b->array.first || a->array.n != b->array.n ||
-        !argv_equal(a->after, b->after) || !text_equal(a->teacher, b->teacher) ||
+        a->restart_max != b->restart_max || a->tries_at_once != b->tries_at_once ||
+        a->restart_backoff_us != b->restart_backoff_us || a->deadline_us != b->deadline_us ||
+        a->deadline_wall_us != b->deadline_wall_us || a->expected_us != b->expected_us ||
+        !text_equal(a->array.name, b->array.name) || a->array.first != b->array.first ||
+        a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
+        !text_equal(a->teacher, b->teacher) ||
         !text_equal(a->checkpoint_path, b->checkpoint_path) ||
         a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||
         a->n_env != b->n_env || a->n_roles != b->n_roles)

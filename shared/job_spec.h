@@ -69,6 +69,8 @@ struct job_spec {
         ports_num_for_sparse;    /* upstream's; environment only, real ports are allocated */
     uint64_t grace_us;           /* SIGTERM to SIGKILL, default 30 s */
     uint32_t restart_max;        /* failures of one slot that the job bears */
+    uint32_t tries_at_once;      /* of one slot, when all fail within seconds and nothing was ever
+                                    done; 0: as many as restart_max says */
     uint64_t restart_backoff_us; /* first back-off; doubles to 60 s */
     uint64_t deadline_us;        /* from the submission, which turns it into: */
     uint64_t deadline_wall_us;   /* when it has to be over; 0: none */

@@ -10,6 +10,10 @@
 
 /* Up to so many the scheduler finds every place that there is for two roles. */
 #define PAIR_NODES_MAX 64
+/* Who never ran for so long has failed at once; when its agent said that it runs, and when that was
+ * heard, may differ by */
+#define AT_ONCE_US (30 * USEC_PER_SEC)
+#define HEARD_LATE_US (30 * USEC_PER_SEC)
 /* The reason of a process that its agent ends of its own accord */
 #define STOPPED_BY_AGENT "its agent stops it"
 
@@ -187,6 +191,29 @@ static bool trained_nothing(const struct truth_job *truth)
     return true;
 }
 
+static bool has_finished(const struct truth_job *truth)
+{
+    for (uint64_t i = 0; i < truth->n_processes; i++)
+        if (truth->processes[i].finished)
+            return true;
+    return false;
+}
+
+/* One role at least has failed wherever it was started, and never ran for long. */
+static bool fails_at_once(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+
+    if (spec->tries_at_once == 0 || truth->records_accepted > 0)
+        return false;
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        for (uint32_t i = 0; i < truth->roles[r].n_slots; i++)
+            if (truth->roles[r].slots[i].failures >= spec->tries_at_once &&
+                truth->roles[r].longest_us < AT_ONCE_US + HEARD_LATE_US)
+                return true;
+    return false;
+}
+
 /* More failures of one process than its job bears; of one that bears none, a single one. */
 static bool may_have_failed(const struct sim *sim, const struct truth_job *truth)
 {
@@ -194,7 +221,7 @@ static bool may_have_failed(const struct sim *sim, const struct truth_job *truth
     bool finished = false;
     bool lost = false; /* or ended by its agent, which leaves */
 
-    if (trained_nothing(truth))
+    if (trained_nothing(truth) || (!has_finished(truth) && fails_at_once(sim, truth)))
         return true;
     for (uint64_t i = 0; i < truth->n_processes; i++) {
         const struct truth_process *known = &truth->processes[i];
@@ -216,6 +243,7 @@ void check_failed(struct sim *sim, const struct truth_job *truth)
 {
     const struct job_spec *spec = sim->submissions[truth->submission].spec;
 
+    sim->seen[SIM_SEEN_AT_ONCE] += truth->state == JOB_FAILED && fails_at_once(sim, truth);
     sim->seen[SIM_SEEN_TRAINED_NOTHING] += truth->state == JOB_FAILED && trained_nothing(truth);
     if (truth->state == JOB_FAILED && !may_have_failed(sim, truth))
         violate(sim, "failed",
@@ -279,14 +307,6 @@ static bool has_new_bounds(const struct sim *sim, const struct truth_job *truth)
 {
     for (uint32_t r = 0; r < truth->n_roles; r++)
         if (sim->now_us < truth->roles[r].max_before_until_us)
-            return true;
-    return false;
-}
-
-static bool has_finished(const struct truth_job *truth)
-{
-    for (uint64_t i = 0; i < truth->n_processes; i++)
-        if (truth->processes[i].finished)
             return true;
     return false;
 }

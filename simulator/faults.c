@@ -228,6 +228,7 @@ static struct job_spec *job_of_family(uint64_t seed, uint32_t number, struct job
     made->passes = spec->passes;
     made->grace_us = spec->grace_us;
     made->restart_max = spec->restart_max;
+    made->tries_at_once = spec->tries_at_once;
     made->restart_backoff_us = spec->restart_backoff_us;
     made->fault_tolerant = true;
     made->n_roles = 2;
@@ -300,6 +301,9 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     make_work(ret_work, &random);
     select_nodes(spec, stream_of(seed, "selector", number));
     spoil_work(ret_work, seed, number);
+    random = stream_of(seed, "useless-programs", number);
+    spec->tries_at_once = random_below(&random, 3) == 0 ? 0 : (uint32_t)between(&random, 1, 4);
+    ret_work->useless = random_below(&random, 32) == 0;
     random = stream_of(seed, "on-disconnect", number);
     spec->keep_cut_off = random_below(&random, 6) == 0;
     if (schedule->types)

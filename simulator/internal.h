@@ -214,8 +214,8 @@ struct unit {
     uint32_t role;
     struct truth_job *job;
     enum unit_life life;
-    bool keep_cut_off; /* no lease ends it */
-    uint64_t since_us;
+    bool keep_cut_off;                /* no lease ends it */
+    uint64_t since_us, runs_since_us; /* the latter is meaningless before it runs */
     uint64_t cpu_millicores, memory_bytes, gpu_mask;
     uint16_t ports[PROCESS_PORTS_MAX];
     uint32_t n_ports;
@@ -451,12 +451,12 @@ struct truth_role {
     char name[ROLE_NAME_MAX + 1];
     struct truth_slot *slots; /* owned */
     uint32_t n_slots;
-    uint32_t n_live; /* units that are there and not asked to stop */
-    uint32_t n_running;
-    uint64_t short_since_us; /* fewer than min run; meaningless while enough do */
-    uint64_t small_since_us; /* check_settled.c: it could grow; 0: it could not */
-    uint32_t min, max;       /* committed */
-    uint32_t max_before;     /* holds until max_before_until_us as well */
+    uint32_t n_live, n_running; /* units that are there and not asked to stop; that run */
+    uint64_t short_since_us;    /* fewer than min run; meaningless while enough do */
+    uint64_t longest_us;        /* that any of its units ran, of those that are gone */
+    uint64_t small_since_us;    /* check_settled.c: it could grow; 0: it could not */
+    uint32_t min, max;          /* committed */
+    uint32_t max_before;        /* holds until max_before_until_us as well */
     uint64_t max_before_until_us;
 };
 

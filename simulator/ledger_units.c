@@ -234,6 +234,7 @@ void ledger_unit_runs(struct sim *sim, struct unit *unit)
     struct truth_job *truth = unit->job;
 
     truth->roles[unit->role].n_running++;
+    unit->runs_since_us = sim->now_us;
     if (truth->started_us != NEVER_US)
         return;
     for (uint32_t r = 0; r < truth->n_roles; r++)
@@ -265,8 +266,11 @@ void ledger_unit_gone(struct sim *sim, struct unit *unit)
     DL_DELETE2(role->slots[unit->id.index].live, unit, slot_prev, slot_next);
     if (!unit->told)
         role->n_live--;
-    if (unit->life == LIFE_RUNNING && role->n_running-- == role->min)
-        role->short_since_us = sim->now_us;
+    if (unit->life == LIFE_RUNNING) {
+        role->longest_us = MAX_OF(role->longest_us, sim->now_us - unit->runs_since_us);
+        if (role->n_running-- == role->min)
+            role->short_since_us = sim->now_us;
+    }
     truth->n_live--;
     if (known->end == END_NONE)
         known->end = unit->fence.cause != FENCE_NONE ? END_TOLD : END_ITSELF;

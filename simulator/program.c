@@ -197,6 +197,11 @@ void program_begin(struct sim *sim, struct unit *unit)
 
     if (unit->told)
         return;
+    if (work->useless) {
+        step(sim, unit, STEP_LIVE);
+        wait_until(sim, unit, sim->now_us + random_below(&unit->random, USEC_PER_SEC));
+        return;
+    }
     if (!program_works_on_data(unit) || work->kind == SIM_WORK_FOREVER) {
         step(sim, unit, STEP_LIVE);
     } else if (work->kind == SIM_WORK_LIFETIME) {
@@ -261,7 +266,8 @@ static void worked(struct sim *sim, struct unit *unit)
 /* Its lifetime is over. */
 static void lived(struct sim *sim, struct unit *unit)
 {
-    bool crashes = chance(&unit->random, work_of(sim, unit)->crash_ppm);
+    bool crashes =
+        work_of(sim, unit)->useless || chance(&unit->random, work_of(sim, unit)->crash_ppm);
 
     unit_exit(sim, unit, crashes ? 1 : 0, 0, NULL);
 }

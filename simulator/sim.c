@@ -124,6 +124,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_EXCHANGED] = "exchanged",
     [SIM_SEEN_TYPES_KNOWN] = "types-known",
     [SIM_SEEN_GIVEN_UP] = "given-up",
+    [SIM_SEEN_AT_ONCE] = "failed-at-once",
     [SIM_SEEN_TRAINED_NOTHING] = "trained-nothing",
     [SIM_SEEN_FAILED] = "failed-for-good",
 };

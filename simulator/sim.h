@@ -144,6 +144,7 @@ enum sim_seen {
     SIM_SEEN_EXCHANGED,   /* instances that gave their place to one of another job, for its place */
     SIM_SEEN_TYPES_KNOWN, /* resizes of jobs of which it is known how they compare types of GPU */
     SIM_SEEN_GIVEN_UP,    /* processes that failed too often, and their jobs go on */
+    SIM_SEEN_AT_ONCE,     /* jobs whose program failed everywhere within seconds */
     SIM_SEEN_TRAINED_NOTHING, /* jobs of which no task of a pass was trained */
     SIM_SEEN_FAILED,          /* fault tolerant jobs that were failed */
     _SIM_SEEN_MAX,
@@ -197,6 +198,7 @@ struct sim_work {
     struct sim_range lifetime;    /* LIFETIME */
     struct sim_range start, stop; /* from order to running; from SIGTERM to gone */
     uint32_t start_failure_ppm;   /* of starts that fail */
+    bool useless;                 /* all of them end with 1 within a second, whatever they do */
     uint32_t crash_ppm;           /* of tasks (TASKS) or lives (LIFETIME) that end non-zero */
     uint32_t task_failure_ppm;    /* TASKS: of tries that the trainer gives up and says so */
     uint32_t bad_task_ppm;        /* TASKS: of tasks that nobody can work off */

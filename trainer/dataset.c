@@ -37,10 +37,11 @@ static int read_corpus(struct dataset *dataset, struct edl_error *error)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", dataset->folder);
     corpus = json_load_file(path, 0, &at);
     if (corpus == NULL) {
-        (void)edl_error_set(error, -ENOENT, "cannot read %s: %s", path, at.text);
+        (void)edl_error_set(error, -ENOMEDIUM, "no valid dataset specified: cannot read %s: %s",
+                            path, at.text);
         (void)edl_error_remedy(error, "build the data set with: edl corpus build --out %s",
                                dataset->folder);
-        return -ENOENT;
+        return -ENOMEDIUM;
     }
     (void)json_unpack(corpus, "{s?I, s?I}", "ngram", &ngram, "vocabulary", &vocabulary);
     json_decref(corpus);
@@ -158,7 +159,9 @@ int dataset_train_chunks(const struct dataset *dataset, struct dataset_chunk **r
         return r;
     if (n == 0) {
         free(chunks);
-        return edl_error_set(error, -ENOENT, "no training data matches %s", dataset->pattern);
+        return edl_error_set(error, -ENOMEDIUM,
+                             "no valid dataset specified: no training data matches %s",
+                             dataset->pattern);
     }
     *ret = chunks;
     *ret_n = n;

@@ -20,7 +20,7 @@ struct dataset_chunk {
     uint32_t records;
 };
 
-/* dataset_open - reads corpus.json only */
+/* dataset_open - reads corpus.json only; -ENOMEDIUM: it cannot be read, so there is no data */
 int dataset_open(const char *pattern, struct dataset **ret, struct edl_error *error);
 struct dataset *dataset_free(struct dataset *dataset);
 
@@ -28,7 +28,8 @@ uint32_t dataset_ngram(const struct dataset *dataset);
 uint32_t dataset_vocabulary(const struct dataset *dataset);
 const char *dataset_folder(const struct dataset *dataset);
 
-/* dataset_tasks - indexes all train files and groups chunks into tasks of about task_records
+/* dataset_tasks - indexes all train files and groups chunks into tasks of about task_records;
+ * -ENOMEDIUM: there are none
  * *ret: new reference, {"digest", "tasks":[{"chunks":[{"path","offset","records"}]}]} */
 int dataset_tasks(const struct dataset *dataset, uint32_t task_records, json_t **ret,
                   struct edl_error *error);

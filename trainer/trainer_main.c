@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sysexits.h>
 
 #include "shared/error.h"
 #include "shared/log.h"
@@ -15,6 +16,13 @@
 #include "trainer/trainer.h"
 
 #define EXIT_BAD_USAGE 2
+
+/* By which status an end is told. That there is no data (EX_NOINPUT) is told from a failure that
+ * another try may mend: see edl-job(5), restart. */
+static int exit_status(int r)
+{
+    return r == -EINVAL ? EXIT_BAD_USAGE : r == -ENOMEDIUM ? EX_NOINPUT : r < 0 ? EXIT_FAILURE : 0;
+}
 
 static volatile sig_atomic_t stop;
 
@@ -207,5 +215,5 @@ int main(int argc, char **argv)
     }
     if (r < 0)
         (void)log_failure(&error, "cannot go on");
-    return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : 0;
+    return exit_status(r);
 }

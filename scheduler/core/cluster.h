@@ -38,6 +38,7 @@ struct edl_error;
 
 #define NODE_NAME_MAX 63
 #define PROCESS_PORTS_MAX ROLE_PORTS_MAX
+#define PROCESS_REASON_SIZE 240
 #define NODE_GPUS_MAX ROLE_GPUS_MAX
 /* So many superseded incarnations are kept in memory for each job. Older ones are forgotten when a
  * turn's effects are cleared, and their rows go with the next turn, so that a job which restarts
@@ -194,17 +195,18 @@ struct process {
     int exit_code;     /* valid when EXITED and exit_signal == 0; -1 unknown */
     int exit_signal;
     bool stop_wanted; /* we asked it to stop: its end is neither success nor failure */
-    char reason[160]; /* why it was stopped, or how it ended */
+    char reason[PROCESS_REASON_SIZE]; /* why it was stopped, or how it ended */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
     uint64_t ran_us; /* likewise: for how long it has run, by a clock that nobody sets */
     /* for its usage, forgotten by a restart: asked to stop then, its work is safe until then */
     uint64_t stopping_wall_us, credited_wall_us;
-    uint64_t since_us; /* when it was assigned, then asked to stop; 0: before a restart */
-    bool reported;     /* the core's own: its agent has spoken of it */
-    bool at_work;      /* it took a task, or is together with others; not while it waits for them */
-    bool arrived;      /* it waits for the next generation of its role */
+    uint64_t since_us;  /* when it was assigned, then asked to stop; 0: before a restart */
+    bool reported;      /* the core's own: its agent has spoken of it */
+    bool told_progress; /* how far it is; a restart forgets that */
+    bool at_work; /* it took a task, or is together with others; not while it waits for them */
+    bool arrived; /* it waits for the next generation of its role */
     struct goodput_pace pace; /* of its tasks, when its job learns */
     bool idles;               /* its agent says that none of its GPUs has done anything for long */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */
@@ -263,7 +265,7 @@ struct awaited_array {
     UT_hash_handle hh;             /* k: first */
 };
 
-#define JOB_REASON_SIZE 240
+#define JOB_REASON_SIZE 400
 #define DATASET_DIGEST_SIZE 65
 
 /* As many as wait are in memory: what few jobs have, and what is short in most, is not in the
@@ -531,6 +533,7 @@ struct process_report {
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
     uint64_t ran_us;         /* since it was started, in boot time; 0: not told */
     uint64_t orphans_reaped; /* EXITED: what it left behind and was killed */
+    bool told_progress;      /* it has said how far it is */
 };
 
 struct node_report {

@@ -25,6 +25,7 @@
 #define REASON_REQUEUED "requeued" /* a stopping job's code: it is queued again afterwards */
 #define REASON_DONE "done"         /* a stopping job's codes that it ended by itself with */
 #define REASON_FAILED "process-failed"
+#define REASON_AT_ONCE "failed-at-once"            /* likewise */
 #define REASON_ALL_TASKS_FAILED "all-tasks-failed" /* a stopping job's code: it ends as failed */
 #define REASON_DEADLINE "deadline"                 /* a stopping job's code: it ends as killed */
 #define REASON_NO_ROOM "replacement-does-not-fit"  /* a job's code; a restart goes on from it */
@@ -161,6 +162,14 @@ void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);
 /* tasks_describe_skipped - how much of its data was skipped, as a clause; "" nothing was. Returns
  * buffer */
 char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size);
+
+/* --- job_restarts.c
+ * ------------------------------------------------------------------------------------- */
+/* job_fails_at_once - its program fails everywhere within seconds and nothing was ever done, as
+ * often as the job bears of that; `last` has just failed. buffer: how often and where, as a clause.
+ * Linear in its processes, times its nodes */
+bool job_fails_at_once(const struct job *job, const struct process *last, struct instant now,
+                       char *buffer, size_t size);
 
 /* --- rendezvous.c
  * --------------------------------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "shared/printable.h"
+
 #define PENDING(kind) (UINT32_C(1) << (kind))
 
 static struct effect *effect_new(struct cluster *cluster, enum effect_kind kind)
@@ -139,6 +141,15 @@ static struct effect *event_new(struct cluster *cluster, struct instant now, str
     return effect;
 }
 
+static void set_text(struct effect *effect, const char *format, va_list ap)
+{
+    char text[JOB_REASON_SIZE + 8]; /* what is beyond is cut between two characters */
+
+    (void)vsnprintf(text, sizeof text, format, ap);
+    (void)snprintf(effect->text, sizeof effect->text, "%.*s",
+                   printable_prefix(text, sizeof effect->text - 1), text);
+}
+
 void effect_event(struct cluster *cluster, struct instant now, struct job *job, const char *node,
                   const char *event, const char *format, ...)
 {
@@ -146,7 +157,7 @@ void effect_event(struct cluster *cluster, struct instant now, struct job *job, 
     va_list ap;
 
     va_start(ap, format);
-    (void)vsnprintf(effect->text, sizeof effect->text, format, ap);
+    set_text(effect, format, ap);
     va_end(ap);
 }
 
@@ -160,7 +171,7 @@ void effect_process_event(struct cluster *cluster, struct instant now,
     effect->role = process->role;
     effect->index = process->index;
     va_start(ap, format);
-    (void)vsnprintf(effect->text, sizeof effect->text, format, ap);
+    set_text(effect, format, ap);
     va_end(ap);
 }
 

@@ -533,6 +533,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
     process->tasks = report->tasks;
     process->ran_us = report->ran_us;
+    process->told_progress |= report->told_progress;
     job_learn_seen(cluster, process->job, now);
     take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {
@@ -548,8 +549,7 @@ static void take_process(struct cluster *cluster, struct process *process,
         process_exited(cluster, process, report, now);
         return;
     }
-    /* An agent that stops one unasked (it is being stopped itself) is neither its success nor its
-     * failure. */
+    /* Stopped unasked (its agent is being stopped itself): neither its success nor its failure. */
     if (report->state == PROCESS_STOPPING && !process->stop_wanted) {
         process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
         process_leaves_gang(cluster, process, REASON_AGENT_STOPS, now);

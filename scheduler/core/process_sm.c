@@ -9,7 +9,8 @@
  * lease ended, its node was started again, or its agent does not know it). How it ended decides
  * about its slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
  * - a failure: due again after a back-off; with its restarts used up it is given up if others of
- * its role do the work, else it is the job's end. When one that ran is lost, a job that is not
+ * its role do the work, else it is the job's end; that comes sooner for a program that fails
+ * everywhere at once (job_restarts.c). When one that ran is lost, a job that is not
  * fault tolerant goes back to the queue as a whole: those that are left cannot go on with a new one
  * among them. So it does when rank 0 is lost before it ran: the others know its address already. */
 #include "scheduler/core/plan_internal.h"
@@ -331,6 +332,7 @@ static void failed(struct cluster *cluster, struct process *process, const char 
     uint32_t failures = (ran_well(process, now) ? 0 : process_slot(process)->failures) + 1;
     bool dispensable = is_dispensable(process);
     char name[ROLE_NAME_MAX + 16];
+    char at_once[160];
 
     slot_set_failures(cluster, job, process->role, process->index, failures);
     process_name(process, name, sizeof name);
@@ -338,6 +340,10 @@ static void failed(struct cluster *cluster, struct process *process, const char 
         job_stop(cluster, job, now, REASON_FAILED,
                  "%s failed on node %s and the job is not fault tolerant: %s", name,
                  process->node_name, how);
+    else if (job_fails_at_once(job, process, now, at_once, sizeof at_once))
+        job_stop(cluster, job, now, REASON_AT_ONCE,
+                 "Failed %s count beyond the threshold: %s; last %s on node %s: %s",
+                 job->spec->roles[process->role].name, at_once, name, process->node_name, how);
     else if (failures <= job->spec->restart_max)
         start_again(cluster, process, now);
     else if (dispensable)

@@ -111,6 +111,7 @@ static void test_example(void **state)
     assert_int_equal(spec->port, 7164);
     assert_int_equal(spec->grace_us, 30 * USEC_PER_SEC);
     assert_int_equal(spec->restart_max, 10);
+    assert_int_equal(spec->tries_at_once, 3);
     assert_int_equal(spec->restart_backoff_us, USEC_PER_SEC);
     assert_int_equal(spec->n_roles, 2);
     assert_string_equal(pserver->name, "pserver"); /* listed second, started first */
@@ -189,6 +190,7 @@ static void test_everything(void **state)
     assert_string_equal(spec->user, "ann");
     assert_int_equal(spec->grace_us, 1500001);
     assert_int_equal(spec->restart_max, 4);
+    assert_int_equal(spec->tries_at_once, 0); /* its owner says how often */
     assert_int_equal(spec->restart_backoff_us, 250000);
     assert_int_equal(spec->passes, 3);
     assert_string_equal(spec->teacher, "old.teacher");

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_restarts.c - whether it is of any use to start again what failed
+ *
+ * A program with a wrong import or without its data fails wherever it is started, and each time.
+ * Eleven tries of each instance, over five minutes, tell nobody more than the first. It is known by
+ * three things together:
+ *   everywhere      each instance that ever started has failed, on whatever nodes that was;
+ *   within seconds  none of them, not one that was stopped or lost either, ran for AT_ONCE_US;
+ *   nothing done    no task was finished, no figures or progress were told, no instance ended
+ *                   with success.
+ * Then the document's tries_at_once is the limit for one slot, in place of restart_max. Instances
+ * are those of the roles that work; for a parameter server, the servers: the trainers wait for
+ * those, and a server that runs says nothing of a trainer. An instance that could not be started is
+ * not counted: its program never ran, and other nodes are tried (place_slot). All of it follows
+ * from the processes that are remembered, so a restart decides alike; it forgets the progress that
+ * ended processes told. */
+#include "scheduler/core/core_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+/* A program that comes so far has imported and read what it begins with. */
+#define AT_ONCE_US (30 * USEC_PER_SEC)
+/* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same nodes */
+#define EXIT_NO_INPUT 66
+
+/* By one clock or the other: a wall clock that jumps ahead only gives more tries. */
+static uint64_t ran_for_us(const struct process *process, struct instant now)
+{
+    uint64_t until_us =
+        process_state_is_final(process->state) ? process->ended_wall_us : now.wall_us;
+    uint64_t wall_us = process->started_wall_us != 0 && until_us > process->started_wall_us
+                           ? until_us - process->started_wall_us
+                           : 0;
+
+    return MAX_OF(wall_us, process->ran_us);
+}
+
+static bool has_done_something(const struct job *job)
+{
+    if (job->finishing || job->metrics != NULL)
+        return true;
+    return job->queue != NULL &&
+           (task_queue_pass(job->queue) > 0 || task_queue_counts(job->queue).done > 0);
+}
+
+/* It ran, and its end was its own. */
+static bool failed_itself(const struct process *process)
+{
+    return process->state == PROCESS_EXITED && !process->stop_wanted &&
+           !(process->started_wall_us == 0 && strstr(process->reason, "cannot start") != NULL);
+}
+
+/* What tells that it may yet get somewhere. */
+static bool gets_on(const struct process *process, struct instant now)
+{
+    const struct slot *slot = process_slot(process);
+
+    if (process->told_progress || ran_for_us(process, now) >= AT_ONCE_US)
+        return true;
+    return !process_state_is_final(process->state) && !process->stop_wanted && slot->failures == 0;
+}
+
+static bool is_first_on_its_node(const struct job *job, const struct process *process)
+{
+    const struct process *other;
+
+    DL_FOREACH2(job->processes, other, job_next)
+    {
+        if (other == process)
+            return true;
+        if (failed_itself(other) && streq(other->node_name, process->node_name))
+            return false;
+    }
+    return true;
+}
+
+/* How often, where and in how many instances. */
+struct fruitless {
+    uint32_t most; /* tries of one slot */
+    uint32_t n_instances, n_nodes;
+};
+
+/* count_tries - false: something gets on, or has */
+static bool count_tries(const struct job *job, bool works, struct instant now,
+                        struct fruitless *ret)
+{
+    uint32_t *tries[JOB_ROLES_MAX] = { NULL };
+    const struct process *process;
+    bool fruitless = true;
+
+    *ret = (struct fruitless){ 0 };
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        tries[r] = xcalloc(job->n_slots[r], sizeof *tries[r]);
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        uint32_t *n = &tries[process->role][process->index];
+
+        if (job_role_works(job, process->role) != works)
+            continue;
+        fruitless = fruitless && !gets_on(process, now);
+        if (!failed_itself(process))
+            continue;
+        ret->n_instances += (*n)++ == 0;
+        ret->n_nodes += is_first_on_its_node(job, process);
+        ret->most = MAX_OF(ret->most, *n);
+    }
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        free(tries[r]);
+    return fruitless;
+}
+
+bool job_fails_at_once(const struct job *job, const struct process *last, struct instant now,
+                       char *buffer, size_t size)
+{
+    bool no_input =
+        last->exit_signal == 0 && last->exit_code == EXIT_NO_INPUT && job->queue == NULL;
+    struct fruitless found;
+
+    if (job->spec->tries_at_once == 0 || has_done_something(job) ||
+        !count_tries(job, job_role_works(job, last->role), now, &found) ||
+        found.most < (no_input ? 1 : job->spec->tries_at_once))
+        return false;
+    (void)snprintf(buffer, size,
+                   "%s%u instance%s on %u node%s failed within seconds, up to %u time%s each, and "
+                   "nothing was ever done",
+                   found.n_instances > 1 ? "all " : "", found.n_instances,
+                   found.n_instances == 1 ? "" : "s", found.n_nodes, found.n_nodes == 1 ? "" : "s",
+                   found.most, found.most == 1 ? "" : "s");
+    return true;
+}

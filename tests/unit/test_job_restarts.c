@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_job_restarts.c - programs that fail everywhere at once, and those that only seem to */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/core_internal.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+#define NO_INPUT 66
+
+static struct job *submit_tries(struct world *w, uint32_t trainers, uint32_t servers,
+                                uint32_t tries)
+{
+    struct job_spec *spec = world_spec("one", trainers, trainers, 200, servers, 500);
+    struct job *job;
+
+    spec->tries_at_once = tries;
+    job = world_submit(w, spec);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return job;
+}
+
+static struct job *submit(struct world *w, uint32_t trainers, uint32_t servers)
+{
+    return submit_tries(w, trainers, servers, 3);
+}
+
+static void seconds(struct world *w, unsigned n)
+{
+    for (; n > 0; n--) {
+        world_second(w);
+        world_run(w, 2);
+    }
+}
+
+/* Each of them ends by itself after so many seconds, and is started again unless its job ends. */
+static void fail_all(struct world *w, struct job *job, const char *role, unsigned after_s, int code)
+{
+    uint32_t r = (uint32_t)job_spec_role(job->spec, role);
+
+    for (unsigned waits = 0; job_count_running(job, r) < job->spec->roles[r].min; waits++) {
+        assert_true(waits < 200);
+        seconds(w, 1);
+    }
+    seconds(w, after_s);
+    for (uint32_t i = 0; i < job->spec->roles[r].min; i++)
+        world_exit(w, world_live(job, role, i), code, 0);
+    world_run(w, 4);
+}
+
+static unsigned starts(const struct job *job)
+{
+    const struct process *process;
+    unsigned n = 0;
+
+    for (process = job->processes; process != NULL; process = process->job_next)
+        n++;
+    return n;
+}
+
+static void assert_failed_at_once(const struct job *job, const char *words)
+{
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_string_equal(job->reason_code, "failed-at-once");
+    if (strstr(job->reason, words) == NULL)
+        fail_msg("%s", job->reason);
+}
+
+static void test_three_tries_are_enough(void **state)
+{
+    struct world *w = world_new(2, 900, GIB, 900);
+    struct job *job = submit(w, 2, 0);
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        fail_all(w, job, "trainer", 1, 1);
+        assert_false(job_state_is_final(job->state));
+    }
+    fail_all(w, job, "trainer", 1, 1);
+    assert_failed_at_once(job, "Failed trainer count beyond the threshold: all 2 instances on ");
+    assert_non_null(strstr(job->reason,
+                           "failed within seconds, up to 3 times each, and nothing was "
+                           "ever done; last trainer-"));
+    assert_non_null(strstr(job->reason, "exit code 1 (General Error)"));
+    assert_int_equal(starts(job), 6);
+    world_free(w);
+}
+
+/* It follows from what is stored. */
+static void test_a_restart_in_between_decides_alike(void **state)
+{
+    struct world *w = world_new(2, 900, GIB, 900);
+    struct job *job = submit(w, 2, 0);
+
+    (void)state;
+    fail_all(w, job, "trainer", 1, 1);
+    fail_all(w, job, "trainer", 1, 1);
+    world_restart(w);
+    seconds(w, 3);
+    job = cluster_find_job(w->cluster, "one");
+    fail_all(w, job, "trainer", 1, 1);
+    assert_failed_at_once(job, "all 2 instances");
+    world_free(w);
+}
+
+static void test_servers_that_run_are_no_sign_of_life(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = submit(w, 1, 2);
+
+    (void)state;
+    seconds(w, 60);
+    for (unsigned i = 0; i < 2; i++)
+        fail_all(w, job, "pserver", 1, 127);
+    /* those ran for a minute at first: they do not fail at once */
+    fail_all(w, job, "pserver", 1, 127);
+    assert_false(job_state_is_final(job->state));
+    world_free(w);
+    w = world_new(2, 2500, GIB, 900);
+    job = submit(w, 1, 2);
+    for (unsigned i = 0; i < 3; i++)
+        fail_all(w, job, "trainer", 1, 1);
+    assert_failed_at_once(job, "Failed trainer count beyond the threshold: 1 instance on 1 node");
+    world_free(w);
+    w = world_new(2, 2500, GIB, 900);
+    job = submit(w, 1, 2);
+    for (unsigned i = 0; i < 3; i++)
+        fail_all(w, job, "pserver", 1, 127);
+    assert_failed_at_once(job, "Failed pserver count beyond the threshold: all 2 instances");
+    world_free(w);
+}
+
+/* What keeps a job from being ended after three tries: it goes on to the restarts of its document.
+ */
+enum sign { RUNS_LONG, OTHER_RUNS, TASK_FINISHED, METRICS_TOLD, PROGRESS_TOLD, OWNER_SAYS, SIGNS };
+
+static void show(struct world *w, struct job *job, enum sign sign)
+{
+    struct process *process = world_live(job, "trainer", 0);
+    enum task_lease_result result;
+    struct task *task = NULL;
+    bool save;
+
+    switch (sign) {
+    case RUNS_LONG:
+        seconds(w, 31);
+        break;
+    case TASK_FINISHED:
+        assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(5, 2), "aa", w->now,
+                                             NULL),
+                         0);
+        assert_int_equal(cluster_lease_task(w->cluster, process, NULL, 0, w->now, &result, &task,
+                                            &save, NULL),
+                         0);
+        assert_int_equal(cluster_finish_task(w->cluster, process, task->id, 0, task->lease, w->now,
+                                             NULL),
+                         0);
+        break;
+    case METRICS_TOLD:
+        assert_int_equal(cluster_set_metrics(w->cluster, process, "{\"loss\":1}", w->now, NULL), 0);
+        break;
+    case PROGRESS_TOLD:
+        process->told_progress = true;
+        break;
+    case OWNER_SAYS:
+    case OTHER_RUNS:
+    case SIGNS:
+        break;
+    }
+}
+
+static void test_signs_of_life_leave_it_to_the_document(void **state)
+{
+    (void)state;
+    for (int sign = RUNS_LONG; sign < SIGNS; sign++) {
+        struct world *w = world_new(2, 2500, GIB, 900);
+        struct job *job = submit_tries(w, 2, 0, sign == OWNER_SAYS ? 0 : 3);
+
+        show(w, job, (enum sign)sign);
+        for (unsigned i = 0; i < 5; i++) {
+            if (sign != OTHER_RUNS) {
+                fail_all(w, job, "trainer", 0, 1);
+            } else {
+                world_exit(w, world_live(job, "trainer", 0), 1, 0);
+                seconds(w, 2U << i);
+            }
+            if (job_state_is_final(job->state))
+                fail_msg("sign %d: %s", sign, job->reason);
+        }
+        assert_int_equal(job->spec->restart_max, 10);
+        if (sign != OTHER_RUNS) {
+            for (unsigned i = 0; i < 6; i++)
+                fail_all(w, job, "trainer", 0, 1);
+            assert_int_equal(job->state, JOB_FAILED);
+            assert_string_equal(job->reason_code, "process-failed");
+        }
+        world_free(w);
+    }
+}
+
+/* Nobody expects to find its data by another try; but all have to say so. */
+static void test_missing_input_needs_no_second_try(void **state)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = submit(w, 2, 0);
+
+    (void)state;
+    world_exit(w, world_live(job, "trainer", 0), NO_INPUT, 0);
+    seconds(w, 1);
+    assert_int_equal(job->state, JOB_RESIZING); /* the other one may have found it */
+    world_exit(w, world_live(job, "trainer", 1), NO_INPUT, 0);
+    seconds(w, 1);
+    assert_failed_at_once(job, "up to 1 time each");
+    assert_non_null(strstr(job->reason, "exit code 66"));
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_three_tries_are_enough),
+        cmocka_unit_test(test_a_restart_in_between_decides_alike),
+        cmocka_unit_test(test_servers_that_run_are_no_sign_of_life),
+        cmocka_unit_test(test_signs_of_life_leave_it_to_the_document),
+        cmocka_unit_test(test_missing_input_needs_no_second_try),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
