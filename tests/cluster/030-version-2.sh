@@ -4,7 +4,7 @@
 # root, which it has to leave before it can divide it.
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/virtual.sh"
 set -eu
-virtual_libraries await fail daemons
+virtual_libraries await fail conditions daemons
 mkdir -p "$own/src/tests/integration"
 cp "$EDL_SOURCE_DIR/tests/integration/259-control-groups.sh" "$own/src/tests/integration"
 

@@ -4,7 +4,7 @@
 # they asked for; a drop-in makes them equals.
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/virtual.sh"
 set -eu
-virtual_libraries await fail
+virtual_libraries await fail conditions
 mkdir -p "$own/etc/systemd/system" "$own/usr/lib/systemd/system"
 cp "$EDL_SOURCE_DIR/units/edl.slice" "$own/usr/lib/systemd/system"
 ln -s /lib/systemd/systemd "$own/init"
@@ -45,7 +45,7 @@ agent_begin() {
 }
 agent_begin
 used_us() { sed -n 's/^usage_usec //p' "$1/cpu.stat"; }
-running() { edl show "$1" --json | jq -e ".job.state == \"running\" and ([.processes[] | select(.state == \"running\")] | length) == $2" >/dev/null; }
+running() { edl show "$1" --json | holds ".job.state == \"running\" and ([.processes[] | select(.state == \"running\")] | length) == $2"; }
 weighs() { [ "$(cat "$slice/$1/cpu.weight")" = "$2" ]; } # SLICE WEIGHT
 
 # a job's slice weighs what its processes weigh together, whichever come and go, and whoever was their agent
@@ -68,7 +68,8 @@ await 20 'heavy weighs 50' weighs edl-2.slice 50
 edl kill light heavy >/dev/null
 gone() { [ ! -e $slice/edl-1.slice ] && [ ! -e $slice/edl-2.slice ]; }
 await 60 'they are gone' gone
-[ -z "$(find /run/systemd/system.control -name '*edl*' 2>/dev/null)" ] || fail 'systemd remembers the slices'
+left=$(find /run/systemd/system.control -name '*edl*' 2>/dev/null || true) # where nothing was ever told, there is no such folder
+[ -z "$left" ] || fail "systemd remembers the slices: $left"
 
 # two jobs that want all there is have it by what they asked for, without a quota
 for job in 500m 1500m; do edl submit --name "j$job" --cpu $job --memory 64Mi -- perl -e 'fork; 1 while 1' >/dev/null; done

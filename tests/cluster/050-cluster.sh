@@ -210,11 +210,11 @@ upgrade() { apt_source "$1" "$packages.next.source" && apt "$1" update && apt "$
 each upgrade s
 each upgrade $nodes
 is_new() { # NAME
-    on "$1" systemctl is-active -q edl-agent && [ "$(main_pid "$1" agent)" != "${daemon[$1]}" ] && on "$1" dpkg-query -W -f '${Version}' edl-agent | grep -q '+next$'
+    on "$1" systemctl is-active -q edl-agent && differs "$(main_pid "$1" agent)" "${daemon[$1]}" && on "$1" dpkg-query -W -f '${Version}' edl-agent | grep -q '+next$'
 }
-[ "$(main_pid s scheduler)" != "$scheduler" ] || fail 'the scheduler was not started anew'
-for name in $everywhere; do await 20 "the next agent runs on $name" is_new "$name"; done
-await 20 'the nodes are there' all_ready
+differs "$(main_pid s scheduler)" "$scheduler" || fail 'the scheduler was not started anew'
+for name in $everywhere; do await 60 "the next agent runs on $name" is_new "$name"; done
+await 60 'the nodes are there' all_ready
 undisturbed 'apt upgrade of scheduler and agents'
 
 kept() { api GET /jobs | jq -S '[.jobs[] | {id, name, state, reason, owner}]'; }
@@ -223,7 +223,7 @@ boot_id() { on "$1" cat /proc/sys/kernel/random/boot_id; }
 boot=$(boot_id s)
 machine_reboot s
 await 60 'the scheduler is there again' is_ready
-[ "$(boot_id s)" != "$boot" ] || fail "the scheduler's machine was not restarted"
+differs "$(boot_id s)" "$boot" || fail "the scheduler's machine was not restarted"
 [ "$(kept)" = "$jobs_before" ] || fail "the jobs are others: $(diff <(echo "$jobs_before") <(kept))"
 await 30 'the nodes are there' all_ready
 await 30 'all processes are known' has_live many $processes
@@ -254,7 +254,7 @@ before=$(live on-n2; live on-n3)
 
 boot=$(boot_id n1)
 machine_reboot n1
-[ "$(boot_id n1)" != "$boot" ] || fail 'n1 was not restarted'
+differs "$(boot_id n1)" "$boot" || fail 'n1 was not restarted'
 await 40 'n1 acts again' acts on-n1 '1 2'
 alone on-n1
 case $(end_of on-n1 1) in

@@ -49,15 +49,15 @@ done
 edl show some >"$work/told"
 grep -q '^skipped    4 tasks with 40 records failed too often and were not trained$' "$work/told" || fail "edl show: $(cat "$work/told")"
 grep -qxF "model      saved: $model" "$work/told" || fail "edl show: $(cat "$work/told")"
-edl show --json some | jq -e --arg model "$model" \
-    '.job.tasks_discarded == 4 and .job.records_discarded == 40 and .tasks.tasks_discarded == 4 and .tasks.model_path == $model' >/dev/null ||
+edl show --json some | holds --arg model "$model" \
+    '.job.tasks_discarded == 4 and .job.records_discarded == 40 and .tasks.tasks_discarded == 4 and .tasks.model_path == $model' ||
     fail "$(edl show --json some)"
-api GET /jobs/some/why | jq -e '.skipped == {tasks: 4, records: 40}' >/dev/null || fail "$(api GET /jobs/some/why)"
+api GET /jobs/some/why | holds '.skipped == {tasks: 4, records: 40}' || fail "$(api GET /jobs/some/why)"
 [ "$(job_field some '[.records_total, .tasks_discarded] | @csv')" = '80,4' ] || fail "$(job_field some .)"
 
 # nothing was: nothing is said of it, and where the model is stands in the end
 edl wait --timeout 60 none >"$work/told" || fail "edl wait: $(cat "$work/told")"
 grep -q "succeeded: all passes over the data ended and the model is saved: $(job_field none .model_path)\$" "$work/told" ||
     fail "edl wait: $(cat "$work/told")"
-if edl show none | grep '^skipped'; then fail 'something was skipped of none'; fi
+edl show none | lacks '^skipped' || fail 'something was skipped of none'
 cluster_stop

@@ -28,15 +28,15 @@ outlook() { # NAME DEADLINE: of a plan; nothing is stored
 # nobody knows
 job first 1h >"$work/first.yaml"
 edl submit --json "$work/first.yaml" >"$work/first.json"
-jq -e '.outlook | .verdict == "unknown" and .code == "family-unknown" and .seconds.least == null' "$work/first.json" >/dev/null ||
+holds '.outlook | .verdict == "unknown" and .code == "family-unknown" and .seconds.least == null' <"$work/first.json" ||
     fail "first: $(cat "$work/first.json")"
 edl wait first --timeout 60 >/dev/null || fail "first: $(job_field first .reason)"
 
 # one like it took eight seconds of two instances: at least four alone, fifteen with one
-outlook second 1h | jq -e '.verdict == "in-time" and .instances == 1 and .seconds.most >= 8 and .seconds.most <= 60
-    and .late_seconds == null and .change == {max_instance: null, deadline: null} and .others_late.count == 0' >/dev/null ||
+outlook second 1h | holds '.verdict == "in-time" and .instances == 1 and .seconds.most >= 8 and .seconds.most <= 60
+    and .late_seconds == null and .change == {max_instance: null, deadline: null} and .others_late.count == 0' ||
     fail "second: $(outlook second 1h)"
-outlook second 3s | jq -e '.verdict == "too-late" and .code == "too-slow" and .late_seconds >= 1 and .change.deadline != null' >/dev/null ||
+outlook second 3s | holds '.verdict == "too-late" and .code == "too-slow" and .late_seconds >= 1 and .change.deadline != null' ||
     fail "too late: $(outlook second 3s)"
 
 # it is accepted all the same, told so in a line, and ended by its deadline
@@ -53,7 +53,7 @@ await 30 'second runs' at_least second trainer 1
 edl why second | grep -Eq '^with its [12] instances it is over in [0-9][0-9a-z]*, at 20.*, as long as jobs like it took$' ||
     fail "why: $(edl why second)"
 # one that has time takes none from it
-edl plan --json - <<JOB | jq -e '.outlook.others_late.count == 0' >/dev/null || fail 'both have time'
+edl plan --json - <<JOB | holds '.outlook.others_late.count == 0' || fail 'both have time'
 $(job third 1h)
 JOB
 edl wait second --timeout 60 >/dev/null || fail "second: $(job_field second .reason)"

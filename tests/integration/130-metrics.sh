@@ -35,10 +35,10 @@ for series in edl_memory_available_bytes edl_disk_free_min_bytes 'edl_network_by
     'edl_pressure_max_ratio{resource="io"}'; do
     figure "$series" >"$work/value"
 done
-[ "$(figure edl_memory_available_bytes)" != 0 ] || fail 'no machine tells of its memory'
-[ "$(figure edl_disk_free_min_bytes)" != 0 ] || fail 'no machine tells of its disks'
-edl nodes --json | jq -e '.nodes | length == 2 and all(.machine.memory_available_bytes > 0 and (.machine.load_milli | length) == 3 and
-    ([.machine.disks[].name] == ["state", "output"]) and all(.machine.disks[]; .size_bytes >= .free_bytes))' >/dev/null ||
+differs "$(figure edl_memory_available_bytes)" 0 || fail 'no machine tells of its memory'
+differs "$(figure edl_disk_free_min_bytes)" 0 || fail 'no machine tells of its disks'
+edl nodes --json | holds '.nodes | length == 2 and all(.machine.memory_available_bytes > 0 and (.machine.load_milli | length) == 3 and
+    ([.machine.disks[].name] == ["state", "output"]) and all(.machine.disks[]; .size_bytes >= .free_bytes))' ||
     fail "$(edl nodes --json)"
 edl nodes "$(edl nodes --json | jq -r '.nodes[0].name')" >"$work/one"
 grep -q '^state ' "$work/one" || fail "$(cat "$work/one")"
@@ -89,12 +89,12 @@ ready() {
     curl -sS -o "$work/answer" -D "$work/head" -w '%{http_code}' "$EDL_SERVER/readyz"
 }
 [ "$(ready)" = 200 ] || fail "not ready: $(cat "$work/answer")"
-jq -e '.status == "ready"' "$work/answer" >/dev/null || fail "$(cat "$work/answer")"
+holds '.status == "ready"' <"$work/answer" || fail "$(cat "$work/answer")"
 db=$(find "$work/state" -name edl.db)
 mv "$db" "$db.aside"
 [ "$(ready)" = 503 ] || fail 'ready without its database'
 grep -qi '^content-type: application/problem+json' "$work/head" || fail "$(cat "$work/head")"
-jq -e '.status == 503 and (.detail | startswith("not ready: ")) and (.remedy | length > 0)' "$work/answer" >/dev/null ||
+holds '.status == 503 and (.detail | startswith("not ready: ")) and (.remedy | length > 0)' <"$work/answer" ||
     fail "$(cat "$work/answer")"
 [ "$(curl -sS -o /dev/null -w '%{http_code}' "$EDL_SERVER/healthz")" = 200 ] || fail 'healthz is about the process alone'
 mv "$db.aside" "$db"

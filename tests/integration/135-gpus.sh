@@ -13,7 +13,7 @@ machine_is
 cluster_start --nodes 1
 node=$(edl nodes --json | jq -r '.nodes[0].name')
 device() { # NUMBER FILTER
-    edl nodes "$node" --json | jq -e ".devices[$1] | $2" >/dev/null
+    edl nodes "$node" --json | holds ".devices[$1] | $2"
 }
 figure_is() { # SERIES VALUE
     api GET /metrics >"$work/metrics"
@@ -35,7 +35,7 @@ device 0 '.uuid == "GPU-a" and .pci_bus_id == "00000000:3B:00.0" and .utilisatio
 edl nodes "$node" >"$work/one"
 grep -q '^0 .*GPU-a' "$work/one" || fail "$(cat "$work/one")"
 # what they are called is their type, which the policy tells apart
-edl nodes "$node" --json | jq -e '.labels["gpu-type"] == "Test-GPU"' >/dev/null || fail "$(edl nodes "$node" --json)"
+edl nodes "$node" --json | holds '.labels["gpu-type"] == "Test-GPU"' || fail "$(edl nodes "$node" --json)"
 
 # --- somebody else is on one: it is named, not granted, and said why ---
 sleep 1000 &
@@ -75,7 +75,7 @@ sleep 1001 &
 stranger=$!
 machine_is "process GPU-a $stranger 300" "process GPU-b $stranger 300"
 refused() { # JOB: its process was never started, for what is on its device
-    edl show "$1" --all --json | jq -e '.processes | all(.started_us == 0) and any(.reason | startswith("GPU 0 is held by pid "))' >/dev/null
+    edl show "$1" --all --json | holds '.processes | all(.started_us == 0) and any(.reason | startswith("GPU 0 is held by pid "))'
 }
 submit three 2
 await 20 'its start is refused' refused three

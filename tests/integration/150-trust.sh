@@ -115,7 +115,7 @@ logged "denied: POST /nodes/join with token #.* from 10.77.0.1: the join token i
 
 begin n1 "joined as n1" agent n1 --join "$server" --token "$token" --ca-pin "$pin" --node n1
 n1=$pid
-! tr '\0' ' ' <"/proc/$n1/cmdline" | grep -q "$token" || fail "the token is in the list of processes"
+tr '\0' ' ' <"/proc/$n1/cmdline" | lacks "$token" || fail "the token is in the list of processes"
 [ "$(stat -c %a "$work/n1/credential" "$work/n1/ca.pem" "$work/n1/member.json" | sort -u)" = 600 ] || fail "open files"
 cmp "$work/n1/ca.pem" "$work/state/ca.pem" || fail "another authority"
 

@@ -43,7 +43,7 @@ if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi
 grep -q 'edl token create' "$work/err" || fail "no word of how to come in: $(cat "$work/err")"
 edl user list | grep -q '^eve  *none' || fail "who was removed is not kept out: $(edl user list)"
 edl user remove --forget eve | grep -qx 'eve: forgotten' || fail 'eve is not forgotten'
-if edl user list | grep -q '^eve'; then fail "who was forgotten is listed: $(edl user list)"; fi
+edl user list | lacks '^eve' || fail "who was forgotten is listed: $(edl user list)"
 edl group add vision --permille 600 | grep -q '^vision: 60.0% guaranteed, weight 1' || fail 'the group is not made'
 edl group add speech --permille 100
 if edl group set speech --permille 401 2>"$work/err"; then fail 'more than all is guaranteed'; fi
@@ -73,7 +73,7 @@ changed 200 PATCH /groups/speech '"g100.w3"' '{"weight":2}'
 changed 412 DELETE /groups/speech '"g100.w3"'
 changed 412 DELETE /nodes/node-1 '"cordoned"'
 edl group remove vision
-edl user list | grep -q vision && fail 'she is of a group that is gone'
+edl user list | lacks vision || fail 'she is of a group that is gone'
 if edl user promote ann 2>"$work/err"; then fail 'an unknown action was taken'; fi
 grep -q 'known: add, set, remove, list' "$work/err" || fail "actions are not named: $(cat "$work/err")"
 cluster_stop

@@ -49,12 +49,12 @@ jobs() {
 check() {
     [ "$(jobs)" = "$1" ] || fail "jobs are $(jobs), not $1"
     api /events >"$work/events"
-    jq -e '.newest - .oldest < 15 and [.events[].revision] == [range(.oldest; .newest + 1)]' "$work/events" >/dev/null ||
+    holds '.newest - .oldest < 15 and [.events[].revision] == [range(.oldest; .newest + 1)]' <"$work/events" ||
         fail "the events are not the newest, without a gap: $(jq -c '[.oldest, .newest, [.events[].revision]]' "$work/events")"
     gone=$(api '/events?after=0')
     [ "$(jq '.status' <<<"$gone")" = 410 ] || fail "events from the first on: $gone"
     [ "$(jq '.after' <<<"$gone")" = "$(($(jq .oldest "$work/events") - 1))" ] || fail "where to go on: $gone"
-    api "/events?after=$(jq .after <<<"$gone")" | jq -e '.events | length > 0' >/dev/null || fail 'cannot go on there'
+    api "/events?after=$(jq .after <<<"$gone")" | holds '.events | length > 0' || fail 'cannot go on there'
     # as a stream the answer is the same
     [ "$(curl -sS -o "$work/out" -w '%{http_code}' -H 'Accept: text/event-stream' -H 'Last-Event-ID: 0' \
         -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" "$EDL_SERVER/events")" = 410 ] || fail 'a stream from the first event on'

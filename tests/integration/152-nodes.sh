@@ -34,7 +34,7 @@ node_is node-3 draining || fail 'it does not drain any more'
 edl kill first
 await 30 'it is killed' job_is first killed
 agent STOP node-3
-edl node remove node-3 --json | jq -e '.state == "removed"' >/dev/null || fail 'an empty node stays'
+edl node remove node-3 --json | holds '.state == "removed"' || fail 'an empty node stays'
 [ "$(api GET /nodes | jq -r '[.nodes[].name] | join(" ")')" = node-1 ] || fail "the nodes are $(edl nodes)"
 agent CONT node-2
 agent CONT node-3

@@ -12,7 +12,7 @@ printable() { # FILE: nothing in it steers a terminal
 edl submit --name inj -- sleep 1000
 status=$(api DELETE /jobs/inj -H 'Content-Type: application/json' -d "{\"reason\":\"$forged\"}" -o "$work/out" -w '%{http_code}')
 [ "$status" = 400 ] || [ "$status" = 422 ] || fail "a reason with line ends gives $status: $(cat "$work/out")"
-jq -e '.errors[0].pointer == "/reason"' "$work/out" >/dev/null || fail "no pointer: $(cat "$work/out")"
+holds '.errors[0].pointer == "/reason"' <"$work/out" || fail "no pointer: $(cat "$work/out")"
 status=$(api POST /tokens -H 'Content-Type: application/json' -d "{\"note\":\"$forged\"}" -o "$work/out" -w '%{http_code}')
 [ "$status" = 400 ] || [ "$status" = 422 ] || fail "a note with line ends gives $status: $(cat "$work/out")"
 

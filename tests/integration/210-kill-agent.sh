@@ -7,7 +7,7 @@ training_job train 2 4 12 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 60 'it trains' records_at_least train 1000
 tells() { # how far each is
-    api GET '/jobs/train/processes?state=live' | jq -e '[.processes[] | select(.role == "trainer") | .progress.samples > 0] | length > 0 and all' >/dev/null
+    api GET '/jobs/train/processes?state=live' | holds '[.processes[] | select(.role == "trainer") | .progress.samples > 0] | length > 0 and all'
 }
 await 30 'its trainers tell how far they are' tells
 before=$(api GET '/jobs/train/processes?state=live' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
@@ -22,7 +22,7 @@ await 5 'that they have gone is told' noticed
 await 60 'training went on' records_at_least train 300000
 after=$(api GET '/jobs/train/processes?state=all' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
 for p in $(echo "$before" | jq -c '.[]'); do
-    echo "$after" | jq -e --argjson p "$p" 'index([$p])' >/dev/null || fail "process $p is not known any more: $after"
+    echo "$after" | holds --argjson p "$p" 'index([$p])' || fail "process $p is not known any more: $after"
 done
 lost=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.state == "lost" or .exit_signal > 0)] | length')
 [ "$lost" = 0 ] || fail "$lost processes were disturbed"

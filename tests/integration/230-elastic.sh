@@ -13,7 +13,7 @@ await 90 'three runs beside the others' at_least three trainer 1
 for name in one two three; do
     [ "$(running $name trainer)" -ge 1 ] || job_is $name succeeded || fail "$name fell below its minimum"
 done
-api GET /nodes | jq -e '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)' >/dev/null || fail 'a node is over-committed'
+api GET /nodes | holds '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)' || fail 'a node is over-committed'
 # its tasks have told how fast it is
 has_outlook() { edl why one | grep -Eq '^with its [1-5] instances it is over in [0-9][0-9a-z]*, at 20'; }
 await 90 'it is known when one will be over' has_outlook
@@ -33,8 +33,8 @@ for name in one two three; do
 done
 [ "$resizes" -ge 1 ] || fail 'one was never resized'
 # each change of size has its reason
-api GET /jobs/one/resizes | jq -e --argjson n "$(job_field one .resizes)" '
+api GET /jobs/one/resizes | holds --argjson n "$(job_field one .resizes)" '
     (.resizes | length == $n and all(.role == "trainer" and .from != .to and .code != "other" and .reason != ""))
     and .resizes[0].code == "grown" and (.resizes[0].reason | test("worth [0-9.e-]+, price 0 per core, load "))
-    and all(.resizes[] | select(.code == "grown" or .code == "shrunk"); .reason | test(", (price [0-9.e-]+ per|no) core"))' >/dev/null || fail "resizes: $(api GET /jobs/one/resizes)"
+    and all(.resizes[] | select(.code == "grown" or .code == "shrunk"); .reason | test(", (price [0-9.e-]+ per|no) core"))' || fail "resizes: $(api GET /jobs/one/resizes)"
 cluster_stop

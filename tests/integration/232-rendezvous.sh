@@ -34,8 +34,8 @@ JOB
 
 # newest N: the newest generation that anybody was given was given to all of its N members
 newest() {
-    jq -se --argjson n "$1" 'map(.answer) | max_by(.generation).generation as $g | map(select(.generation == $g))
-        | (map(.rank) | sort) == [range($n)] and all(.world_size == $n)' "$work/agreed" >/dev/null
+    holds -s --argjson n "$1" 'map(.answer) | max_by(.generation).generation as $g | map(select(.generation == $g))
+        | (map(.rank) | sort) == [range($n)] and all(.world_size == $n)' <"$work/agreed"
 }
 
 # generation: the newest that anybody was given
@@ -59,7 +59,7 @@ await 60 'it grew' newest 4
 # one is killed: those that are left go on, and then with the new one
 victim=$(pids together trainer 1)
 kill -9 "$victim"
-replaced() { newest 4 && jq -se --argjson old "$old" 'map(select(.index == 1)) | last | .incarnation > $old' "$work/agreed" >/dev/null; }
+replaced() { newest 4 && holds -s --argjson old "$old" 'map(select(.index == 1)) | last | .incarnation > $old' <"$work/agreed"; }
 old=$(jq -s 'map(select(.index == 1)) | last | .incarnation' "$work/agreed")
 await 60 'the new one is in' replaced
 
@@ -94,15 +94,15 @@ edl wait together --timeout 60 || true
 [ ! -e "$work/refused" ] || fail "refused: $(cat "$work/refused")"
 echo "$(wc -l <"$work/agreed") answers, $(generation) generations"
 # all that were given a generation were given the same; ranks are those of the list, which goes by index without a gap
-jq -s -e 'group_by(.answer.generation) | all(
+holds -s 'group_by(.answer.generation) | all(
     (map(.answer | del(.rank)) | unique | length) == 1
     and (map(.answer.rank) | length == (unique | length))
     and all(. as $one | .answer.members[.answer.rank] | .index == $one.index and .incarnation == $one.incarnation)
     and (.[0].answer | (.members | length) == .world_size and (.members | map(.rank)) == [range(.world_size)]
         and (.members | map(.index) | . == (sort | unique))
-        and .master == {address: .members[0].address, port: .members[0].ports[0]} and .world_size >= 2))' "$work/agreed" >/dev/null ||
+        and .master == {address: .members[0].address, port: .members[0].ports[0]} and .world_size >= 2))' <"$work/agreed" ||
     fail "they do not agree: $(cat "$work/agreed")"
 # and nobody was given an older one after a newer one
-jq -s -e 'group_by(.incarnation) | all(map(.answer.generation) | . == (sort | unique))' "$work/agreed" >/dev/null ||
+holds -s 'group_by(.incarnation) | all(map(.answer.generation) | . == (sort | unique))' <"$work/agreed" ||
     fail "generations went back: $(cat "$work/agreed")"
 cluster_stop

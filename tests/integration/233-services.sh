@@ -31,7 +31,8 @@ heard() {
     [ "$(tail -n 1 "$work/heard" | jq ".processes | $1")" = true ]
 }
 
-edl services | grep -q teachers && fail 'a service without a job'
+said=$(edl services) || fail 'edl services fails'
+case $said in *teachers*) fail 'a service without a job' ;; esac
 service 1 | edl submit - >/dev/null
 echo "$student" | edl submit - >/dev/null
 await 60 'the student finds its teacher' heard 'length == 1 and .[0].index == 0'
@@ -47,7 +48,7 @@ first=$(tail -n 1 "$work/heard" | jq '.processes[1].incarnation')
 kill -9 "$(pids teachers server 1)"
 await 60 'it hears of the next incarnation' heard "map(.index) == [0, 1, 2] and .[1].incarnation > $first"
 # and heard before that it was gone
-jq -se 'map(select((.processes | map(.index)) == [0, 2])) | length >= 1' "$work/heard" >/dev/null || fail "heard: $(cat "$work/heard")"
+holds -s 'map(select((.processes | map(.index)) == [0, 2])) | length >= 1' <"$work/heard" || fail "heard: $(cat "$work/heard")"
 
 # a restart changes nothing: there is nothing to hear
 lines=$(wc -l <"$work/heard")

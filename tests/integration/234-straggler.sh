@@ -38,14 +38,14 @@ has_moved() { [ "$(moved length)" -ge 1 ]; }
 await 120 'the slow one is moved' has_moved
 moved '.[0] | .node + " " + .text' | grep -q "^$slow trainer-[0-2]: moved from $slow: 0\.[12][0-9]* times as fast as its others\$" ||
     fail "it was moved so: $(moved .)"
-elsewhere() { [ "$(processes | wc -w)" = 3 ] && ! processes | grep -q "$slow"; }
+elsewhere() { [ "$(processes | wc -w)" = 3 ] && processes | lacks "$slow"; }
 await 60 'it runs elsewhere' elsewhere
 
 # people are told
 edl why job | grep -q "^trainer-[0-2] was moved from $slow: 0\.[12]" || fail "edl why says $(edl why job)"
-api GET "/nodes/$slow" | jq -e '.speed < 0.7 and .gpu_speed == null' >/dev/null || fail "its speed is $(api GET "/nodes/$slow" | jq .speed)"
+api GET "/nodes/$slow" | holds '.speed < 0.7 and .gpu_speed == null' || fail "its speed is $(api GET "/nodes/$slow" | jq .speed)"
 edl nodes "$slow" | grep -q '^speed  *jobs without GPUs run 0\.[0-9]* times as fast' || fail "edl nodes says $(edl nodes "$slow")"
-edl nodes --json | jq -e --arg slow "$slow" 'all(.nodes[]; .name == $slow or .speed == null or .speed > 0.7)' >/dev/null || fail "the others: $(edl nodes --json)"
+edl nodes --json | holds --arg slow "$slow" 'all(.nodes[]; .name == $slow or .speed == null or .speed > 0.7)' || fail "the others: $(edl nodes --json)"
 edl events | grep -q 'moved: trainer-[0-2] is slow on ' || fail "the resize tells $(edl events | grep resized)"
 
 # it stays where it is, and nobody else goes

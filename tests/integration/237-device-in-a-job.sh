@@ -20,8 +20,8 @@ says() { # NAME TIMES TEXT
     [ "$(grep -c "$3" "$work/$1.log")" = "$2" ] || fail "$1 does not say $2 times \"$3\": $(cat "$work/$1.log")"
 }
 node=$(edl nodes --json | jq -r '.nodes[0].name')
-offered() { edl nodes "$node" --json | jq -e '.devices | length == 2' >/dev/null; }
-await 20 'both GPUs are offered' offered
+offered() { edl nodes "$node" --json | holds '.devices | length == 2'; }
+await 60 'both GPUs are offered' offered
 
 job granted 1 "$EDL_BUILD_DIR/tests/lib"
 job plain 0 "$EDL_BUILD_DIR/tests/lib"

@@ -58,7 +58,7 @@ await 60 'it has two trainers' trainers second 2
 [ "$(servers second)" = 2 ] || fail "the second one has $(servers second) servers: $(chosen second)"
 chosen second | grep -q 'no job of its program was measured with 2 yet$' || fail "it was told: $(chosen second)"
 edl why second | grep -q '^2 parameter servers of 1 to 4, chosen when it was started' || fail "edl why says $(edl why second)"
-job_field second '.roles[] | select(.role == "pserver") | [.min, .max, .target]' | jq -se 'flatten == [2, 2, 2]' >/dev/null ||
+job_field second '.roles[] | select(.role == "pserver") | [.min, .max, .target]' | holds -s 'flatten == [2, 2, 2]' ||
     fail "it shows $(job_field second .roles)"
 edl kill first >/dev/null
 await 30 'it ends' job_is first killed

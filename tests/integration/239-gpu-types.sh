@@ -24,7 +24,7 @@ is() { # JOB STATE
     [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]
 }
 told() { # JOB FILTER
-    edl why "$1" --json | jq -e ".gpu_types | $2" >/dev/null
+    edl why "$1" --json | holds ".gpu_types | $2"
 }
 cat >"$work/program.py" <<'END_OF_PROGRAM'
 import os, sys, time

@@ -32,7 +32,7 @@ await 20 'the other is started elsewhere' moved
 await 20 'it goes on' beats_on
 [ "$(incarnations keep)" = 1 ] || fail "incarnations $(incarnations keep) acted"
 job_is keep running || fail "it is $(job_field keep .state)"
-api GET '/events?after=0' | jq -e '[.events[] | select(.event == "process-kept")] | length == 1' >/dev/null || fail 'no event tells'
+api GET '/events?after=0' | holds '[.events[] | select(.event == "process-kept")] | length == 1' || fail 'no event tells'
 if edl node remove "$node" 2>"$work/err"; then fail 'a node that keeps a process was removed'; fi
 grep -q "edl node remove --gone $node" "$work/err" || fail "no word of what to do: $(cat "$work/err")"
 

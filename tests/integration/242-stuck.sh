@@ -30,13 +30,13 @@ echo "$pid" >"$freezer/cgroup.procs"
 echo FROZEN >"$freezer/freezer.state"
 edl kill sticks >/dev/null
 
-told() { api GET '/events?after=0&limit=1000' | jq -e '.events[] | select(.event == "process-stuck")' >/dev/null; }
+told() { api GET '/events?after=0&limit=1000' | holds '.events[] | select(.event == "process-stuck")'; }
 await 30 'it is told' told
 api GET '/events?after=0&limit=1000' | jq -r '.events[] | select(.event == "process-stuck").text' >"$work/text"
 grep -q "trainer-0: process $pid (sleep) was killed and waits in the kernel (.*); what it holds stays taken until it goes" "$work/text" ||
     fail "it says: $(cat "$work/text")"
 edl why sticks | grep -q "trainer-0 does not end on node node-1: process $pid" || fail "why: $(edl why sticks)"
-api GET '/jobs/sticks/processes?state=live' | jq -e '.processes[0].stuck | test("was killed")' >/dev/null || fail 'the process does not say so'
+api GET '/jobs/sticks/processes?state=live' | holds '.processes[0].stuck | test("was killed")' || fail 'the process does not say so'
 job_is sticks stopping || fail 'it is not stopping any more'
 
 # the rest of the node goes on, and nobody gets what it holds

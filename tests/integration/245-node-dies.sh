@@ -39,7 +39,7 @@ kill -STOP "$agent"
 kill -9 "$(jq -r .pid <<<"$process")"
 for pid in $(pgrep -f -- "edl-supervisor .*$work/state/nodes/$node/"); do kill -9 "$pid" || true; done
 lost() {
-    api GET '/jobs/count/processes?state=all' | jq -e --argjson i "$incarnation" '.processes[] | select(.incarnation == $i and .state == "lost")' >/dev/null
+    api GET '/jobs/count/processes?state=all' | holds --argjson i "$incarnation" '.processes[] | select(.incarnation == $i and .state == "lost")'
 }
 await 60 'it is lost' lost
 [ "$(logged "$incarnation")" -ge 3 ] || fail "the output of the machine that died is gone: $(edl logs count | head)"

@@ -20,10 +20,10 @@ print(sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute("SELECT
 await 60 'ends of both are kept' both_kept
 edl kill talk >/dev/null
 edl wait talk --timeout 60 || true
-ended() { api GET '/jobs/talk/logs' | jq -e .end >/dev/null; }
+ended() { api GET '/jobs/talk/logs' | holds .end; }
 await 30 'their ends are here' ended
 api GET '/jobs/talk/logs' >"$work/logs"
-jq -e '[.entries[].time_us] | . == sort and min > 0' "$work/logs" >/dev/null || fail "times: $(jq -c '[.entries[].time_us]' "$work/logs")"
+holds '[.entries[].time_us] | . == sort and min > 0' <"$work/logs" || fail "times: $(jq -c '[.entries[].time_us]' "$work/logs")"
 turns=$(jq '[.entries[].index] as $i | [range(1; $i | length) | select($i[.] != $i[. - 1])] | length' "$work/logs")
 [ "$turns" -ge 4 ] || fail "the outputs stand one behind the other: $(jq -c '[.entries[] | [.index, .time_us]]' "$work/logs")"
 for index in 0 1; do # each line once, in its order

@@ -10,7 +10,7 @@ EDL_DEV_TEST=$work edl-agent --node small --scheduler "$EDL_SERVER" --join-token
 agent=$!
 # shellcheck disable=SC2154
 trap 'status=$?; set +e; kill "$agent" 2>/dev/null; (exit $status); on_exit' EXIT
-is_there() { api GET /nodes/small | jq -e '.state == "ready"' >/dev/null; }
+is_there() { api GET /nodes/small | holds '.state == "ready"'; }
 await 30 'the node is there' is_there
 
 # 100 pieces of 160 KiB, one each 40 ms: 16 MiB, then it waits to be told
@@ -72,7 +72,7 @@ awk '/missing here/ { told = 1; next }
     END { if (lines < 1000) { print lines " lines only"; bad = 1 } exit bad }' "$work/followed" || fail 'lines are missing without a word'
 
 # after its end: the stored tail says it as well
-ended() { api GET /jobs/talk/logs | jq -e .end >/dev/null; }
+ended() { api GET /jobs/talk/logs | holds .end; }
 await 30 'its end is here' ended
 edl logs talk >"$work/after"
 grep -q 'missing here' "$work/after" || fail "no word of what is missing after the end: $(head -n 3 "$work/after")"

@@ -7,7 +7,7 @@ cluster_start --nodes 2
 put() { # FILE: its name as a workspace
     local hex
     hex=$(sha256sum "$1" | cut -d' ' -f1)
-    api PUT "/workspaces/$hex" -H 'Content-Type: application/octet-stream' --data-binary "@$1" | jq -e .workspace >/dev/null ||
+    api PUT "/workspaces/$hex" -H 'Content-Type: application/octet-stream' --data-binary "@$1" | holds .workspace ||
         fail "$1 is not taken"
     echo "sha256:$hex"
 }
@@ -26,7 +26,7 @@ reason() { # JOB: why its processes ended
 }
 
 copies() { find "$work/state" -path '*/workspaces/copies/*' -prune 2>/dev/null; }
-no_copies() { [ -z "$(copies)" ]; }
+no_copies() { silent copies; }
 
 mkdir -p "$work/code/lib"
 echo 'echo "it says $(cat lib/text)"; echo mine >lib/text; [ "$PWD" = "$EDL_WORKSPACE" ] && [ "$PWD" = "$TRAINER_PACKAGE" ]' >"$work/code/main.sh"
@@ -99,10 +99,10 @@ for late in 0 0.03 0.06 0.1 0.15 0.2 0.3; do # whatever the machine is busy with
     echo "killed with $(find "$work/state" -path '*/workspaces/archives/*.new' | wc -l) fetches and $(copies | wc -l) copies"
     await 60 'it succeeded' job_is torn-$round succeeded failed
     job_is torn-$round succeeded || fail "torn-$round: $(reason torn-$round)"
-    if reason torn-$round | grep -q 'exit code 1$'; then fail "half a workspace was run: $(reason torn-$round)"; fi
+    reason torn-$round | lacks 'exit code 1$' || fail "half a workspace was run: $(reason torn-$round)"
 done
 await 30 'the copies are gone' no_copies
-[ -z "$(find "$work/state" -path '*/workspaces/archives/*.new')" ] || fail 'a fetch that was cut off left something'
+silent find "$work/state" -path '*/workspaces/archives/*.new' || fail 'a fetch that was cut off left something'
 
 # one that the scheduler has lost is told, and so is one that is not what its name says
 find "$work/state" -path '*/workspaces/archives/*' -type f -delete

@@ -21,7 +21,7 @@ for name in train.log paddle_trainer.INFO; do await 30 "$name" told "$name" edl-
 for name in server.log paddle_pserver2.INFO; do await 30 "$name" told "$name" edl-pserver; done
 first=$(readlink "$logs/train.log")
 kill -9 "$(pids pair trainer 0)"
-newer() { [ "$(readlink "$logs/train.log")" != "$first" ] && told train.log edl-trainer; }
+newer() { differs "$(readlink "$logs/train.log")" "$first" && told train.log edl-trainer; }
 await 30 'the newest one is linked' newer
 [ "$(readlink "$logs/train.log")" = "$(readlink "$logs/paddle_trainer.INFO")" ] || fail 'the two names differ'
 said() { edl logs other | grep -q /logs/; }

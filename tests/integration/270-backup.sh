@@ -66,7 +66,7 @@ kill -CONT "$dev_pid"
 await 60 'the scheduler is back' job_is stays running
 unknown after || fail 'a job of after the backup is known'
 [ "$(edl token list --json | jq '.tokens | length')" = 0 ] || fail 'a removed token is back'
-[ "$(job_field load-1 .id)" != null ] || fail 'a job of before the backup is not known'
+differs "$(job_field load-1 .id)" null || fail 'a job of before the backup is not known'
 await 60 'what came after it is stopped' pid_gone "$after"
 [ "$(pids stays trainer)" = "$stays" ] || fail 'what was there before was disturbed'
 await 90 'the job is whole again' at_least train trainer 3

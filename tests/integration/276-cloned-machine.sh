@@ -45,7 +45,7 @@ machine copy aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 2
 agent n1 original n1 $(line n1)
 original=$pid
 await 30 'n1 has joined' grep -q 'joined as n1' "$work/n1.log"
-reported() { [ "$(edl nodes --json | jq '.nodes[] | select(.name == "n1") | .last_report_us')" != 0 ]; }
+reported() { edl nodes --json | holds '.nodes[] | select(.name == "n1") | .last_report_us > 0'; }
 await 30 'n1 has reported' reported
 
 # the copy is refused, by whom and what to do is said, and its token stays good

@@ -24,7 +24,7 @@ echo 'cpu: 300m' >"$conf.d/10-own.conf"
 # one that joins by a token of its command line, which is wiped there
 begin agent "joined as n1" edl-agent --conf "$conf" --token "$(cat "$work/scheduler/join-token")"
 
-offers() { edl nodes n1 --json | jq -e "$1" >/dev/null; }
+offers() { edl nodes n1 --json | holds "$1"; }
 job_is() { [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]; }
 reload() { # WHAT: SIGHUP, until it says so; lines of before do not count
     local before
@@ -71,7 +71,7 @@ offers '.cpu_millicores == 100' || fail 'a part of a file that is wrong is taken
 # who may: of a root agent's node an account of the system, while the file says so
 if [ "$(id -u)" = 0 ]; then
     refused() { grep -q "process $1.trainer.0.1 exited.* this node runs no process as nobody" "$work/agent.log"; }
-    over() { edl show "$1" --json | jq -e '.job.state == "succeeded" or .job.state == "failed"' >/dev/null; }
+    over() { edl show "$1" --json | holds '.job.state == "succeeded" or .job.state == "failed"'; }
     printf 'cpu: 600m\nallow-user: [nobody]\n' >"$conf.d/10-own.conf"
     reload "reload: allow-user is now nobody"
     edl submit --name allowed --cpu 50m --user nobody -- true >/dev/null

@@ -26,8 +26,8 @@ agent_is_taken() { # ARGUMENT...: with these files, until it has told the schedu
     end "$pid"
     await 20 'the node is lost' is_lost
 }
-is_ready() { edl nodes n1 --json | jq -e '.state == "ready"' >/dev/null; }
-is_lost() { edl nodes n1 --json | jq -e '.state != "ready"' >/dev/null; }
+is_ready() { edl nodes n1 --json | holds '.state == "ready"'; }
+is_lost() { edl nodes n1 --json | holds '.state != "ready"'; }
 own="state-dir: $work/agent\nnode: n1\nruntime: direct\nno-foreign: true\nheartbeat: 200ms\n$([ "$(id -u)" = 0 ] && echo 'allow-root: true')\n"
 files() { # SETTING...: agent.conf is those and our own
     # shellcheck disable=SC2059

@@ -35,7 +35,7 @@ edl simulate --faults mixed --seed 7 --only 1,2,3 --history | grep -v '^mixed:' 
 status_of 0 edl simulate --faults mixed --seed 7 --only none
 says ' 0 starts,'
 edl simulate --faults none --seeds 2 --json >"$work/json"
-jq -e '.seeds == 2 and .violations == 0 and .node_hours > 0 and .events > 0' "$work/json" >/dev/null ||
+holds '.seeds == 2 and .violations == 0 and .node_hours > 0 and .events > 0' <"$work/json" ||
     fail "json: $(cat "$work/json")"
 
 # a night ends well at a signal
@@ -76,11 +76,11 @@ says 'RUNNING-TRAINERS'
 edl simulate "$scenario" --json >"$work/one"
 edl simulate "$scenario" --json >"$work/two"
 cmp -s "$work/one" "$work/two" || fail 'the same seed gave two results'
-jq -e '[.rounds[0].jobs[].state] == ["succeeded", "succeeded", "succeeded", "succeeded"]' "$work/one" >/dev/null ||
+holds '[.rounds[0].jobs[].state] == ["succeeded", "succeeded", "succeeded", "succeeded"]' <"$work/one" ||
     fail "states: $(cat "$work/one")"
-edl simulate "$scenario" --json --rounds 2 | jq -e '[.rounds[].seed] == [1, 2]' >/dev/null || fail 'rounds'
+edl simulate "$scenario" --json --rounds 2 | holds '[.rounds[].seed] == [1, 2]' || fail 'rounds'
 edl simulate --experiment tutorial --json >"$work/json"
-jq -e '[.figures[] | select(.met != null) | .met] | length == 2 and all' "$work/json" >/dev/null ||
+holds '[.figures[] | select(.met != null) | .met] | length == 2 and all' <"$work/json" ||
     fail "tutorial: $(jq -c .figures "$work/json")"
 
 # what --show prints is a scenario, the same one

@@ -20,13 +20,13 @@ edl simulate --generate poisson --jobs 60 --seed 3 --nodes 4x4 --json >"$work/on
 edl simulate --generate poisson --jobs 60 --seed 3 --nodes 4x4 --json >"$work/two.json"
 [ "$(figures "$work/one.json")" = "$(figures "$work/two.json")" ] || fail 'seed 3 has two results'
 edl simulate --generate poisson --jobs 60 --seed 4 --nodes 4x4 --json >"$work/two.json"
-[ "$(figures "$work/one.json")" != "$(figures "$work/two.json")" ] || fail 'seeds 3 and 4 have one result'
-jq -e '.levels[0].policies | map(.policy) | index("afs-l") and index("fifo") and length >= 7' "$work/one.json" >/dev/null ||
+differs "$(figures "$work/one.json")" "$(figures "$work/two.json")" || fail 'seeds 3 and 4 have one result'
+holds '.levels[0].policies | map(.policy) | index("afs-l") and index("fifo") and length >= 7' <"$work/one.json" ||
     fail "policies: $(cat "$work/one.json")"
 # nobody beats the bounds
-jq -e '.levels[0] | .traces[0].bounds as $b | .policies | all(.[].traces[0];
+holds '.levels[0] | .traces[0].bounds as $b | .policies | all(.[].traces[0];
     .completion_avg_s >= $b.completion_alone_avg_s and .completion_avg_s >= $b.completion_srpt_avg_s and
-    .makespan_s >= $b.makespan_s and .allocated <= 1 and .effective <= .allocated)' "$work/one.json" >/dev/null ||
+    .makespan_s >= $b.makespan_s and .allocated <= 1 and .effective <= .allocated)' <"$work/one.json" ||
     fail "bounds: $(cat "$work/one.json")"
 
 # what was exported is the same trace, in both forms
@@ -64,8 +64,8 @@ says 'tiresias has no row at level fixed'
 says 'tiresias, job c of apart.csv: .*/x: nothing was measured around 2 instances on 2 nodes (11) with a batch of 16 each'
 says '^try: .*--policy without tiresias'
 edl simulate --trace "$work/apart.csv" --nodes 2x2 --policy tiresias,afs-l --json >"$work/two.json" 2>"$work/out" && fail 'tiresias did not fail'
-jq -e '.levels[0] | (.policies | map(.policy) == ["afs-l"]) and (.failed[0] | .policy == "tiresias" and (.error | test("job c")))' \
-    "$work/two.json" >/dev/null || fail "failed: $(cat "$work/two.json")"
+holds '.levels[0] | (.policies | map(.policy) == ["afs-l"]) and (.failed[0] | .policy == "tiresias" and (.error | test("job c")))' \
+    <"$work/two.json" || fail "failed: $(cat "$work/two.json")"
 status_of 2 edl simulate --trace "$work/apart.csv" --nodes 2x2 --policy tiresias
 says '^edl: tiresias, job c of apart.csv'
 # what was not measured on full nodes nobody can choose, and who asked for it is counted

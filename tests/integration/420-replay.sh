@@ -37,30 +37,30 @@ await 20 'one goes on' at_least goes-on trainer 1
 job never 60 60 sleep 1
 
 edl replay --json >"$work/replay.json"
-jq -e '.record | .jobs == 5 and .killed == 1 and .failed == 0 and .cut == 1 and .left_out_never_ran == 1 and .left_out_unseen == 0 and
+holds '.record | .jobs == 5 and .killed == 1 and .failed == 0 and .cut == 1 and .left_out_never_ran == 1 and .left_out_unseen == 0 and
     .policy == "goodput" and .max_load == 0.97 and .bounds_guessed == 0 and .speeds_assumed == 5 and .peak_instances >= 6 and .start_p50_s > 0 and .start_p50_s < 3' \
-    "$work/replay.json" >/dev/null || fail "the record: $(jq -c .record "$work/replay.json")"
-jq -e '.nodes == 1 and .places_per_node == 10 and (.levels[0].policies | map(.policy) | .[0] == "recorded" and index("afs-l") and index("fifo"))' \
-    "$work/replay.json" >/dev/null || fail "places or policies: $(head -c 2000 "$work/replay.json")"
+    <"$work/replay.json" || fail "the record: $(jq -c .record "$work/replay.json")"
+holds '.nodes == 1 and .places_per_node == 10 and (.levels[0].policies | map(.policy) | .[0] == "recorded" and index("afs-l") and index("fifo"))' \
+    <"$work/replay.json" || fail "places or policies: $(head -c 2000 "$work/replay.json")"
 # what was recorded is what the list of jobs says
-jq -e --argjson jobs "$(api GET '/jobs?state=all')" '
+holds --argjson jobs "$(api GET '/jobs?state=all')" '
     ([$jobs.jobs[] | select(.ended_us > 0) | (.ended_us - .submitted_us) / 1e6] | add) as $ended |
     ((.record.end_us - ($jobs.jobs[] | select(.name == "goes-on") | .submitted_us)) / 1e6) as $cut |
-    .levels[0].policies[0].mean.completion_avg_s as $recorded | ($ended + $cut) / 5 - $recorded | fabs < 0.01' "$work/replay.json" >/dev/null ||
+    .levels[0].policies[0].mean.completion_avg_s as $recorded | ($ended + $cut) / 5 - $recorded | fabs < 0.01' <"$work/replay.json" ||
     fail 'the recorded completion is not that of the jobs'
 # the policy that ran, in the laboratory, is near what it did
-jq -e '.levels[0].policies | (.[] | select(.policy == "goodput-live").mean) as $f | .[0].mean as $r | ($f.completion_avg_s / $r.completion_avg_s) as $c |
-    ($f.makespan_s / $r.makespan_s) as $m | $c > 0.75 and $c < 1.3 and $m > 0.75 and $m < 1.3' "$work/replay.json" >/dev/null ||
+holds '.levels[0].policies | (.[] | select(.policy == "goodput-live").mean) as $f | .[0].mean as $r | ($f.completion_avg_s / $r.completion_avg_s) as $c |
+    ($f.makespan_s / $r.makespan_s) as $m | $c > 0.75 and $c < 1.3 and $m > 0.75 and $m < 1.3' <"$work/replay.json" ||
     fail "goodput-live and the record: $(jq -c '.levels[0].policies[] | select(.policy == "goodput-live" or .policy == "recorded") | .mean' "$work/replay.json")"
 
 # the trace has these jobs, with their bounds and their work
 edl replay --export "$work/trace.json"
-jq -e '.jobs | length == 5 and (map(.job) == ["grows", "fixed-1", "rigid", "endless", "goes-on"]) and
+holds '.jobs | length == 5 and (map(.job) == ["grows", "fixed-1", "rigid", "endless", "goes-on"]) and
     (map([.min, .max]) == [[1, 6], [4, 4], [1, 1], [1, 1], [1, 1]]) and .[1].family == "fixed" and .[0].speed == "power:1" and
-    .[1].work_steps > 15.5 and .[1].work_steps < 20 and all(.user != "")' "$work/trace.json" >/dev/null || fail "the trace: $(cat "$work/trace.json")"
+    .[1].work_steps > 15.5 and .[1].work_steps < 20 and all(.user != "")' <"$work/trace.json" || fail "the trace: $(cat "$work/trace.json")"
 # its work is the time that its processes ran, those that were stopped as well
-jq -e --argjson all "$(api GET '/jobs/grows/processes?state=all')" '([$all.processes[] | (.ended_us - .started_us) / 1e6] | add) as $ran |
-    ($all.processes | length > 6) and (.jobs[0].work_steps / $ran - 1 | fabs < 0.03)' "$work/trace.json" >/dev/null ||
+holds --argjson all "$(api GET '/jobs/grows/processes?state=all')" '([$all.processes[] | (.ended_us - .started_us) / 1e6] | add) as $ran |
+    ($all.processes | length > 6) and (.jobs[0].work_steps / $ran - 1 | fabs < 0.03)' <"$work/trace.json" ||
     fail "the work of the elastic job: $(jq '.jobs[0].work_steps' "$work/trace.json"), $(api GET '/jobs/grows/processes?state=all')"
 status_of 0 edl simulate --trace "$work/trace.json" --nodes 1x10 --policy fulfilment
 

@@ -129,7 +129,7 @@ exact_counts() {
     local t
     t=$(api GET "/jobs/$1/tasks")
     echo "$1: $t"
-    echo "$t" | jq -e '.records_total + 0 == .records_pass * .passes and .records_discarded == 0 and .todo == 0 and .leased == 0 and .model_saved' >/dev/null ||
+    echo "$t" | holds '.records_total + 0 == .records_pass * .passes and .records_discarded == 0 and .todo == 0 and .leased == 0 and .model_saved' ||
         fail "the counts of $1 are not exact: $t"
 }
 

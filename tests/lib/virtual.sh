@@ -3,7 +3,7 @@
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/virtual.sh"       # as machines.sh; skips with the reason where that is impossible
 #   set -eu
-#   virtual_libraries await fail                   # tests/lib/NAME.sh are in /src/tests/lib, the programs in /opt/edl/bin
+#   virtual_libraries await fail conditions                   # tests/lib/NAME.sh are in /src/tests/lib, the programs in /opt/edl/bin
 #   ... "$own/init" and what else is to be there
 #   virtual_run [KERNEL PARAMETER...]              # until it is switched off; fails unless it said "the test ended with 0"
 # What is in $own lies over the root of tests/lib/machines.sh, all in memory. The machine has no network, and two cores.
