@@ -146,8 +146,10 @@ int verb_main(int argc, char **argv)
     }
     if (streq(argv[1], "help") || streq(argv[1], "--help") || streq(argv[1], "-h"))
         return help_main(argc - 2, argv + 2);
-    if (streq(argv[1], "--version"))
-        return run_verb(&verb_version, 0, argv + 2);
+    if (streq(argv[1], "--version")) { /* of this program alone, like any other's */
+        (void)printf("edl %s\n", EDL_VERSION);
+        return STATUS_OK;
+    }
 
     const struct verb *verb = verb_find(argv[1]);
 

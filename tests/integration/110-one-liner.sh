@@ -6,6 +6,10 @@
 cluster_start --nodes 2 --cpu "$((3 * $(nproc)))"
 grep -q "this machine has $(nproc)000m" "$work/dev.log" || fail "no note of what the machine has: $(cat "$work/dev.log")"
 
+# the cluster is found without any option: --version is of the command alone, version of both
+[ "$(edl --version)" = "$(edl version | head -n 1)" ] || fail "--version says $(edl --version)"
+edl version | grep -q '^server ' || fail "version says $(edl version)"
+
 edl submit --name hello --follow -- echo hello from the cluster >"$work/out"
 grep -q 'hello from the cluster' "$work/out" || fail "no output: $(cat "$work/out")"
 job_is hello succeeded || fail 'hello did not succeed'
@@ -27,7 +31,7 @@ api GET /jobs/quiet/logs | holds .end || fail 'the log of a silent program has n
 curl=$(ldd "$EDL_BUILD_DIR/edl-agent" | sed -n 's/[[:space:]]*\(libcurl[^ ]*\).*/\1/p')
 mkdir "$work/no-curl" && : >"$work/no-curl/$curl"
 LD_LIBRARY_PATH=$work/no-curl edl submit --name light -- true || fail 'edl submit loads libcurl'
-LD_LIBRARY_PATH=$work/no-curl edl wait light --timeout 30 || fail 'edl wait loads libcurl'
+LD_LIBRARY_PATH=$work/no-curl edl wait light --timeout 60 || fail 'edl wait loads libcurl'
 status=0
 LD_LIBRARY_PATH=$work/no-curl edl ps --server https://127.0.0.1:1 2>"$work/err" || status=$?
 [ $status = 1 ] || fail "without libcurl: status $status, $(cat "$work/err")"
@@ -42,7 +46,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
     edl submit --name "early-$i" -- sh -c 'exec curl -sSf --unix-socket "$EDL_SOCKET" "http://agent/jobs/self/hosts?role=trainer"' >/dev/null
 done
 for i in 1 2 3 4 5 6 7 8 9 10; do
-    edl wait "early-$i" --timeout 30 || fail "early-$i: $(edl logs "early-$i")"
+    edl wait "early-$i" --timeout 60 || fail "early-$i: $(edl logs "early-$i")"
 done
 
 # a job whose children hide: double fork, new session, TERM ignored
@@ -50,11 +54,11 @@ done
 hide='trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-$EDL_JOB sleep 1000" & ) ; echo up; sleep 1000'
 jq -n --arg hide "$hide" '{metadata: {name: "hide"}, spec: {grace: "2s", trainer: {command: ["bash", "-c", $hide]}}}' >"$work/hide.json"
 edl submit "$work/hide.json"
-await 20 'hide runs' job_is hide running
-await 20 'hide says up' sh -c 'edl logs hide | grep -q up'
+await 60 'hide runs' job_is hide running
+await 60 'hide says up' sh -c 'edl logs hide | grep -q up'
 edl scale hide 1:1 >/dev/null
 hidden="^hidden-hide "
-await 20 'its child hides' pgrep -f "$hidden" >/dev/null
+await 60 'its child hides' pgrep -f "$hidden" >/dev/null
 edl kill hide --reason test
 status=0; edl wait hide --timeout 60 || status=$?
 [ $status = 1 ] || fail "wait of a killed job: exit status $status"

@@ -22,7 +22,8 @@ version=$(dpkg-deb -f "$packages"/edl-client_*.deb Version)
 while read -r program; do # every program of the build that is installed
     [ -x "$work/root/usr/bin/$program" ] || fail "no package has $program"
     find "$work/root/usr/share/man" -name "$program.[18].gz" | grep -q . || fail "no package has the manual of $program"
-    [ "$("$work/root/usr/bin/$program" --version)" = "$program ${version%-*}" ] || fail "$program is of another version than its package"
+    said=$("$work/root/usr/bin/$program" --version 2>&1) || fail "$program --version ended with $?: $said"
+    [ "$said" = "$program ${version%-*}" ] || fail "its package has the version $version, $program --version says: $said"
 done <<END
 $(make -s -C "$EDL_BUILD_DIR" list-programs)
 END
