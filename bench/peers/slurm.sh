@@ -64,6 +64,7 @@ SlurmdParameters=config_overrides
 KillWait=2
 MinJobAge=10
 MaxJobCount=200000
+MaxArraySize=100001
 ReturnToService=2
 MpiDefault=none
 ${slurm_extra:-}
