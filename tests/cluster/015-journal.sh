@@ -31,7 +31,7 @@ supervisor_told() {
     entries EDL_JOB=9 | holds -s 'length == 1 and all(.[]; .SYSLOG_IDENTIFIER == "edl-supervisor" and .EDL_ROLE == "trainer" and .EDL_INDEX == "3" and
         .EDL_INCARNATION == "4" and .PRIORITY == "3" and (.MESSAGE | startswith("/run/nowhere/9.trainer.3.4: ")))'
 }
-await 20 'the supervisor of 9.trainer.3.4 tells what it found' supervisor_told
+await 60 'the supervisor of 9.trainer.3.4 tells what it found' supervisor_told
 machine_in n1 systemd-run -q --wait -E EDL_NVML_LIBRARY=libc.so.6 -p StandardInput=null /opt/edl/bin/edl-prober /run /run n7
 prober_told() { entries EDL_NODE=n7 | holds -s 'any(.SYSLOG_IDENTIFIER == "edl-prober" and (.MESSAGE | startswith("GPUs are not seen: ")))'; }
 await 60 'the prober tells that it sees no GPUs' prober_told
@@ -61,7 +61,7 @@ await 60 'the scheduler knows the offer' offers 700
 await 60 'what needs a restart is told' said agent-reload-needs-restart 'reload: heartbeat is to be 3s'
 printf 'cpu: 800m\nlog-max: little\n' | own
 machine_in n1 systemctl reload edl-agent || fail 'no reload'
-await 10 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
+await 60 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
 offers 700 || fail 'a part of a file that is wrong is taken'
 [ "$(state_of ActiveState) $(state_of MainPID) $(machine_in n1 pgrep -x sleep)" = "active $main $child" ] || fail 'a reload disturbs'
 
@@ -88,14 +88,14 @@ machine_in n2 systemctl start edl-agent && fail 'it starts without a cluster'
 [ "$(agent_of ActiveState) $(agent_of ExecMainStatus) $(agent_of NRestarts)" = 'failed 2 0' ] ||
     fail "without a cluster it is $(agent_of ActiveState), status $(agent_of ExecMainStatus), restarts $(agent_of NRestarts)"
 why_told() { machine_in n2 journalctl -t edl-agent -q -o cat --no-pager | grep -q 'edl.join-token.*nothing says which cluster; write join: and ca-pin:'; }
-await 20 'it says why' why_told
+await 60 'it says why' why_told
 printf 'join: %s\nca-pin: %s\n' "$(word_after --join)" "$(word_after --ca-pin)" | machine_in n2 sh -c 'cat >/etc/edl/agent.conf.d/join.conf'
 machine_in n2 systemctl start edl-agent || fail 'it does not start with a token'
 ready() { machine_in n1 edl nodes n2 --json | holds '.state == "ready"'; }
 await 60 'n2 is a node' ready
 machine_in n2 systemctl restart edl-agent || fail 'it does not start again'
 back() { [ "$(machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -c 'node n2, 0 processes adopted')" = 2 ] && ready; }
-await 20 'n2 is there after a restart' back
+await 60 'n2 is there after a restart' back
 # it was taken by its own credential: the token, which is used up, was not tried again
 [ "$(machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -c '^joined as n2')" = 1 ] || fail 'n2 joins again'
 said=$(machine_in n2 journalctl "_SYSTEMD_INVOCATION_ID=$(agent_of InvocationID)" -p warning -q -o cat --no-pager) || fail "the journal fails: $said"

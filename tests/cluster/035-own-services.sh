@@ -57,14 +57,14 @@ JOB
 edl submit /run/heavy >/dev/null
 await 60 'light runs' running light 1
 await 60 'heavy runs' running heavy 3
-await 20 'light weighs 10' weighs edl-1.slice 10
-await 20 'heavy weighs 150' weighs edl-2.slice 150
+await 60 'light weighs 10' weighs edl-1.slice 10
+await 60 'heavy weighs 150' weighs edl-2.slice 150
 kill -9 $agent
 wait $agent
 agent_begin
 edl scale heavy 1 >/dev/null || fail 'it cannot be scaled'
 await 60 'heavy shrinks' running heavy 1
-await 20 'heavy weighs 50' weighs edl-2.slice 50
+await 60 'heavy weighs 50' weighs edl-2.slice 50
 edl kill light heavy >/dev/null
 gone() { [ ! -e $slice/edl-1.slice ] && [ ! -e $slice/edl-2.slice ]; }
 await 60 'they are gone' gone

@@ -95,13 +95,13 @@ join() { # NAME
     token=$(api POST /tokens/join -d '{}') || return 1
     on "$1" edl-agent --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &
     joining=$!
-    await 20 "$1 has joined" on "$1" test -s /var/lib/edl/agent/credential
+    await 60 "$1 has joined" on "$1" test -s /var/lib/edl/agent/credential
     on "$1" pkill -x edl-agent
     wait $joining && on "$1" systemctl start edl-agent
 }
 each join $nodes
 on s edl node cordon s >/dev/null
-await 20 'three machines are nodes' all_ready
+await 60 'three machines are nodes' all_ready
 passed 'joined'
 
 # ---- jobs as people have them, within their limits
@@ -194,7 +194,7 @@ counted() { # of each: INCARNATION PID, and with an argument whether it came fur
 go_on() { [ "$(counted "$machines/ticks")" = "$processes $processes" ]; }
 undisturbed() { # WHAT
     tick many >"$machines/ticks"
-    await 20 "$1: all processes go on" go_on
+    await 60 "$1: all processes go on" go_on
     [ "$(live many)" = "$before" ] || fail "$1: $(diff <(echo "$before") <(live many))"
     tick many | awk '{ if ($1 != last && $3 != 1) gap = 1; if ($1 == last && $3 != n + 1) gap = 1; last = $1; n = $3 } END { exit gap }' ||
         fail "$1: a counter is not what it was"

@@ -28,7 +28,7 @@ status=$(curl -sS -o "$work/answer" -w '%{http_code}' "$EDL_SERVER/metrics")
 [ "$status" = 401 ] || fail "without a token: $status"
 
 # --- the figures, before, during and after a job ---
-await 20 'both nodes report' figure_is 'edl_nodes{state="ready"}' 2
+await 60 'both nodes report' figure_is 'edl_nodes{state="ready"}' 2
 expect 'edl_jobs{state="running"}' 0
 expect edl_jobs_submitted_total 0
 for series in edl_memory_available_bytes edl_disk_free_min_bytes 'edl_network_bytes_total{direction="receive"}' edl_load_average \
@@ -51,7 +51,7 @@ pids=$(pgrep -f -- "edl-prober $work/" || true)
 [ "$(wc -w <<<"$pids")" = 2 ] || fail "two agents have not two probers: $pids"
 # shellcheck disable=SC2086 # one word each
 kill -9 $pids
-await 20 'both notice' read_disks 0
+await 60 'both notice' read_disks 0
 await 30 'both have another one' read_disks 2
 cat >"$work/job.json" <<'JOB'
 {"metadata":{"name":"watched"},"spec":{"fault_tolerant":true,"mode":"collective","trainer":{"min-instance":1,"max-instance":3,
@@ -62,7 +62,7 @@ commits=$(figure edl_db_commit_seconds_count)
 plans=$(figure edl_schedule_cycle_seconds_count)
 edl submit "$work/job.json"
 await 30 'it grows to three' at_least watched trainer 3
-await 10 'it is settled' figure_is 'edl_jobs{state="running"}' 1
+await 60 'it is settled' figure_is 'edl_jobs{state="running"}' 1
 expect edl_jobs_submitted_total 1
 expect 'edl_processes{state="running"}' 3
 expect 'edl_process_starts_total{cause="new"}' 3
@@ -76,7 +76,7 @@ expect 'edl_http_requests_total{method="POST",route="/jobs",code="2xx"}' 1
 [ "$(figure 'edl_http_requests_total{method="GET",route="/metrics",code="4xx"}')" = 1 ] || fail 'the call without a token was not counted'
 edl scale watched 1:1 >/dev/null
 await 30 'two are gone' figure_is 'edl_process_ends_total{cause="stopped"}' 2
-await 10 'they were measured' figure_is 'edl_resize_seconds_count{phase="stop"}' 2
+await 60 'they were measured' figure_is 'edl_resize_seconds_count{phase="stop"}' 2
 edl kill watched
 await 30 'it is killed' figure_is 'edl_jobs_ended_total{state="killed"}' 1
 expect 'edl_jobs{state="running"}' 0
@@ -103,7 +103,7 @@ mv "$db.aside" "$db"
 # --- what a program leaves behind ---
 expect edl_orphans_reaped_total 0
 edl submit --name leaves -- bash -c '(setsid sleep 1000 &) ; exit 0'
-edl wait leaves --timeout 30
+edl wait leaves --timeout 60
 expect edl_orphans_reaped_total 1
 
 cluster_stop

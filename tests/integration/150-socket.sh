@@ -10,7 +10,7 @@ fi
 chmod 711 "$work"
 
 as() { # WANTED ACCOUNT METHOD PATH [BODY]: a call over the socket; the answer, then its status, are in $work/answer
-    setpriv --reuid "$2" --clear-groups curl -sS -w '\n%{http_code}\n' --max-time 20 --unix-socket "$work/socket" -X "$3" \
+    setpriv --reuid "$2" --clear-groups curl -sS -w '\n%{http_code}\n' --max-time 60 --unix-socket "$work/socket" -X "$3" \
         ${5+--data-binary "$5"} "http://localhost$4" >"$work/answer"
     [ "$(tail -n 1 "$work/answer")" = "$1" ] || fail "$2: $3 $4 is not $1: $(cat "$work/answer")"
 }

@@ -19,7 +19,7 @@ says() {
 status() {
     local wanted=$1 got
     shift
-    got=$(curl -sS -o "$work/answer" -w '%{http_code}' --max-time 20 --cacert "$work/state/ca.pem" "$@")
+    got=$(curl -sS -o "$work/answer" -w '%{http_code}' --max-time 60 --cacert "$work/state/ca.pem" "$@")
     case " $wanted " in *" $got "*) ;; *) fail "$got instead of $wanted: curl $*: $(cat "$work/answer")" ;; esac
 }
 
@@ -148,7 +148,7 @@ begin n1 "node n1, " agent n1
 n1=$pid
 
 # what the line does before it starts the service: joins, and ends; the service then needs nothing more
-timeout 20 edl-agent --state-dir "$work/n6" --runtime direct --allow-root --no-foreign --join "$server" \
+timeout 60 edl-agent --state-dir "$work/n6" --runtime direct --allow-root --no-foreign --join "$server" \
     --token "$(edl node add --json | jq -r .token)" --ca-pin "$pin" --node n6 --join-only 2>"$work/n6.log" || fail "joining alone fails"
 [ -s "$work/n6/credential" ] || fail "it has not joined"
 begin n6 "node n6, 0 processes" agent n6

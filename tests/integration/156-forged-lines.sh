@@ -25,7 +25,7 @@ printable "$work/err"
 # a program's name is its job's, and comes back in the reason of its end
 printf '{"metadata":{"name":"odd"},"spec":{"trainer":{"command":["%s"],"min-instance":1,"max-instance":1}}}' "$forged" >"$work/job.json"
 edl submit "$work/job.json"
-await 20 'it fails' job_is odd failed
+await 60 'it fails' job_is odd failed
 edl show odd --all >"$work/out"
 edl why odd >>"$work/out"
 printable "$work/out"
@@ -35,7 +35,7 @@ printable "$work/reason"
 [ "$(wc -l <"$work/reason")" = 1 ] || fail "more than a line: $(cat "$work/reason")"
 
 edl kill inj --reason 'enough'
-await 20 'the job ends' job_is inj killed
+await 60 'the job ends' job_is inj killed
 edl why inj >"$work/out"
 edl events >>"$work/out"
 printable "$work/out"

@@ -18,7 +18,7 @@ for name in node-1 node-2; do
 done
 # their connections end with them: it is told long before their leases end
 noticed() { [ "$(api GET '/events?after=0&limit=1000' | jq '[.events[] | select(.event == "node-disconnected").node] | unique | length')" = 2 ]; }
-await 5 'that they have gone is told' noticed
+await 15 'that they have gone is told' noticed
 await 60 'training went on' records_at_least train 300000
 after=$(api GET '/jobs/train/processes?state=all' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
 for p in $(echo "$before" | jq -c '.[]'); do

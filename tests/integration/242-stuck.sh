@@ -41,16 +41,16 @@ job_is sticks stopping || fail 'it is not stopping any more'
 
 # the rest of the node goes on, and nobody gets what it holds
 edl submit --name beside --cpu "$half" -- true >/dev/null
-edl wait beside --timeout 30 || fail "what fits beside it does not run: $(edl why beside)"
+edl wait beside --timeout 60 || fail "what fits beside it does not run: $(edl why beside)"
 edl submit --name whole --cpu "${cores}m" -- true >/dev/null
-await 10 'it waits' job_is whole queued
+await 60 'it waits' job_is whole queued
 edl submit --name again --cpu "$half" -- true >/dev/null
-edl wait again --timeout 30 >/dev/null || true
+edl wait again --timeout 60 >/dev/null || true
 job_is whole queued || fail 'cores that are still held were granted'
 
 echo THAWED >"$freezer/freezer.state"
 await 30 'it is gone' job_is sticks killed
-edl wait whole --timeout 30 || fail "its cores are not free: $(edl why whole)"
+edl wait whole --timeout 60 || fail "its cores are not free: $(edl why whole)"
 if kill -0 "$pid" 2>/dev/null; then fail 'it is still there'; fi
 [ "$(api GET '/events?after=0&limit=1000' | jq '[.events[] | select(.event == "process-stuck")] | length')" = 1 ] || fail 'it was told more than once'
 cluster_stop

@@ -46,7 +46,7 @@ if grep -q 'cannot give back' "$work/small.log"; then
 fi
 [ "$most" -le 8192 ] || fail "the log held $most KiB of the disk"
 is_short() { [ "$(du -k "$log" | cut -f1)" -le 1100 ]; }
-await 20 'the log is within its bound' is_short
+await 60 'the log is within its bound' is_short
 
 # while it lives: the end, and a line that says what is missing
 edl logs talk >"$work/late"
@@ -81,7 +81,7 @@ grep -q 'that was all' "$work/after" || fail 'the end is not there after the end
 # logs of processes that have ended: 2 MiB together, the newest
 for i in 1 2 3 4; do
     edl submit --name "old-$i" -- sh -c "head -c 900000 /dev/zero | tr '\\0' $i; echo" >/dev/null
-    edl wait "old-$i" --timeout 30
+    edl wait "old-$i" --timeout 60
 done
 old_within() { [ "$(du -sk "$work/small/logs" | cut -f1)" -le 2200 ]; }
 await 30 'old logs are within their bound' old_within

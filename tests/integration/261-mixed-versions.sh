@@ -41,7 +41,7 @@ as_scheduler() { # VERSION VARIANT
     mkfifo "$work/port"
     $play scheduler "$EDL_SOURCE_DIR/tests/wire/$1.jsonl" "$2" "$work" <"$schema" >"$work/port" 2>"$work/play.log" &
     local player=$! port='' said=adopted
-    read -r -t 20 port <"$work/port" || fail "a scheduler of version $1, $2: $(cat "$work/play.log")"
+    read -r -t 60 port <"$work/port" || fail "a scheduler of version $1, $2: $(cat "$work/play.log")"
     echo token >"$work/join-token"
     # shellcheck disable=SC2046
     [ "$2" != far ] || said='upgrade edl-agent on this node'

@@ -15,16 +15,16 @@ conf=$work/agent.conf
 refused() { # WHAT REMEDY ARGUMENT...: as in the service
     local what=$1 remedy=$2 status=0
     shift 2
-    CREDENTIALS_DIRECTORY=$work/credentials timeout 20 edl-agent --conf "$conf" "$@" 2>"$work/refused.log" || status=$?
+    CREDENTIALS_DIRECTORY=$work/credentials timeout 60 edl-agent --conf "$conf" "$@" 2>"$work/refused.log" || status=$?
     [ $status = 2 ] || fail "exit status $status instead of 2"
     grep -qF -- "$what" "$work/refused.log" || fail "it does not say: $what"
     grep -qF -- "$remedy" "$work/refused.log" || fail "it does not say what to do: $remedy"
 }
 agent_is_taken() { # ARGUMENT...: with these files, until it has told the scheduler about itself
     CREDENTIALS_DIRECTORY=$work/credentials begin agent "node n1, 0 processes adopted" edl-agent --conf "$conf" "$@"
-    await 20 'the node is ready' is_ready
+    await 60 'the node is ready' is_ready
     end "$pid"
-    await 20 'the node is lost' is_lost
+    await 60 'the node is lost' is_lost
 }
 is_ready() { edl nodes n1 --json | holds '.state == "ready"'; }
 is_lost() { edl nodes n1 --json | holds '.state != "ready"'; }

@@ -17,7 +17,7 @@ manage() { # NAME ARGUMENT...: its notifications can be read from descriptor 5, 
 }
 says() { # PATTERN: the next such line
     local line
-    while read -r -t 30 line <&5; do
+    while read -r -t 60 line <&5; do
         # shellcheck disable=SC2254
         case $line in $1) echo "$line" && return 0 ;; esac
     done
@@ -37,7 +37,7 @@ port=${port#port }
 says 'READY=1*' >/dev/null
 says 'WATCHDOG=1' >/dev/null
 says 'WATCHDOG=1' >/dev/null # again: not only at the start
-ok() { curl -sS --max-time 20 "$@" | grep -q version || fail "no answer by $*"; }
+ok() { curl -sS --max-time 60 "$@" | grep -q version || fail "no answer by $*"; }
 ok "http://127.0.0.1:$port/version"
 ok --unix-socket "$work/api.sock" http://local/version
 
@@ -49,9 +49,9 @@ says 'READY=1*' >/dev/null
 for signal in SIGTERM SIGKILL; do
     echo "kill $signal" >&6
     says 'ended *' >/dev/null
-    curl -sS --max-time 30 "http://127.0.0.1:$port/version" >"$work/tcp" &
+    curl -sS --max-time 60 "http://127.0.0.1:$port/version" >"$work/tcp" &
     tcp=$!
-    curl -sS --max-time 30 --unix-socket "$work/api.sock" http://local/version >"$work/unix" &
+    curl -sS --max-time 60 --unix-socket "$work/api.sock" http://local/version >"$work/unix" &
     unix=$!
     echo start >&6
     says 'READY=1*' >/dev/null

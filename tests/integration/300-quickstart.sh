@@ -44,7 +44,7 @@ trap 'kill -KILL -- -$quickstart 2>/dev/null || true; rm -rf "$work"' EXIT
 interrupt() { kill -INT -- "-$quickstart"; }
 await 60 'a job came' grep -q '^job example (1) queued' "$work/out"
 interrupt
-await 10 'it stops' grep -q 'stopping the cluster' "$work/out"
+await 60 'it stops' grep -q 'stopping the cluster' "$work/out"
 interrupt || true # who is impatient leaves nothing running either; it may be over
 status=0
 wait $quickstart || status=$?

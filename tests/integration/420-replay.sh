@@ -24,16 +24,16 @@ status_of 2 edl replay
 says 'no job of the record can be replayed'
 
 job grows 1 6 sleep 6
-await 20 'the elastic job has its maximum' at_least grows trainer 6
+await 60 'the elastic job has its maximum' at_least grows trainer 6
 job fixed-1 4 4 sleep 4 # the first one shrinks
 edl submit --name rigid --min 1 --cpu 100m -- sleep 3 >/dev/null
 job endless 1 1 sleep 1000
 for name in fixed-1 rigid grows; do edl wait $name --timeout 60 >/dev/null || fail "$name: $(job_field $name .reason)"; done
-await 20 'the last one runs' at_least endless trainer 1
+await 60 'the last one runs' at_least endless trainer 1
 edl kill endless >/dev/null
 edl wait endless --timeout 60 >/dev/null || true
 job goes-on 1 1 sleep 1000
-await 20 'one goes on' at_least goes-on trainer 1
+await 60 'one goes on' at_least goes-on trainer 1
 job never 60 60 sleep 1
 
 edl replay --json >"$work/replay.json"
