@@ -2,18 +2,20 @@
 /* environment.c - turns an order into order.json
  *
  * The scheduler says what every process of the job is told; the agent adds what only the node
- * knows. Its EDL_ variables cannot be overridden by the job; LANG can, and HOME and USER, which the
- * supervisor adds once it knows the account. PATH always starts with the folder of our programs, so
- * that a job's entry point finds those of the same version. */
+ * knows. Its EDL_ variables cannot be overridden by the job; LANG and the interface can, and HOME
+ * and USER, which the supervisor adds once it knows the account. PATH always starts with the folder
+ * of our programs, so that a job's entry point finds those of the same version. */
 #include "agent/environment.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/own_address.h"
 #include "shared/parse.h"
 #include "shared/workspace_id.h"
 
@@ -42,6 +44,19 @@ static void add_language(json_t *env)
     const char *lang = getenv("LANG");
 
     set_default(env, "LANG", lang != NULL && lang[0] != '\0' ? lang : "C.UTF-8");
+}
+
+/* Gloo otherwise takes the address that the machine's own name has, which is 127.0.1.1 on a Debian,
+ * and NCCL the first interface: neither need be the way to the other nodes. */
+static void add_interface(json_t *env)
+{
+    char name[IF_NAMESIZE], exactly[IF_NAMESIZE + 1];
+
+    if (!own_interface(text_of(env, "EDL_ADDRESS"), name))
+        return;
+    (void)snprintf(exactly, sizeof exactly, "=%s", name);
+    set_default(env, "GLOO_SOCKET_IFNAME", name);
+    set_default(env, "NCCL_SOCKET_IFNAME", exactly);
 }
 
 /* account_of - as whom it is to run, and what the node's owner allows: decided by the supervisor */
@@ -215,6 +230,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(env, "EDL_OUTPUT_DIR", folders[2]);
     add_path(env, layout->program_dir);
     add_language(env);
+    add_interface(env);
     (void)json_object_set_new(out, "env", env);
     (void)json_object_set_new(out, "account", account_of(order, facts));
     (void)json_object_set_new(out, "folders", folders_to_give(order, folders));

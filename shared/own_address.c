@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,12 +35,18 @@ static bool is_for_others(const union address *a)
            !IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) && !IN6_IS_ADDR_LINKLOCAL(&a->v6.sin6_addr);
 }
 
-static bool say(const union address *a, char ret[OWN_ADDRESS_MAX])
+static bool to_text(const union address *a, char ret[OWN_ADDRESS_MAX])
 {
     const void *address =
         a->any.sa_family == AF_INET ? (const void *)&a->v4.sin_addr : &a->v6.sin6_addr;
 
-    return is_for_others(a) && inet_ntop(a->any.sa_family, address, ret, OWN_ADDRESS_MAX) != NULL;
+    return (a->any.sa_family == AF_INET || a->any.sa_family == AF_INET6) &&
+           inet_ntop(a->any.sa_family, address, ret, OWN_ADDRESS_MAX) != NULL;
+}
+
+static bool say(const union address *a, char ret[OWN_ADDRESS_MAX])
+{
+    return is_for_others(a) && to_text(a, ret);
 }
 
 /* on_the_way - connecting a datagram socket chooses the address and sends nothing */
@@ -88,4 +95,22 @@ bool own_address(int family, char ret[OWN_ADDRESS_MAX])
             (on_the_way(families[i], ret) || of_an_interface(families[i], ret)))
             return true;
     return false;
+}
+
+bool own_interface(const char *address, char ret[IF_NAMESIZE])
+{
+    struct ifaddrs *all = NULL;
+    char text[OWN_ADDRESS_MAX];
+    bool found = false;
+
+    if (getifaddrs(&all) == -1)
+        return false;
+    for (const struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
+        found = at->ifa_addr != NULL && to_text((const void *)at->ifa_addr, text) &&
+                streq(text, address);
+        if (found)
+            (void)snprintf(ret, IF_NAMESIZE, "%s", at->ifa_name);
+    }
+    freeifaddrs(all);
+    return found;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_address.h - at which of its addresses other machines reach this one, when nobody says it */
+/* own_address.h - at which of its addresses other machines reach this one, when nobody says it;
+ * which interface has an address */
 #pragma once
 
+#include <net/if.h>
 #include <stdbool.h>
 
 #define OWN_ADDRESS_MAX 46 /* of either family, with the end of the text */
@@ -11,3 +13,6 @@
  * family: AF_INET, AF_INET6, or AF_UNSPEC for either, the former first. false: there is none but
  * those that nobody else reaches (loopback, link-local); ret is "" then. */
 bool own_address(int family, char ret[OWN_ADDRESS_MAX]);
+
+/* own_interface - the name of the interface that has ADDRESS, which is numeric; false: none has */
+bool own_interface(const char *address, char ret[IF_NAMESIZE]);

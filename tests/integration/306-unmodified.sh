@@ -24,13 +24,13 @@ job() {
 # shellcheck disable=SC2016
 told='echo "$RANK $WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $NODE_RANK $MASTER_ADDR:$MASTER_PORT $EDL_PORTS $EDL_NODE [$CUDA_VISIBLE_DEVICES] '
 # shellcheck disable=SC2016
-told+='$OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE"'
+told+='$OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE $GLOO_SOCKET_IFNAME$NCCL_SOCKET_IFNAME"'
 job cores "$told >$work/cores.\$RANK"
 as_told cores
 as_told cores | awk '
     { split($3, at, "/"); ranks = ranks $1 " "; nodes[$7]++; group[$7 " " $4] = 1; here[$4]++; size[$4] = at[2]; place[$4 " " at[1]]++ }
     NR == 1 { master = $5; port = $6 }
-    $2 != 3 || $5 != master || $9 " " $10 " " $11 != $1 " " $2 " " $3 { bad = bad "\n" $0 }
+    $2 != 3 || $5 != master || $9 " " $10 " " $11 " " $12 != $1 " " $2 " " $3 " lo=lo" { bad = bad "\n" $0 }
     END {
         if (ranks != "0 1 2 " || length(nodes) != 2 || length(group) != 2 || master != "127.0.0.1:" port) bad = bad "\nas a whole"
         for (g in here) if (here[g] != size[g]) bad = bad "\ngroup " g

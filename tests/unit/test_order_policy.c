@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_order_policy.c - orders for what the node does not offer */
+/* test_order_policy.c - orders for what the node does not offer; what the node adds to others */
 #include <errno.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -16,6 +19,14 @@
 #include "shared/macro.h"
 
 #define ORDER(more_) "{\"job\":\"j\",\"argv\":[\"true\"]," more_ "}"
+
+static int remove_entry(const char *path, const struct stat *stat, int kind, struct FTW *walk)
+{
+    (void)stat;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
 
 static void test_orders(void **state)
 {
@@ -55,9 +66,77 @@ static void test_orders(void **state)
     }
 }
 
+static json_t *environment_of(const char *order_text)
+{
+    char dir[] = "/tmp/test-order-XXXXXX";
+    const struct process_id id = { .job_id = 1, .role = "trainer", .incarnation = 1 };
+    const struct environment_facts facts = { .boot_id = "boot",
+                                             .limits = { 2000, 4096, 2, 20000, 20009 } };
+    json_t *order = json_loads(order_text, 0, NULL), *made = NULL, *env;
+    struct edl_error error = { 0 };
+    struct layout layout;
+
+    assert_non_null(mkdtemp(dir));
+    assert_non_null(order);
+    layout = (struct layout){ .node = dir,
+                              .runtime_dir = dir,
+                              .work_dir = dir,
+                              .processes_dir = dir,
+                              .logs_dir = dir,
+                              .output_dir = dir,
+                              .socket_path = dir,
+                              .lease_path = dir,
+                              .program_dir = dir };
+    if (environment_complete(&layout, &id, order, &facts, &made, &error) < 0)
+        fail_msg("%s", error.text);
+    env = json_incref(json_object_get(made, "env"));
+    json_decref(made);
+    json_decref(order);
+    assert_int_equal(nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+    return env;
+}
+
+/* What a library of collectives is to use, where it would take another. */
+static void test_the_interface_of_the_address_is_told(void **state)
+{
+    static const struct {
+        const char *env, *gloo, *nccl;
+    } rows[] = {
+        { "{\"EDL_ADDRESS\":\"127.0.0.1\"}", "lo", "=lo" },
+        { "{\"EDL_ADDRESS\":\"127.0.0.1\",\"GLOO_SOCKET_IFNAME\":\"ib0\"}", "ib0", "=lo" },
+        { "{\"EDL_ADDRESS\":\"192.0.2.77\"}", NULL, NULL }, /* behind a translation */
+        { "{\"EDL_ADDRESS\":\"a.name\"}", NULL, NULL },
+        { "{}", NULL, NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char order[200];
+        json_t *env;
+        const char *gloo, *nccl;
+
+        (void)snprintf(order, sizeof order, ORDER("\"env\":%s"), rows[i].env);
+        env = environment_of(order);
+        gloo = json_string_value(json_object_get(env, "GLOO_SOCKET_IFNAME"));
+        nccl = json_string_value(json_object_get(env, "NCCL_SOCKET_IFNAME"));
+        if (rows[i].gloo == NULL) {
+            assert_null(gloo);
+            assert_null(nccl);
+        } else {
+            assert_non_null(gloo);
+            assert_non_null(nccl);
+            assert_string_equal(gloo, rows[i].gloo);
+            assert_string_equal(nccl, rows[i].nccl);
+        }
+        json_decref(env);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_orders) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders), cmocka_unit_test(test_the_interface_of_the_address_is_told)
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
