@@ -12,6 +12,7 @@
 
 #define TAIL_US (20 * USEC_PER_MSEC)
 #define TAIL_FAILS_US (5 * USEC_PER_SEC)
+#define REPORT_STALE_US (2 * USEC_PER_SEC)
 #define LOSE_ONE_STOP_IN 4 /* SIM_MUTANT_STOP_IGNORED */
 
 static void carry_out(struct sim *sim, struct sim_node *node);
@@ -69,6 +70,7 @@ static void make_report(struct sim *sim, const struct sim_node *node, struct age
         n++;
     agent->report = xcalloc(1, sizeof *agent->report + n * sizeof agent->report->items[0]);
     agent->report->refs = 1;
+    agent->report->made_us = sim->now_us;
     for (unit = agent_core_units(agent->core); unit != NULL; unit = unit->next) {
         struct agent_unit_report said = agent_unit_report(unit);
         struct process_report *item = &agent->report->items[agent->report->n++];
@@ -105,6 +107,8 @@ static void report(struct sim *sim, struct sim_node *node, uint64_t call)
     struct agent_shell *agent = node->agent;
 
     sample(sim, node);
+    if (agent->report != NULL && sim->now_us - agent->report->made_us >= REPORT_STALE_US)
+        agent->report = report_data_unref(agent->report); /* for how long each has run is old */
     if (agent->report == NULL)
         make_report(sim, node, agent);
     message->report = agent->report;

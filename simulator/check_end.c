@@ -199,17 +199,21 @@ static bool has_finished(const struct truth_job *truth)
     return false;
 }
 
-/* One role at least has failed wherever it was started, and never ran for long. */
+/* One role at least has failed wherever it was started, and never ran for long. A scheduler that
+ * was away may have seen only the end of a long run, and a restart forgets what agents told of it.
+ */
 static bool fails_at_once(const struct sim *sim, const struct truth_job *truth)
 {
     const struct job_spec *spec = sim->submissions[truth->submission].spec;
+
+    bool was_away = sim->seen[SIM_SEEN_SCHEDULER_CRASHES] > 0;
 
     if (spec->tries_at_once == 0 || truth->records_accepted > 0)
         return false;
     for (uint32_t r = 0; r < truth->n_roles; r++)
         for (uint32_t i = 0; i < truth->roles[r].n_slots; i++)
             if (truth->roles[r].slots[i].failures >= spec->tries_at_once &&
-                truth->roles[r].longest_us < AT_ONCE_US + HEARD_LATE_US)
+                (was_away || truth->roles[r].longest_us < AT_ONCE_US + HEARD_LATE_US))
                 return true;
     return false;
 }

@@ -107,7 +107,7 @@ enum call_kind {
 /* What one report says of processes; shared by all reports until something changes. */
 struct report_data {
     uint32_t refs;
-    size_t n;
+    uint64_t n, made_us;
     struct process_report items[];
 };
 

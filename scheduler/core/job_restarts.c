@@ -24,16 +24,17 @@
 /* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same nodes */
 #define EXIT_NO_INPUT 66
 
-/* By one clock or the other: a wall clock that jumps ahead only gives more tries. */
+/* At most, by one clock or the other: a wall clock that jumps ahead only gives more tries. Of one
+ * that was never seen to run, or whose end nobody saw, all the time that it was there may count:
+ * its node may have been cut off meanwhile. */
 static uint64_t ran_for_us(const struct process *process, struct instant now)
 {
+    bool seen = process->started_wall_us != 0 && process->state != PROCESS_LOST;
+    uint64_t from_us = seen ? process->started_wall_us : process->assigned_wall_us;
     uint64_t until_us =
         process_state_is_final(process->state) ? process->ended_wall_us : now.wall_us;
-    uint64_t wall_us = process->started_wall_us != 0 && until_us > process->started_wall_us
-                           ? until_us - process->started_wall_us
-                           : 0;
 
-    return MAX_OF(wall_us, process->ran_us);
+    return MAX_OF(until_us > from_us ? until_us - from_us : 0, process->ran_us);
 }
 
 static bool has_done_something(const struct job *job)

@@ -532,7 +532,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->memory_used_bytes = report->memory_used_bytes;
     process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
     process->tasks = report->tasks;
-    process->ran_us = report->ran_us;
+    process->ran_us = MAX_OF(process->ran_us, report->ran_us); /* its end is told without */
     process->told_progress |= report->told_progress;
     job_learn_seen(cluster, process->job, now);
     take_stuck(cluster, process, report, now);
