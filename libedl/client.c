@@ -50,6 +50,7 @@ struct edl_client *edl_client_free(struct edl_client *client)
         return NULL;
     tasks_free_all(client);
     http_base_clear(&client->base);
+    free(client->note);
     free(client);
     return NULL;
 }

@@ -20,6 +20,7 @@ struct edl_client {
     struct http_base base;
     uint64_t patience_us;
     const volatile sig_atomic_t *stop; /* borrowed; NULL: none */
+    char *note;                        /* for the members of a world; owned; NULL: none */
     struct held_task *tasks;           /* owned; utlist */
     size_t n_tasks;
     struct edl_error error; /* of the call under way */

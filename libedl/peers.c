@@ -64,7 +64,8 @@ static int read_peer(const json_t *json, uint64_t place, struct edl_peer *ret)
                               .rank = place,
                               .node = text_copy(json, "node", ""),
                               .address = text_copy(json, "address", ""),
-                              .state = text_copy(json, "state", "running") };
+                              .state = text_copy(json, "state", "running"),
+                              .note = text_copy(json, "note", "") };
     if (json_object_get(json, "rank") != NULL && number_read(json, "rank", &ret->rank) < 0)
         return -EINVAL;
     return number_read(json, "index", &ret->index) < 0 ||
@@ -82,6 +83,7 @@ void peers_free(const struct edl_peer *peers, size_t n)
         free((char *)(uintptr_t)peers[i].node);
         free((char *)(uintptr_t)peers[i].address);
         free((char *)(uintptr_t)peers[i].state);
+        free((char *)(uintptr_t)peers[i].note);
         free((uint16_t *)(uintptr_t)peers[i].ports);
     }
     free((struct edl_peer *)(uintptr_t)peers);

@@ -70,6 +70,22 @@ static int read_joined(const json_t *answer, void *userdata, struct edl_error *e
     return WORLD_JOINED;
 }
 
+int edl_world_note(struct edl_client *client, const char *note)
+{
+    const char *text = note != NULL ? note : "";
+    json_t *checked;
+
+    if (strlen(text) > EDL_NOTE_BYTES_MAX)
+        return client_refuse(client, -E2BIG, "a note has 1024 bytes at most");
+    checked = json_string(text);
+    if (checked == NULL)
+        return client_refuse(client, -EINVAL, "the note is no UTF-8");
+    json_decref(checked);
+    free(client->note);
+    client->note = *text != '\0' ? xstrdup(text) : NULL;
+    return 0;
+}
+
 int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_us,
                    struct edl_world **ret)
 {
@@ -83,7 +99,7 @@ int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_u
 
     if (after > INT64_MAX)
         return client_refuse(client, -EINVAL, "there is no such generation");
-    wait.body = json_pack("{s:I}", "after", (json_int_t)after);
+    wait.body = json_pack("{s:I,s:s*}", "after", (json_int_t)after, "note", client->note);
     r = client_await(client, &wait);
     json_decref(wait.body);
     if (r == WORLD_JOINED)

@@ -91,6 +91,9 @@ void api_job_metrics(struct http_request *request, void *userdata);
 
 /* api_rendezvous.c */
 void api_rendezvous(struct http_request *request, void *userdata);
+/* api_rendezvous_forget - what is kept of answers of before: before each commit and behind it, as
+ * one that fails takes back what was agreed */
+void api_rendezvous_forget(struct scheduler *scheduler);
 
 /* api_secret.c */
 void api_secret(struct http_request *request, void *userdata);

@@ -40,6 +40,13 @@ struct users;
 #define TOKEN_HEX 64 /* 32 random bytes */
 #define POLL_WAIT_MAX_S 30
 
+/* The members of the generation that was told last (api_rendezvous.c). json NULL: none. */
+struct members_told {
+    uint64_t job_id, generation;
+    uint32_t role;
+    json_t *json; /* owned */
+};
+
 struct scheduler {
     struct scheduler_options options;
     sd_event *event;          /* owned */
@@ -59,9 +66,10 @@ struct scheduler {
     struct progresses progresses; /* of processes, as their nodes report them */
     struct workspaces workspaces;
     struct degraded degraded; /* whether changes can be stored */
-    struct held *answers;     /* owned list: requests to answer after the commit */
-    struct keyed *keyed;      /* uthash: Idempotency-Keys of the turn; their helds own them */
-    struct reader *readers;   /* owned list: reads that wait for the commit (dispatch.c) */
+    struct members_told members_told;
+    struct held *answers;   /* owned list: requests to answer after the commit */
+    struct keyed *keyed;    /* uthash: Idempotency-Keys of the turn; their helds own them */
+    struct reader *readers; /* owned list: reads that wait for the commit (dispatch.c) */
     struct event_stream *event_streams; /* owned list; as many as n_event_streams */
     unsigned n_event_streams;
     struct later *later;               /* owned list: topics to wake after the commit */

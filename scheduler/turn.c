@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/api.h"
 #include "scheduler/audit.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/event_stream.h"
@@ -240,6 +241,7 @@ void turn_done(struct scheduler *scheduler)
         held_reply_json(held, 0, NULL);
     }
     wake_later(scheduler, true);
+    api_rendezvous_forget(scheduler);
 }
 
 /* --- after the commit --- */
@@ -439,6 +441,7 @@ int scheduler_turn(struct scheduler *scheduler)
     if (scheduler->failed)
         return -EIO;
     scheduler->turn_wanted = false;
+    api_rendezvous_forget(scheduler);
     plan(scheduler);
     serve_processes(scheduler);
     (void)cluster_archive_ended(scheduler->cluster, clock_instant());
@@ -451,6 +454,7 @@ int scheduler_turn(struct scheduler *scheduler)
     records.accounts = users_pending(scheduler->users, &records.n_accounts);
     records.tokens = tokens = join_tokens_seal(scheduler, &records.n_tokens);
     r = store_commit(scheduler->store, &records, &error);
+    api_rendezvous_forget(scheduler);
     free(answers);
     free(tokens);
     if (r < 0) {

@@ -172,6 +172,7 @@ struct edl_peer {
     const uint16_t *ports;
     size_t n_ports;
     const char *state; /* of edl_hosts: "running" and so on; else "running" */
+    const char *note;  /* of a world: what it brought there (edl_world_note); else "" */
 };
 
 struct edl_world {
@@ -183,6 +184,14 @@ struct edl_world {
     const struct edl_peer *members; /* by rank */
     size_t n_members;               /* size, or 0: so many that the answer leaves them out */
 };
+
+#define EDL_NOTE_BYTES_MAX 1024
+
+/* edl_world_note - a text of UTF-8 that the other members of each world that is joined from now on
+ * read: an address, a handle, the name of some shared memory. NULL or "": none. It is copied. The
+ * notes of a world never change; the scheduler does not look at them, and remembers them.
+ * -E2BIG, -EINVAL: more than EDL_NOTE_BYTES_MAX bytes, or no UTF-8; the note before stays. */
+EDL_API int edl_world_note(struct edl_client *client, const char *note);
 
 /* edl_world_join - the next generation of the caller's role that has the caller in it
  * after: the generation that the caller had and is done with, 0: none. 1: *ret is it; 0: the caller

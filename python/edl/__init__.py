@@ -117,14 +117,14 @@ def model_saved(path: str) -> None:
     client().model_saved(path)
 
 
-def join(after: int = 0, timeout: Optional[float] = None) -> Optional[World]:
+def join(after: int = 0, timeout: Optional[float] = None, note: str = "") -> Optional[World]:
     """Client.join"""
-    return client().join(after, timeout)
+    return client().join(after, timeout, note)
 
 
-def worlds() -> Iterator[World]:
+def worlds(note: str = "") -> Iterator[World]:
     """Client.worlds"""
-    return client().worlds()
+    return client().worlds(note)
 
 
 def hosts(role: str = "trainer") -> Hosts:

@@ -213,16 +213,21 @@ class Client:
             raise NoNews
         return World(self, json)
 
-    def join(self, after: int = 0, timeout: Optional[float] = None) -> Optional[World]:
+    def join(self, after: int = 0, timeout: Optional[float] = None, note: str = "") -> Optional[World]:
         """The next generation with this process in it; after: the one that it is done with. None: it is being
-        stopped, there will be none. Timeout: others are not there yet; ask again with the same `after`."""
-        return self.caller.wait("POST", _RENDEZVOUS, lambda: {"after": after}, timeout, self._read_world)
+        stopped, there will be none. Timeout: others are not there yet; ask again with the same `after`.
 
-    def worlds(self) -> Iterator[World]:
-        """One after the other, until this process is being stopped. Each is to be used until it is over."""
+        note: at most 1024 bytes for the others, who find it in `World.members`: an address, a handle, the name of
+        some shared memory."""
+        body = {"after": after, "note": note} if note else {"after": after}
+        return self.caller.wait("POST", _RENDEZVOUS, lambda: body, timeout, self._read_world)
+
+    def worlds(self, note: str = "") -> Iterator[World]:
+        """One after the other, until this process is being stopped. Each is to be used until it is over.
+        note: as with `join`, for each of them."""
         after = 0
         while True:
-            world = self.join(after)
+            world = self.join(after, note=note)
             if world is None:
                 return
             yield world

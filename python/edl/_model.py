@@ -99,6 +99,7 @@ class Peer:
     rank: int = 0  #: of a world; elsewhere the place in the list
     node: str = ""
     state: str = "running"
+    note: str = ""  #: of a world: what it brought there
 
     @classmethod
     def read(cls, json: Any, place: int) -> "Peer":
@@ -111,6 +112,7 @@ class Peer:
             rank=number(json.get("rank", place)),
             node=text(json.get("node", "")),
             state=text(json.get("state", "running")),
+            note=text(json.get("note", "")),
         )
 
     @classmethod

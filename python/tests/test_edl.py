@@ -237,18 +237,19 @@ class Test(unittest.TestCase):
 
     def test_world(self) -> None:
         joined = {"generation": 3, "rank": 1, "world_size": 2, "master": {"address": "10.0.0.1", "port": 7164}}
-        both = {**joined, "members": [peer(0), peer(1)]}
+        both = {**joined, "members": [peer(0), {**peer(1), "note": "é\n"}]}
         over = [says({"generation": 3, "over": False}), says({"generation": 3, "over": True})]
         with Agent(says({"wait": True}), says(both), *over, says({"leaving": True}), says({"wait": True})) as agent:
             client = agent.client()
-            for world in client.worlds():
+            for world in client.worlds(note="here"):
+                self.assertEqual([member.note for member in world.members], ["", "é\n"])
                 self.assertEqual((world.generation, world.rank, world.size), (3, 1, 2))
                 self.assertEqual(world.members[1].ports, (7164,))
                 self.assertEqual((world.master_address, world.master_port), ("10.0.0.1", 7164))
                 self.assertFalse(world.over())
                 self.assertTrue(world.over(None))
                 self.assertEqual(agent.asked[-1][1], {"generation": 3, "wait": 20})
-            self.assertEqual(agent.asked[-1][1], {"after": 3, "wait": 20})
+            self.assertEqual(agent.asked[-1][1], {"after": 3, "note": "here", "wait": 20})
             with self.assertRaises(edl.Timeout):
                 client.join(3, 0)
 
@@ -310,6 +311,7 @@ class Test(unittest.TestCase):
             ("join", says({**joined, "rank": 1}), edl.BadAnswer),
             ("join", says({**joined, "members": [peer(1)]}), edl.BadAnswer),
             ("join", says({**joined, "master": {"address": "a", "port": 65536}}), edl.BadAnswer),
+            ("join", says({**joined, "members": [{**peer(0), "note": 7}]}), edl.BadAnswer),
             ("hosts", says({"want": 1, "hosts": [7]}), edl.BadAnswer),
             ("hosts", says({"want": 1, "hosts": [{**peer(0), "ports": [70000]}]}), edl.BadAnswer),
             ("checkpoint_done", says({"stopping": 1}), edl.BadAnswer),

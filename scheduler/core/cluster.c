@@ -25,6 +25,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
 void process_free(struct process *process)
 {
     free(process->stuck);
+    free(process->note);
     free(process);
 }
 

@@ -207,6 +207,7 @@ struct process {
     bool told_progress; /* how far it is; a restart forgets that */
     bool at_work; /* it took a task, or is together with others; not while it waits for them */
     bool arrived; /* it waits for the next generation of its role */
+    char *note;   /* that it brings there; NULL: none; owned */
     struct goodput_pace pace; /* of its tasks, when its job learns */
     bool idles;               /* its agent says that none of its GPUs has done anything for long */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */

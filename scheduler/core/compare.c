@@ -200,11 +200,13 @@ static int compare_rendezvous(const struct job *a, const struct job *b, struct e
         same = x.generation == y.generation && x.n_members == y.n_members;
         for (uint32_t i = 0; same && i < x.n_members; i++)
             same = x.members[i].index == y.members[i].index &&
-                   x.members[i].incarnation == y.members[i].incarnation;
+                   x.members[i].incarnation == y.members[i].incarnation &&
+                   same_text(x.members[i].note, y.members[i].note);
         if (!same)
-            return DIFFERS("job %s: %s: generation %llu of %u and %llu of %u, or other members",
-                           a->spec->name, a->spec->roles[r].name, ULL(x.generation), x.n_members,
-                           ULL(y.generation), y.n_members);
+            return DIFFERS(
+                "job %s: %s: generation %llu of %u and %llu of %u, or other members or notes",
+                a->spec->name, a->spec->roles[r].name, ULL(x.generation), x.n_members,
+                ULL(y.generation), y.n_members);
     }
     return 0;
 }

@@ -71,6 +71,14 @@ static void free_tasks(struct job_row *row)
     row->n_tasks = 0;
 }
 
+static void free_members(struct rendezvous_record *record)
+{
+    /* why: owned here, const to readers */
+    rendezvous_members_free((struct rendezvous_member *)record->members, record->n_members);
+    record->members = NULL;
+    record->n_members = 0;
+}
+
 static void free_job(struct job_row *row)
 {
     struct process_row *process, *next;
@@ -82,7 +90,7 @@ static void free_job(struct job_row *row)
     }
     free_tasks(row);
     for (size_t r = 0; r < JOB_ROLES_MAX; r++)
-        free((struct rendezvous_member *)row->generations[r].members);
+        free_members(&row->generations[r]);
     (void)job_spec_free(
         (struct job_spec *)row->record.spec); /* why: owned here, const to readers */
     free((char *)row->record.metrics);
@@ -289,15 +297,13 @@ static void put_rendezvous(struct memory_store *store, const struct job *job)
     struct job_row *row = job_row(store, job->id);
 
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        struct rendezvous_record *record = &row->generations[r];
-        struct rendezvous_member *members = (struct rendezvous_member *)record->members;
+        struct rendezvous_record record;
 
-        if (!record_of_rendezvous(job, r, record))
+        if (!record_of_rendezvous(job, r, &record))
             continue;
-        members = xreallocarray(members, record->n_members, sizeof *members);
-        if (record->n_members > 0)
-            memcpy(members, record->members, record->n_members * sizeof *members);
-        record->members = members;
+        record.members = rendezvous_members_copy(record.members, record.n_members);
+        free_members(&row->generations[r]);
+        row->generations[r] = record;
     }
 }
 

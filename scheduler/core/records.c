@@ -391,11 +391,14 @@ static int check_members(const struct job *job, const struct rendezvous_record *
 
         if (member->index < ROLE_INSTANCES_MAX && member->incarnation != 0 &&
             member->incarnation < job->next_incarnation &&
+            (member->note == NULL || strlen(member->note) <= RENDEZVOUS_NOTE_MAX) &&
             (i == 0 || member->index > record->members[i - 1].index))
             continue;
-        return CORRUPT("generation %llu of job %llu has the member %u: index %u, incarnation %llu",
-                       ULL(record->generation), ULL(record->job_id), i, member->index,
-                       ULL(member->incarnation));
+        return CORRUPT(
+            "generation %llu of job %llu has the member %u: index %u, incarnation %llu, or its "
+            "note is too long",
+            ULL(record->generation), ULL(record->job_id), i, member->index,
+            ULL(member->incarnation));
     }
     return 0;
 }
@@ -420,10 +423,7 @@ int cluster_restore_rendezvous_record(struct cluster *cluster,
                        ULL(record->job_id));
     rendezvous->generation = record->generation;
     rendezvous->n_members = record->n_members;
-    rendezvous->members = xcalloc(record->n_members, sizeof *rendezvous->members);
-    if (record->n_members > 0)
-        memcpy(rendezvous->members, record->members,
-               record->n_members * sizeof *rendezvous->members);
+    rendezvous->members = rendezvous_members_copy(record->members, record->n_members);
     return 0;
 }
 

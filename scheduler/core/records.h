@@ -125,7 +125,7 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
                                  const struct task_record *tasks, size_t n, struct instant now,
                                  struct edl_error *error);
-/* copies the members */
+/* copies the members and their notes */
 int cluster_restore_rendezvous_record(struct cluster *cluster,
                                       const struct rendezvous_record *record,
                                       struct edl_error *error);

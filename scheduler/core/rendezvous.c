@@ -6,9 +6,12 @@
  * counter. */
 #include "scheduler/core/rendezvous.h"
 
+#include <errno.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "scheduler/core/core_internal.h"
+#include "shared/cleanup.h"
 
 #define ULL(value) ((unsigned long long)(value))
 
@@ -29,10 +32,30 @@ struct rendezvous *rendezvous_get(struct job *job, uint32_t role)
     return &job->rendezvous[role];
 }
 
+struct rendezvous_member *rendezvous_members_copy(const struct rendezvous_member *members,
+                                                  uint32_t n)
+{
+    struct rendezvous_member *copy = n > 0 ? xcalloc(n, sizeof *copy) : NULL;
+
+    for (uint32_t i = 0; i < n; i++) {
+        copy[i] = members[i];
+        if (members[i].note != NULL)
+            copy[i].note = xstrdup(members[i].note);
+    }
+    return copy;
+}
+
+void rendezvous_members_free(struct rendezvous_member *members, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        free(members[i].note);
+    free(members);
+}
+
 void rendezvous_free(struct job *job)
 {
     for (uint32_t r = 0; job->rendezvous != NULL && r < job->spec->n_roles; r++)
-        free(job->rendezvous[r].members);
+        rendezvous_members_free(job->rendezvous[r].members, job->rendezvous[r].n_members);
     free(job->rendezvous);
     job->rendezvous = NULL;
 }
@@ -101,10 +124,11 @@ static void agree(struct cluster *cluster, struct job *job, uint32_t role, struc
             continue;
         process->arrived = false;
         process->generation = rendezvous->generation;
-        members[rank++] = (struct rendezvous_member){ i, process->incarnation };
+        members[rank++] =
+            (struct rendezvous_member){ i, process->incarnation, TAKE_PTR(process->note) };
         process_works(process, now);
     }
-    free(rendezvous->members);
+    rendezvous_members_free(rendezvous->members, rendezvous->n_members);
     rendezvous->members = members;
     rendezvous->n_members = rendezvous->n_standing = n;
     rendezvous->n_arrived = rendezvous->n_newcomers = 0;
@@ -127,14 +151,38 @@ static int check_caller(const struct process *process, struct edl_error *error)
                          ULL(process->incarnation), process_state_to_string(process->state));
 }
 
+static int check_note(const char *note, struct edl_error *error)
+{
+    size_t size = note != NULL ? strlen(note) : 0;
+
+    if (size <= RENDEZVOUS_NOTE_MAX)
+        return 0;
+    (void)edl_error_at(error, -E2BIG, "/note", "the note has %zu bytes, %d at most", size,
+                       RENDEZVOUS_NOTE_MAX);
+    return edl_error_remedy(error, "tell in it where more is to be had");
+}
+
+static void bring_note(struct process *process, const char *note)
+{
+    const char *text = note != NULL ? note : "";
+
+    if (streq(text, process->note != NULL ? process->note : ""))
+        return;
+    free(process->note);
+    process->note = *text != '\0' ? xstrdup(text) : NULL;
+}
+
 int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t after,
-                   struct instant now, enum rendezvous_result *ret, struct edl_error *error)
+                   const char *note, struct instant now, enum rendezvous_result *ret,
+                   struct edl_error *error)
 {
     struct job *job = process->job;
     struct rendezvous *rendezvous;
     bool member;
     int r = check_caller(process, error);
 
+    if (r == 0)
+        r = check_note(note, error);
     if (r < 0)
         return r;
     if (process->state == PROCESS_STOPPING) {
@@ -151,6 +199,7 @@ int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t af
         *ret = RENDEZVOUS_AGREED;
         return 0;
     }
+    bring_note(process, note);
     if (!process->arrived) {
         process->arrived = true;
         process_waits(process, now);
@@ -203,6 +252,8 @@ void rendezvous_moved(struct cluster *cluster, struct process *process)
     if (rendezvous == NULL || process->state < PROCESS_STOPPING)
         return;
     member = is_member(rendezvous, process);
+    free(process->note); /* nobody reads it, and what ended is kept for long */
+    process->note = NULL;
     if (process->arrived) {
         process->arrived = false;
         rendezvous->n_arrived--;
@@ -246,7 +297,7 @@ void rendezvous_begin_epoch(struct cluster *cluster, struct job *job, uint64_t f
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         struct rendezvous *rendezvous = rendezvous_get(job, r);
 
-        free(rendezvous->members);
+        rendezvous_members_free(rendezvous->members, rendezvous->n_members);
         *rendezvous = (struct rendezvous){
             .generation = MAX_OF(rendezvous->generation, first_number),
             .over = true,

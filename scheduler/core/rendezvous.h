@@ -5,6 +5,11 @@
  * that arrived: all of them get the same members, ranked by their index from 0 without a gap. Its
  * number is above every one before, also after a restart or a restore.
  *
+ * Each may bring a note: a text for the others, which the core does not read. All members get the
+ * notes of all. The notes of a generation are part of it: they never change, and are remembered as
+ * long as who its members are. What somebody brings who asks for a generation that is there already
+ * comes too late for it, and counts for none.
+ *
  * A generation is over when a member of it is gone or asked to stop, when a process arrives that is
  * no member, or when a member arrives that is done with it. Until then it is what every member gets
  * that asks again: an answer that was lost is asked for once more.
@@ -29,10 +34,18 @@ struct edl_error;
 struct job;
 struct process;
 
+#define RENDEZVOUS_NOTE_MAX 1024 /* bytes of UTF-8 */
+
 struct rendezvous_member {
     uint32_t index;
     uint64_t incarnation;
+    char *note; /* what it brought for the others to read; NULL: nothing; owned */
 };
+
+/* rendezvous_members_copy, rendezvous_members_free - with their notes; NULL for none */
+struct rendezvous_member *rendezvous_members_copy(const struct rendezvous_member *members,
+                                                  uint32_t n);
+void rendezvous_members_free(struct rendezvous_member *members, uint32_t n);
 
 /* Of one role of a job. What is remembered is the newest generation; who arrived since is not:
  * after a restart they call again. */
@@ -54,12 +67,14 @@ enum rendezvous_result {
     RENDEZVOUS_LEAVING /* it is being stopped: no generation will have it */
 };
 
-/* cluster_arrive - the process wants to be a member of a generation above `after` (0: of any). To
- * arrive again changes nothing: it is how those that wait look. EDL_ESTALE when it has ended,
- * -EINVAL when there never was such a generation. O(1) until the generation is complete, then
+/* cluster_arrive - the process wants to be a member of a generation above `after` (0: of any), and
+ * brings a note (NULL: none; copied). To arrive again is how those that wait look; of several notes
+ * the last counts. EDL_ESTALE when it has ended, -EINVAL when there never was such a generation,
+ * -E2BIG when the note is too long. O(1) until the generation is complete, then
  * linear in the role; each one that arrives may be looked at once more for whom is waited for. */
 int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t after,
-                   struct instant now, enum rendezvous_result *ret, struct edl_error *error);
+                   const char *note, struct instant now, enum rendezvous_result *ret,
+                   struct edl_error *error);
 
 /* rendezvous_is_over - whether the generation is not what the process's role has agreed on (any
  * more). EDL_ESTALE when the process has ended. O(1) */

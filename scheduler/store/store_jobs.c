@@ -346,9 +346,14 @@ static char *members_to_text(const struct rendezvous_record *record)
 {
     json_t *array = json_array();
 
-    for (uint32_t i = 0; i < record->n_members; i++)
-        (void)json_array_append_new(array, json_pack("[iI]", (int)record->members[i].index,
-                                                     (json_int_t)record->members[i].incarnation));
+    for (uint32_t i = 0; i < record->n_members; i++) {
+        const struct rendezvous_member *member = &record->members[i];
+        json_t *json = json_pack("[iI]", (int)member->index, (json_int_t)member->incarnation);
+
+        if (member->note != NULL)
+            (void)json_array_append_new(json, json_string(member->note));
+        (void)json_array_append_new(array, json);
+    }
     return dump_and_free(array);
 }
 

@@ -292,6 +292,14 @@ static int load_process(struct loader *loader, sqlite3_stmt *statement)
 
 /* --- generations --- */
 
+/* Borrowed from the value; NULL: the member brought none. */
+static char *note_element(struct row *row, int column, const json_t *value)
+{
+    if (value != NULL && !json_is_string(value))
+        (void)row_damaged(row, column, "has a note that is no text");
+    return (char *)(uintptr_t)json_string_value(value); /* why: it is copied before it is freed */
+}
+
 static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
 {
     struct rendezvous_record record = { 0 };
@@ -300,6 +308,7 @@ static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
     json_t *array;
     json_t *value;
     size_t i;
+    int r;
 
     row_begin(&row, statement, loader->error, "the generation of role %" PRIu64 " of job %" PRIu64,
               store_column_u64(statement, 1), store_column_u64(statement, 0));
@@ -311,13 +320,15 @@ static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
     json_array_foreach(array, i, value) members[i] = (struct rendezvous_member){
         .index = (uint32_t)row_element(&row, 3, json_array_get(value, 0), ROLE_INSTANCES_MAX - 1),
         .incarnation = row_element(&row, 3, json_array_get(value, 1), INT64_MAX),
+        .note = note_element(&row, 3, json_array_get(value, 2)),
     };
     record.members = members;
     record.n_members = (uint32_t)json_array_size(array);
-    json_decref(array);
-    return row.r < 0 ? row.r
-                     : prefixed(loader, cluster_restore_rendezvous_record(loader->cluster, &record,
-                                                                          loader->error));
+    r = row.r < 0 ? row.r
+                  : prefixed(loader, cluster_restore_rendezvous_record(loader->cluster, &record,
+                                                                       loader->error));
+    json_decref(array); /* the notes are its */
+    return r;
 }
 
 static int load_family(struct loader *loader, sqlite3_stmt *statement)

@@ -8,12 +8,14 @@ mkfifo "$work/gate"
 cat >"$work/member" <<'END'
 #!/usr/bin/env bash
 set -eu
-work=$1 generation=0
+work=$1 generation=0 had=0 asked_again=''
+note="$EDL_INDEX.$EDL_INCARNATION \"}]},é"$'\n'
 meet() { curl -sS --max-time 120 --unix-socket "$EDL_SOCKET" -d "$1" http://edl/jobs/self/rendezvous; }
 while :; do
     # the gate keeps one away, so that the others wait for it
     [ "$EDL_INDEX" != 0 ] || [ ! -e "$work/hold" ] || { touch "$work/kept-away"; read -r _ <"$work/gate"; }
-    answer=$(meet "{\"after\":$generation}")
+    had=$generation
+    answer=$(meet "$(jq -nc --argjson after "$had" --arg note "$note" '{after: $after, note: $note}')")
     case $answer in
     *'"rank"'*) ;;
     *'"wait"'*) continue ;;
@@ -22,7 +24,12 @@ while :; do
     esac
     echo "{\"index\":$EDL_INDEX,\"incarnation\":$EDL_INCARNATION,\"answer\":$answer}" >>"$work/agreed"
     generation=$(jq .generation <<<"$answer")
-    until meet "{\"generation\":$generation}" | grep -q '"over":true'; do :; done
+    until meet "{\"generation\":$generation,\"wait\":1}" | grep -q '"over":true'; do
+        # as if the answer had been lost: the same generation, with the notes that it had
+        [ -e "$work/ask-again" ] && [ -z "$asked_again" ] || continue
+        asked_again=yes
+        echo "$(meet "{\"after\":$had,\"note\":\"late\"}")" >>"$work/again"
+    done
 done
 END
 chmod +x "$work/member"
@@ -69,6 +76,14 @@ kill_scheduler
 for index in 0 1 2 3; do pids together trainer "$index" | grep -q . || fail "trainer-$index does not run any more"; done
 [ "$(generation) $(wc -l <"$work/agreed")" = "$before $lines" ] || fail 'a restart of the scheduler ended a generation'
 
+# who asks again is given what was agreed on before, with every note
+touch "$work/again" "$work/ask-again"
+all_asked() { [ "$(wc -l <"$work/again")" = 4 ]; }
+await 60 'each has asked again' all_asked
+[ "$(jq -c 'del(.rank)' "$work/again" | sort -u)" = "$(jq -c --argjson g "$before" 'select(.answer.generation == $g).answer | del(.rank)' "$work/agreed" | sort -u)" ] ||
+    fail "after a restart they are told something else: $(cat "$work/again")"
+rm "$work/ask-again"
+
 # and while some have arrived and one has not: its calls are made again
 touch "$work/hold"
 kill -9 "$(pids together trainer 2)"
@@ -100,6 +115,7 @@ holds -s 'group_by(.answer.generation) | all(
     and all(. as $one | .answer.members[.answer.rank] | .index == $one.index and .incarnation == $one.incarnation)
     and (.[0].answer | (.members | length) == .world_size and (.members | map(.rank)) == [range(.world_size)]
         and (.members | map(.index) | . == (sort | unique))
+        and (.members | all(.note == "\(.index).\(.incarnation) \"}]},é\n"))
         and .master == {address: .members[0].address, port: .members[0].ports[0]} and .world_size >= 2))' <"$work/agreed" ||
     fail "they do not agree: $(cat "$work/agreed")"
 # and nobody was given an older one after a newer one

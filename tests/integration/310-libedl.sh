@@ -83,7 +83,8 @@ import sys
 import edl
 
 me = edl.me()
-for world in edl.worlds():
+for world in edl.worlds(note=f"of {me.index}"):
+    assert [member.note for member in world.members] == [f"of {member.index}" for member in world.members]
     assert world.members[world.rank].index == me.index and world.members[world.rank].ports == me.ports
     print(f"rank {world.rank} of {world.size}, {edl.hosts().want} wanted", flush=True)
     world.over(None)

@@ -28,6 +28,7 @@ MANY_JOBS = {"name": "many", "array": "0-2", "after": ["walked"], "deadline": "1
              "trainer": {"entrypoint": "true"}}
 OFFER = {"address": "127.0.0.1", "cpu_millicores": 1000, "memory_bytes": 1 << 30, "gpus": 0,
          "port_first": 30000, "port_last": 30100}
+NOTE = "\"},{\\\n\x1b[31m\u00e9\U0001f600</script>\x7f"
 CHUNKS = [{"path": "/data/a", "offset": 0, "records": 10}]
 
 
@@ -111,7 +112,18 @@ class Walk:
             for order in self.must("GET", "/nodes/%s/orders" % name, token=self.tokens[who])["processes"]:
                 if order["job_id"] == self.running["job_id"]:
                     key = "%(job_id)d.%(role)s.%(index)d.%(incarnation)d" % order
-                    self.must("POST", "/jobs/walked/rendezvous", token=self.tokens[who], headers={"X-EDL-Process": key}, body={"wait": 0})
+                    self.must("POST", "/jobs/walked/rendezvous", token=self.tokens[who], headers={"X-EDL-Process": key}, body={"wait": 0, "note": NOTE})
+
+    def notes(self, answer):
+        """each member has brought one, and it comes back as it was; what is none is refused"""
+        if [member["note"] for member in answer["members"]] != [NOTE] * answer["world_size"]:
+            self.fail("notes: %s" % answer)
+        for note, wanted in (("x" * 1025, 413), ("\u00e9" * 513, 413), (7, 400), ("a\0b", 400)):
+            status, _, text = self.call("POST", "/jobs/walked/rendezvous", token=self.tokens["node"],
+                                        headers={"X-EDL-Process": self.process}, body={"after": 1, "wait": 0, "note": note})
+            pointers = [one["pointer"] for one in json.loads(text).get("errors", [])]
+            if status != wanted or (pointers != ["/note"] and note != "a\0b"):
+                self.fail("the note %.20r: %d %s" % (note, status, text))
 
     def push(self):
         return dict(self.running, offset=0, next_offset=6, text="walked")
@@ -312,7 +324,7 @@ GOOD = {
     "readLogs": lambda w: [{"query": "?role=trainer&index=0"}],
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],
-    "meet": lambda w: [{"body": {"wait": 0}, "after": Walk.all_arrive}, {"body": {}}, {"body": {"generation": 1, "wait": 0}}],
+    "meet": lambda w: [{"body": {"wait": 0}, "after": Walk.all_arrive}, {"body": {"note": "too late"}, "after": Walk.notes}, {"body": {"generation": 1, "wait": 0}}],
     "getSecret": lambda w: [{}],
     "listServices": lambda w: [{}],
     "getService": lambda w: [{"names": {"name": "walked.trainer"}}, {"query": "?after=1&wait=5"}],

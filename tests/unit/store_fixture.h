@@ -156,8 +156,8 @@ static inline void agree(struct fixture *f, struct job *job)
     {
         uint64_t after = process->generation;
 
-        if (process->role == 1 &&
-            cluster_arrive(f->cluster, process, after, start, &result, &error) < 0)
+        if (process->role == 1 && cluster_arrive(f->cluster, process, after, "at \"1\" \xc3\xa9\n",
+                                                 start, &result, &error) < 0)
             fail_msg("%s", error.text);
     }
     assert_int_equal(result, RENDEZVOUS_AGREED);

@@ -142,7 +142,7 @@ static void test_who_waits_for_a_generation_does_not_work(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 0, w->now,
+        assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 0, NULL, w->now,
                                         &result, NULL),
                          0);
     assert_int_equal(result, RENDEZVOUS_AGREED);
@@ -154,13 +154,13 @@ static void test_who_waits_for_a_generation_does_not_work(void **state)
     set_cores(w, 3);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 2 - i),
-                                        i == 0 ? 0 : 1, w->now, &result, NULL),
+                                        i == 0 ? 0 : 1, NULL, w->now, &result, NULL),
                          0);
     assert_int_equal(result, RENDEZVOUS_AGREED);
     assert_int_equal(job->counts[0].at_work, 3);
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(job->counts[0].at_work, 3 - i);
-        assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 2, w->now,
+        assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 2, NULL, w->now,
                                         &result, NULL),
                          0);
     }

@@ -276,7 +276,10 @@ static void test_world(void **state)
     static const char *const answers[] = {
         SAYS("{\"wait\":true,\"arrived\":1,\"missing\":[]}"),
         SAYS("{\"generation\":3,\"rank\":1,\"world_size\":2,\"master\":{\"address\":\"10.0.0.1\","
-             "\"port\":7164},\"members\":[" PEER("0") "," PEER("1") "]}"),
+             "\"port\":7164},\"members\":[" PEER(
+                 "0") ",{\"rank\":1,\"index\":4,"
+                      "\"incarnation\":12,\"address\":\"a\",\"ports\":[7164,7165],"
+                      "\"note\":\"\\u00e9\\n\"}]}"),
         SAYS("{\"generation\":3,\"over\":false}"),
         SAYS("{\"generation\":3,\"over\":true}"),
         SAYS("{\"generation\":4,\"rank\":0,\"world_size\":9000,\"master\":{\"address\":\"a\","
@@ -286,6 +289,7 @@ static void test_world(void **state)
         NULL
     };
     struct edl_world *world = NULL;
+    char note[EDL_NOTE_BYTES_MAX + 2];
     struct agent agent;
 
     (void)state;
@@ -296,6 +300,8 @@ static void test_world(void **state)
     assert_true(world->members[1].index == 4 && world->members[1].ports[1] == 7165);
     assert_string_equal(world->master_address, "10.0.0.1");
     assert_int_equal(world->master_port, 7164);
+    assert_string_equal(world->members[0].note, "");
+    assert_string_equal(world->members[1].note, "\xc3\xa9\n");
     world = edl_world_free(world);
     assert_int_equal(edl_world_over(agent.client, 3, 0), 0);
     assert_int_equal(edl_world_over(agent.client, 3, EDL_FOREVER), 1);
@@ -306,8 +312,20 @@ static void test_world(void **state)
                         "POST /jobs/self/rendezvous {\"after\":3,\"wait\":0}");
     assert_true(world->n_members == 0 && world->size == 9000);
     world = edl_world_free(world);
+    memset(note, 'x', sizeof note - 1);
+    note[sizeof note - 1] = '\0';
+    assert_int_equal(edl_world_note(agent.client, "here: \"\xc3\xa9\""), 0);
+    assert_int_equal(edl_world_note(agent.client, note), -E2BIG);
+    assert_int_equal(edl_world_note(agent.client, "\xff"), -EINVAL);
     assert_int_equal(edl_world_join(agent.client, 4, 0, &world), 0);
+    assert_string_equal(agent.asked->text[5], "POST /jobs/self/rendezvous {\"after\":4,\"note\":"
+                                              "\"here: \\\"\xc3\xa9\\\"\",\"wait\":0}");
+    note[EDL_NOTE_BYTES_MAX] = '\0';
+    assert_int_equal(edl_world_note(agent.client, note), 0);
+    assert_int_equal(edl_world_note(agent.client, NULL), 0);
     assert_int_equal(edl_world_join(agent.client, 4, 0, &world), -ETIMEDOUT);
+    assert_string_equal(agent.asked->text[6],
+                        "POST /jobs/self/rendezvous {\"after\":4,\"wait\":0}");
     assert_int_equal(edl_world_over(agent.client, 0, 0), -EINVAL);
     assert_null(world);
     end(&agent);

@@ -294,8 +294,8 @@ static void change(struct world *w, enum effect_kind kind)
         break;
     case EFFECT_SAVE_RENDEZVOUS:
         for (uint32_t i = 0; i < job_count(job, 0, false); i++)
-            assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 0, w->now,
-                                            &agreed, NULL),
+            assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 0, NULL,
+                                            w->now, &agreed, NULL),
                              0);
         assert_int_equal(agreed, RENDEZVOUS_AGREED);
         break;

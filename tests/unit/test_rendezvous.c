@@ -17,7 +17,7 @@ static enum rendezvous_result arrive_after(struct world *w, struct process *proc
     struct edl_error error = { 0 };
 
     assert_non_null(process);
-    if (cluster_arrive(w->cluster, process, after, w->now, &result, &error) < 0)
+    if (cluster_arrive(w->cluster, process, after, NULL, w->now, &result, &error) < 0)
         fail_msg("%s", error.text);
     world_plan(w);
     return result;
@@ -330,7 +330,7 @@ static void test_old_incarnation_is_refused(void **state)
     (void)state;
     agree_on_first(w, job, 2);
     exits(w, job, 1, 0, 9);
-    assert_int_equal(cluster_arrive(w->cluster, old, 0, w->now, &result, NULL), EDL_ESTALE);
+    assert_int_equal(cluster_arrive(w->cluster, old, 0, NULL, w->now, &result, NULL), EDL_ESTALE);
     assert_int_equal(rendezvous_is_over(old, 1, &over, NULL), EDL_ESTALE);
     assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
     world_free(w);
@@ -463,11 +463,11 @@ static void test_whoever_waits_is_woken(void **state)
     agree_on_first(w, job, 3);
     (void)cluster_effects(w->cluster, &n);
     assert_int_equal(n, 0);
-    assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 0), 1, w->now, &result,
-                                    NULL),
+    assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 0), 1, NULL, w->now,
+                                    &result, NULL),
                      0);
-    assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 1), 1, w->now, &result,
-                                    NULL),
+    assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 1), 1, NULL, w->now,
+                                    &result, NULL),
                      0);
     effects = cluster_effects(w->cluster, &n);
     for (size_t i = 0; i < n; i++)

@@ -531,6 +531,8 @@ static void test_generation_survives(void **state)
         assert_int_equal(agreed->n_members, the_job(f)->target[1]);
         assert_int_equal(agreed->n_standing, agreed->n_members);
         assert_false(agreed->over);
+        for (uint32_t i = 0; i < agreed->n_members; i++)
+            assert_string_equal(agreed->members[i].note, "at \"1\" \xc3\xa9\n");
         assert_null(rendezvous_of(the_job(f), 0)->members);
     }
 }
@@ -545,6 +547,9 @@ static void test_damaged_generation_stops_the_start(void **state)
           "the generation of role 1 of job 1: generation" },
         { "UPDATE rendezvous SET generation = 1, role = 2", "generation 1 of job 1" },
         { "UPDATE rendezvous SET role = 1, members = '[[0, 0]]'", "generation 1 of job 1" },
+        { "UPDATE rendezvous SET members = '[[0, 1, 7]]'", "has a note that is no text" },
+        { "UPDATE rendezvous SET members = '[[0, 1, \"' || printf('%.*c', 1025, 'x') || '\"]]'",
+          "generation 1 of job 1" },
         { "UPDATE rendezvous SET members = '[[0, 99]]'", "generation 1 of job 1" },
         { "UPDATE rendezvous SET members = '[[1, 2], [0, 3]]'", "generation 1 of job 1" },
         { "UPDATE rendezvous SET members = '[0, 2]'",

@@ -181,7 +181,8 @@ void storm_arrive(struct world *w)
 
     if (process != NULL)
         assert_int_equal(cluster_arrive(w->cluster, process,
-                                        world_random(w, 3) == 0 ? process->generation : 0, w->now,
+                                        world_random(w, 3) == 0 ? process->generation : 0,
+                                        process->incarnation % 2 == 0 ? "even" : NULL, w->now,
                                         &result, NULL),
                          0);
 }
