@@ -169,7 +169,8 @@ void live_send_for(struct live *live, const struct process *process, const char 
     (void)snprintf(header, sizeof header, "X-EDL-Process: %" PRIu64 ".%s.%u.%" PRIu64,
                    process->job->id, process->job->spec->roles[process->role].name, process->index,
                    process->incarnation);
-    send_with(live, live->scheduler->admin_token, header, method, path, body, reply);
+    send_with(live, live->token != NULL ? live->token : live->scheduler->admin_token, header,
+              method, path, body, reply);
 }
 
 void live_wait(struct live *live, const struct reply *reply)

@@ -56,7 +56,7 @@ void live_send(struct live *live, const char *method, const char *path, const ch
 void live_send_as(struct live *live, const char *token, const char *method, const char *path,
                   const char *key, const char *body, struct reply *reply);
 
-/* live_send_for - a call for a process, as its node passes it on */
+/* live_send_for - a call for a process, with live->token or as an admin */
 void live_send_for(struct live *live, const struct process *process, const char *method,
                    const char *path, const char *body, struct reply *reply);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "scheduler/auth.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 
@@ -249,14 +250,16 @@ static void test_restart_is_no_end(void **state)
     agreed(live, replies, SIZE, 2);
 }
 
-/* What could not be stored was told to nobody, and its number is free. */
+/* What could not be stored was told to nobody, and its number is free: for other members or notes.
+ */
 static void test_commit_that_fails_is_no_generation(void **state)
 {
     struct live *live = *state;
     struct reply replies[SIZE] = { 0 }, health = { 0 };
+    const json_t *first;
 
     begin(live);
-    meet_all(live, replies, SIZE, "{}");
+    meet_all(live, replies, SIZE, "{\"note\":\"taken back\"}");
     live_hold(live);
     for (uint32_t i = 0; i < 3; i++) /* on a connection of its own: all have arrived by then */
         (void)live_ask(live, "GET", "/healthz", NULL, NULL, &health);
@@ -270,9 +273,68 @@ static void test_commit_that_fails_is_no_generation(void **state)
     while (live->scheduler->degraded.on)
         assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
     report(live, "n1", 0);
-    meet_all(live, replies, SIZE, "{}");
+    meet_all(live, replies, SIZE, "{\"note\":\"brought again\"}");
+    live_wait(live, &replies[0]);
+    first = json_array_get(json_object_get(replies[0].json, "members"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "note")), "brought again");
     agreed(live, replies, SIZE, 1);
     reply_clear(&health);
+}
+
+static void ask_secret(struct live *live, uint32_t index, unsigned status, char ret[65])
+{
+    struct process *process = trainer(live, index);
+    struct reply reply = { 0 };
+
+    live_send_for(live, process, "GET", "/jobs/self-made/secret", NULL, &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 403); /* to no admin */
+    live->token = "its node's";
+    assert_int_equal(auth_hash(live->token, process->node->credential_hash, NULL), 0);
+    live_send_for(live, process, "GET", "/jobs/self-made/secret", NULL, &reply);
+    live_wait(live, &reply);
+    live->token = NULL;
+    if (reply.status != status)
+        fail_msg("%u: %s", reply.status, reply.body);
+    if (status == 200)
+        (void)snprintf(ret, 65, "%s", json_string_value(json_object_get(reply.json, "secret")));
+    reply_clear(&reply);
+}
+
+/* One for all processes of the job and for its life, also while nothing can be stored; a job of
+ * before there were any gets its own when it is asked for, once that can be stored. */
+static void test_secret(void **state)
+{
+    static const char another_job[] = "{\"name\":\"a\",\"mode\":\"collective\",\"roles\":"
+                                      "[{\"role\":\"trainer\",\"command\":[\"true\"],\"min\":1}]}";
+    struct live *live = *state;
+    char first[65] = "", again[65] = "", late[65] = "";
+    struct reply reply = { 0 };
+
+    begin(live);
+    ask_secret(live, 0, 200, first);
+    assert_int_equal(strlen(first), 64);
+    ask_secret(live, 1, 200, again);
+    assert_string_equal(again, first);
+    live_restart(live);
+    live_disk_full(true);
+    assert_int_equal(live_ask(live, "POST", "/jobs", NULL, another_job, &reply), 507);
+    ask_secret(live, 2, 200, again);
+    assert_string_equal(again, first);
+    memset(trainer(live, 0)->job->secret, 0, JOB_SECRET_BYTES);
+    ask_secret(live, 0, 507, again);
+    live_disk_full(false);
+    while (live->scheduler->degraded.on)
+        assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
+    memset(trainer(live, 0)->job->secret, 0, JOB_SECRET_BYTES);
+    ask_secret(live, 0, 200, late);
+    assert_string_not_equal(late, first);
+    ask_secret(live, 1, 200, again);
+    assert_string_equal(again, late);
+    live_restart(live);
+    ask_secret(live, 2, 200, again);
+    assert_string_equal(again, late);
+    reply_clear(&reply);
 }
 
 /* The list for everybody is left out, unless somebody wants it. */
@@ -318,6 +380,7 @@ static void test_bad_calls(void **state)
         { "{\"generation\":-1}", 400, "/generation" },
         { "{\"members\":3}", 400, "/members" },
         { "{\"wait\":100000}", 400, "/wait" },
+        { "{\"note\":[]}", 400, "/note" },
         { "[]", 400, "" },
     };
     struct live *live = *state;
@@ -615,6 +678,7 @@ int main(void)
         T(test_end_completes_a_generation),
         T(test_restart_is_no_end),
         T(test_commit_that_fails_is_no_generation),
+        T(test_secret),
         T(test_many_members_are_not_listed),
         T(test_bad_calls),
         T(test_who_is_being_stopped_leaves),
