@@ -12,6 +12,7 @@
 
 #include "agent/core/agent_core.h"
 #include "agent/core/cpu_mask.h"
+#include "shared/step_sums.h"
 
 struct edl_error;
 struct environment_facts;
@@ -39,6 +40,8 @@ struct process {
     uint64_t gpus;        /* mask of the devices that it was granted */
     struct cgroup_paths *cgroup;    /* owned; NULL: it has none of its own, or is not known yet */
     json_t *progress;               /* owned; what it told of how far it is; NULL: nothing */
+    struct step_sums steps;         /* that it told of */
+    uint64_t steps_told_us;         /* boot time, of the last ones; 0: it told of none */
     bool silent;                    /* it ended and wrote nothing */
     uint64_t gone_by_us;            /* boot time: it was to have ended; 0: nobody stopped it */
     bool has_copy;                  /* of a workspace, which goes with it */

@@ -26,6 +26,7 @@
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "shared/process_progress.h"
+#include "shared/step_sums_json.h"
 
 #define PATIENCE_US (60 * USEC_PER_SEC)
 #define ANSWER_TIMEOUT_US (60 * USEC_PER_SEC) /* longer than any long poll */
@@ -205,12 +206,35 @@ static void progress(struct proxy *proxy, struct process *caller, struct http_re
     http_reply_json(request, 204, NULL);
 }
 
+/* Summed, and told with the next report. A program adds up what it does in a second and says it
+ * once (libedl/step.c), so this is no call of its every step. */
+static void steps(struct proxy *proxy, struct process *caller, struct http_request *request)
+{
+    struct edl_error error = { 0 };
+    struct step_sums told;
+    json_t *body = NULL;
+    int r = http_request_json(request, &body, &error);
+
+    (void)proxy;
+    if (r == 0)
+        r = step_sums_from_json(body, &told, &error);
+    json_decref(body);
+    if (r < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    step_sums_add(&caller->steps, &told);
+    caller->steps_told_us = clock_read_us(CLOCK_BOOTTIME);
+    http_reply_json(request, 204, NULL);
+}
+
 static const struct own_call {
     const char *method, *path;
     void (*answer)(struct proxy *proxy, struct process *caller, struct http_request *request);
 } own_calls[] = {
     { "POST", "/processes/self/checkpoint-done", checkpoint_done },
     { "POST", "/processes/self/progress", progress },
+    { "POST", "/processes/self/steps", steps },
 };
 
 static const struct own_call *find_own(const char *method, const char *path)
@@ -248,7 +272,8 @@ static void handle(struct http_request *request, void *userdata)
     if (target == NULL) {
         (void)edl_error_set(&error, -EACCES, "processes may not call %s %s",
                             http_request_method(request), http_request_path(request));
-        (void)edl_error_remedy(&error, "/jobs/self/..., POST /processes/self/progress and "
+        (void)edl_error_remedy(&error, "/jobs/self/..., POST /processes/self/progress, "
+                                       "/processes/self/steps and "
                                        "/processes/self/checkpoint-done, GET /services/... and GET "
                                        "/version are allowed");
         http_reply_error(request, &error);

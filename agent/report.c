@@ -13,6 +13,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "shared/step_sums_json.h"
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
 
@@ -125,6 +126,17 @@ static json_int_t ran_us(const struct process *p)
     return now_us > p->started_us ? (json_int_t)(now_us - p->started_us) : 0;
 }
 
+/* steps_json - what it told of its steps, and how long ago it told the last */
+static json_t *steps_json(const struct process *p)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    json_t *json = step_sums_to_json(&p->steps);
+
+    (void)json_object_set_new(json, "age_us",
+                              json_integer((json_int_t)(now_us - p->steps_told_us)));
+    return json;
+}
+
 /* unit_json - its entry in a report */
 static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
 {
@@ -153,6 +165,8 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
         (void)json_object_set_new(json, "silent", json_true());
     if (p != NULL && json_object_size(p->progress) > 0)
         (void)json_object_set(json, "progress", p->progress);
+    if (p != NULL && p->steps_told_us != 0)
+        (void)json_object_set_new(json, "steps", steps_json(p));
     return json;
 }
 

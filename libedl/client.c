@@ -40,6 +40,7 @@ int edl_client_new(const char *socket_path, struct edl_client **ret)
     client = xcalloc(1, sizeof *client);
     client->base = base;
     client->patience_us = PATIENCE_US;
+    client->steps.fd = -1;
     *ret = client;
     return 0;
 }
@@ -48,6 +49,7 @@ struct edl_client *edl_client_free(struct edl_client *client)
 {
     if (client == NULL)
         return NULL;
+    client_end_steps(client);
     tasks_free_all(client);
     http_base_clear(&client->base);
     free(client->note);

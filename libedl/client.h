@@ -11,10 +11,21 @@
 #include "libedl/edl/edl.h"
 #include "shared/error.h"
 #include "shared/http_call.h"
+#include "shared/step_sums.h"
 
 #define CLIENT_TEXT_MAX 800
 
 struct held_task;
+
+/* What this process did in steps, and which part of it the agent knows (step.c). */
+struct client_steps {
+    struct step_sums untold; /* to be told by the next call */
+    struct step_sums on_way; /* by the one that was not answered yet */
+    int fd;                  /* its connection; -1: there is none */
+    uint64_t last;           /* the number of the last step */
+    uint64_t ended_us;       /* when it was done; 0: there was none */
+    uint64_t next_us;        /* nothing is told before */
+};
 
 struct edl_client {
     struct http_base base;
@@ -23,6 +34,7 @@ struct edl_client {
     char *note;                        /* for the members of a world; owned; NULL: none */
     struct held_task *tasks;           /* owned; utlist */
     size_t n_tasks;
+    struct client_steps steps;
     struct edl_error error; /* of the call under way */
     char text[CLIENT_TEXT_MAX];
 };
@@ -60,6 +72,9 @@ struct client_wait {
 
 /* client_await - read's result, or -ETIMEDOUT when it had none by the end of timeout_us */
 int client_await(struct edl_client *client, const struct client_wait *wait);
+
+/* client_end_steps - what was not told yet is told, for a moment at most */
+void client_end_steps(struct edl_client *client);
 
 /* client_answer_bad - EDL_ECORRUPT: what came is no answer of an agent */
 int client_answer_bad(const char *what, struct edl_error *error);

@@ -239,6 +239,19 @@ EDL_API struct edl_service *edl_service_free(struct edl_service *service);
  * texts and booleans: {"step": 1200, "loss": 0.31}. Said once, as nothing depends on it. */
 EDL_API int edl_progress(struct edl_client *client, const char *json);
 
+/* edl_step - one step of training is done, over so many samples: for `edl show`, and for the
+ * scheduler, which learns from it how fast the job is at which size and whose machine is slow.
+ *
+ * step: its number, or EDL_AUTO: one more than the last. compute_us: how long this process was at
+ * work on it, or EDL_AUTO: the time since the last edl_step but for wait_us, of the first one 0.
+ * wait_us: how long it waited, for its peers say: all finish a step together, and only this tells
+ * who is slow. Costs less than a microsecond: what is done in a second is told in one message that
+ * nobody waits for, and an agent that is away is told later. With a client of NULL, as outside of a
+ * job, it does nothing. 0, or -EINVAL: a number beyond 2^53 - 1. */
+#define EDL_AUTO UINT64_MAX
+EDL_API int edl_step(struct edl_client *client, uint64_t step, uint64_t samples,
+                     uint64_t compute_us, uint64_t wait_us);
+
 /* edl_metrics - figures that are kept with the job, a JSON object; replaces the one before */
 EDL_API int edl_metrics(struct edl_client *client, const char *json);
 

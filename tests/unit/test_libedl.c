@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_libedl.c - the library for programs, against an agent that says whatever the test wants
- *
- * The agent is a forked child: each connection gets the next of its answers, and what it was asked
- * lies in shared memory. */
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,14 +23,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
-
-#define HEAD(status) "HTTP/1.1 " status "\r\nContent-Type: application/json\r\n"
-#define SAYS(json) HEAD("200 OK") "Connection: close\r\n\r\n" json
-#define REFUSES(status, detail)                                                                    \
-    "HTTP/1.1 " status "\r\nContent-Type: application/problem+json\r\n\r\n"                        \
-    "{\"detail\":\"" detail "\",\"remedy\":\"do this\"}"
-#define HELD "held"     /* nothing is said until the client goes */
-#define UNREAD "unread" /* refused before it is read, as too large */
+#include "tests/unit/edl_agent.h"
 
 #define TASK(id)                                                                                   \
     "{\"task\":{\"id\":" id ",\"pass\":1,\"lease\":9,\"chunks\":[{\"path\":\"/data/a\","           \
@@ -39,126 +31,6 @@
 #define PEER(rank)                                                                                 \
     "{\"rank\":" rank ",\"index\":4,\"incarnation\":12,\"node\":\"n1\",\"address\":\"10.0.0.1\","  \
     "\"ports\":[7164,7165]}"
-#define ASKED_MAX 32
-#define ASKED_BYTES 1024
-
-struct asked {
-    unsigned n;
-    char text[ASKED_MAX][ASKED_BYTES]; /* request line, an empty line, body; cut */
-};
-
-struct agent {
-    pid_t pid;
-    struct asked *asked; /* shared */
-    char folder[64], path[80];
-    struct edl_client *client;
-};
-
-/* ---- the agent ---- */
-
-/* The whole request, cut to size; returns how much of it there was. */
-static void read_request(int fd, char *text)
-{
-    char piece[4096];
-    size_t used = 0, room = ASKED_BYTES - 1;
-    const char *body = NULL, *length;
-    size_t want = SIZE_MAX, got = 0;
-    static char all[65536];
-
-    while (got < want) {
-        ssize_t n = read(fd, piece, sizeof piece);
-
-        if (n <= 0)
-            _exit(1);
-        if (got + (size_t)n < sizeof all)
-            (void)memcpy(all + got, piece, (size_t)n);
-        got += (size_t)n;
-        all[MIN_OF(got, sizeof all - 1)] = '\0';
-        body = strstr(all, "\r\n\r\n");
-        if (want == SIZE_MAX && body != NULL) {
-            length = strstr(all, "Content-Length: ");
-            want = (size_t)(body + 4 - all);
-            if (length != NULL && length < body)
-                want += strtoull(length + strlen("Content-Length: "), NULL, 10);
-        }
-    }
-    used = MIN_OF((size_t)(strstr(all, " HTTP/1.1") - all), room);
-    (void)snprintf(text, ASKED_BYTES, "%.*s %.*s", (int)used, all, (int)(room - used - 1),
-                   body + 4);
-}
-
-static void say(int fd, const char *text)
-{
-    char byte;
-
-    if (streq(text, HELD))
-        (void)!read(fd, &byte, 1);
-    else if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        _exit(1);
-}
-
-static _Noreturn void play(int listen_fd, struct asked *asked, const char *const *answers)
-{
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (; *answers != NULL; answers++) {
-        int fd = accept(listen_fd, NULL, NULL);
-
-        if (fd == -1)
-            _exit(1);
-        if (streq(*answers, UNREAD)) {
-            say(fd, HEAD("413 Content Too Large") "Content-Length: 22\r\n\r\n"
-                                                  "{\"detail\":\"too large\"}");
-        } else {
-            read_request(fd, asked->text[asked->n++ % ASKED_MAX]);
-            say(fd, *answers);
-        }
-        (void)safe_close(fd);
-    }
-    _exit(0);
-}
-
-/* answers end with NULL; patience is none, so that what is not answered fails */
-static void begin(struct agent *agent, const char *const *answers)
-{
-    struct sockaddr_un to = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    *agent = (struct agent){ .folder = "/tmp/edl-lib-XXXXXX" };
-    assert_non_null(mkdtemp(agent->folder));
-    (void)snprintf(agent->path, sizeof agent->path, "%s/socket", agent->folder);
-    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", agent->path);
-    assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
-    assert_int_equal(listen(fd, 8), 0);
-    agent->asked =
-        mmap(NULL, sizeof *agent->asked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(agent->asked != MAP_FAILED);
-    agent->pid = fork();
-    if (agent->pid == 0)
-        play(fd, agent->asked, answers);
-    (void)safe_close(fd);
-    assert_int_equal(edl_client_new(agent->path, &agent->client), 0);
-    edl_client_set_patience(agent->client, 0);
-}
-
-/* All answers were asked for. */
-static void end(struct agent *agent)
-{
-    int status;
-
-    agent->client = edl_client_free(agent->client);
-    assert_int_equal(waitpid(agent->pid, &status, 0), agent->pid);
-    assert_int_equal(status, 0);
-    assert_int_equal(unlink(agent->path), 0);
-    assert_int_equal(rmdir(agent->folder), 0);
-    assert_int_equal(munmap(agent->asked, sizeof *agent->asked), 0);
-}
-
-static void assert_says(const struct agent *agent, const char *part)
-{
-    if (strstr(edl_last_error(agent->client), part) == NULL)
-        fail_msg("\"%s\" is not in: %s", part, edl_last_error(agent->client));
-}
-
 /* ---- what am I ---- */
 
 static void test_self(void **state)
@@ -230,7 +102,7 @@ static void test_tasks(void **state)
     const struct asked *asked;
 
     (void)state;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     asked = agent.asked;
     assert_int_equal(edl_dataset_exists(agent.client), 0);
     assert_int_equal(edl_dataset_put(agent.client, "abc", &piece, 1), 0);
@@ -266,7 +138,7 @@ static void test_tasks(void **state)
                         "POST /jobs/self/save-model {\"saved\":true,\"path\":\"/out/model\"}");
     assert_int_equal(edl_task_next(agent.client, 0, &eight), EDL_NEXT_FINISHED);
     five = edl_task_free(five); /* the others go with their client */
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 /* ---- ranks, hosts, services ---- */
@@ -293,7 +165,7 @@ static void test_world(void **state)
     struct agent agent;
 
     (void)state;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     assert_int_equal(edl_world_join(agent.client, 0, EDL_FOREVER, &world), 1);
     assert_true(world->generation == 3 && world->rank == 1 && world->size == 2);
     assert_true(world->n_members == 2 && world->members[1].rank == 1);
@@ -328,7 +200,7 @@ static void test_world(void **state)
                         "POST /jobs/self/rendezvous {\"after\":4,\"wait\":0}");
     assert_int_equal(edl_world_over(agent.client, 0, 0), -EINVAL);
     assert_null(world);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 static void test_hosts_and_services(void **state)
@@ -351,7 +223,7 @@ static void test_hosts_and_services(void **state)
     struct agent agent;
 
     (void)state;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     assert_int_equal(edl_hosts_of(agent.client, "pserver", &hosts), 0);
     assert_true(hosts->want == 2 && hosts->n_peers == 1 && hosts->peers[0].index == 1);
     assert_string_equal(hosts->peers[0].state, "preparing");
@@ -373,7 +245,7 @@ static void test_hosts_and_services(void **state)
     assert_int_equal(edl_service_find(agent.client, "x", NULL, 0, &first), -ENOENT);
     assert_says(&agent, "no service \"x\"");
     assert_null(first);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 static void test_what_is_told(void **state)
@@ -394,7 +266,7 @@ static void test_what_is_told(void **state)
     struct agent agent;
 
     (void)state;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     assert_int_equal(edl_progress(agent.client, "{\"step\": 12}"), 0);
     assert_string_equal(agent.asked->text[0], "POST /processes/self/progress {\"step\":12}");
     assert_int_equal(edl_progress(agent.client, "{}"), -EINVAL);
@@ -407,7 +279,7 @@ static void test_what_is_told(void **state)
     assert_int_equal(edl_checkpoint_done(agent.client), -EACCES);
     for (size_t i = 0; i < ELEMENTS(once); i++)
         assert_int_equal(edl_progress(agent.client, "{}"), once[i]);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 /* ---- what no agent says ---- */
@@ -465,12 +337,12 @@ static void test_secret(void **state)
     struct agent agent;
 
     (void)state;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     assert_int_equal(edl_secret(agent.client, secret), 0);
     assert_string_equal(agent.asked->text[0], "GET /jobs/self/secret ");
     for (size_t i = 0; i < sizeof secret; i++)
         assert_int_equal(secret[i], i);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 static void test_bad_answers(void **state)
@@ -554,11 +426,11 @@ static void test_bad_answers(void **state)
         uint64_t before_us = clock_read_us(CLOCK_BOOTTIME);
         int r;
 
-        begin(&agent, answers);
+        edl_agent_begin(&agent, answers);
         r = make(agent.client, cases[i].call);
         if (r != cases[i].result || edl_last_error(agent.client)[0] == '\0')
             fail_msg("case %zu, %s: %d, %s", i, cases[i].answer, r, edl_last_error(agent.client));
-        end(&agent);
+        edl_agent_end(&agent);
         assert_true(clock_read_us(CLOCK_BOOTTIME) - before_us < 20 * USEC_PER_SEC);
     }
 }
@@ -579,14 +451,14 @@ static void test_it_is_waited_for(void **state)
     struct agent agent;
 
     (void)state;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
     assert_int_equal(edl_checkpoint_done(agent.client), 1);
     assert_int_equal(agent.asked->n, 5);
     for (unsigned i = 1; i < agent.asked->n; i++) /* the same call each time */
         assert_string_equal(agent.asked->text[i], agent.asked->text[0]);
     assert_int_equal(edl_task_next(agent.client, 0, &task), -ETIMEDOUT);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 static void test_nobody_there(void **state)
@@ -613,7 +485,7 @@ static void test_stop(void **state)
 
     (void)state;
     stop = 0;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
     edl_client_set_stop(agent.client, &stop);
     assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &task), EDL_NEXT_TASK);
@@ -626,7 +498,7 @@ static void test_stop(void **state)
     /* nobody is there any more: tried once */
     assert_int_equal(edl_task_done(agent.client, task), -EINTR);
     assert_null(none);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 static void on_alarm(int signal_number)
@@ -646,7 +518,7 @@ static void test_a_stop_ends_a_call_that_is_held(void **state)
 
     (void)state;
     stop = 0;
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
     edl_client_set_stop(agent.client, &stop);
     assert_true(signal(SIGALRM, on_alarm) != SIG_ERR);
@@ -654,7 +526,7 @@ static void test_a_stop_ends_a_call_that_is_held(void **state)
     assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &none), -EINTR);
     assert_true(clock_read_us(CLOCK_BOOTTIME) - begun_us < 30 * USEC_PER_SEC);
     assert_true(signal(SIGALRM, SIG_DFL) != SIG_ERR);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 static void test_large_body(void **state)
@@ -668,13 +540,13 @@ static void test_large_body(void **state)
     (void)state;
     for (size_t i = 0; i < ELEMENTS(pieces); i++)
         pieces[i] = (struct edl_piece){ .chunks = &chunk, .n_chunks = 1 };
-    begin(&agent, answers);
+    edl_agent_begin(&agent, answers);
     /* refused unread, which is heard all the same */
     assert_int_equal(edl_dataset_put(agent.client, "abc", pieces, ELEMENTS(pieces)), -E2BIG);
     assert_says(&agent, "too large");
     assert_int_equal(edl_dataset_put(agent.client, "abc", pieces, ELEMENTS(pieces)), 0);
     assert_int_equal(edl_dataset_put(agent.client, "\xff", pieces, 1), -EINVAL);
-    end(&agent);
+    edl_agent_end(&agent);
 }
 
 int main(void)

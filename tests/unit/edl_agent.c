@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* edl_agent.c - see edl_agent.h */
+#include "tests/unit/edl_agent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+/* ---- the agent ---- */
+
+/* The whole request, cut to size; returns how much of it there was. */
+static void read_request(int fd, char *text)
+{
+    char piece[4096];
+    size_t used = 0, room = ASKED_BYTES - 1;
+    const char *body = NULL, *length;
+    size_t want = SIZE_MAX, got = 0;
+    static char all[65536];
+
+    while (got < want) {
+        ssize_t n = read(fd, piece, sizeof piece);
+
+        if (n <= 0)
+            _exit(1);
+        if (got + (size_t)n < sizeof all)
+            (void)memcpy(all + got, piece, (size_t)n);
+        got += (size_t)n;
+        all[MIN_OF(got, sizeof all - 1)] = '\0';
+        body = strstr(all, "\r\n\r\n");
+        if (want == SIZE_MAX && body != NULL) {
+            length = strstr(all, "Content-Length: ");
+            want = (size_t)(body + 4 - all);
+            if (length != NULL && length < body)
+                want += strtoull(length + strlen("Content-Length: "), NULL, 10);
+        }
+    }
+    used = MIN_OF((size_t)(strstr(all, " HTTP/1.1") - all), room);
+    (void)snprintf(text, ASKED_BYTES, "%.*s %.*s", (int)used, all, (int)(room - used - 1),
+                   body + 4);
+}
+
+static void say(int fd, const char *text)
+{
+    char byte;
+
+    if (streq(text, HELD))
+        (void)!read(fd, &byte, 1);
+    else if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        _exit(1);
+}
+
+static _Noreturn void play(int listen_fd, struct asked *asked, const char *const *answers)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (; *answers != NULL; answers++) {
+        int fd = accept(listen_fd, NULL, NULL);
+
+        if (fd == -1)
+            _exit(1);
+        if (streq(*answers, UNREAD)) {
+            say(fd, HEAD("413 Content Too Large") "Content-Length: 22\r\n\r\n"
+                                                  "{\"detail\":\"too large\"}");
+        } else {
+            read_request(fd, asked->text[asked->n % ASKED_MAX]);
+            (void)__atomic_add_fetch(&asked->n, 1, __ATOMIC_RELEASE);
+            say(fd, *answers);
+        }
+        (void)safe_close(fd);
+    }
+    _exit(0);
+}
+
+void edl_agent_begin(struct agent *agent, const char *const *answers)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *agent = (struct agent){ .folder = "/tmp/edl-lib-XXXXXX" };
+    assert_non_null(mkdtemp(agent->folder));
+    (void)snprintf(agent->path, sizeof agent->path, "%s/socket", agent->folder);
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", agent->path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    agent->asked =
+        mmap(NULL, sizeof *agent->asked, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(agent->asked != MAP_FAILED);
+    agent->pid = fork();
+    if (agent->pid == 0)
+        play(fd, agent->asked, answers);
+    (void)safe_close(fd);
+    assert_int_equal(edl_client_new(agent->path, &agent->client), 0);
+    edl_client_set_patience(agent->client, 0);
+}
+
+void edl_agent_end(struct agent *agent)
+{
+    int status;
+
+    agent->client = edl_client_free(agent->client);
+    assert_int_equal(waitpid(agent->pid, &status, 0), agent->pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(unlink(agent->path), 0);
+    assert_int_equal(rmdir(agent->folder), 0);
+    assert_int_equal(munmap(agent->asked, sizeof *agent->asked), 0);
+}
+
+void assert_says(const struct agent *agent, const char *part)
+{
+    if (strstr(edl_last_error(agent->client), part) == NULL)
+        fail_msg("\"%s\" is not in: %s", part, edl_last_error(agent->client));
+}
+
+unsigned edl_agent_asked(const struct agent *agent)
+{
+    return __atomic_load_n(&agent->asked->n, __ATOMIC_ACQUIRE);
+}
