@@ -58,8 +58,12 @@ static void add_progress(struct table *table, const json_t *job)
 {
     uint64_t records = json_u64(job, "records_pass"); /* of one pass */
     uint64_t passes = json_u64(job, "passes");
+    const json_t *steps = json_object_get(job, "steps");
 
-    if (!json_is_true(json_object_get(job, "dataset")) || records == 0)
+    if (steps != NULL && !json_is_true(json_object_get(job, "dataset")))
+        table_add(table, "step %" PRIu64 " %.3g/s", json_u64(steps, "step"),
+                  json_number_value(json_object_get(steps, "samples_per_s")));
+    else if (!json_is_true(json_object_get(job, "dataset")) || records == 0)
         table_add(table, "-");
     else
         table_add(table, "pass %" PRIu64 "/%" PRIu64 " %.0f%%",

@@ -113,6 +113,43 @@ static void print_processes(const json_t *processes)
     table_print(table, stdout);
 }
 
+/* "step 1200, 83.1 samples/s, computes 91 %, waits 9 %" */
+static void print_steps_of(const json_t *steps)
+{
+    double compute_us = (double)json_u64(steps, "compute_us");
+    double all_us = compute_us + (double)json_u64(steps, "wait_us");
+
+    (void)printf("step %" PRIu64 ", %.4g samples/s", json_u64(steps, "step"),
+                 json_number_value(json_object_get(steps, "samples_per_s")));
+    if (all_us > 0)
+        (void)printf(", computes %.0f %%, waits %.0f %%", 100 * compute_us / all_us,
+                     100 * (1 - compute_us / all_us));
+}
+
+static void print_steps(const json_t *job, const json_t *processes)
+{
+    size_t i;
+    json_t *process;
+
+    if (json_object_get(job, "steps") == NULL)
+        return;
+    (void)printf("\nsteps      ");
+    print_steps_of(json_object_get(job, "steps"));
+    (void)fputc('\n', stdout);
+    json_array_foreach(processes, i, process)
+    {
+        const json_t *speed = json_object_get(process, "speed");
+
+        if (json_object_get(process, "steps") == NULL)
+            continue;
+        (void)printf("  %s-%" PRIu64 "  ", json_text(process, "role"), json_u64(process, "index"));
+        print_steps_of(json_object_get(process, "steps"));
+        if (speed != NULL)
+            (void)printf(", %.2g times as fast as its others", json_number_value(speed));
+        (void)fputc('\n', stdout);
+    }
+}
+
 /* "trainer-0  step 1200, loss 0.31" */
 static void print_progress(const json_t *processes)
 {
@@ -205,6 +242,7 @@ static int show(struct server *server, const struct show_options *options, const
     print_job(job);
     print_roles(json_object_get(job, "roles"));
     print_processes(json_object_get(processes, "processes"));
+    print_steps(job, json_object_get(processes, "processes"));
     print_progress(json_object_get(processes, "processes"));
     print_tasks(tasks);
     print_metrics(json_object_get(job, "metrics"));

@@ -22,6 +22,7 @@
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "shared/step_sums_json.h"
 
 /* A century: what a node that is wrong says would be believed of all jobs of a family. */
 #define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
@@ -202,6 +203,16 @@ static int read_exit(const struct body_field *may, struct process_report *ret,
     return 0;
 }
 
+/* read_steps - what a program says: nonsense is left out, and is no reason to lose its node */
+static void read_steps(const json_t *item, struct steps_told *ret)
+{
+    const json_t *steps = json_object_get(item, "steps");
+    struct body_field may = { .object = steps, .at = "" };
+
+    ret->any = steps != NULL && step_sums_from_json(steps, &ret->sums, NULL) == 0 &&
+               body_u64(&may, "age_us", INT64_MAX, &ret->age_us, NULL) == 0;
+}
+
 static int read_process(const json_t *item, const char *at, struct process_report *ret,
                         struct edl_error *error)
 {
@@ -244,6 +255,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (s < 0 || s == PROCESS_LOST)
         return edl_error_at(error, -EINVAL, at, "%s/state \"%s\" is not an agent's word", at,
                             state);
+    read_steps(item, &ret->steps);
     ret->state = (enum process_state)s;
     ret->index = (uint32_t)index;
     ret->pid = (int64_t)pid;

@@ -2,9 +2,13 @@
 /* job_json.c - jobs and processes as the API shows them */
 #include "scheduler/job_json.h"
 
+#include <math.h>
+#include <utlist.h>
+
 #include "scheduler/core/cluster.h"
 #include "shared/clock.h"
 #include "shared/job_document.h"
+#include "shared/step_sums_json.h"
 
 static void set_u64(json_t *object, const char *key, uint64_t value)
 {
@@ -98,9 +102,45 @@ json_t *job_metrics_to_json(const struct job *job)
     return metrics != NULL ? metrics : json_null();
 }
 
+/* --- steps, as processes tell of them --- */
+
+static json_t *steps_to_json(const struct step_sums *sums, double samples_per_s)
+{
+    json_t *object = step_sums_to_json(sums);
+
+    (void)json_object_set_new(object, "samples_per_s",
+                              json_real(round(1000 * samples_per_s) / 1000));
+    return object;
+}
+
+/* All that its processes told, those included that have ended and are known still. Linear in them;
+ * NULL: none told of any. */
+static json_t *job_steps_to_json(const struct job *job)
+{
+    uint64_t now_us = clock_instant().now_us;
+    const struct process *process;
+    struct step_sums sums = { 0 };
+    double samples_per_s = 0;
+
+    if (!job->tells_steps)
+        return NULL;
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        uint64_t step = sums.step;
+
+        if (process->steps == NULL)
+            continue;
+        step_sums_add(&sums, &process->steps->total);
+        sums.step = MAX_OF(sums.step, step);
+        if (!process_state_is_final(process->state))
+            samples_per_s += steps_samples_per_s(process->steps, now_us);
+    }
+    return steps_to_json(&sums, samples_per_s);
+}
+
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
 {
-    json_t *object = json_object();
+    json_t *object = json_object(), *steps;
     struct usage usage;
 
     set_u64(object, "id", job->id);
@@ -120,6 +160,9 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     add_queue(object, job, false);
     (void)json_object_set_new(object, "dataset", json_boolean(job->queue != NULL));
     (void)json_object_set_new(object, "metrics", job_metrics_to_json(job));
+    steps = job_steps_to_json(job);
+    if (steps != NULL)
+        (void)json_object_set_new(object, "steps", steps);
     if (with_spec)
         (void)json_object_set_new(object, "spec", job_spec_to_document(job->spec));
     return object;
@@ -188,5 +231,15 @@ json_t *process_to_json(const struct process *process)
     set_u64(object, "tasks", process->tasks);
     if (process->stuck != NULL)
         (void)json_object_set_new(object, "stuck", json_string(process->stuck));
+    if (process->steps != NULL)
+        (void)json_object_set_new(object, "steps",
+                                  steps_to_json(&process->steps->total,
+                                                process_state_is_final(process->state)
+                                                    ? 0
+                                                    : steps_samples_per_s(process->steps,
+                                                                          clock_instant().now_us)));
+    if (process->speed > 0)
+        (void)json_object_set_new(object, "speed",
+                                  json_real(round(1000 * (double)process->speed) / 1000));
     return object;
 }

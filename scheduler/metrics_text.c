@@ -84,6 +84,11 @@ static const char *task_cause(unsigned i)
     return task_end_to_string((enum task_end)i);
 }
 
+static const char *step_part(unsigned i)
+{
+    return step_part_to_string((enum step_part)i);
+}
+
 static const char *file_name(unsigned i)
 {
     static const char *const names[] = { "database", "wal" };
@@ -318,6 +323,13 @@ static const struct row table[] = {
             "How leases of tasks ended."),
     CORE("edl_task_records_total", EXPOSE_COUNTER, task_records,
          "Records of data that were trained and counted."),
+    CORE("edl_steps_total", EXPOSE_COUNTER, steps, "Steps of training that processes told of."),
+    CORE("edl_step_samples_total", EXPOSE_COUNTER, step_samples,
+         "Samples in those steps, as their programs count them."),
+    { "edl_step_seconds_total", EXPOSE_COUNTER,
+      "Time of those steps: at work, and waiting for other processes or for data.",
+      .at = offsetof(struct cluster_figures, step_us), .core = true, .digits = SCALE_MICRO,
+      .label = "part", .word = step_part, .n = STEP_PARTS },
 
     OWN("edl_schedule_cycle_seconds", EXPOSE_HISTOGRAM, write_plans,
         "Duration of planning, where there was something to plan."),

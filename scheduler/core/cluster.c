@@ -26,6 +26,7 @@ void process_free(struct process *process)
 {
     free(process->stuck);
     free(process->note);
+    free(process->steps);
     free(process);
 }
 

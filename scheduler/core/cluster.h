@@ -27,6 +27,7 @@
 #include "scheduler/core/policy.h"
 #include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
+#include "scheduler/core/steps.h"
 #include "scheduler/core/task_queue.h"
 #include "scheduler/core/usage.h"
 #include "shared/clock.h"
@@ -208,8 +209,9 @@ struct process {
     bool at_work; /* it took a task, or is together with others; not while it waits for them */
     bool arrived; /* it waits for the next generation of its role */
     char *note;   /* that it brings there; NULL: none; owned */
-    struct goodput_pace pace; /* of its tasks, when its job learns */
-    bool idles;               /* its agent says that none of its GPUs has done anything for long */
+    struct goodput_pace pace;    /* of its tasks or steps, when its job learns */
+    struct process_steps *steps; /* what it told of them; NULL: nothing, to this run; owned */
+    bool idles;          /* its agent says that none of its GPUs has done anything for long */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
     char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */
@@ -311,6 +313,7 @@ struct job {
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
     bool finishing;       /* some process finished: no more growth */
     bool waits_for_room;  /* a replacement of its minimum does not fit now */
+    bool tells_steps;     /* one of its processes told of steps, to this run */
     uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
     struct job_learned *learned; /* owned; NULL: nothing yet, or the policy does not learn */
     struct job_plan plan;
@@ -532,7 +535,8 @@ struct process_report {
     int exit_code, exit_signal;
     const char *reason; /* of its end; of one that is STOPPING: what keeps it; may be NULL */
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
-    uint64_t ran_us;         /* since it was started, in boot time; 0: not told */
+    uint64_t ran_us; /* since it was started, in boot time; 0: not told */
+    struct steps_told steps;
     uint64_t orphans_reaped; /* EXITED: what it left behind and was killed */
     bool told_progress;      /* it has said how far it is */
 };

@@ -413,12 +413,16 @@ struct job_learned {
     char program[JOB_FAMILY_SIZE]; /* and there, in seconds; "": nowhere */
     /* its instances beside each other (job_pace.c) */
     uint32_t paces;     /* tasks that can be compared, since they were */
+    bool lockstep;      /* its instances wait for the slowest one in every step */
     double evenness;    /* the job's speed by what it would be without stragglers: 0 .. 1 */
     uint64_t straggler; /* the slowest one, to be looked at by the next plan; 0: none */
     bool moving;        /* it was stopped, and its slot is not free yet */
     uint64_t moved_us;  /* when one was moved; 0: never */
     uint64_t moved_off; /* digest of the node's name */
     uint32_t in_vain; /* moves in a row off one node, to which it came back; exchanges, likewise */
+    /* of a job without a queue: what its instances told of their steps (job_learn_steps) */
+    uint64_t step_notes;
+    double step_units, step_s;
     struct type_bias bias;
     struct exchange exchange;
     char moved[192]; /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
@@ -441,6 +445,9 @@ void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now
 /* job_learn - the queue came, a task was finished: a policy that learns is told when that completed
  * a measurement */
 void job_learn(struct cluster *cluster, struct job *job, struct instant now);
+/* job_learn_steps - process->steps has a new note: the same of a job without a queue, of which a
+ * note is what a task is of others */
+void job_learn_steps(struct cluster *cluster, const struct process *process, struct instant now);
 /* job_learn_size - its processes may be others, or do something else. O(1) */
 void job_learn_size(struct job *job, struct instant now);
 /* process_works - it took a task, or is together with others; process_waits - it has arrived and
@@ -457,6 +464,14 @@ void job_learn_lost(const struct process *process, struct instant now);
  * O(log n) amortized, n: instances of the job */
 void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
                        uint64_t units, struct instant now);
+/* job_pace_stepped - process->steps has a new note: of a job without a queue, the same by the time
+ * that its instance computed, for they may wait for each other in every step */
+void job_pace_stepped(struct cluster *cluster, struct process *process, struct instant now);
+/* --- process_steps.c
+ * --------------------------------------------------------------------------------------- */
+/* process_take_steps - what its node's report says of its steps; see steps.h */
+void process_take_steps(struct cluster *cluster, struct process *process,
+                        const struct steps_told *told, struct instant now);
 /* --- job_types.c: what a job makes of the types of GPU
  * ------------------------------------------------------------------------------------------ */
 /* Where some of a job runs, in seconds per unit of work, as logarithms. */

@@ -64,6 +64,11 @@ const char *task_end_to_string(enum task_end end)
     return name_of(task_ends, ELEMENTS(task_ends), (unsigned)end);
 }
 
+const char *step_part_to_string(enum step_part part)
+{
+    return part == STEP_WAIT ? "wait" : "compute";
+}
+
 void figures_init(struct cluster_figures *figures)
 {
     *figures = (struct cluster_figures){ 0 };

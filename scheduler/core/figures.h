@@ -33,6 +33,9 @@ enum task_end {
     TASK_ENDS
 };
 
+/* What a process does with the time of a step. */
+enum step_part { STEP_COMPUTE, STEP_WAIT, STEP_PARTS };
+
 #define RESIZE_REASONS 9
 
 struct cluster_figures {
@@ -48,6 +51,7 @@ struct cluster_figures {
     uint64_t orphans_reaped; /* what they left behind and their supervisors killed */
     uint64_t resizes[RESIZE_DIRECTIONS][RESIZE_REASONS];
     uint64_t task_leases, task_records, task_ends[TASK_ENDS];
+    uint64_t steps, step_samples, step_us[STEP_PARTS]; /* as processes tell */
     uint64_t nodes_lost;
     uint64_t stragglers_moved;     /* instances that were slow where they were */
     uint64_t instances_exchanged;  /* with those of another job (plan_exchange.c) */
@@ -76,6 +80,7 @@ const char *resize_direction_to_string(enum resize_direction direction);
 /* the code of a decision (job_decided); the last is "other" */
 const char *resize_reason_to_string(unsigned reason);
 const char *task_end_to_string(enum task_end end);
+const char *step_part_to_string(enum step_part part);
 
 void figures_init(struct cluster_figures *figures);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_learn.c - how fast a job is at which size, for policies that want to know
  *
- * What is counted is what the task queue counts anyway; a program need not say anything. What is
+ * What is counted is what the task queue counts anyway; a program need not say anything. Of a job
+ * without a queue it is what its instances tell of their steps. What is
  * learnt of one job is noted of its family, and a new one begins with that. With another policy
  * nothing is kept. */
 #include "scheduler/core/plan_internal.h"
@@ -34,10 +35,11 @@ static bool is_disturbed(const struct job *job, uint32_t role)
            job->waits_for_room || job_count_due(job, role) > 0;
 }
 
-/* Of a program that neither takes tasks nor meets others it is only known that it runs. */
+/* Of a program that neither takes tasks nor meets others nor tells of steps it is only known that
+ * it runs. */
 static uint32_t working_instances(const struct job *job, uint32_t role)
 {
-    bool tells = job->queue != NULL || rendezvous_of(job, role) != NULL;
+    bool tells = job->queue != NULL || rendezvous_of(job, role) != NULL || job->tells_steps;
 
     return tells ? job->counts[role].at_work : job_count_running(job, role);
 }
@@ -273,6 +275,25 @@ static void note_family(struct cluster *cluster, struct job *job, struct instant
         save_family(cluster, job, now);
 }
 
+/* True when that completed a measurement. */
+static bool measure(struct cluster *cluster, struct job *job,
+                    const struct goodput_progress *progress, struct instant now)
+{
+    bool measured;
+
+    job_learn_size(job, now);
+    measured = goodput_learn_note(&job->learned->of, progress);
+    if (measured)
+        note_family(cluster, job, now);
+    return measured;
+}
+
+/* So many at a size that can be measured; 0: it is being resized. */
+static uint32_t measured_instances(const struct job *job, uint32_t role)
+{
+    return job_servers_run(job) ? steady_instances(job, role) : 0;
+}
+
 void job_learn(struct cluster *cluster, struct job *job, struct instant now)
 {
     int role = job_elastic_role(job);
@@ -288,20 +309,45 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
     counts = task_queue_counts(job->queue);
     progress = (struct goodput_progress){
         .now_s = seconds_of(now),
-        .instances = job_servers_run(job) ? steady_instances(job, (uint32_t)role) : 0,
+        .instances = measured_instances(job, (uint32_t)role),
         .evenness = job->learned->evenness,
         .tasks = (uint64_t)task_queue_pass(job->queue) * task_queue_n_tasks(job->queue) +
                  counts.done + counts.discarded,
         .units = (double)(counts.records_total + counts.records_discarded_total),
     };
-    job_learn_size(job, now);
     first = job->learned->units_left < 0;
-    measured = goodput_learn_note(&job->learned->of, &progress);
-    if (measured)
-        note_family(cluster, job, now);
+    measured = measure(cluster, job, &progress, now);
     if (!measured && !first)
         return;
     count_units(job, &job->learned->units_done, &job->learned->units_left);
+    tell(cluster, job, now);
+    cluster->plan_wanted = true;
+}
+
+/* A note is of the moment when its last step was told, not of the report that brought it. Notes of
+ * several instances come in any order, and time goes on all the same. */
+void job_learn_steps(struct cluster *cluster, const struct process *process, struct instant now)
+{
+    struct job *job = process->job;
+    struct job_learned *learned;
+    struct goodput_progress progress;
+
+    if (job_elastic_role(job) != (int)process->role)
+        return;
+    job_learn_begin(cluster, job, now);
+    learned = job->learned;
+    if (learned == NULL)
+        return;
+    learned->step_notes++;
+    learned->step_units += (double)process->steps->last.samples;
+    learned->step_s = fmax(learned->step_s, (double)process->steps->at_us / USEC_PER_SEC);
+    progress = (struct goodput_progress){ .now_s = learned->step_s,
+                                          .instances = measured_instances(job, process->role),
+                                          .evenness = learned->evenness,
+                                          .tasks = learned->step_notes,
+                                          .units = learned->step_units };
+    if (!measure(cluster, job, &progress, now))
+        return;
     tell(cluster, job, now);
     cluster->plan_wanted = true;
 }

@@ -7,8 +7,9 @@
  * to be. What of a job is on one node alone says nothing of it. Sorting costs O(n log n) for each 2
  * n tasks: O(log n) a task.
  *
- * Instances that wait for each other in every step finish alike however fast each of them is: their
- * queue does not tell who is slow. */
+ * Instances that wait for each other in every step finish alike however fast each of them is: no
+ * queue would tell who is slow. What they say of their steps does: the time that each computed for
+ * a sample, without its waits. */
 #include "scheduler/core/core_internal.h"
 
 #include <math.h>
@@ -64,17 +65,51 @@ static size_t place_of(const double *sorted, size_t n, double x)
     return (size_t)(at - sorted);
 }
 
+/* What a step takes an instance, with its waits; 0: it tells of none */
+static double step_us(const struct process *process)
+{
+    const struct step_sums *last = process->steps != NULL ? &process->steps->last : NULL;
+
+    if (last == NULL || last->steps == 0)
+        return 0;
+    return ((double)last->compute_us + (double)last->wait_us) / (double)last->steps;
+}
+
+/* Whether the others wait for the slowest one: then a step takes all of them as long, though it
+ * computes so much longer. */
+static bool is_lockstep(const struct runner *runners, size_t n, const struct process *slowest)
+{
+    double *sorted = xcalloc(n, sizeof *sorted);
+    double own_us = step_us(slowest), others_us;
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = step_us(runners[i].process);
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    others_us = goodput_pace_of_others(sorted, n, place_of(sorted, n, own_us));
+    free(sorted);
+    return own_us > 0 && others_us > 0 && own_us < others_us / sqrt((double)slowest->speed);
+}
+
+/* The speed of all by what it would be if this one computed like the others. */
+static double lockstep_evenness(const struct process *slowest)
+{
+    const struct step_sums *last = &slowest->steps->last;
+    double computes = (double)last->compute_us / (double)last->steps / step_us(slowest);
+
+    return 1 - computes * (1 - (double)slowest->speed);
+}
+
 /* Which of them is the slowest, beside its others, and how much of the job's speed is missing. */
 static void compare_instances(struct job_learned *learned, struct runner *runners, size_t n)
 {
     double *sorted = xcalloc(n, sizeof *sorted);
+    const struct process *straggler = NULL;
     double slowest = PROCESS_STRAGGLES;
     double missing = 0;
 
     for (size_t i = 0; i < n; i++)
         sorted[i] = runners[i].log_s;
     qsort(sorted, n, sizeof *sorted, compare_numbers);
-    learned->straggler = 0;
     for (size_t i = 0; i < n; i++) {
         struct process *process = runners[i].process;
         double log_s = runners[i].log_s;
@@ -85,11 +120,13 @@ static void compare_instances(struct job_learned *learned, struct runner *runner
             missing += 1 - process->speed;
         if (process->speed < slowest) {
             slowest = process->speed;
-            learned->straggler = process->incarnation;
+            straggler = process;
         }
     }
-    learned->evenness = 1 - missing / (double)n;
     free(sorted);
+    learned->straggler = straggler != NULL ? straggler->incarnation : 0;
+    learned->lockstep = straggler != NULL && is_lockstep(runners, n, straggler);
+    learned->evenness = learned->lockstep ? lockstep_evenness(straggler) : 1 - missing / (double)n;
 }
 
 static size_t stays_of(const struct cluster *cluster, const struct job *job, uint32_t role,
@@ -152,6 +189,7 @@ static void compare(struct cluster *cluster, struct job *job, uint32_t role, str
         job_note_types(cluster, job, role, stays, n_stays, now);
     } else { /* who was slow is gone, or there is nobody to tell by */
         job->learned->evenness = 1;
+        job->learned->lockstep = false;
         job->learned->straggler = 0;
     }
     job_believe_types(cluster, job, now);
@@ -165,22 +203,21 @@ static void compare(struct cluster *cluster, struct job *job, uint32_t role, str
     cluster->plan_wanted = true;
 }
 
-void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
-                       uint64_t units, struct instant now)
+static bool is_compared(const struct cluster *cluster, const struct process *process)
+{
+    const struct job *job = process->job;
+
+    return job->learned != NULL && job_elastic_role(job) == (int)process->role &&
+           !cluster->config.ignores_speed;
+}
+
+static void note_pace(struct cluster *cluster, struct process *process, uint64_t units,
+                      uint64_t busy_us, struct instant now)
 {
     struct job *job = process->job;
-    struct goodput_pace *pace = &process->pace;
-    uint64_t busy_us = held_us;
     uint32_t n;
 
-    if (job->learned == NULL || job_elastic_role(job) != (int)process->role ||
-        cluster->config.ignores_speed)
-        return;
-    /* of two tasks that it holds it works on one after the other */
-    if (pace->finished_us != 0)
-        busy_us = MIN_OF(busy_us, now.now_us - pace->finished_us);
-    pace->finished_us = now.now_us;
-    if (!goodput_pace_note(pace, job->learned->of.sizes, (double)units,
+    if (!goodput_pace_note(&process->pace, job->learned->of.sizes, (double)units,
                            (double)busy_us / USEC_PER_SEC))
         return;
     n = job_count_running(job, process->role);
@@ -188,4 +225,27 @@ void job_pace_finished(struct cluster *cluster, struct process *process, uint64_
         return;
     job->learned->paces = 0;
     compare(cluster, job, process->role, now);
+}
+
+void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
+                       uint64_t units, struct instant now)
+{
+    struct goodput_pace *pace = &process->pace;
+    uint64_t busy_us = held_us;
+
+    if (!is_compared(cluster, process))
+        return;
+    /* of two tasks that it holds it works on one after the other */
+    if (pace->finished_us != 0)
+        busy_us = MIN_OF(busy_us, now.now_us - pace->finished_us);
+    pace->finished_us = now.now_us;
+    note_pace(cluster, process, units, busy_us, now);
+}
+
+void job_pace_stepped(struct cluster *cluster, struct process *process, struct instant now)
+{
+    const struct step_sums *note = &process->steps->last;
+
+    if (is_compared(cluster, process))
+        note_pace(cluster, process, note->samples, note->compute_us, now);
 }

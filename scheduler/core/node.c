@@ -489,8 +489,7 @@ static struct process *reported_process(const struct cluster *cluster, const str
 }
 
 /* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
- * is on its GPU): no success or failure of its own. The texts are the supervisor's and the agent's.
- */
+ * is on its GPU): no success or failure of its own. The texts are those of agent and supervisor. */
 static bool ended_by_node(const struct process_report *report)
 {
     static const char lease_ended[] = "lease ended", gpu_held[] = "GPU";
@@ -534,6 +533,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->tasks = report->tasks;
     process->ran_us = MAX_OF(process->ran_us, report->ran_us); /* its end is told without */
     process->told_progress |= report->told_progress;
+    process_take_steps(cluster, process, &report->steps, now);
     job_learn_seen(cluster, process->job, now);
     take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {

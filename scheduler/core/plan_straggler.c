@@ -85,8 +85,12 @@ static double job_speed(const struct process *process)
 
 double move_gain_s(const struct process *process, double gain_log)
 {
+    double evenness = process->job->learned->evenness;
     double speed = job_speed(process);
     double more = speed_of(process) * (exp(gain_log) - 1);
+
+    if (process->job->learned->lockstep) /* all of them are as fast as this one */
+        more = speed * (fmin(1 / evenness, exp(gain_log)) - 1);
 
     return left_s(process->job, job_count(process->job, process->role, false)) * more /
            (speed + more);
@@ -95,8 +99,10 @@ double move_gain_s(const struct process *process, double gain_log)
 double move_cost_s(const struct process *process, struct instant now)
 {
     const struct job *job = process->job;
-    double held_s =
-        (double)task_queue_held_us(job->queue, process->incarnation, now.now_us) / USEC_PER_SEC;
+    double held_s = job->queue == NULL
+                        ? 0
+                        : (double)task_queue_held_us(job->queue, process->incarnation, now.now_us) /
+                              USEC_PER_SEC;
 
     return job->learned->of.resize_s + held_s * speed_of(process) / job_speed(process);
 }

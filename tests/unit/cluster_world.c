@@ -303,9 +303,11 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .ran_us = fake->started_us != 0
                                                           ? world->now.now_us - fake->started_us
                                                           : 0,
+                                            .steps = fake->steps,
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
                                             .reason = fake->reason };
+        items[i].steps.age_us = world->now.now_us - fake->steps_us;
     }
     (void)snprintf(boot_id, sizeof boot_id, "boot-%u", agent->boot);
     node_report.boot_id = boot_id;

@@ -22,6 +22,8 @@ struct fake_process {
     const char *reason;
     uint64_t cpu_millicores;
     uint64_t started_us;
+    struct steps_told steps; /* set by a test: any, sums; and when: */
+    uint64_t steps_us;
     uint32_t linger; /* steps that it takes to start or stop */
 };
 
