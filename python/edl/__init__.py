@@ -13,11 +13,13 @@ and for programs that train in steps, all together:
 
     for world in edl.worlds():
         while not world.over():
-            one_step(world.rank, world.size, world.master_address, world.master_port)
+            samples = one_step(world.rank, world.size, world.master_address, world.master_port)
+            edl.step(samples)
 
 The functions are the methods of `Client`, of one that is made with the first call. A restart of the scheduler or
 of the agent makes a call take longer, and that is all that is seen of it. Signals are seen at once: a handler of
-SIGTERM that raises (`sys.exit`) ends any wait.
+SIGTERM that raises (`sys.exit`) ends any wait. Outside of a job they raise NotInJob, but for `step` and `waiting`,
+which do nothing there: a loop that tells of its steps runs anywhere.
 """
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ from typing import Any, Iterable, Iterator, Optional
 from ._call import BadAnswer, Error, NotFound, NotInJob, Refused, Stale, Timeout, Unreachable
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
+from ._steps import Steps, Waiting
 
 __all__ = [
     "BadAnswer",
@@ -60,12 +63,15 @@ __all__ = [
     "secret",
     "service",
     "service_after",
+    "step",
     "tasks",
+    "waiting",
     "worlds",
 ]
 
 _lock = threading.Lock()
 _client: Optional[Client] = None
+_steps: Optional[Steps] = None
 
 
 def client() -> Client:
@@ -145,6 +151,32 @@ def service_after(known: Service, timeout: Optional[float] = None) -> Service:
 def progress(**figures: Value) -> None:
     """Client.progress"""
     client().progress(**figures)
+
+
+def _own_steps() -> Steps:
+    """Of this process; outside of a job nobody is told."""
+    global _steps
+    if _steps is None:
+        try:
+            _steps = client().steps
+        except NotInJob:
+            _steps = Steps(None)
+    return _steps
+
+
+def step(
+    samples: int,
+    step: Optional[int] = None,
+    compute: Optional[float] = None,
+    wait: Optional[float] = None,
+) -> None:
+    """Client.step; outside of a job it does nothing."""
+    (_steps or _own_steps()).step(samples, step, compute, wait)
+
+
+def waiting() -> Waiting:
+    """Client.waiting; outside of a job it does nothing."""
+    return Waiting(_own_steps())
 
 
 def metrics(**figures: Any) -> None:

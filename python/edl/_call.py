@@ -189,7 +189,7 @@ class Caller:
         if not path:
             raise NotInJob("EDL_SOCKET is not set", "submit the program as a job: edl submit -- PROGRAM")
         _check_path(path)
-        self._path = path
+        self.path = path
         self.patience = patience
 
     def _call(
@@ -203,7 +203,7 @@ class Caller:
             end = min(give_up, deadline)
             left = max(end - time.monotonic(), 1.0)
             try:
-                answer = _try(self._path, method, target, data, wait + min(left, CALL_TIMEOUT_S))
+                answer = _try(self.path, method, target, data, wait + min(left, CALL_TIMEOUT_S))
                 if answer.status not in AWAY:
                     _check(answer)
                     return answer.json if isinstance(answer.json, dict) else {}
@@ -214,7 +214,7 @@ class Caller:
                 why = str(error) or type(error).__name__
             now = time.monotonic()
             if now >= min(give_up, deadline):
-                text = f"{method} {target} over {self._path}: {why}"
+                text = f"{method} {target} over {self.path}: {why}"
                 raise Unreachable(text) if now >= give_up else Timeout(text)
             time.sleep(pause)
             pause = min(pause * 2, PAUSE_MOST_S)
@@ -240,11 +240,11 @@ class Caller:
         """One call, tried once."""
         data = json.dumps(body, allow_nan=False).encode()
         try:
-            answer = _try(self._path, "POST", target, data, timeout)
+            answer = _try(self.path, "POST", target, data, timeout)
         except (OSError, http.client.HTTPException) as error:
-            raise Unreachable(f"POST {target} over {self._path}: {error}") from error
+            raise Unreachable(f"POST {target} over {self.path}: {error}") from error
         if answer.status in AWAY:
-            raise Unreachable(f"POST {target} over {self._path}: status {answer.status}")
+            raise Unreachable(f"POST {target} over {self.path}: status {answer.status}")
         _check(answer)
 
     def wait(

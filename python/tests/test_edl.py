@@ -368,6 +368,106 @@ class Test(unittest.TestCase):
             client.hosts()
         client.progress(step=1)  # nothing depends on it
 
+    def test_steps_are_added_up_and_told_once_a_second(self) -> None:
+        with Agent(says({}), says({}), says({})) as agent:
+            client = agent.client()
+            begun = time.monotonic()
+            client.step(4, step=41, compute=3e-6, wait=1e-6)
+            n = 1
+            while len(agent.asked) < 2 and time.monotonic() < begun + 30:
+                client.step(4, compute=3e-6, wait=1e-6)
+                n += 1
+            self.assertGreater(time.monotonic() - begun, 0.9)
+            client.step(4, compute=3e-6, wait=1e-6)
+            n += 1
+            client.steps.end()
+            while len(agent.asked) < 3 and time.monotonic() < begun + 30:
+                time.sleep(0.01)
+        self.assertEqual({path for path, _ in agent.asked}, {"POST /processes/self/steps"})
+        told = [body for _, body in agent.asked if body is not None]
+        self.assertEqual((told[0]["step"], told[0]["steps"]), (41, 1))
+        self.assertEqual(sum(body["steps"] for body in told), n)
+        self.assertEqual(sum(body["samples"] for body in told), 4 * n)
+        self.assertEqual(told[2]["step"], 40 + n)
+        self.assertLessEqual(abs(sum(body["compute_us"] for body in told) - 3 * n), 3)
+        self.assertLessEqual(abs(sum(body["wait_us"] for body in told) - n), 3)
+
+    def test_steps_that_nobody_took_are_told_again(self) -> None:
+        with Agent("", refuses("503 Service Unavailable"), says({}), says({})) as agent:
+            client = agent.client()
+            end = time.monotonic() + 30
+            n = 0
+            while len(agent.asked) < 3 and time.monotonic() < end:
+                client.step(1)
+                n += 1
+            client.step(1)
+            client.steps.end()
+            while len(agent.asked) < 4 and time.monotonic() < end:
+                time.sleep(0.01)
+        told = [body["steps"] for _, body in agent.asked if body is not None]
+        self.assertEqual(told[2] + told[3], n + 1)
+
+    def test_steps_never_wait_and_raise_nothing(self) -> None:
+        for answers, seconds in ((HELD,), 1.3), ((refuses("403 Forbidden"), says({})), 2.3):
+            with Agent(*answers) as agent:
+                client = agent.client()
+                end = time.monotonic() + seconds
+                while time.monotonic() < end:
+                    client.step(1)
+                self.assertEqual(len(agent.asked), 1)
+                client.steps.end()
+        gone = edl.Client("/nonexistent/socket")
+        for _ in range(3):
+            gone.step(1)
+        gone.steps.end()
+
+    def test_waits_are_no_work(self) -> None:
+        with Agent(says({}), says({})) as agent:
+            client = agent.client()
+            client.step(1, step=7)
+            with client.waiting():
+                time.sleep(0.3)
+            client.step(1)
+            client.steps.end()
+        body = agent.asked[1][1] or {}
+        self.assertEqual(body["step"], 8)
+        self.assertGreaterEqual(body["wait_us"], 300000)
+        self.assertLess(body["compute_us"], 200000)
+
+    def test_a_fork_tells_nothing_of_its_parent(self) -> None:
+        with Agent(says({}), says({}), says({})) as agent:
+            client = agent.client()
+            for _ in range(3):
+                client.step(1)
+            child = os.fork()
+            if child == 0:
+                client.steps.end()
+                os._exit(0)
+            os.waitpid(child, 0)
+            client.steps.end()
+            client.step(1)
+            client.steps.end()
+        self.assertEqual([body["steps"] for _, body in agent.asked if body is not None], [1, 2, 1])
+
+    def test_steps_that_cannot_be(self) -> None:
+        client = edl.Client("/nonexistent/socket")
+        nonsense = {"samples": -1}, {"samples": 1 << 53}, {"step": -1}, {"wait": -0.1}, {"wait": float("nan")}, {"compute": float("inf")}
+        for bad in nonsense:
+            with self.assertRaises(ValueError, msg=str(bad)):
+                client.step(**{"samples": 1, **bad})  # type: ignore[arg-type]
+        with self.assertRaises(TypeError):
+            client.step(1.5)  # type: ignore[arg-type]
+        self.assertEqual(client.steps._untold.steps, 0)
+
+    def test_outside_of_a_job_steps_do_nothing(self) -> None:
+        self.assertNotIn("EDL_SOCKET", os.environ)
+        edl.step(32)
+        with edl.waiting():
+            pass
+        edl.step(32, wait=0.5)
+        with self.assertRaises(edl.NotInJob):
+            edl.progress(step=1)
+
     def test_progress_is_tried_once(self) -> None:
         with Agent(refuses("503 Service Unavailable")) as agent:
             agent.client().progress(step=1)
