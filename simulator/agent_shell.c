@@ -49,21 +49,31 @@ static struct message *request_new(struct sim *sim, struct sim_node *node, enum 
     return message;
 }
 
-/* By the machine, as a fresh agent finds it */
-static uint64_t ran_us(const struct sim *sim, const struct sim_node *node,
-                       const struct process_id *id)
+static const struct unit *running_unit(const struct sim_node *node, const struct process_id *id)
 {
     const struct unit *unit;
 
     DL_FOREACH(node->units, unit)
     if (unit->life == LIFE_RUNNING && process_id_equal(&unit->id, id))
-        return sim->now_us - unit->since_us;
-    return 0;
+        return unit;
+    return NULL;
+}
+
+/* What it told to this agent, and to none before. */
+static struct steps_told steps_of(const struct sim *sim, const struct agent_shell *agent,
+                                  const struct unit *unit)
+{
+    if (unit->steps.told_us == 0 || unit->steps.agent != agent->number)
+        return (struct steps_told){ .any = false };
+    return (struct steps_told){ .any = true,
+                                .sums = unit->steps.told,
+                                .age_us = sim->now_us - unit->steps.told_us };
 }
 
 static void make_report(struct sim *sim, const struct sim_node *node, struct agent_shell *agent)
 {
     const struct agent_unit *unit;
+    const struct unit *runs;
     size_t n = 0;
 
     for (unit = agent_core_units(agent->core); unit != NULL; unit = unit->next)
@@ -84,7 +94,11 @@ static void make_report(struct sim *sim, const struct sim_node *node, struct age
         item->index = unit->id.index;
         item->incarnation = unit->id.incarnation;
         item->state = states[said.state];
-        item->ran_us = ran_us(sim, node, &unit->id);
+        runs = running_unit(node, &unit->id);
+        if (runs != NULL) { /* by the machine, as a fresh agent finds it */
+            item->ran_us = sim->now_us - runs->since_us;
+            item->steps = steps_of(sim, agent, runs);
+        }
         item->exit_code = said.exit_code;
         item->exit_signal = said.exit_signal;
         item->reason = text_kept(sim, said.reason);

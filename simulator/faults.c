@@ -155,7 +155,13 @@ static void spoil_work(struct sim_work *work, uint64_t seed, uint32_t number)
     uint64_t hang_random = stream_of(seed, "hangs", number);
     uint64_t data_random = stream_of(seed, "late-data", number);
     uint64_t useless_random = stream_of(seed, "useless-data", number);
+    uint64_t steps_random = stream_of(seed, "steps", number);
 
+    if (work->kind == SIM_WORK_LIFETIME && random_below(&steps_random, 2) == 0) {
+        work->kind = SIM_WORK_STEPS;
+        work->steps = (uint32_t)between(&steps_random, 5, 60);
+        work->silent = random_below(&steps_random, 4) == 0;
+    }
     if (random_below(&random, 12) == 0)
         work->start_failure_ppm = (uint32_t)between(&random, 100000, 600000);
     if (random_below(&task_random, 8) == 0)

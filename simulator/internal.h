@@ -15,6 +15,7 @@
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "simulator/groups.h"
+#include "simulator/program.h"
 #include "simulator/sim.h"
 
 struct truth_job;
@@ -200,9 +201,10 @@ enum step {
     STEP_FAIL,
     STEP_SAVE,
     STEP_SAVED,
-    STEP_LIVE, /* until lifetime is over */
-    STEP_TELL, /* it was told to end, and has saved: its agent hears that, and then it hangs */
-    STEP_HANG, /* for ever */
+    STEP_LIVE,  /* until lifetime is over */
+    STEP_TRAIN, /* in steps, together with the others of its job */
+    STEP_TELL,  /* it was told to end, and has saved: its agent hears that, and then it hangs */
+    STEP_HANG,  /* for ever */
     STEP_LEAVE
 };
 
@@ -237,6 +239,7 @@ struct unit {
     unsigned failures;
     struct task_ref ref;
     bool has_task;
+    struct unit_steps steps;
     struct unit *next, *prev;           /* node->units */
     struct unit *slot_next, *slot_prev; /* truth_slot.live: those that really are there */
 };
@@ -344,16 +347,6 @@ void agent_checkpoint_done(struct sim *sim, struct unit *unit);
 
 /* text_kept - the same text for as long as the simulation lives */
 const char *text_kept(struct sim *sim, const char *text);
-
-/* --- program.c: what processes do ---------------------------------------------------------------
- */
-void program_begin(struct sim *sim, struct unit *unit);
-void program_terminate(struct sim *sim, struct unit *unit); /* SIGTERM */
-void program_on_event(struct sim *sim, struct unit *unit);
-void program_answer(struct sim *sim, struct unit *unit, const struct message *answer);
-void program_call_failed(struct sim *sim, struct unit *unit);
-/* program_works_on_data - false: it serves those that do */
-bool program_works_on_data(const struct unit *unit);
 
 /* --- client.c -----------------------------------------------------------------------------------
  */
@@ -529,6 +522,7 @@ struct truth_job {
     uint64_t records_per_task;
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
     uint64_t records_accepted, records_discarded;
+    double steps_done;       /* by those that train together */
     uint32_t passes_ended;   /* looked at: every task of them was trained or failed too often */
     uint64_t saver;          /* incarnation that was told to save the model, 0 none */
     bool saved;              /* it said so */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - what the processes of a job do: work off tasks, live for a while, or serve
+/* program.c - what the processes of a job do: work off tasks, train in steps, live for a while, or
+ * serve
  *
  * A trainer talks to the scheduler through its agent and tries again until it is answered. It is an
  * honest one: it says that a task is finished only when it worked through it. */
@@ -11,6 +12,7 @@
 #define RETRY_MOST_US (2 * USEC_PER_SEC)
 #define RETURNS_PPM 700000 /* of trainers that hand their task back when told to stop */
 #define EXIT_CRASHED 139
+#define TELL_EACH_US USEC_PER_SEC
 
 static const struct sim_work *work_of(const struct sim *sim, const struct unit *unit)
 {
@@ -85,7 +87,7 @@ static uint64_t task_us(const struct sim_work *work, uint32_t n, uint32_t server
                       series_exp(series_log(n) * (1000.0 - work->speedup_permille) / 1000.0));
 }
 
-static uint32_t count_running(const struct unit *unit, bool servers)
+uint32_t program_count_running(const struct unit *unit, bool servers)
 {
     uint32_t n = 0;
 
@@ -106,10 +108,20 @@ static uint32_t gpu_permille(const struct sim_work *work, const struct unit *uni
     return 1000;
 }
 
+uint64_t program_step_us(const struct sim_work *work, uint32_t n, uint32_t servers)
+{
+    double one = step_s(work->step, 1, 1);
+
+    if (one > 0)
+        return (uint64_t)((double)work->task_us * step_s(work->step, n, servers) / one);
+    return task_us(work, n, servers) / n;
+}
+
 static uint64_t task_us_there(const struct sim_work *work, const struct unit *unit)
 {
-    uint64_t us = task_us(work, count_running(unit, false), count_running(unit, true)) * 1000 /
-                  unit->node->speed_permille;
+    uint64_t us =
+        task_us(work, program_count_running(unit, false), program_count_running(unit, true)) *
+        1000 / unit->node->speed_permille;
 
     return MAX_OF(us * 1000 / gpu_permille(work, unit), 1U);
 }
@@ -182,6 +194,10 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
     case STEP_SAVED:
         call(sim, unit, CALL_SAVED);
         break;
+    case STEP_TRAIN:
+        program_train_begin(sim, unit);
+        wait_until(sim, unit, sim->now_us + TELL_EACH_US);
+        break;
     case STEP_LIVE:
     case STEP_TELL:
     case STEP_HANG:
@@ -204,6 +220,8 @@ void program_begin(struct sim *sim, struct unit *unit)
     }
     if (!program_works_on_data(unit) || work->kind == SIM_WORK_FOREVER) {
         step(sim, unit, STEP_LIVE);
+    } else if (work->kind == SIM_WORK_STEPS) {
+        step(sim, unit, STEP_TRAIN);
     } else if (work->kind == SIM_WORK_LIFETIME) {
         step(sim, unit, STEP_LIVE);
         wait_until(sim, unit, sim->now_us + draw(&unit->random, work->lifetime));
@@ -263,13 +281,26 @@ static void worked(struct sim *sim, struct unit *unit)
         step(sim, unit, STEP_FINISH);
 }
 
-/* Its lifetime is over. */
+/* Its lifetime is over, or its last step. */
 static void lived(struct sim *sim, struct unit *unit)
 {
     bool crashes =
         work_of(sim, unit)->useless || chance(&unit->random, work_of(sim, unit)->crash_ppm);
 
     unit_exit(sim, unit, crashes ? 1 : 0, 0, NULL);
+}
+
+/* As the library does it: told once a second. */
+static void trained(struct sim *sim, struct unit *unit)
+{
+    bool is_last = program_train(sim, unit);
+
+    if (!work_of(sim, unit)->silent)
+        program_tell_steps(sim, unit);
+    if (is_last)
+        lived(sim, unit);
+    else
+        wait_until(sim, unit, sim->now_us + TELL_EACH_US);
 }
 
 void program_on_event(struct sim *sim, struct unit *unit)
@@ -296,6 +327,9 @@ void program_on_event(struct sim *sim, struct unit *unit)
         break;
     case STEP_SAVE:
         step(sim, unit, STEP_SAVED);
+        break;
+    case STEP_TRAIN:
+        trained(sim, unit);
         break;
     case STEP_LIVE:
         lived(sim, unit);

@@ -22,7 +22,8 @@ struct job_entry {
 };
 
 struct work_draft {
-    int64_t tasks, records, passes;
+    int64_t tasks, steps, records, passes;
+    int silent;
     uint64_t task_us, save_us;
     struct sim_range lifetime;
     struct sim_work work;
@@ -52,6 +53,8 @@ static int read_step(struct document_reader *reader, const char *key, const json
 #define AT(field) offsetof(struct work_draft, field)
 static const struct document_rule work_rules[] = {
     { .key = "tasks", .kind = DOCUMENT_INTEGER, .offset = AT(tasks), .min = 1, .max = TASKS_MAX },
+    { .key = "steps", .kind = DOCUMENT_INTEGER, .offset = AT(steps), .min = 1, .max = TASKS_MAX },
+    { .key = "silent", .kind = DOCUMENT_BOOLEAN, .offset = AT(silent) },
     { .key = "records",
       .kind = DOCUMENT_INTEGER,
       .offset = AT(records),
@@ -128,7 +131,33 @@ static int read_gpu_types(struct document_reader *reader, const json_t *object,
     return 0;
 }
 
-/* read_work - what a job does: tasks, a lifetime, or (neither) run until it is killed */
+/* check_work - which of them belong together */
+static int check_work(struct document_reader *reader, const struct work_draft *draft)
+{
+    int kinds = (draft->tasks > 0) + (draft->steps > 0) + (draft->lifetime.max_us > 0);
+
+    if (kinds > 1)
+        return document_refuse(reader, "a job has tasks, steps or a lifetime, and one of them");
+    if ((draft->tasks > 0 || draft->steps > 0) != (draft->task_us > 0))
+        return document_refuse(reader, "tasks or steps (how many) and task (how long one takes) "
+                                       "belong together");
+    if (draft->silent && draft->steps == 0)
+        return document_refuse(reader, "silent is who tells of no steps: there are none");
+    if (draft->gpu_types != NULL && draft->tasks == 0)
+        return document_refuse(reader, "gpu-types say how fast tasks are done: there are none");
+    return 0;
+}
+
+static enum sim_work_kind kind_of(const struct work_draft *draft)
+{
+    if (draft->tasks > 0)
+        return SIM_WORK_TASKS;
+    if (draft->steps > 0)
+        return SIM_WORK_STEPS;
+    return draft->lifetime.max_us > 0 ? SIM_WORK_LIFETIME : SIM_WORK_FOREVER;
+}
+
+/* read_work - what a job does: tasks, steps, a lifetime, or (none) run until it is killed */
 static int read_work(struct document_reader *reader, const char *key, const json_t *value,
                      void *target)
 {
@@ -138,21 +167,17 @@ static int read_work(struct document_reader *reader, const char *key, const json
     int r = document_read(reader, value, work_rules, ELEMENTS(work_rules), &draft);
 
     (void)key;
+    if (r == 0)
+        r = check_work(reader, &draft);
     if (r < 0)
         return r;
-    if (draft.tasks > 0 && draft.lifetime.max_us > 0)
-        return document_refuse(reader, "a job has tasks or a lifetime, not both");
-    if ((draft.tasks > 0) != (draft.task_us > 0))
-        return document_refuse(reader, "tasks (how many) and task (how long) belong together");
-    if (draft.gpu_types != NULL && draft.tasks == 0)
-        return document_refuse(reader, "gpu-types say how fast tasks are done: there are none");
     if (draft.gpu_types != NULL && (r = read_gpu_types(reader, draft.gpu_types, &draft.work)) < 0)
         return r;
     *work = draft.work;
-    work->kind = draft.tasks > 0             ? SIM_WORK_TASKS
-                 : draft.lifetime.max_us > 0 ? SIM_WORK_LIFETIME
-                                             : SIM_WORK_FOREVER;
+    work->kind = kind_of(&draft);
     work->tasks = (uint32_t)draft.tasks;
+    work->steps = (uint32_t)draft.steps;
+    work->silent = draft.silent;
     work->records_per_task = (uint32_t)draft.records;
     work->task_us = draft.task_us;
     work->save_us = draft.save_us;

@@ -179,6 +179,7 @@ struct sim_config {
 enum sim_work_kind {
     SIM_WORK_TASKS,    /* the working roles lease tasks of a dataset, save the model, exit 0 */
     SIM_WORK_LIFETIME, /* each runs for lifetime_us, then exits 0 */
+    SIM_WORK_STEPS,    /* all train together in steps, without a queue, and exit 0 at the last */
     SIM_WORK_FOREVER,  /* until told to stop */
 };
 
@@ -187,12 +188,14 @@ enum sim_work_kind {
 struct sim_work {
     enum sim_work_kind kind;
     uint32_t tasks;            /* TASKS: of one pass (spec->passes of them) */
-    uint32_t records_per_task; /* TASKS */
-    uint64_t task_us;          /* TASKS: one task in a job of one instance */
-    /* TASKS: n instances work n^(speedup/1000) times as fast as one; 0 and 1000: linear */
+    uint32_t steps;            /* STEPS: of the job */
+    uint32_t records_per_task; /* TASKS; STEPS: samples of a step of all instances */
+    uint64_t task_us;          /* TASKS, STEPS: one of them in a job of one instance */
+    bool silent;               /* STEPS: they tell of none */
+    /* TASKS, STEPS: n instances work n^(speedup/1000) times as fast as one; 0 and 1000: linear */
     uint32_t speedup_permille;
-    /* TASKS: what a step of w instances with p servers takes, as t0/w + t1 + t2 w/p + t3 w + t4 p,
-     * relative to that of one with one; all 0: speedup_permille */
+    /* TASKS, STEPS: what a step of w instances with p servers takes, as t0/w + t1 + t2 w/p + t3 w +
+     * t4 p, relative to that of one with one; all 0: speedup_permille */
     double step[SIM_STEP_TERMS];
     uint64_t save_us;             /* TASKS: the model */
     struct sim_range lifetime;    /* LIFETIME */

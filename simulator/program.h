@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.h - what the processes of a job do */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/step_sums.h"
+
+struct message;
+struct sim;
+struct sim_work;
+struct unit;
+
+void program_begin(struct sim *sim, struct unit *unit);
+void program_terminate(struct sim *sim, struct unit *unit); /* SIGTERM */
+void program_on_event(struct sim *sim, struct unit *unit);
+void program_answer(struct sim *sim, struct unit *unit, const struct message *answer);
+void program_call_failed(struct sim *sim, struct unit *unit);
+/* program_works_on_data - false: it serves those that do */
+bool program_works_on_data(const struct unit *unit);
+
+/* --- program_steps.c: all train together, each step is over when the slowest one is --- */
+
+/* How far one is, and what it told of its steps. */
+struct unit_steps {
+    uint64_t since_us; /* what it did until then is counted */
+    double done, samples, compute_us, wait_us;
+    struct step_sums untold; /* to whom it may be */
+    struct step_sums told;   /* to the agent of that number, which sums them; at: */
+    uint64_t agent, told_us;
+};
+
+void program_train_begin(struct sim *sim, struct unit *unit);
+/* program_train - until now; whether that was the job's last step */
+bool program_train(struct sim *sim, struct unit *unit);
+/* program_tell_steps - to the agent of its machine, if there is one */
+void program_tell_steps(struct sim *sim, struct unit *unit);
+/* program_step_us - how long a step of n takes, on an even machine */
+uint64_t program_step_us(const struct sim_work *work, uint32_t n, uint32_t servers);
+/* program_count_running - of its job; at least 1 */
+uint32_t program_count_running(const struct unit *unit, bool servers);
