@@ -26,6 +26,7 @@ OLDER_JOB = {"name": "older", "entry": "true", "parallelism": 1, "pservers": 0, 
              "image": "some/image", "after": ["walked"]}
 MANY_JOBS = {"name": "many", "array": "0-2", "after": ["walked"], "deadline": "1h", "autoclean": False,
              "trainer": {"entrypoint": "true"}}
+STEPS = {"step": 7, "steps": 7, "samples": 448, "compute_us": 900, "wait_us": 100, "age_us": 0}
 OFFER = {"address": "127.0.0.1", "cpu_millicores": 1000, "memory_bytes": 1 << 30, "gpus": 0,
          "port_first": 30000, "port_last": 30100}
 NOTE = "\"},{\\\n\x1b[31m\u00e9\U0001f600</script>\x7f"
@@ -40,6 +41,7 @@ class Walk:
         self.failures = 0
         self.lease = {}
         self.running = None
+        self.steps = None
         self.made_token = None
         self.document = json.loads(self.call("GET", "/openapi.json")[2])
         self.begin()
@@ -66,7 +68,14 @@ class Walk:
         orders = self.must("GET", "/nodes/n1/orders", token=self.tokens["node"])
         self.running = {key: orders["processes"][0][key] for key in ("job_id", "role", "index", "incarnation")}
         self.process = "%(job_id)d.%(role)s.%(index)d.%(incarnation)d" % self.running
-        self.report()
+        for self.steps in (dict(STEPS, samples=-1), "none", dict(STEPS, age_us=1e9), STEPS):  # what is not in order is left out
+            told = self.must("GET", "/jobs/walked", token=self.tokens["viewer"])
+            if "steps" in told:
+                self.fail("steps: %s" % told["steps"])
+            self.report()
+        told = self.must("GET", "/jobs/walked", token=self.tokens["viewer"])
+        if told["steps"] != {"step": 7, "steps": 7, "samples": 448, "samples_per_s": 0, "compute_us": 900, "wait_us": 100}:
+            self.fail("steps: %s" % told["steps"])
         self.on_behalf("/jobs/walked/metrics", {"cost": 0.5})
         told = self.must("GET", "/jobs/walked/metrics", token=self.tokens["viewer"])
         if told != {"metrics": {"cost": 0.5}}:
@@ -78,7 +87,7 @@ class Walk:
     def report_body(self, node="n1"):
         body = dict(OFFER, boot_id="walk", processes=[])
         if node == "n1" and self.running is not None:
-            body["processes"] = [dict(self.running, state="running", pid=1234)]
+            body["processes"] = [dict(self.running, state="running", pid=1234, steps=self.steps)]
         return body
 
     def report(self):
