@@ -239,8 +239,9 @@ EDL_API struct edl_service *edl_service_free(struct edl_service *service);
  * texts and booleans: {"step": 1200, "loss": 0.31}. Said once, as nothing depends on it. */
 EDL_API int edl_progress(struct edl_client *client, const char *json);
 
-/* edl_step - one step of training is done, over so many samples: for `edl show`, and for the
- * scheduler, which learns from it how fast the job is at which size and whose machine is slow.
+/* edl_step - one step of training is done, over so many samples of this process's own: for `edl
+ * show`, and for the scheduler, which learns from it how fast the job is at which size and whose
+ * machine is slow. Each process of the role says its own part.
  *
  * step: its number, or EDL_AUTO: one more than the last. compute_us: how long this process was at
  * work on it, or EDL_AUTO: the time since the last edl_step but for wait_us, of the first one 0.

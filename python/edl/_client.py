@@ -291,8 +291,9 @@ class Client:
         compute: Optional[float] = None,
         wait: Optional[float] = None,
     ) -> None:
-        """One step of training is done, over so many samples: for `edl show`, and for the scheduler, which learns
-        from it how fast the job is at which size and whose machine is slow.
+        """One step of training is done, over so many samples of this process's own: for `edl show`, and for the
+        scheduler, which learns from it how fast the job is at which size and whose machine is slow. Each process of
+        the role says its own part.
 
         step: its number; else one more than the last. compute: the seconds that this process was at work on it;
         else the time since the last step without its waits, of the first one 0. wait: how long it waited, for its
