@@ -12,7 +12,7 @@
 
 /* The first bytes of every claim: proofs of this module are never those of another use of the key.
  * Another encoding takes another text. */
-#define LABEL "edl job proof 1"
+#define LABEL "EDL proof of a job 1"
 /* label, two texts with their lengths, three numbers, two nonces */
 #define CLAIM_MAX (sizeof LABEL + 2 * (8 + JOB_CLAIM_TEXT_MAX) + 3 * 8 + 2 * JOB_NONCE_BYTES)
 

@@ -62,7 +62,7 @@ def text(value):
 
 
 def claim(role, index, life, nonce, peer_nonce):
-    return (b"edl job proof 1\0" + text(b"edl-pserver") + struct.pack("<Q", job) + text(role) +
+    return (b"EDL proof of a job 1\0" + text(b"edl-pserver") + struct.pack("<Q", job) + text(role) +
             struct.pack("<QQ", index, life) + nonce + peer_nonce)
 
 

@@ -97,7 +97,7 @@ static void test_a_known_proof(void **state)
     (void)state;
     assert_int_equal(job_proof_make(secret, &claim, proof, NULL), 0);
     hex_encode(proof, sizeof proof, text);
-    assert_string_equal(text, "fc955bb51d0c807832537833a8beb8e26d0b91f1ff0452179eefbeb11cf54b56");
+    assert_string_equal(text, "b67b00783aa9b7404aa914f73c77f137ec3589e1b6768c7736b7d1e874eb7686");
     assert_true(job_proof_check(secret, &claim, proof));
 }
 
