@@ -46,12 +46,13 @@ static json_t *nodes_to_json(const struct scheduler *scheduler, const struct job
         (void)machine_say_gpus(machines_find(&scheduler->machines, node->node->name), node->node,
                                note, sizeof note);
         (void)json_array_append_new(array,
-                                    json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:s}", "node",
+                                    json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:s}", "node",
                                               node->node->name, "state",
                                               node_state_to_string(node->node->state), "verdict",
                                               account_verdict_to_string(node->verdict), "fits",
                                               (json_int_t)node->fits, "free", amounts(&node->free),
-                                              "lacks", amounts(&node->lacks), "note", note));
+                                              "lacks", amounts(&node->lacks), "foreign",
+                                              amounts(&node->foreign), "note", note));
     }
     return array;
 }
@@ -148,7 +149,8 @@ void api_job_why(struct http_request *request, void *userdata)
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
                     json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o}", "state",
-                              job_state_to_string(job->state), "code", job->reason_code, "reason",
+                              job_state_to_string(job->state), "code",
+                              cluster_explain_code(scheduler->cluster, job), "reason",
                               *now != '\0' ? now : job->reason, "needs",
                               account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
                               "nodes", nodes_to_json(scheduler, &account), "others",

@@ -11,14 +11,16 @@
 #include "scheduler/core/plan_internal.h"
 
 static const char *const verdicts[ACCOUNT_VERDICTS] = {
-    [ACCOUNT_FITS] = "fits",     [ACCOUNT_FULL] = "full",       [ACCOUNT_TOO_SMALL] = "too-small",
-    [ACCOUNT_LABELS] = "labels", [ACCOUNT_UNHEARD] = "unheard", [ACCOUNT_CLOSED] = "closed",
+    [ACCOUNT_FITS] = "fits",     [ACCOUNT_FOREIGN] = "foreign-load",
+    [ACCOUNT_FULL] = "full",     [ACCOUNT_TOO_SMALL] = "too-small",
+    [ACCOUNT_LABELS] = "labels", [ACCOUNT_UNHEARD] = "unheard",
+    [ACCOUNT_CLOSED] = "closed",
 };
 
 static const char *const changes[] = {
-    [CHANGE_NONE] = "none",       [CHANGE_REPORTS] = "reports", [CHANGE_STOPS] = "stops",
-    [CHANGE_JOB] = "job-before",  [CHANGE_NODE] = "node",       [CHANGE_ROOM] = "room",
-    [CHANGE_SMALLER] = "smaller", [CHANGE_AFTER] = "job",
+    [CHANGE_NONE] = "none",      [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",
+    [CHANGE_JOB] = "job-before", [CHANGE_FOREIGN] = "foreign-load", [CHANGE_NODE] = "node",
+    [CHANGE_ROOM] = "room",      [CHANGE_SMALLER] = "smaller",      [CHANGE_AFTER] = "job",
 };
 
 static const struct kind {
@@ -87,6 +89,7 @@ static struct node_account account_of(const struct node *node, const struct want
 {
     struct node_account account = { .node = node };
     struct resources empty = node->empty_room->now;
+    struct resources ours; /* free but for other jobs */
 
     if (!node_takes_processes(node)) {
         account.verdict = ACCOUNT_CLOSED;
@@ -98,12 +101,15 @@ static struct node_account account_of(const struct node *node, const struct want
     }
     account.free = promised ? node->room->facts.now : node->room->now;
     account.lacks = missing(account.free, want->need);
+    account.foreign = plan_foreign_of(node);
+    ours = account.free;
+    resources_add(&ours, &account.foreign, 1);
     if (want->selector != NULL && !labels_cover(&node->offer.labels, want->selector))
         account.verdict = ACCOUNT_LABELS;
     else if (!resources_fit(&empty, &want->need))
         account.verdict = ACCOUNT_TOO_SMALL;
     else if (!resources_fit(&account.free, &want->need))
-        account.verdict = ACCOUNT_FULL;
+        account.verdict = resources_fit(&ours, &want->need) ? ACCOUNT_FOREIGN : ACCOUNT_FULL;
     else
         account.fits = times(account.free, want->need);
     return account;
@@ -247,6 +253,16 @@ static void say_room(const struct cluster *cluster, const struct demand *demands
                        *labels != '\0' ? " with " : "", labels, rest.count);
 }
 
+static void say_foreign(const struct foreign_load *foreign, struct job_account *ret)
+{
+    char load[160];
+
+    ret->change = CHANGE_FOREIGN;
+    ret->on = foreign->most;
+    (void)snprintf(ret->text, sizeof ret->text, "less load beside jobs: %s",
+                   foreign_describe(foreign, load, sizeof load));
+}
+
 static void say_before(const struct job *job, struct job_account *ret)
 {
     const struct queue_class *class = job->plan.queue_class;
@@ -269,6 +285,7 @@ static void say_change(const struct cluster *cluster, const struct job *job,
                        const struct demand *demands, size_t n, struct job_account *ret)
 {
     bool queued = job->state == JOB_QUEUED;
+    struct foreign_load foreign;
     enum queue_verdict verdict = queued ? job->plan.verdict : VERDICT_WAITS;
 
     if (cluster->planner->n_unheard > 0 && deadline_at(&cluster->planner->quiet) != NEVER_US) {
@@ -289,6 +306,8 @@ static void say_change(const struct cluster *cluster, const struct job *job,
     } else if (capacity_n_rooms(&cluster->planner->rooms) == 0) {
         ret->change = CHANGE_NODE;
         (void)snprintf(ret->text, sizeof ret->text, "a node that takes processes");
+    } else if (plan_waits_for_foreign(cluster, demands, n, &foreign)) {
+        say_foreign(&foreign, ret);
     } else {
         say_room(cluster, demands, n, ret);
     }

@@ -12,7 +12,8 @@
 /* Why a node does not take an instance now, the nearest first. */
 enum account_verdict {
     ACCOUNT_FITS,      /* it does, but not for all that has to start at once */
-    ACCOUNT_FULL,      /* something is granted, promised or used that it needs */
+    ACCOUNT_FOREIGN,   /* it would if nothing but jobs ran there */
+    ACCOUNT_FULL,      /* something is granted or promised that it needs */
     ACCOUNT_TOO_SMALL, /* even when it is empty */
     ACCOUNT_LABELS,    /* it does not carry the labels that the role wants */
     ACCOUNT_UNHEARD,   /* it has not told yet what runs there, or something stale still does */
@@ -26,8 +27,9 @@ struct node_account {
     enum account_verdict verdict;
     struct resources
         free; /* what is not granted, promised to others nor used by what is not ours */
-    struct resources lacks; /* of one instance */
-    uint32_t fits;          /* instances that it would take now */
+    struct resources lacks;   /* of one instance */
+    struct resources foreign; /* used by what is not ours, and so not free */
+    uint32_t fits;            /* instances that it would take now */
 };
 
 /* What would start it. */
@@ -37,6 +39,7 @@ enum wait_change {
     CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
     CHANGE_STOPS,   /* the end of what is being stopped for it */
     CHANGE_JOB,     /* the start or the end of a job before it */
+    CHANGE_FOREIGN, /* less of what runs beside jobs on the nodes */
     CHANGE_NODE,    /* a node that takes processes, or one with these labels */
     CHANGE_ROOM,    /* so much more on one node */
     CHANGE_SMALLER, /* a smaller request or other nodes: it never fits these */

@@ -656,6 +656,9 @@ void cluster_replan(struct cluster *cluster, struct instant now);
  * add. Returns buffer. */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size);
+/* cluster_explain_code - the code that goes with it: as it is now, where job->reason_code is that
+ * of when it was written. Both are linear in the nodes where something else than jobs runs */
+const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
 
 /* --- effects
  * ------------------------------------------------------------------------------------------ */

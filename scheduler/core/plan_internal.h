@@ -261,6 +261,21 @@ struct process *next_victim(const struct job *job, uint32_t role, bool counted);
 
 /* --- plan_room.c
  * -------------------------------------------------------------------------------------------- */
+/* --- plan_reason.c: what is not ours
+ * ------------------------------------------------------------------------------------------- */
+/* What runs beside jobs on the nodes that take processes, as far as plans reckon with it. */
+struct foreign_load {
+    struct resources sum;
+    uint32_t n_nodes;
+    const struct node *most; /* where most of it is; borrowed; NULL: nowhere */
+};
+struct resources plan_foreign_of(const struct node *node);
+/* plan_waits_for_foreign - it would fit now if there were none of it. O(nodes log nodes) */
+bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *demands, size_t n,
+                            struct foreign_load *ret);
+/* foreign_describe - "other programs use 500m CPU on n1 (foreign load)"; returns buffer */
+char *foreign_describe(const struct foreign_load *load, char *buffer, size_t size);
+
 /* plan_keep_places - takes what the job was promised, if it still is as it was; false: nothing */
 bool plan_keep_places(struct plan *plan, const struct job *job, bool now);
 /* plan_make_room - stops victims so that the demands fit later, and reserves that room; false:

@@ -214,17 +214,89 @@ static size_t say_need(const struct job *job, char *buffer, size_t size)
     return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
 }
 
+/* plan_foreign_of - see plan_internal.h */
+struct resources plan_foreign_of(const struct node *node)
+{
+    return (struct resources){ .cpu_millicores = (int64_t)node->foreign_planned_cpu,
+                               .memory_bytes = (int64_t)node->foreign_planned_memory,
+                               .gpus = node_gpus_withheld(node) };
+}
+
+/* plan_waits_for_foreign - see plan_internal.h */
+bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *demands, size_t n,
+                            struct foreign_load *ret)
+{
+    struct capacity *rooms = &cluster->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    bool waits;
+
+    *ret = (struct foreign_load){ .n_nodes = 0 };
+    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        struct resources foreign = plan_foreign_of(node);
+        struct resources back = { 0 };
+
+        if (!room_is_listed(node->room) || !node->heard ||
+            resources_equal(&foreign, &(struct resources){ 0 }))
+            continue;
+        resources_add(&back, &foreign, -1);
+        capacity_take(rooms, node->room, &back, true);
+        resources_add(&ret->sum, &foreign, 1);
+        ret->n_nodes++;
+        if (ret->most == NULL || foreign.cpu_millicores > plan_foreign_of(ret->most).cpu_millicores)
+            ret->most = node;
+    }
+    waits = ret->n_nodes > 0 && place_gang(rooms, demands, n, true, NULL);
+    capacity_roll_back(rooms, mark);
+    return waits;
+}
+
+/* foreign_describe - see plan_internal.h */
+char *foreign_describe(const struct foreign_load *load, char *buffer, size_t size)
+{
+    char amount[80];
+
+    resources_describe(&load->sum, amount, sizeof amount);
+    if (load->n_nodes == 1)
+        (void)snprintf(buffer, size, "other programs use %s on %.48s (foreign load)", amount,
+                       load->most->name);
+    else
+        (void)snprintf(buffer, size,
+                       "other programs use %s on %u nodes, most on %.48s (foreign load)", amount,
+                       load->n_nodes, load->most->name);
+    return buffer;
+}
+
+/* It would start at once if nothing but jobs ran on the nodes. */
+static bool waits_for_foreign(const struct cluster *cluster, const struct job *job,
+                              enum queue_verdict verdict, struct foreign_load *ret)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(job->spec, demands);
+
+    return verdict == VERDICT_WAITS && plan_waits_for_foreign(cluster, demands, n, ret);
+}
+
 static void say_waits(const struct cluster *cluster, const struct job *job,
                       enum queue_verdict verdict, char *buffer, size_t size)
 {
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(job->spec, demands);
     size_t used = say_need(job, buffer, size);
+    struct foreign_load foreign;
     char what[240];
 
     say_short(cluster, job->spec, demands, n, what, sizeof what);
     buffer += used;
     size -= used;
+    if (waits_for_foreign(cluster, job, verdict, &foreign)) {
+        char load[160];
+
+        (void)snprintf(buffer, size,
+                       "%s; %s, without that it would start; it waits until that is less, a job "
+                       "ends or a node comes",
+                       what, foreign_describe(&foreign, load, sizeof load));
+        return;
+    }
     (void)snprintf(buffer, size, "%s; %s", what,
                    verdict == VERDICT_PROMISED ? "room is being made for it"
                                                : "it waits until a job ends or a node comes");
@@ -450,14 +522,27 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     }
 }
 
+static const char *code_of(const struct cluster *cluster, const struct job *job,
+                           enum queue_verdict verdict)
+{
+    struct foreign_load foreign;
+
+    if (has_its_share(cluster, job, verdict))
+        return "group-share";
+    return waits_for_foreign(cluster, job, verdict, &foreign) ? "foreign-load" : codes[verdict];
+}
+
+/* Foreign load is asked after when the standing changes, not at each look: it costs a search. */
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
 {
     char text[JOB_REASON_SIZE];
-    const char *code = has_its_share(cluster, job, verdict) ? "group-share" : codes[verdict];
+    const char *code;
 
     if (job->plan.verdict == verdict &&
-        (cluster->planner->n_groups <= 1 || streq(job->reason_code, code)))
+        (cluster->planner->n_groups <= 1 ||
+         has_its_share(cluster, job, verdict) == streq(job->reason_code, "group-share")))
         return;
+    code = code_of(cluster, job, verdict);
     job->plan.verdict = verdict;
     say(cluster, job, verdict, text, sizeof text);
     job_set_reason(cluster, job, code, "%s", text);
@@ -479,12 +564,26 @@ static char *explain_stuck(const struct job *job, char *buffer, size_t size)
     return buffer;
 }
 
-/* cluster_explain - see cluster.h; O(log n) */
+/* what holds for it now */
+static enum queue_verdict verdict_now(const struct job *job)
+{
+    if (job->plan.verdict == VERDICT_NONE && job != job->plan.queue_class->next)
+        return VERDICT_BEHIND; /* it was told before a restart */
+    return job->plan.verdict;
+}
+
+/* cluster_explain_code - see cluster.h */
+const char *cluster_explain_code(const struct cluster *cluster, const struct job *job)
+{
+    if (job->state != JOB_QUEUED || job->n_waits > 0)
+        return job->reason_code;
+    return code_of(cluster, job, verdict_now(job));
+}
+
+/* cluster_explain - see cluster.h */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size)
 {
-    enum queue_verdict verdict = job->plan.verdict;
-
     buffer[0] = '\0';
     if (job->state == JOB_STOPPING)
         return explain_stuck(job, buffer, size);
@@ -492,8 +591,6 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
         return buffer;
     if (job->n_waits > 0)
         return after_describe(job, buffer, size);
-    if (verdict == VERDICT_NONE && job != job->plan.queue_class->next)
-        verdict = VERDICT_BEHIND; /* it was told before a restart */
-    say(cluster, job, verdict, buffer, size);
+    say(cluster, job, verdict_now(job), buffer, size);
     return buffer;
 }

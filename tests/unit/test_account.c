@@ -137,6 +137,65 @@ static void test_the_job_before_it(void **state)
     world_free(w);
 }
 
+/* It would start but for what is not ours, and does when that ends. */
+static void test_foreign_load(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job_account account;
+    const struct job *job;
+    char text[JOB_REASON_SIZE];
+
+    (void)state;
+    w->cluster->config.foreign_hold_us = 0;
+    w->agents[0].foreign_cpu_millicores = 700;
+    w->agents[1].foreign_cpu_millicores = 300;
+    world_run(w, 3);
+    (void)world_submit(w, world_spec("waits", 2, 2, 800, 0, 0));
+    world_run(w, 3);
+    job = cluster_find_job(w->cluster, "waits");
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_string_equal(job->reason_code, "foreign-load");
+    assert_non_null(strstr(job->reason, "other programs use 1000m CPU"));
+    assert_non_null(strstr(job->reason, "on 2 nodes, most on node-0"));
+    assert_string_equal(cluster_explain_code(w->cluster, job), "foreign-load");
+    account = account_of(w, "waits");
+    assert_int_equal(account.change, CHANGE_FOREIGN);
+    assert_string_equal(wait_change_to_string(account.change), "foreign-load");
+    assert_ptr_equal(account.on, cluster_node(w->cluster, "node-0"));
+    assert_int_equal(of_node(&account, "node-0")->verdict, ACCOUNT_FOREIGN);
+    assert_int_equal(of_node(&account, "node-0")->foreign.cpu_millicores, 700);
+    assert_int_equal(of_node(&account, "node-0")->lacks.cpu_millicores, 500);
+    w->agents[0].foreign_cpu_millicores = 200;
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_QUEUED); /* node-1 is left */
+    (void)cluster_explain(w->cluster, job, text, sizeof text);
+    assert_non_null(strstr(text, "other programs use 500m CPU"));
+    w->agents[1].foreign_cpu_millicores = 200;
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* A job holds what is wanted, and other programs some more: their end alone would not do. */
+static void test_foreign_load_is_not_named_in_vain(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job_account account;
+
+    (void)state;
+    w->agents[0].foreign_cpu_millicores = 100;
+    (void)world_submit(w, world_spec("holds", 1, 1, 500, 0, 0));
+    world_run(w, 3);
+    (void)world_submit(w, world_spec("waits", 1, 1, 800, 0, 0));
+    world_run(w, 3);
+    account = account_of(w, "waits");
+    assert_int_equal(account.change, CHANGE_ROOM);
+    assert_int_equal(of_node(&account, "node-0")->verdict, ACCOUNT_FULL);
+    assert_string_not_equal(cluster_explain_code(w->cluster, cluster_find_job(w->cluster, "waits")),
+                            "foreign-load");
+    world_free(w);
+}
+
 /* Of many nodes the nearest are listed and the others summed up. */
 static void test_the_list_is_bounded(void **state)
 {
@@ -176,6 +235,8 @@ int main(void)
         cmocka_unit_test(test_nodes_that_take_nothing),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_the_job_before_it),
+        cmocka_unit_test(test_foreign_load),
+        cmocka_unit_test(test_foreign_load_is_not_named_in_vain),
         cmocka_unit_test(test_the_list_is_bounded),
     };
 
