@@ -11,10 +11,10 @@
 #include "scheduler/core/plan_internal.h"
 
 static const char *const verdicts[ACCOUNT_VERDICTS] = {
-    [ACCOUNT_FITS] = "fits",     [ACCOUNT_FOREIGN] = "foreign-load",
-    [ACCOUNT_FULL] = "full",     [ACCOUNT_TOO_SMALL] = "too-small",
-    [ACCOUNT_LABELS] = "labels", [ACCOUNT_UNHEARD] = "unheard",
-    [ACCOUNT_CLOSED] = "closed",
+    [ACCOUNT_FITS] = "fits",       [ACCOUNT_FOREIGN] = "foreign-load",
+    [ACCOUNT_FULL] = "full",       [ACCOUNT_TOO_SMALL] = "too-small",
+    [ACCOUNT_UNFIT] = "unfit",     [ACCOUNT_LABELS] = "labels",
+    [ACCOUNT_UNHEARD] = "unheard", [ACCOUNT_CLOSED] = "closed",
 };
 
 static const char *const changes[] = {
@@ -102,10 +102,13 @@ static struct node_account account_of(const struct node *node, const struct want
     account.free = promised ? node->room->facts.now : node->room->now;
     account.lacks = missing(account.free, want->need);
     account.foreign = plan_foreign_of(node);
+    account.unfit = unfit_nodes_find(want->unfit, node);
     ours = account.free;
     resources_add(&ours, &account.foreign, 1);
     if (want->selector != NULL && !labels_cover(&node->offer.labels, want->selector))
         account.verdict = ACCOUNT_LABELS;
+    else if (unfit_nodes_hold(want->unfit, node, want->unfit_roles))
+        account.verdict = ACCOUNT_UNFIT;
     else if (!resources_fit(&empty, &want->need))
         account.verdict = ACCOUNT_TOO_SMALL;
     else if (!resources_fit(&account.free, &want->need))
@@ -156,6 +159,8 @@ struct rest {
     uint32_t count;
     struct resources needs;
     const struct labels *selector; /* of the first that has one */
+    const struct unfit_nodes *unfit;
+    uint32_t unfit_roles;
 };
 
 static struct rest place_what_fits(struct capacity *rooms, const struct demand *demands, size_t n)
@@ -173,6 +178,8 @@ static struct rest place_what_fits(struct capacity *rooms, const struct demand *
                 continue;
             }
             rest.count++;
+            rest.unfit = want->unfit;
+            rest.unfit_roles |= want->unfit_roles;
             resources_add(&rest.needs, &want->need, 1);
             if (rest.selector == NULL)
                 rest.selector = want->selector;
@@ -192,6 +199,7 @@ static void nearest_node(const struct cluster *cluster, const struct rest *rest,
         uint64_t far = distance(lacks, rest->needs);
 
         if (!room_is_listed(node->room) || !node->heard || node->n_stale > 0 ||
+            unfit_nodes_hold(rest->unfit, node, rest->unfit_roles) ||
             (rest->selector != NULL && !labels_cover(&node->offer.labels, rest->selector)))
             continue;
         if (far > least || (far == least && strcmp(node->name, ret->on->name) > 0))
@@ -249,8 +257,9 @@ static void say_room(const struct cluster *cluster, const struct demand *demands
         (void)snprintf(ret->text, sizeof ret->text, "%s on one node%s%s; %s is the nearest", more,
                        *labels != '\0' ? " with " : "", labels, ret->on->name);
     else
-        (void)snprintf(ret->text, sizeof ret->text, "a node%s%s with room for %u of its processes",
-                       *labels != '\0' ? " with " : "", labels, rest.count);
+        (void)snprintf(ret->text, sizeof ret->text, "%s node%s%s with room for %u of its processes",
+                       rest.unfit != NULL ? "another" : "a", *labels != '\0' ? " with " : "",
+                       labels, rest.count);
 }
 
 static void say_foreign(const struct foreign_load *foreign, struct job_account *ret)
@@ -330,9 +339,7 @@ static size_t lacking_demands(const struct job *job, struct demand ret[JOB_ROLES
         uint32_t live = job_count(job, r, true);
 
         if (live < floor)
-            ret[n++] = (struct demand){ .role = r,
-                                        .count = floor - live,
-                                        .want = want_of_role(&job->spec->roles[r]) };
+            ret[n++] = (struct demand){ .role = r, .count = floor - live, .want = want_of(job, r) };
     }
     return n;
 }
@@ -349,7 +356,7 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
         return;
     }
     if (job->state == JOB_QUEUED)
-        n = gang_demands(job->spec, unordered);
+        n = gang_demands_of_job(job, unordered);
     else if (job->waits_for_room)
         n = lacking_demands(job, unordered);
     if (n == 0)

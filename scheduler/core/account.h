@@ -15,6 +15,7 @@ enum account_verdict {
     ACCOUNT_FOREIGN,   /* it would if nothing but jobs ran there */
     ACCOUNT_FULL,      /* something is granted or promised that it needs */
     ACCOUNT_TOO_SMALL, /* even when it is empty */
+    ACCOUNT_UNFIT,     /* it cannot run it: node_account.unfit */
     ACCOUNT_LABELS,    /* it does not carry the labels that the role wants */
     ACCOUNT_UNHEARD,   /* it has not told yet what runs there, or something stale still does */
     ACCOUNT_CLOSED,    /* cordoned, draining, lost, quarantined, or has never reported */
@@ -27,9 +28,10 @@ struct node_account {
     enum account_verdict verdict;
     struct resources
         free; /* what is not granted, promised to others nor used by what is not ours */
-    struct resources lacks;   /* of one instance */
-    struct resources foreign; /* used by what is not ours, and so not free */
-    uint32_t fits;            /* instances that it would take now */
+    struct resources lacks;         /* of one instance */
+    struct resources foreign;       /* used by what is not ours, and so not free */
+    const struct unfit_node *unfit; /* UNFIT: what its agent said; borrowed */
+    uint32_t fits;                  /* instances that it would take now */
 };
 
 /* What would start it. */

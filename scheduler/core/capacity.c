@@ -288,13 +288,15 @@ void capacity_hold(struct capacity *capacity, struct room *room, const struct re
 /* --- searches
  * ---------------------------------------------------------------------------------------- */
 
-static bool carries(const struct room *room, const struct want *want)
+bool room_carries(const struct room *room, const struct want *want)
 {
     const char *rack;
 
     if (want->selector != NULL && !labels_cover(room->labels, want->selector))
         return false;
     if (want->of != 0 && !(want->of & class_of(room, want_kind(want))))
+        return false;
+    if (want->unfit != NULL && unfit_nodes_hold(want->unfit, room->node, want->unfit_roles))
         return false;
     if (want->avoids != NULL && want->avoids(room, want->userdata))
         return false;
@@ -317,7 +319,7 @@ bool room_fits(const struct capacity *capacity, const struct room *room, const s
     struct resources later = open_later(room, capacity->holding);
 
     return resources_fit(&later, &want->need) && (!now || resources_fit(&room->now, &want->need)) &&
-           carries(room, want);
+           room_carries(room, want);
 }
 
 static struct room *first_fit(const struct capacity *capacity, struct tree_node *at,
@@ -456,7 +458,7 @@ static bool each_possible(struct tree_node *at, const struct visit *visit)
         return false;
     most = open_later(room, visit->holding);
     resources_add(&most, &room->facts.yield, 1);
-    if (resources_fit(&most, &visit->want->need) && carries(room, visit->want) &&
+    if (resources_fit(&most, &visit->want->need) && room_carries(room, visit->want) &&
         !visit->fn(room, visit->userdata))
         return false;
     return each_possible(at->left, visit);
@@ -568,7 +570,7 @@ static bool count_open(struct tree_node *at, struct count *count)
     if (!count_open(at->right, count))
         return false;
     open = room_open(count->capacity, room, count->now);
-    if (resources_fit(&open, need) && carries(room, count->want))
+    if (resources_fit(&open, need) && room_carries(room, count->want))
         count->left -= MIN_OF(count->left, times_in(&open, need));
     return count->left > 0 && count_open(at->left, count);
 }
@@ -608,7 +610,7 @@ static void most(struct tree_node *at, const struct want *want, uint64_t signatu
     if (room == NULL || (room->all.signatures & signature) != signature ||
         !resources_exceed(&room->all.max_now, ret))
         return;
-    if (carries(room, want))
+    if (room_carries(room, want))
         resources_raise(ret, &room->now);
     most(at->right, want, signature, ret);
     most(at->left, want, signature, ret);

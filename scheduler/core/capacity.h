@@ -26,6 +26,7 @@
 #include "scheduler/core/node_speed.h"
 #include "scheduler/core/resources.h"
 #include "scheduler/core/tree.h"
+#include "scheduler/core/unfit_nodes.h"
 #include "shared/label.h"
 
 struct node;
@@ -84,11 +85,13 @@ struct capacity {
 /* What one instance needs of a node. */
 struct want {
     struct resources need;
-    const struct labels *selector; /* the node carries all of these; NULL: any node */
-    const char *rack;              /* and this rack label; NULL: any */
-    bool any_speed;                /* the tightest hole, however fast the node is */
-    struct gpu_order order;        /* how the types of GPU compare for it */
-    uint64_t of;                   /* it is of one of these classes; 0: of any */
+    const struct labels *selector;   /* the node carries all of these; NULL: any node */
+    const char *rack;                /* and this rack label; NULL: any */
+    bool any_speed;                  /* the tightest hole, however fast the node is */
+    struct gpu_order order;          /* how the types of GPU compare for it */
+    uint64_t of;                     /* it is of one of these classes; 0: of any */
+    const struct unfit_nodes *unfit; /* and is none of these, for these roles; NULL: whatever */
+    uint32_t unfit_roles;
     /* rooms that are passed by; NULL: none */
     bool (*avoids)(const struct room *room, const void *userdata);
     const void *userdata;
@@ -128,6 +131,8 @@ void capacity_hold(struct capacity *capacity, struct room *room, const struct re
 /* room_fits - it does: later (beside what is held, while holding), and now as well if asked */
 bool room_fits(const struct capacity *capacity, const struct room *room, const struct want *want,
                bool now);
+/* room_carries - all of what it wants but resources: labels, rack, class, that it can run there */
+bool room_carries(const struct room *room, const struct want *want);
 /* room_open - what searches find there */
 struct resources room_open(const struct capacity *capacity, const struct room *room, bool now);
 /* the order described above */

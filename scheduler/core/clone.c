@@ -135,6 +135,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     }
     to->waits_for_room = job->waits_for_room;
     to->tells_steps = job->tells_steps;
+    job_copy_unfit(copy, to, job);
     to->plan.stuck_since_us = job->plan.stuck_since_us;
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;

@@ -44,6 +44,7 @@ void job_free(struct job *job)
     free(job->metrics);
     free(job->usage);
     free(job->learned);
+    (void)unfit_nodes_free(job->unfit);
     free(job->reason);
     free(job->dataset_digest);
     rendezvous_free(job); /* before the spec: it says how many roles there are */
@@ -228,6 +229,9 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
             break;
         case DEADLINE_IDLE:
             job_idle_fell_due(cluster, OWNER_OF(first, struct job, plan.idle_forgotten));
+            break;
+        case DEADLINE_UNFIT:
+            job_unfit_fell_due(cluster, OWNER_OF(first, struct job, plan.unfit_forgotten));
             break;
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;

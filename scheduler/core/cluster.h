@@ -34,6 +34,7 @@
 #include "shared/job_secret.h"
 #include "shared/job_spec.h"
 #include "shared/label.h"
+#include "shared/unfit.h"
 
 struct edl_error;
 
@@ -316,6 +317,7 @@ struct job {
     bool tells_steps;     /* one of its processes told of steps, to this run */
     uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
     struct job_learned *learned; /* owned; NULL: nothing yet, or the policy does not learn */
+    struct unfit_nodes *unfit;   /* owned; NULL: no node has refused it (this run) */
     struct job_plan plan;
     uint32_t effects_pending;
     struct job *active_next, *active_prev; /* cluster->active */
@@ -539,6 +541,7 @@ struct process_report {
     struct steps_told steps;
     uint64_t orphans_reaped; /* EXITED: what it left behind and was killed */
     bool told_progress;      /* it has said how far it is */
+    enum unfit unfit;        /* EXITED: the node cannot run it, so that it never ran */
 };
 
 struct node_report {
@@ -656,8 +659,7 @@ void cluster_replan(struct cluster *cluster, struct instant now);
  * add. Returns buffer. */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size);
-/* cluster_explain_code - the code that goes with it: as it is now, where job->reason_code is that
- * of when it was written. Both are linear in the nodes where something else than jobs runs */
+/* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
 const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
 
 /* --- effects

@@ -27,8 +27,9 @@
 #define REASON_FAILED "process-failed"
 #define REASON_AT_ONCE "failed-at-once"            /* likewise */
 #define REASON_ALL_TASKS_FAILED "all-tasks-failed" /* a stopping job's code: it ends as failed */
-#define REASON_DEADLINE "deadline"                 /* a stopping job's code: it ends as killed */
-#define REASON_NO_ROOM "replacement-does-not-fit"  /* a job's code; a restart goes on from it */
+#define REASON_UNFIT "no-node-runs-it" /* likewise: each node that has room cannot run it */
+#define REASON_DEADLINE "deadline"     /* a stopping job's code: it ends as killed */
+#define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
 
 /* --- effects.c
  * ------------------------------------------------------------------------------------------ */
@@ -523,6 +524,25 @@ void node_forget_speed(struct cluster *cluster, struct node *node);
 void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there);
 void node_copy_gpu_type(struct cluster *copy, struct node *to, const struct node *from);
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
+/* --- unfit_nodes.c: nodes that cannot run a job
+ * ------------------------------------------------------------------------------------------ */
+/* job_note_unfit - the node of the process cannot run it; text: its agent's */
+void job_note_unfit(struct cluster *cluster, const struct process *process, enum unfit why,
+                    const char *text, struct instant now);
+/* job_stop_if_unfit - a started job whose minimum no nodes are left for, even empty, fails: true */
+bool job_stop_if_unfit(struct cluster *cluster, struct job *job, struct instant now);
+/* job_say_unfit - of a job that has such nodes: that none is left, and what to do about it.
+ * job_describe_unfit - "; it cannot run on n2: ..."; "" when there is none. Both return buffer */
+char *job_say_unfit(const struct job *job, char *buffer, size_t size);
+char *job_describe_unfit(const struct job *job, char *buffer, size_t size);
+/* job_unfit_fell_due - all are tried again. job_forget_unfit - it is over */
+void job_unfit_fell_due(struct cluster *cluster, struct job *job);
+void job_forget_unfit(struct cluster *cluster, struct job *job);
+/* unfit_forget_node - it is removed. Linear in the jobs that are not over */
+void unfit_forget_node(struct cluster *cluster, const struct node *node);
+/* job_copy_unfit - for a copy of the cluster, whose nodes are there */
+void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from);
+
 /* --- gpu_idle.c
  * ------------------------------------------------------------------------------------------ */
 /* node_take_idle_gpus - as its agent reports them. O(processes of the node) when they change */

@@ -47,7 +47,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct resources lack; /* its part of what is requested and not granted */
     struct resources used; /* its part of what the group holds; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
-    struct deadline idle_forgotten;
+    struct deadline idle_forgotten, unfit_forgotten;
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     struct goodput_servers servers;  /* those that it is promised */

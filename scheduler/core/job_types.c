@@ -133,7 +133,7 @@ static bool prefer(const struct plan *plan, const struct job *job, struct want *
 
 struct want want_of_job(const struct plan *plan, const struct job *job, uint32_t role)
 {
-    struct want want = want_of_role(&job->spec->roles[role]);
+    struct want want = want_of(job, role);
 
     (void)prefer(plan, job, &want);
     return want;

@@ -17,6 +17,15 @@ struct want want_of_role(const struct role_spec *role)
     return (struct want){ .need = resources_of_role(role), .selector = role->selector };
 }
 
+struct want want_of(const struct job *job, uint32_t role)
+{
+    struct want want = want_of_role(&job->spec->roles[role]);
+
+    want.unfit = job->unfit;
+    want.unfit_roles = UINT32_C(1) << role;
+    return want;
+}
+
 void near_add(struct near *near, struct room *room)
 {
     for (size_t i = 0; i < near->n; i++)
@@ -143,6 +152,15 @@ size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX
     return n;
 }
 
+size_t gang_demands_of_job(const struct job *job, struct demand ret[JOB_ROLES_MAX])
+{
+    size_t n = gang_demands(job->spec, ret);
+
+    for (size_t i = 0; i < n; i++)
+        ret[i].want = want_of(job, ret[i].role);
+    return n;
+}
+
 size_t gang_size(const struct demand *demands, size_t n)
 {
     size_t size = 0;
@@ -192,6 +210,9 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
     struct want all = { .need = gang_total(demands, n), .selector = demands[0].want.selector };
     struct room *room;
 
+    all.unfit = demands[0].want.unfit;
+    for (size_t i = 0; i < n; i++)
+        all.unfit_roles |= demands[i].want.unfit_roles;
     for (size_t i = 0; i < n; i++)
         if (demands[i].want.need.gpus > 0)
             all.order = demands[i].want.order;

@@ -53,6 +53,7 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     struct planner *planner = cluster->planner;
     struct job *job;
 
+    unfit_forget_node(cluster, node);
     node_set_gpu_type(cluster, node, false);
     /* no take may speak of a room that is gone: what is reserved is reserved afresh */
     capacity_roll_back(&planner->rooms, 0);

@@ -27,15 +27,15 @@ static double gain_of(const struct plan *plan, const struct process *process,
                       const struct process *other)
 {
     const struct failed_starts failed = { process->job, plan->now };
-    struct want want = want_of_role(&process->job->spec->roles[process->role]);
+    struct want want = want_of(process->job, process->role);
     struct resources now = resources_of_role(&other->job->spec->roles[other->role]);
     struct resources later = now;
 
     resources_add(&now, &other->node->room->now, 1);
     resources_add(&later, &other->node->room->later, 1); /* less what is promised to somebody */
     if (!resources_fit(&now, &want.need) || !resources_fit(&later, &want.need) ||
-        (want.selector != NULL && !labels_cover(&other->node->offer.labels, want.selector)) ||
-        !node_takes_processes(other->node) || could_not_start(other->node->room, &failed) ||
+        !room_carries(other->node->room, &want) || !node_takes_processes(other->node) ||
+        could_not_start(other->node->room, &failed) ||
         !job_knows_type(plan->cluster, process->job, process->node) ||
         !job_knows_type(plan->cluster, process->job, other->node))
         return NAN;
@@ -221,7 +221,7 @@ static struct node *place_left(const struct plan *plan, const struct slot *slot)
 static bool take_place(struct plan *plan, struct job *job, struct node *node)
 {
     const struct exchange *exchange = &job->learned->exchange;
-    struct want want = want_of_role(&job->spec->roles[exchange->role]);
+    struct want want = want_of(job, exchange->role);
 
     return node != NULL && node_takes_processes(node) &&
            room_fits(&plan->planner->rooms, node->room, &want, true) &&

@@ -111,9 +111,10 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
     }
 }
 
-/* Ports and labels: of two jobs that differ in them one may find a node where the other does not.
+/* Ports, labels, nodes that cannot run it: of two jobs that differ in them one may find a node
+ * where the other does not.
  */
-static uint64_t where_of(const struct role_spec *spec)
+static uint64_t where_of(const struct job *job, const struct role_spec *spec)
 {
     const struct labels *selector = role_selector(spec);
     uint64_t digest = spec->n_ports;
@@ -122,6 +123,8 @@ static uint64_t where_of(const struct role_spec *spec)
         digest = digest_text(digest, selector->items[i].name);
         digest = digest_text(digest, selector->items[i].value);
     }
+    if (job->unfit != NULL)
+        digest ^= (job->id + 1) * UINT64_C(0x9E3779B97F4A7C15);
     return digest;
 }
 
@@ -143,7 +146,7 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
                                   .cpu_millicores = spec->cpu_millicores,
                                   .memory_bytes = spec->memory_bytes,
                                   .gpus = spec->gpus,
-                                  .where = where_of(spec),
+                                  .where = where_of(job, spec),
                                   .group = job->plan.group,
                                   .busy = job_busy_most(job, role),
                                   .units_left = -1 };

@@ -78,7 +78,7 @@ static bool place_lack(struct capacity *rooms, const struct job *job)
     bool complete = true;
 
     for (size_t k = 0; k < n; k++) {
-        struct want want = want_of_role(&job->spec->roles[roles[k]]);
+        struct want want = want_of(job, roles[k]);
         uint32_t wanted = job_role_floor(job, roles[k]);
 
         for (uint32_t i = job_count(job, roles[k], false); i < wanted; i++) {

@@ -75,8 +75,7 @@ static int64_t count_missing(const struct candidate *candidate, const struct wan
     const struct resources *need = &want->need;
     const struct resources *have = &candidate->have;
 
-    if (!resources_fit(&candidate->most, need) ||
-        (want->selector != NULL && !labels_cover(candidate->room->labels, want->selector)))
+    if (!resources_fit(&candidate->most, need) || !room_carries(candidate->room, want))
         return NOT_POSSIBLE;
     return sum_of_missing(have, need);
 }
@@ -164,7 +163,7 @@ static bool choose(const struct plan *plan, struct job *job)
     const struct capacity *rooms = &plan->planner->rooms;
     struct demand demands[JOB_ROLES_MAX];
     struct demand packed[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    size_t n = gang_demands_of_job(job, demands);
     size_t size = gang_size(demands, n);
     struct search search = { .n = 0 };
 
@@ -304,8 +303,7 @@ static bool is_kept(const struct job *held, const struct want *want)
         struct resources have = room->later;
 
         resources_add(&have, &room->facts.yield, 1);
-        if (resources_fit(&have, &want->need) &&
-            (want->selector == NULL || labels_cover(room->labels, want->selector)))
+        if (resources_fit(&have, &want->need) && room_carries(room, want))
             return true;
     }
     return false;

@@ -71,6 +71,7 @@ struct queue_class {
     int32_t priority;
     struct demand *demands;    /* gang_demands of each of its jobs; owned, their selectors too */
     struct labels **selectors; /* of the demands; owned; NULL: any node */
+    const struct unfit_nodes *unfit; /* of its only job, then; NULL: none of its jobs has such */
     size_t n_demands;
     struct job *jobs;  /* all of them, by turn */
     struct tree order; /* the same, to find a place among them */
@@ -202,6 +203,8 @@ struct plan {
 /* --- placement.c: where an instance goes
  * ------------------------------------------------------------------------------------- */
 struct want want_of_role(const struct role_spec *role);
+/* want_of - the same for this job: on no node that cannot run it */
+struct want want_of(const struct job *job, uint32_t role);
 /* job_types.c: want_of_job - the same with the types of GPU in the order in which this job goes to
  * them; gang_demands_of - what all of its kind ask for, likewise, in own if that makes a
  * difference. O(types) and a look at its family, once something is known of types */
@@ -217,6 +220,8 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now);
 /* gang_demands - the minimum of every role in placing order: pservers first, larger first */
 size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX]);
+/* gang_demands_of_job - the same for this job, as want_of */
+size_t gang_demands_of_job(const struct job *job, struct demand ret[JOB_ROLES_MAX]);
 /* gang_fits_by_count - false: place_gang would fail, as there are not so many places for one of the
  * demands */
 bool gang_fits_by_count(const struct capacity *capacity, const struct demand *demands, size_t n,
@@ -403,6 +408,8 @@ bool plan_queue_waits(const struct planner *planner);
  * ------------------------------------------------------------------------------------------ */
 /* whether the class fits these nodes when they are empty; found out once per change of an offer */
 enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
+enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct demand *demands,
+                                size_t n);
 /* tells a waiting job where it stands, if that is news */
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
 

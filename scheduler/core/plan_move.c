@@ -17,7 +17,7 @@ static bool stands_in_the_way(struct capacity *rooms, const struct process *proc
                               const struct want *want)
 {
     struct room *room = process->node->room;
-    struct want own = want_of_role(&process->job->spec->roles[process->role]);
+    struct want own = want_of(process->job, process->role);
     size_t mark = capacity_mark(rooms);
     struct resources all;
     bool elsewhere;
@@ -26,8 +26,7 @@ static bool stands_in_the_way(struct capacity *rooms, const struct process *proc
         return false;
     all = room->later;
     resources_add(&all, &own.need, 1);
-    if (!resources_fit(&all, &want->need) ||
-        (want->selector != NULL && !labels_cover(room->labels, want->selector)))
+    if (!resources_fit(&all, &want->need) || !room_carries(room, want))
         return false;
     capacity_take(rooms, room, &room->later, false); /* anywhere but there */
     elsewhere = capacity_best_fit(rooms, &own, false) != NULL;

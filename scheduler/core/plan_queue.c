@@ -573,7 +573,7 @@ void plan_queue_release(struct plan *plan)
         struct demand demands[JOB_ROLES_MAX];
 
         if (job->plan.held_back &&
-            !waits_for_stops(plan, job, demands, gang_demands(job->spec, demands)))
+            !waits_for_stops(plan, job, demands, gang_demands_of_job(job, demands)))
             queue_might_move(plan->planner);
     }
 }

@@ -23,12 +23,19 @@ static bool role_fits_alone(struct capacity *offered, const struct demand *deman
 }
 
 /* Linear in the nodes; for gangs that did not fit only, once per change of an offer. */
-static struct resources offered_total(const struct cluster *cluster)
+static struct resources offered_total(const struct cluster *cluster, const struct demand *demands,
+                                      size_t n)
 {
     struct resources total = { 0 };
 
-    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
-        resources_add(&total, &node->empty_room->now, 1);
+    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        bool fit = false;
+
+        for (size_t d = 0; d < n; d++)
+            fit |= !unfit_nodes_hold(demands[d].want.unfit, node, demands[d].want.unfit_roles);
+        if (fit)
+            resources_add(&total, &node->empty_room->now, 1);
+    }
     return total;
 }
 
@@ -36,7 +43,7 @@ static struct resources offered_total(const struct cluster *cluster)
 static bool cannot_fit(const struct cluster *cluster, const struct demand *demands, size_t n)
 {
     struct capacity *offered = &cluster->planner->offered;
-    struct resources total = offered_total(cluster);
+    struct resources total = offered_total(cluster, demands, n);
     struct resources need = gang_total(demands, n);
 
     for (size_t d = 0; d < n; d++)
@@ -46,12 +53,11 @@ static bool cannot_fit(const struct cluster *cluster, const struct demand *deman
 }
 
 /* Takes nodes that are away for present: "never" is a strong word. */
-static enum queue_fit fit_ever(const struct cluster *cluster, const struct job_spec *spec)
+enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct demand *demands,
+                                size_t n)
 {
     struct capacity *offered = &cluster->planner->offered;
-    struct demand demands[JOB_ROLES_MAX];
     size_t mark = capacity_mark(offered);
-    size_t n = gang_demands(spec, demands);
     bool fits = place_gang(offered, demands, n, true, NULL);
 
     capacity_roll_back(offered, mark);
@@ -63,13 +69,15 @@ static enum queue_fit fit_ever(const struct cluster *cluster, const struct job_s
 /* spec_fits_ever - see core_internal.h */
 bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
 {
-    return fit_ever(cluster, spec) != FIT_NEVER;
+    struct demand demands[JOB_ROLES_MAX];
+
+    return demands_fit_ever(cluster, demands, gang_demands(spec, demands)) != FIT_NEVER;
 }
 
 enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
 {
     if (class->fits_version != cluster->offers_version) {
-        class->fits_ever = fit_ever(cluster, class->jobs->spec);
+        class->fits_ever = demands_fit_ever(cluster, class->demands, class->n_demands);
         class->fits_version = cluster->offers_version;
     }
     return class->fits_ever;
@@ -117,7 +125,7 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
         return;
     }
     resources_describe(&total, need, sizeof need);
-    total = offered_total(cluster);
+    total = offered_total(cluster, demands, n);
     resources_describe(&total, all, sizeof all);
     (void)snprintf(buffer, size,
                    "its minimum of %zu processes needs %s: the %u nodes offer %s and cannot hold "
@@ -203,7 +211,7 @@ static void say_short(const struct cluster *cluster, const struct job_spec *spec
 static size_t say_need(const struct job *job, char *buffer, size_t size)
 {
     struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    size_t n = gang_demands_of_job(job, demands);
     struct resources total = gang_total(demands, n);
     char need[80];
     int used;
@@ -271,7 +279,7 @@ static bool waits_for_foreign(const struct cluster *cluster, const struct job *j
                               enum queue_verdict verdict, struct foreign_load *ret)
 {
     struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    size_t n = gang_demands_of_job(job, demands);
 
     return verdict == VERDICT_WAITS && plan_waits_for_foreign(cluster, demands, n, ret);
 }
@@ -280,7 +288,7 @@ static void say_waits(const struct cluster *cluster, const struct job *job,
                       enum queue_verdict verdict, char *buffer, size_t size)
 {
     struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    size_t n = gang_demands_of_job(job, demands);
     size_t used = say_need(job, buffer, size);
     struct foreign_load foreign;
     char what[240];
@@ -450,12 +458,19 @@ static uint32_t count_stopping(const struct job *job)
     return n_stopping;
 }
 
+/* Nodes that could hold it cannot run it. */
+static bool fails_for_unfit(const struct cluster *cluster, const struct job *job,
+                            enum queue_verdict verdict)
+{
+    return verdict == VERDICT_NEVER && job->unfit != NULL && spec_fits_ever(cluster, job->spec);
+}
+
 static void say(const struct cluster *cluster, const struct job *job, enum queue_verdict verdict,
                 char *buffer, size_t size)
 {
     const struct queue_class *class = job->plan.queue_class;
     struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(job->spec, demands);
+    size_t n = gang_demands_of_job(job, demands);
     struct resources total = gang_total(demands, n);
     char need[80];
 
@@ -517,7 +532,10 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
                            : "");
         break;
     case VERDICT_NEVER:
-        explain_never(cluster, job->spec, buffer, size);
+        if (fails_for_unfit(cluster, job, verdict))
+            (void)job_say_unfit(job, buffer, size);
+        else
+            explain_never(cluster, job->spec, buffer, size);
         break;
     }
 }
@@ -529,6 +547,8 @@ static const char *code_of(const struct cluster *cluster, const struct job *job,
 
     if (has_its_share(cluster, job, verdict))
         return "group-share";
+    if (fails_for_unfit(cluster, job, verdict))
+        return REASON_UNFIT;
     return waits_for_foreign(cluster, job, verdict, &foreign) ? "foreign-load" : codes[verdict];
 }
 
@@ -564,6 +584,16 @@ static char *explain_stuck(const struct job *job, char *buffer, size_t size)
     return buffer;
 }
 
+/* explain_unfit - a started job waits for room: the nodes that it cannot have. Not a part of its
+ * reason, which is stored: a restart forgets them */
+static char *explain_unfit(const struct job *job, char *buffer, size_t size)
+{
+    char nodes[160];
+
+    (void)snprintf(buffer, size, "%s%s", job->reason, job_describe_unfit(job, nodes, sizeof nodes));
+    return buffer;
+}
+
 /* what holds for it now */
 static enum queue_verdict verdict_now(const struct job *job)
 {
@@ -587,6 +617,8 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
     buffer[0] = '\0';
     if (job->state == JOB_STOPPING)
         return explain_stuck(job, buffer, size);
+    if (job->state != JOB_QUEUED && job->waits_for_room && job->unfit != NULL)
+        return explain_unfit(job, buffer, size);
     if (job->state != JOB_QUEUED)
         return buffer;
     if (job->n_waits > 0)

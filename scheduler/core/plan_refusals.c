@@ -53,7 +53,8 @@ static bool fits(struct plan *plan, const struct demand *demand, bool now)
 {
     const struct capacity *rooms = &plan->planner->rooms;
     struct refusals *refusals = &plan->refusals[now];
-    bool anywhere = demand->want.selector == NULL || demand->want.selector->n == 0;
+    bool anywhere = (demand->want.selector == NULL || demand->want.selector->n == 0) &&
+                    demand->want.unfit == NULL;
     bool fits_there;
 
     if (!plan->remembers)

@@ -248,7 +248,7 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
     rooms->holding = false;
     for (size_t i = 0, n; fits && i < job->plan.n_places; i += n) {
         const struct placed *place = &job->plan.places[i];
-        struct want want = want_of_role(&job->spec->roles[place->role]);
+        struct want want = want_of(job, place->role);
 
         n = count_alike(job, i);
         want.need = (struct resources){ 0 };

@@ -238,7 +238,7 @@ static uint32_t descend(struct plan *plan, const struct job *job, uint32_t wante
 {
     uint32_t at = (uint32_t)spec_servers(job->spec);
     const struct role_spec *role = &job->spec->roles[at];
-    struct demand more = { .role = at, .want = want_of_role(role) };
+    struct demand more = { .role = at, .want = want_of(job, at) };
     uint32_t numbers[GOODPUT_SERVERS_NUMBERS];
     uint32_t i = goodput_servers_numbers(role->min, role->max, numbers);
 

@@ -414,6 +414,35 @@ bool process_was_refused(const struct process *process, const struct process_rep
            (process->gpu_mask & ~gpus_mask(offer->gpus)) != 0;
 }
 
+/* Its slot is due, unless somebody asked it to stop. */
+static void lose(struct cluster *cluster, struct process *process, const char *reason,
+                 struct instant now)
+{
+    struct job *job = process->job;
+
+    if (!process->stop_wanted) {
+        (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
+        slot_set_due(cluster, job, process->role, process->index, job_is_started(job));
+    }
+    detach(cluster, process);
+    (void)process_set_state(cluster, process, PROCESS_LOST, now);
+    release_tasks(cluster, process, false, now);
+}
+
+/* Its node cannot run it, and says why: it is placed anew, elsewhere, and none of its restarts is
+ * spent. The job is over when no node is left. */
+static void unfit(struct cluster *cluster, struct process *process,
+                  const struct process_report *report, struct instant now)
+{
+    struct job *job = process->job;
+    const char *reason = report->reason != NULL ? report->reason : unfit_to_string(report->unfit);
+
+    job_note_unfit(cluster, process, report->unfit, reason, now);
+    lose(cluster, process, reason, now);
+    if (!job_stop_if_unfit(cluster, job, now))
+        job_settle(cluster, job, now);
+}
+
 void process_exited(struct cluster *cluster, struct process *process,
                     const struct process_report *report, struct instant now)
 {
@@ -421,6 +450,10 @@ void process_exited(struct cluster *cluster, struct process *process,
     bool success = report->exit_code == 0 && report->exit_signal == 0;
     char how[100];
 
+    if (report->unfit != UNFIT_NOT && !process->stop_wanted) {
+        unfit(cluster, process, report, now);
+        return;
+    }
     process->exit_code = report->exit_code;
     process->exit_signal = report->exit_signal;
     cluster->figures.orphans_reaped += report->orphans_reaped;
@@ -478,13 +511,7 @@ void process_lost(struct cluster *cluster, struct process *process, const char *
     bool unasked = !process->stop_wanted;
     bool restored = process->node == NULL; /* the rest of its job is not tied together yet */
 
-    if (unasked) {
-        (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
-        slot_set_due(cluster, job, process->role, process->index, job_is_started(job));
-    }
-    detach(cluster, process);
-    (void)process_set_state(cluster, process, PROCESS_LOST, now);
-    release_tasks(cluster, process, false, now);
+    lose(cluster, process, reason, now);
     if (unasked && !restored)
         process_leaves_gang(cluster, process, reason, now);
     job_settle(cluster, job, now);

@@ -140,11 +140,11 @@ static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
 }
 
 /* With selectors of its own: its jobs come and go. */
-static void keep_demands(struct queue_class *class, const struct job_spec *spec)
+static void keep_demands(struct queue_class *class, const struct job *job)
 {
     struct demand demands[JOB_ROLES_MAX];
 
-    class->n_demands = gang_demands(spec, demands);
+    class->n_demands = gang_demands_of_job(job, demands);
     class->demands = xcalloc(class->n_demands, sizeof *class->demands);
     class->selectors = xcalloc(class->n_demands, sizeof *class->selectors);
     for (size_t d = 0; d < class->n_demands; d++) {
@@ -213,11 +213,15 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     uint64_t digest = digest_of(job->spec, job->plan.group);
     struct queue_class *class;
 
+    if (job->unfit != NULL) /* what some nodes cannot run is alike to no other */
+        digest = mix(digest, job->id);
+
     for (;; digest++) {
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
         if (class == NULL)
             break;
-        if (class->group == job->plan.group && asks_the_same(class->jobs->spec, job->spec))
+        if (class->group == job->plan.group && class->unfit == job->unfit &&
+            asks_the_same(class->jobs->spec, job->spec))
             return class;
     }
     class = xcalloc(1, sizeof *class);
@@ -227,7 +231,8 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     class->group = job->plan.group;
     class->priority = job->spec->priority;
     class->least = least_of(job->spec);
-    keep_demands(class, job->spec);
+    class->unfit = job->unfit;
+    keep_demands(class, job);
     HASH_ADD(hh, queue->classes, digest, sizeof class->digest, class);
     return class;
 }

@@ -211,6 +211,13 @@ static uint32_t linger(struct world *world)
     return world->max_linger == 0 ? 0 : (uint32_t)world_random(world, world->max_linger + 1);
 }
 
+static bool refuses(const struct fake_agent *agent, const struct process *process)
+{
+    return agent->unfit != UNFIT_NOT && agent->unfit_one_in != 0 &&
+           process->job->id % agent->unfit_one_in == 0 &&
+           (agent->unfit_roles == 0 || (agent->unfit_roles >> process->role & 1) != 0);
+}
+
 static void order(struct world *world, struct fake_agent *agent, const struct process *process)
 {
     struct fake_process *fake = find_fake(agent, process);
@@ -233,6 +240,12 @@ static void order(struct world *world, struct fake_agent *agent, const struct pr
                                        .cpu_millicores = role->cpu_millicores,
                                        .linger = linger(world) };
         (void)snprintf(fake->role, sizeof fake->role, "%s", role->name);
+        if (!process->stop_wanted && refuses(agent, process)) {
+            fake->state = PROCESS_EXITED;
+            fake->exit_code = 127;
+            fake->reason = "it cannot run here";
+            fake->unfit = agent->unfit;
+        }
     } else if (process->stop_wanted && fake->state < PROCESS_STOPPING) {
         fake->state = PROCESS_STOPPING;
         fake->linger = linger(world);
@@ -306,7 +319,8 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .steps = fake->steps,
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
-                                            .reason = fake->reason };
+                                            .reason = fake->reason,
+                                            .unfit = fake->unfit };
         items[i].steps.age_us = world->now.now_us - fake->steps_us;
     }
     (void)snprintf(boot_id, sizeof boot_id, "boot-%u", agent->boot);

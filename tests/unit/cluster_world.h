@@ -24,6 +24,7 @@ struct fake_process {
     uint64_t started_us;
     struct steps_told steps; /* set by a test: any, sums; and when: */
     uint64_t steps_us;
+    enum unfit unfit;
     uint32_t linger; /* steps that it takes to start or stop */
 };
 
@@ -37,6 +38,9 @@ struct fake_agent {
     struct node_offer offer;
     uint64_t foreign_cpu_millicores;
     uint64_t gpus_foreign, gpus_idle;
+    enum unfit unfit;           /* it can run no process for this reason, and says so: */
+    uint32_t unfit_one_in;      /* of those jobs whose number this divides; 0: of none */
+    uint32_t unfit_roles;       /* of those roles of them, as a mask; 0: of all */
     struct fake_process *items; /* owned */
     size_t n, cap;
 };

@@ -60,11 +60,12 @@ static void do_submit(struct world *w)
 static void act(struct world *w)
 {
     static const struct storm_event events[] = {
-        { 40, storm_turn },      { 8, do_submit },        { 1, storm_kill },
-        { 3, storm_scale },      { 2, storm_prioritise }, { 4, storm_exit },
-        { 8, storm_advance },    { 2, storm_silence },    { 1, storm_boot },
-        { 2, storm_node_state }, { 2, storm_foreign },    { 1, storm_remove_or_join },
-        { 1, storm_restart },    { 10, storm_work },      { 10, storm_arrive },
+        { 40, storm_turn },          { 8, do_submit },        { 1, storm_kill },
+        { 3, storm_scale },          { 2, storm_prioritise }, { 4, storm_exit },
+        { 8, storm_advance },        { 2, storm_silence },    { 1, storm_boot },
+        { 2, storm_node_state },     { 2, storm_foreign },    { 1, storm_unfit },
+        { 1, storm_remove_or_join }, { 1, storm_restart },    { 10, storm_work },
+        { 10, storm_arrive },
     };
 
     storm_happen(w, events, ELEMENTS(events));
@@ -151,7 +152,7 @@ static void act_at_once(struct world *w)
 {
     static const struct storm_event events[] = {
         { 6, submit_many }, { 2, storm_kill },       { 4, storm_scale },   { 2, storm_prioritise },
-        { 4, storm_exit },  { 6, storm_node_state }, { 2, storm_foreign },
+        { 4, storm_exit },  { 6, storm_node_state }, { 2, storm_foreign }, { 2, storm_unfit },
     };
 
     for (uint64_t n = 1 + world_random(w, 12); n > 0; n--)

@@ -225,6 +225,15 @@ void storm_foreign(struct world *w)
     storm_agent(w)->foreign_cpu_millicores = world_random(w, 2) * world_random(w, 2500);
 }
 
+void storm_unfit(struct world *w)
+{
+    struct fake_agent *agent = storm_agent(w);
+
+    agent->unfit = (enum unfit)world_random(w, _UNFITS);
+    agent->unfit_one_in = (uint32_t)world_random(w, 4);
+    agent->unfit_roles = (uint32_t)world_random(w, 4);
+}
+
 void storm_remove_or_join(struct world *w)
 {
     struct fake_agent *agent = storm_agent(w);
@@ -251,6 +260,7 @@ void storm_calm(struct world *w)
 
         agent->silent = false;
         agent->foreign_cpu_millicores = 0;
+        agent->unfit = UNFIT_NOT;
         if (node == NULL)
             assert_int_equal(cluster_join_node(w->cluster, agent->name, "h", &agent->offer, w->now,
                                                &node, NULL),

@@ -45,6 +45,8 @@ void storm_silence(struct world *w); /* of an agent, or its end */
 void storm_boot(struct world *w);
 void storm_node_state(struct world *w);
 void storm_foreign(struct world *w);
+/* some agent cannot run some jobs, or can again */
+void storm_unfit(struct world *w);
 void storm_remove_or_join(struct world *w);
 void storm_restart(struct world *w); /* of the scheduler */
 void storm_calm(struct world *w);    /* all nodes are there, ready, and idle but for ours */

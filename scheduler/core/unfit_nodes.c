@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unfit_nodes.c - see unfit_nodes.h
+ *
+ * A refusal costs its node no more than a look-up of an account or a folder, so every job finds out
+ * for itself: nothing is shared between jobs, and who submits again, with the folder made, is not
+ * kept waiting by what was known of an earlier one. A job that no node can run fails with what the
+ * last of them said; one that waits in the queue with such a list is in a class of its own. */
+#include "scheduler/core/unfit_nodes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "scheduler/core/plan_internal.h"
+
+#define FORGOTTEN_AFTER_US (600 * USEC_PER_SEC)
+#define ALL_ROLES UINT32_MAX
+
+_Static_assert(JOB_ROLES_MAX <= 32, "roles are bits of a mask");
+
+/* What to do, with the code that a job ends by. */
+static const char *const advice[] = {
+    [UNFIT_NOT] = "no node can run it",
+    [UNFIT_NO_ACCOUNT] = "no node has its account; create it there, or name another one (user)",
+    [UNFIT_ACCOUNT_REFUSED] = "no node runs processes as its account",
+    [UNFIT_NO_WORKSPACE] = "no node can enter its workspace; send it along (edl submit --upload .) "
+                           "or make it on the nodes",
+};
+
+const struct unfit_node *unfit_nodes_find(const struct unfit_nodes *unfit, const struct node *node)
+{
+    for (size_t i = 0; unfit != NULL && i < unfit->n; i++)
+        if (unfit->items[i].node == node)
+            return &unfit->items[i];
+    return NULL;
+}
+
+struct unfit_nodes *unfit_nodes_free(struct unfit_nodes *unfit)
+{
+    if (unfit != NULL)
+        free(unfit->items);
+    free(unfit);
+    return NULL;
+}
+
+static const char *workspace_of(const struct role_spec *role)
+{
+    return role->workspace != NULL ? role->workspace : "";
+}
+
+/* An account is the job's; a workspace is that of each role. */
+static uint32_t roles_like(const struct job *job, uint32_t role, enum unfit why)
+{
+    const struct job_spec *spec = job->spec;
+    uint32_t roles = 0;
+
+    if (why != UNFIT_NO_WORKSPACE)
+        return ALL_ROLES;
+    for (uint32_t r = 0; r < spec->n_roles; r++)
+        if (streq(workspace_of(&spec->roles[r]), workspace_of(&spec->roles[role])))
+            roles |= UINT32_C(1) << r;
+    return roles;
+}
+
+static struct unfit_node *entry_of(struct job *job, const struct node *node)
+{
+    struct unfit_nodes *unfit = job->unfit;
+    struct unfit_node *items;
+
+    if (unfit == NULL)
+        unfit = job->unfit = xcalloc(1, sizeof *unfit);
+    for (size_t i = 0; i < unfit->n; i++)
+        if (unfit->items[i].node == node)
+            return &unfit->items[i];
+    items = xcalloc(unfit->n + 1, sizeof *items);
+    if (unfit->n > 0)
+        memcpy(items, unfit->items, unfit->n * sizeof *items);
+    free(unfit->items);
+    unfit->items = items;
+    items[unfit->n] = (struct unfit_node){ .node = node };
+    return &items[unfit->n++];
+}
+
+void job_note_unfit(struct cluster *cluster, const struct process *process, enum unfit why,
+                    const char *text, struct instant now)
+{
+    struct job *job = process->job;
+    struct unfit_node *entry = entry_of(job, process->node);
+
+    entry->roles |= roles_like(job, process->role, why);
+    entry->why = why;
+    (void)snprintf(entry->text, sizeof entry->text, "%s", text);
+    deadline_set(&cluster->planner->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT,
+                 now.now_us + FORGOTTEN_AFTER_US);
+    plan_reserve_forget(job); /* it may have been there */
+    cluster->plan_wanted = true;
+}
+
+/* What it was filed under in the queue is no longer true. */
+static void change(struct cluster *cluster, struct job *job, size_t at, size_t n)
+{
+    bool waits = job->plan.queue_class != NULL;
+    struct unfit_nodes *unfit = job->unfit;
+
+    if (waits)
+        queue_leave(cluster, job);
+    memmove(&unfit->items[at], &unfit->items[at + n], (unfit->n - at - n) * sizeof *unfit->items);
+    unfit->n -= n;
+    if (unfit->n == 0)
+        job->unfit = unfit_nodes_free(unfit);
+    if (waits)
+        queue_enter(cluster, job, true);
+    job_touch(cluster, job);
+    queue_might_move(cluster->planner);
+    cluster->plan_wanted = true;
+}
+
+void job_unfit_fell_due(struct cluster *cluster, struct job *job)
+{
+    if (job->unfit != NULL)
+        change(cluster, job, 0, job->unfit->n);
+}
+
+void unfit_forget_node(struct cluster *cluster, const struct node *node)
+{
+    struct job *job;
+
+    DL_FOREACH2(cluster->active, job, active_next)
+    for (size_t i = 0; job->unfit != NULL && i < job->unfit->n; i++)
+        if (job->unfit->items[i].node == node) {
+            change(cluster, job, i, 1);
+            break;
+        }
+}
+
+void job_forget_unfit(struct cluster *cluster, struct job *job)
+{
+    deadline_set(&cluster->planner->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT,
+                 NEVER_US);
+    job->unfit = unfit_nodes_free(job->unfit);
+}
+
+void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from)
+{
+    for (size_t i = 0; from->unfit != NULL && i < from->unfit->n; i++) {
+        const struct node *node = cluster_node(copy, from->unfit->items[i].node->name);
+        struct unfit_node *entry = entry_of(to, node);
+
+        *entry = from->unfit->items[i];
+        entry->node = node;
+    }
+    deadline_set(&copy->planner->deadlines, &to->plan.unfit_forgotten, DEADLINE_UNFIT,
+                 deadline_at(&from->plan.unfit_forgotten));
+}
+
+bool job_stop_if_unfit(struct cluster *cluster, struct job *job, struct instant now)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    char text[JOB_REASON_SIZE];
+    size_t n;
+
+    if (job->unfit == NULL || !job_is_started(job))
+        return false;
+    n = gang_demands_of_job(job, demands);
+    if (demands_fit_ever(cluster, demands, n) != FIT_NEVER)
+        return false;
+    job_stop(cluster, job, now, REASON_UNFIT, "%s", job_say_unfit(job, text, sizeof text));
+    return true;
+}
+
+char *job_say_unfit(const struct job *job, char *buffer, size_t size)
+{
+    const struct unfit_node *last = &job->unfit->items[job->unfit->n - 1];
+
+    (void)snprintf(buffer, size, "%s; %.32s: %.130s", advice[last->why], last->node->name,
+                   last->text);
+    return buffer;
+}
+
+char *job_describe_unfit(const struct job *job, char *buffer, size_t size)
+{
+    const struct unfit_node *last;
+
+    buffer[0] = '\0';
+    if (job->unfit == NULL)
+        return buffer;
+    last = &job->unfit->items[job->unfit->n - 1];
+    if (job->unfit->n == 1)
+        (void)snprintf(buffer, size, "; it cannot run on %.32s: %.100s", last->node->name,
+                       last->text);
+    else
+        (void)snprintf(buffer, size, "; it cannot run on %zu nodes, %.32s: %.100s", job->unfit->n,
+                       last->node->name, last->text);
+    return buffer;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_unfit.c - nodes that cannot run a job: passed by, and told of */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/account.h"
+#include "scheduler/core/plan_internal.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+/* Nodes of 1000m, of which the first so many can run no process. */
+static struct world *unfit_world(size_t n_nodes, size_t n_unfit, enum unfit why)
+{
+    struct world *w = world_new(n_nodes, 1000, GIB, 1000);
+
+    for (size_t i = 0; i < n_unfit; i++) {
+        w->agents[i].unfit = why;
+        w->agents[i].unfit_one_in = 1;
+    }
+    return w;
+}
+
+static const struct job *job_of(const struct world *w, const char *name)
+{
+    return cluster_find_job(w->cluster, name);
+}
+
+/* It starts on the other node, with none of its restarts spent, however often that happens. */
+static void test_other_nodes_run_it(void **state)
+{
+    struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
+    char name[16];
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        struct job_spec *spec;
+        const struct job *job;
+
+        (void)snprintf(name, sizeof name, "job-%d", i);
+        spec = world_spec(name, 1, 1, 100, 0, 0);
+        spec->fault_tolerant = false;
+        (void)world_submit(w, spec);
+        world_run(w, 4);
+        job = job_of(w, name);
+        assert_int_equal(job->state, JOB_RUNNING);
+        assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+        assert_int_equal(job->slots[0][0].failures, 0);
+        world_replan(w);
+    }
+    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_READY);
+    world_free(w);
+}
+
+/* What runs already is not disturbed by a member of its gang that is placed anew. */
+static void test_a_gang_settles_on_the_nodes_that_are_left(void **state)
+{
+    struct world *w = unfit_world(3, 1, UNFIT_NO_WORKSPACE);
+    struct job_spec *spec = world_spec("gang", 2, 2, 800, 0, 0);
+    const struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    (void)world_submit(w, spec);
+    world_run(w, 5);
+    job = job_of(w, "gang");
+    assert_int_equal(job->state, JOB_RUNNING);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_string_not_equal(world_live(job, "trainer", i)->node_name, "node-0");
+    assert_int_equal(job->next_incarnation, 4); /* 1 to 3: one of them was refused */
+    world_free(w);
+}
+
+static void test_no_node_is_left(void **state)
+{
+    static const struct {
+        enum unfit why;
+        const char *advice;
+    } cases[] = { { UNFIT_NO_ACCOUNT, "create it there" },
+                  { UNFIT_ACCOUNT_REFUSED, "as its account" },
+                  { UNFIT_NO_WORKSPACE, "edl submit --upload ." } };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct world *w = unfit_world(2, 2, cases[i].why);
+        const struct job *job;
+
+        (void)world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
+        world_run(w, 4);
+        job = job_of(w, "job");
+        assert_int_equal(job->state, JOB_FAILED);
+        assert_string_equal(job->reason_code, "no-node-runs-it");
+        assert_non_null(strstr(job->reason, cases[i].advice));
+        assert_non_null(strstr(job->reason, ": it cannot run here"));
+        world_free(w);
+    }
+}
+
+/* A node that is away may be able to: the job waits for it, and says what is wrong with the other.
+ */
+static void test_a_node_that_is_closed_is_waited_for(void **state)
+{
+    struct world *w = unfit_world(2, 1, UNFIT_NO_WORKSPACE);
+    struct node *other = cluster_node(w->cluster, "node-1");
+    struct job_account account;
+    const struct job *job;
+    char text[JOB_REASON_SIZE];
+
+    (void)state;
+    assert_int_equal(cluster_set_node_state(w->cluster, other, NODE_CORDONED, w->now, NULL), 0);
+    (void)world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
+    world_run(w, 4);
+    job = job_of(w, "job");
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_string_equal(job->reason_code, REASON_NO_ROOM);
+    (void)cluster_explain(w->cluster, job, text, sizeof text);
+    assert_non_null(strstr(text, "; it cannot run on node-0: it cannot run here"));
+    cluster_account(w->cluster, job, &account);
+    assert_int_equal(account.nodes[0].verdict, ACCOUNT_UNFIT);
+    assert_string_equal(account_verdict_to_string(account.nodes[0].verdict), "unfit");
+    assert_int_equal(account.nodes[0].unfit->why, UNFIT_NO_WORKSPACE);
+    assert_int_equal(account.change, CHANGE_NODE);
+    assert_int_equal(cluster_set_node_state(w->cluster, other, NODE_READY, w->now, NULL), 0);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* What was made meanwhile is found: after ten minutes they are tried again. */
+static void test_tried_again_after_a_while(void **state)
+{
+    struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
+    const struct job *job;
+
+    (void)state;
+    (void)world_submit(w, world_spec("job", 1, 2, 800, 0, 0));
+    world_run(w, 6);
+    job = job_of(w, "job");
+    assert_int_equal(job_count_running(job, 0), 1);
+    w->agents[0].unfit = UNFIT_NOT;
+    for (int i = 0; i < 590; i++)
+        world_second(w);
+    assert_int_equal(job_count_running(job, 0), 1);
+    for (int i = 0; i < 20; i++)
+        world_second(w);
+    assert_int_equal(job_count_running(job, 0), 2);
+    world_free(w);
+}
+
+/* A folder is a role's: the servers have none, and run where the trainers cannot. */
+static void test_a_workspace_is_that_of_a_role(void **state)
+{
+    struct world *w = unfit_world(2, 1, UNFIT_NO_WORKSPACE);
+    struct job_spec *spec = world_spec("job", 1, 1, 600, 1, 600);
+    const struct job *job;
+
+    (void)state;
+    spec->roles[1].workspace = xstrdup("/home/ann/work");
+    w->agents[0].unfit_roles = 1 << 1;
+    (void)world_submit(w, spec);
+    world_run(w, 6);
+    job = job_of(w, "job");
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_string_equal(world_live(job, "pserver", 0)->node_name, "node-0");
+    assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+    world_free(w);
+}
+
+/* A node that is removed is nothing to pass by; a copy passes by the same nodes. */
+static void test_removed_and_copied(void **state)
+{
+    struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
+    struct cluster *copy;
+    const struct job *job;
+
+    (void)state;
+    (void)world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
+    world_run(w, 4);
+    job = job_of(w, "job");
+    copy = cluster_clone(w->cluster, w->now);
+    assert_ptr_equal(cluster_find_job(copy, "job")->unfit->items[0].node,
+                     cluster_node(copy, "node-0"));
+    (void)cluster_free(copy);
+    assert_int_equal(cluster_remove_node(w->cluster, cluster_node(w->cluster, "node-0"), w->now,
+                                         NULL),
+                     0);
+    assert_null(job->unfit);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_nodes_run_it),
+        cmocka_unit_test(test_a_gang_settles_on_the_nodes_that_are_left),
+        cmocka_unit_test(test_no_node_is_left),
+        cmocka_unit_test(test_a_node_that_is_closed_is_waited_for),
+        cmocka_unit_test(test_tried_again_after_a_while),
+        cmocka_unit_test(test_a_workspace_is_that_of_a_role),
+        cmocka_unit_test(test_removed_and_copied),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
