@@ -7,11 +7,12 @@
  * memory may be used.
  *
  * Of a root agent the program runs as another account. All that needs root comes before the change:
- * the record, the descriptors. The workspace is entered after it, with that account's rights. */
+ * the record, the descriptors. The workspace is entered before them, with that account's rights. */
 #include "agent/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
@@ -36,7 +37,7 @@
 
 #define EXIT_CANNOT_EXECUTE 127
 
-enum step { STEP_PREPARE, STEP_ANNOUNCE, STEP_ACCOUNT, STEP_WORKSPACE, STEP_EXECUTE };
+enum step { STEP_PREPARE, STEP_WORKSPACE, STEP_ANNOUNCE, STEP_ACCOUNT, STEP_EXECUTE };
 
 struct failure_message {
     int32_t step;
@@ -100,6 +101,26 @@ static void end_by(uint64_t at_us, int status_fd)
         report_and_exit(status_fd, STEP_PREPARE, errno);
 }
 
+/* enter - the workspace, with the rights of the account, of which nothing is kept yet
+ * Before the process is announced: one that cannot be entered never counts as running. */
+static void enter(const struct child_spec *spec, pid_t supervisor, int status_fd)
+{
+    const struct account *a = spec->account;
+    bool other = a != NULL && a->is_other;
+
+    if (other && (setgroups((size_t)a->n_groups, a->groups) == -1 ||
+                  setresgid((gid_t)-1, a->gid, (gid_t)-1) == -1 ||
+                  setresuid((uid_t)-1, a->uid, (uid_t)-1) == -1))
+        report_and_exit(status_fd, STEP_ACCOUNT, errno);
+    if (chdir(spec->workspace) == -1)
+        report_and_exit(status_fd, STEP_WORKSPACE, errno);
+    if (!other)
+        return;
+    if (setresuid((uid_t)-1, 0, (uid_t)-1) == -1 || setresgid((gid_t)-1, 0, (gid_t)-1) == -1)
+        report_and_exit(status_fd, STEP_ACCOUNT, errno);
+    die_with(supervisor, status_fd);
+}
+
 /* run_child - signals have their defaults (main sees to that), but are blocked
  * It may be in our memory (start_here): what it changes there stays changed. */
 _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pid_t supervisor,
@@ -113,6 +134,7 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
     die_with(supervisor, status_fd);
     if (!in_group && spec->start_by_us != 0) /* its supervisor waits for it */
         end_by(spec->start_by_us, status_fd);
+    enter(spec, supervisor, status_fd);
     r = spec->announce(in_group, spec->userdata, &error);
     if (r < 0)
         report_and_exit(status_fd, STEP_ANNOUNCE, -r);
@@ -123,8 +145,6 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
         report_and_exit(status_fd, STEP_PREPARE, errno);
     if (spec->account != NULL && spec->account->is_other)
         change_account(spec->account, supervisor, status_fd);
-    if (chdir(spec->workspace) == -1)
-        report_and_exit(status_fd, STEP_WORKSPACE, errno);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     environ = spec->environment; /* execvp searches the PATH of this environment */
@@ -225,6 +245,8 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     case STEP_ACCOUNT:
         return edl_error_errno(error, code, "cannot become %s", spec->account->name);
     case STEP_WORKSPACE:
+        child->no_workspace =
+            code == -ENOENT || code == -EACCES || code == -ENOTDIR || code == -ELOOP;
         return edl_error_errno(error, code, "cannot enter the workspace %s%s%s", spec->workspace,
                                spec->account != NULL ? " as " : "",
                                spec->account != NULL ? spec->account->name : "");

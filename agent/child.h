@@ -31,9 +31,10 @@ struct child_spec {
 
 struct child {
     pid_t pid;
-    int pidfd;     /* owned */
-    int status_fd; /* owned; a struct child_failure comes when it could not execute */
-    bool late;     /* start_by_us was over before its program ran: it was killed */
+    int pidfd;         /* owned */
+    int status_fd;     /* owned; a struct child_failure comes when it could not execute */
+    bool no_workspace; /* after child_failure: it could not be entered, for what it is */
+    bool late;         /* start_by_us was over before its program ran: it was killed */
 };
 
 /* child_fork - without a group it returns when the program runs, or never will; on failure nothing

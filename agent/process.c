@@ -105,6 +105,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
                                  .found = state->supervisor_pid > 0,
                                  .exit_code = state->exit_code,
                                  .exit_signal = state->exit_signal,
+                                 .unfit = state->unfit,
                                  .reason = state->reason };
 }
 

@@ -16,6 +16,7 @@
 
 #include "agent/cgroup.h"
 #include "agent/procfs.h"
+#include "shared/unfit.h"
 
 struct edl_error;
 
@@ -33,6 +34,7 @@ struct exit_record {
     int exit_code;   /* 128 + signal when a signal ended it; -1 when nobody saw the end */
     int exit_signal; /* 0: none */
     char reason[256];
+    enum unfit unfit; /* this node cannot run it: nothing ran */
     uint64_t ended_wall_us;
     uint64_t cpu_used_us;
     uint64_t orphans_reaped; /* what the program left behind and its supervisor killed */

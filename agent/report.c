@@ -149,6 +149,8 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
     (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
     (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
     (void)json_object_set_new(json, "reason", reason_of(&report, p));
+    if (report.unfit != UNFIT_NOT)
+        (void)json_object_set_new(json, "unfit", json_string(unfit_to_string(report.unfit)));
     (void)json_object_update_new(json, json_pack("{s:I,s:I,s:I,s:I}", "cpu_used_us",
                                                  p != NULL ? (json_int_t)p->cpu_used_us : 0,
                                                  "memory_used_bytes",

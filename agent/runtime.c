@@ -253,6 +253,7 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
         return;
     ret->exit_code = record.exit_code;
     ret->exit_signal = record.exit_signal;
+    ret->unfit = record.unfit;
     ret->cpu_used_us = record.cpu_used_us;
     ret->orphans_reaped = record.orphans_reaped;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);

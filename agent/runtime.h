@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "agent/cgroup.h"
+#include "shared/unfit.h"
 
 struct edl_error;
 struct launcher;
@@ -29,6 +30,7 @@ struct runtime_state {
     int exit_code;              /* the rest: when exited */
     int exit_signal;
     char reason[RUNTIME_REASON_SIZE];
+    enum unfit unfit;
     uint64_t cpu_used_us, orphans_reaped;
 };
 

@@ -64,6 +64,7 @@ struct supervisor {
     timer_t timer; /* valid when has_timer */
     bool has_timer;
     uint64_t armed_us; /* what it is set to; 0: nothing */
+    enum unfit unfit;  /* why this node cannot run it, once that is known */
     bool rest_told;    /* what the program left behind got its SIGTERM */
     struct grouping grouping;
 };
@@ -202,6 +203,7 @@ static int choose_account(struct supervisor *s, struct edl_error *error)
     if (wanted == NULL)
         return 0;
     r = account_resolve(wanted, &s->account, error);
+    s->unfit = r == -ENOENT ? UNFIT_NO_ACCOUNT : r == -EACCES ? UNFIT_ACCOUNT_REFUSED : UNFIT_NOT;
     if (r < 0)
         return r;
     s->spec.account = &s->account;
@@ -436,6 +438,17 @@ void supervise_block_signals(void)
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
+/* is_given - its workspace is a folder of the machine, neither private nor unpacked here */
+static bool is_given(const struct supervisor *s)
+{
+    size_t i;
+    json_t *path;
+
+    json_array_foreach(json_object_get(s->order, "folders"), i,
+                       path) if (streq(json_string_value(path), s->spec.workspace)) return false;
+    return json_object_get(s->order, "unpack") == NULL;
+}
+
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
@@ -466,6 +479,8 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
+        if (s->child.no_workspace && is_given(s))
+            ret->unfit = UNFIT_NO_WORKSPACE;
     } else if (s->fence.cause != FENCE_NONE) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", causes[s->fence.cause]);
     }
@@ -479,6 +494,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
 static void refuse(const struct supervisor *s, const struct edl_error *why, struct exit_record *ret)
 {
     ret->exit_code = 127;
+    ret->unfit = s->unfit;
     (void)snprintf(ret->reason, sizeof ret->reason, "%.150s%s%.100s", why->text,
                    why->remedy[0] != '\0' ? "; " : "", why->remedy);
     if (s->spec.log_fd >= 0)

@@ -218,7 +218,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
 {
     struct body_field must = { .object = item, .at = at, .required = true };
     struct body_field may = { .object = item, .at = at };
-    const char *state;
+    const char *state, *unfit = NULL;
     uint64_t index, pid = 0;
     int s;
     int r = body_u64(&must, "job_id", INT64_MAX, &ret->job_id, error);
@@ -248,6 +248,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
     if (r == 0)
+        r = body_string(&may, "unfit", 63, &unfit, error);
+    if (r == 0)
         r = read_exit(&may, ret, error);
     if (r < 0)
         return r;
@@ -260,6 +262,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     ret->index = (uint32_t)index;
     ret->pid = (int64_t)pid;
     ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
+    ret->unfit = unfit_from_string(unfit);
     return 0;
 }
 

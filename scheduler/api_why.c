@@ -7,6 +7,7 @@
 
 #include "scheduler/core/account.h"
 #include "scheduler/core/outlook.h"
+#include "scheduler/core/unfit_nodes.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"
@@ -43,16 +44,20 @@ static json_t *nodes_to_json(const struct scheduler *scheduler, const struct job
         const struct node_account *node = &account->nodes[i];
         char note[256];
 
-        (void)machine_say_gpus(machines_find(&scheduler->machines, node->node->name), node->node,
-                               note, sizeof note);
-        (void)json_array_append_new(array,
-                                    json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:s}", "node",
-                                              node->node->name, "state",
-                                              node_state_to_string(node->node->state), "verdict",
-                                              account_verdict_to_string(node->verdict), "fits",
-                                              (json_int_t)node->fits, "free", amounts(&node->free),
-                                              "lacks", amounts(&node->lacks), "foreign",
-                                              amounts(&node->foreign), "note", note));
+        if (node->verdict == ACCOUNT_UNFIT)
+            (void)snprintf(note, sizeof note, "%s", node->unfit->text);
+        else
+            (void)machine_say_gpus(machines_find(&scheduler->machines, node->node->name),
+                                   node->node, note, sizeof note);
+        (void)json_array_append_new(
+            array, json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:s,s:s}", "node", node->node->name,
+                             "state", node_state_to_string(node->node->state), "verdict",
+                             account_verdict_to_string(node->verdict), "fits",
+                             (json_int_t)node->fits, "free", amounts(&node->free), "lacks",
+                             amounts(&node->lacks), "foreign", amounts(&node->foreign), "unfit",
+                             unfit_to_string(node->verdict == ACCOUNT_UNFIT ? node->unfit->why
+                                                                            : UNFIT_NOT),
+                             "note", note));
     }
     return array;
 }

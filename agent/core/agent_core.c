@@ -189,6 +189,7 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
         break;
     }
     set_end(unit, facts->exit_code, facts->exit_signal, facts->reason);
+    unit->unfit = facts->unfit;
     return move(core, unit, UNIT_EVENT_GONE);
 }
 
@@ -496,5 +497,6 @@ struct agent_unit_report agent_unit_report(const struct agent_unit *unit)
     report.exit_code = unit->exit_code;
     report.exit_signal = unit->exit_signal;
     report.reason = unit->reason;
+    report.unfit = unit->unfit;
     return report;
 }

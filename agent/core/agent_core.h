@@ -29,6 +29,7 @@
 #include "agent/core/process_id.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
+#include "shared/unfit.h"
 
 #define AGENT_REASON_SIZE 256
 #define AGENT_GOODBYE_US (UINT64_C(3) * 1000000) /* for the last report when nobody answers */
@@ -44,6 +45,7 @@ struct agent_unit { /* read only for others */
     int exit_code; /* this and the next two: when exited */
     int exit_signal;
     char reason[AGENT_REASON_SIZE];
+    enum unfit unfit; /* likewise: this node cannot run it */
     bool started;     /* the program was seen running, now or earlier */
     bool found;       /* the runtime has found what looks after it */
     bool exit_public; /* its last log lines were offered: the end may be reported */
@@ -79,6 +81,7 @@ struct agent_facts { /* what the runtime sees of a unit */
     int exit_code;
     int exit_signal;
     const char *reason; /* borrowed, NULL as "" */
+    enum unfit unfit;
 };
 
 struct agent_unit_report { /* what a report says of a unit */
@@ -86,6 +89,7 @@ struct agent_unit_report { /* what a report says of a unit */
     int exit_code;
     int exit_signal;
     const char *reason; /* never NULL; as long as the unit */
+    enum unfit unfit;
 };
 
 /* agent_core_new - lease_deadline_us: as an earlier agent of this boot left it, 0 for none */
