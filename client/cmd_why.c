@@ -27,8 +27,11 @@ static void add_verdict(struct table *table, const json_t *node)
     static const struct {
         const char *verdict, *text;
     } texts[] = {
-        { "foreign-load", "not enough beside other programs" }, { "full", "not enough is free" },
-        { "too-small", "too small even when empty" },           { "labels", "other labels" },
+        { "foreign-load", "not enough beside other programs" },
+        { "full", "not enough is free" },
+        { "too-small", "too small even when empty" },
+        { "unfit", "cannot run it" },
+        { "labels", "other labels" },
         { "unheard", "has not told yet what runs there" },
     };
     const char *verdict = json_text(node, "verdict");

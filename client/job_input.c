@@ -17,6 +17,7 @@
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/file_system.h"
 #include "shared/job_document.h"
 #include "shared/json_text.h"
 #include "shared/macro.h"
@@ -121,7 +122,46 @@ static char *default_workspace(const struct server *server)
     return NULL;
 }
 
-int job_from_command(const struct server *server, const struct job_options *options,
+/* is_shared - other machines may have it as well: it is on no disk of this one */
+static bool is_shared(const char *folder)
+{
+    struct file_system fs;
+
+    /* one that is not here at all is none of ours: whoever names it knows where it is */
+    return file_system_look(folder, &fs) < 0 || fs.network != NULL;
+}
+
+/* note_workspace - a folder of this machine, where the job may run on others: they have to have it
+ * too. Better told now than by what becomes of the job. Nodes that share an address are one
+ * machine. */
+static void note_workspace(struct server *server, const char *folder, bool given)
+{
+    struct http_call call = { .method = "GET", .path = "/nodes?limit=16" };
+    struct http_answer answer = { 0 };
+    const char *first = NULL;
+    bool several = false;
+    size_t i;
+    json_t *node;
+
+    if (folder[0] != '/' || is_shared(folder))
+        return;
+    if (server_call(server, &call, &answer) == STATUS_OK) {
+        json_array_foreach(json_object_get(answer.json, "nodes"), i, node)
+        {
+            const char *address = json_text(node, "address");
+
+            several = several || (first != NULL && !streq(first, address));
+            first = address;
+        }
+        if (several)
+            report_note("%s has to be there on each node that is to run the job; to send it "
+                        "along: --upload %s",
+                        folder, given ? folder : ".");
+    }
+    http_answer_clear(&answer);
+}
+
+int job_from_command(struct server *server, const struct job_options *options,
                      const struct arguments *arguments, char **ret, struct edl_error *error)
 {
     _cleanup_free_ char *here = options->workspace == NULL ? default_workspace(server) : NULL;
@@ -151,6 +191,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
     if (r < 0)
         return r;
     *ret = json_to_text(document, NULL);
+    note_workspace(server, build.workspace, options->workspace != NULL);
     return 0;
 }
 

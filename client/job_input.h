@@ -51,8 +51,8 @@ int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl
 
 /* job_from_command - the document of a command, for that server; *ret: new string
  * Without a workspace it is the current folder, or private where that is root's alone and jobs are
- * not: a note tells. */
-int job_from_command(const struct server *server, const struct job_options *options,
+ * not: a note tells. So does one of a folder of this machine where there are other nodes. */
+int job_from_command(struct server *server, const struct job_options *options,
                      const struct arguments *arguments, char **ret, struct edl_error *error);
 
 /* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK */

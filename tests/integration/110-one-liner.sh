@@ -10,7 +10,8 @@ grep -q "this machine has $(nproc)000m" "$work/dev.log" || fail "no note of what
 [ "$(edl --version)" = "$(edl version | head -n 1)" ] || fail "--version says $(edl --version)"
 edl version | grep -q '^server ' || fail "version says $(edl version)"
 
-edl submit --name hello --follow -- echo hello from the cluster >"$work/out"
+edl submit --name hello --follow -- echo hello from the cluster >"$work/out" 2>"$work/err"
+if grep -q 'has to be there' "$work/err"; then fail "one machine, and still: $(cat "$work/err")"; fi
 grep -q 'hello from the cluster' "$work/out" || fail "no output: $(cat "$work/out")"
 job_is hello succeeded || fail 'hello did not succeed'
 

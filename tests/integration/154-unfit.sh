@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# A second node that does not have the folder or the account of who submits: jobs of an ordinary account pass by it, and are told
+# why when no node is left. The nodes are agents of root's, the second one in a mount namespace of its own, where /etc/passwd and
+# the folder are others.
+# Runs beside others, 10 s.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
+    echo "only root can run processes as others, in mount namespaces"
+    exit 77
+fi
+if [ "${EDL_TEST_NAMESPACE:-}" != yes ]; then
+    EDL_TEST_NAMESPACE=yes exec unshare -m "$BASH" "$0" "$@"
+fi
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+chmod 711 "$work"
+
+# ann has an account on the scheduler's machine, which is a node, and a folder there that nobody else looks into
+{ grep -v '^ann:' /etc/passwd && echo 'ann:x:4711:4711::/:/bin/sh'; } >"$work/passwd"
+grep -v '^ann:' "$work/passwd" >"$work/passwd-without"
+mount --bind "$work/passwd" /etc/passwd
+mkdir "$work/empty" "$work/home" "$work/home/ann"
+chmod 711 "$work/empty" "$work/home"
+echo 'hello from ann' >"$work/home/ann/data"
+chown -R 4711:4711 "$work/home/ann"
+chmod 700 "$work/home/ann"
+
+begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --listen "unix:$work/socket,mode=0666"
+http=http://$(sed 's,^http://,,' "$work/scheduler/address")
+agent() { # NODE ADDRESS [FILE INSTEAD]: with another file or folder in that one's place
+    # shellcheck disable=SC2016
+    begin "$1" "joined" unshare -m sh -c '[ "$1" = "" ] || mount --bind "$2" "$1"; shift 2; exec "$@"' sh "${3-}" "${4-}" \
+        edl-agent --node "$1" --address "$2" --scheduler "$http" --join-token-file "$work/scheduler/join-token" --state-dir "$work/$1" \
+        --conf '' --runtime direct --no-foreign --heartbeat 300ms --cpu 1 --memory 1Gi --stop-processes-on-exit
+}
+ann() { # ARGUMENT...: her edl, where she works
+    (cd "$work/home/ann" && setpriv --reuid 4711 --regid 4711 --clear-groups env HOME=/ edl "$@")
+}
+export EDL_SERVER="unix:$work/socket"
+job() { edl show "$1" --json | jq -r ".job$2"; }                                              # JOB EXPRESSION
+nodes() { edl show "$1" --all --json | jq -r '[.processes[] | select(.state == "'"$2"'") | .node] | sort | join(" ")'; } # JOB STATE
+state_is() { [ "$(job "$1" .state)" = "$2" ]; }                                               # JOB STATE
+ready() { [ "$(edl nodes --json | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; } # N
+unfit() { # JOB NODE CODE: is told that it cannot run there
+    [ "$(edl why "$1" --json | jq -r '.nodes[] | select(.node == "'"$2"'" and .verdict == "unfit") | .unfit')" = "$3" ]
+}
+refused() { # NODE TEXT: it was tried there, or the test would show nothing
+    [ "$(edl events --json | jq -r 'select(.event == "process-lost" and .node == "'"$1"'") | .text' | grep -c "$2")" -ge 1 ] ||
+        fail "$1 was not tried: $(edl events)"
+}
+
+# --- the folder is not there; the node whose name comes first is tried first
+agent a1 10.9.9.9 "$work/home" "$work/empty"
+a1=$pid
+agent n1 127.0.0.1
+n1=$pid
+await 20 'two nodes' ready 2
+
+ann submit --name first --follow -- cat data >"$work/out" 2>"$work/err" || fail "first: $(cat "$work/out" "$work/err")"
+grep -q 'hello from ann' "$work/out" || fail "first says: $(cat "$work/out")"
+refused a1 "cannot enter the workspace $work/home/ann as ann: No such file or directory"
+[ "$(nodes first exited)" = n1 ] || fail "first ran on $(nodes first exited)"
+# she is told of it before it runs
+grep -q "$work/home/ann has to be there on each node that is to run the job; to send it along: --upload \." "$work/err" ||
+    fail "no word before: $(cat "$work/err")"
+
+# two that have to run at once, of a job that bears no failure: the one that was sent to a1 spends nothing
+ann submit --name pair --min 2 --max 2 --cpu 400m -- sleep 1000 >/dev/null 2>&1
+await 20 'pair runs' state_is pair running
+[ "$(nodes pair running)" = 'n1 n1' ] || fail "pair runs on $(nodes pair running)"
+
+# no room where it can run: why names the node that cannot, with a code and in words
+ann submit --name waits --cpu 500m -- cat data >/dev/null 2>&1
+await 20 'waits is told' unfit waits a1 no-workspace
+edl why waits >"$work/why"
+grep -q "it cannot run on a1: cannot enter the workspace $work/home/ann" "$work/why" || fail "why: $(cat "$work/why")"
+grep -q '^a1 .*cannot run it$' "$work/why" && grep -q '^node a1: cannot enter the workspace' "$work/why" || fail "why: $(cat "$work/why")"
+edl kill pair >/dev/null
+edl wait waits --timeout 30 >/dev/null || fail "waits: $(edl why waits)"
+
+# nowhere: it fails at once, with one sentence and what to do
+ann submit --name nowhere --workspace /no/such/folder -- true >/dev/null 2>&1
+await 20 'nowhere fails' state_is nowhere failed
+[ "$(job nowhere .reason_code)" = no-node-runs-it ] || fail "nowhere: $(job nowhere)"
+case $(job nowhere .reason) in
+*'no node can enter its workspace; send it along (edl submit --upload .)'*'cannot enter the workspace /no/such/folder as ann: No such file'*) ;;
+*) fail "nowhere: $(job nowhere .reason)" ;;
+esac
+# ... which helps, on each node
+ann submit --name sent --upload . --min 2 --max 2 --cpu 700m -- sh -c 'cat data && exec sleep 1000' >/dev/null 2>"$work/err"
+await 20 'sent runs' state_is sent running
+[ "$(nodes sent running)" = 'a1 n1' ] || fail "sent runs on $(nodes sent running)"
+if grep -q 'has to be there' "$work/err"; then fail "told of a folder that is sent: $(cat "$work/err")"; fi
+edl kill sent >/dev/null
+edl wait sent --timeout 30 >/dev/null || true
+end "$a1"
+end "$n1"
+
+# --- the account is not there
+agent a2 10.9.9.9 /etc/passwd "$work/passwd-without"
+agent n2 127.0.0.1
+edl node cordon a1 n1 >/dev/null
+await 20 'four nodes are known' sh -c '[ "$(edl nodes --json | jq ".nodes | length")" = 4 ]'
+ann submit --name her --workspace private --follow -- id -un >"$work/out" 2>&1 || fail "her: $(cat "$work/out")"
+grep -q 'ann$' "$work/out" || fail "her ran as somebody else: $(cat "$work/out")"
+refused a2 'there is no account ann on this node'
+edl node cordon n2 >/dev/null
+ann submit --name alone --workspace private -- id -un >/dev/null 2>&1
+await 20 'alone is told' unfit alone a2 no-account
+state_is alone starting || fail "alone does not wait for n2: $(job alone)"
+edl node uncordon n2 >/dev/null
+edl wait alone --timeout 30 >/dev/null || fail "alone: $(edl why alone)"
+[ "$(edl nodes --json | jq -r '.nodes[] | select(.name == "a2") | .state')" = ready ] || fail "a2 is blamed: $(edl nodes)"
+echo "unfit: all good"
