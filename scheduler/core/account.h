@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account.h - why a job waits, node by node in numbers, and what would start it now
  *
- * For people who ask; plans do not look at it. Linear in the nodes. Used by: scheduler. Tests:
- * tests/unit/test_account.c. */
+ * For people who ask; plans do not look at it. Linear in the nodes. Used by: scheduler (core:
+ * plan_reason.c). Tests: tests/unit/test_account.c. */
 #pragma once
 
 #include "scheduler/core/cluster.h"
@@ -66,3 +66,11 @@ struct job_account {
 /* cluster_account - n_nodes is 0 for a job that does not wait for room, and so is the change unless
  * it waits for other jobs */
 void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret);
+
+/* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
+ * of when it was written), or why one that stops does not end; "" when there is nothing to
+ * add. Returns buffer. */
+char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
+                      size_t size);
+/* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
+const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);

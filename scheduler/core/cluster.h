@@ -654,13 +654,6 @@ void cluster_plan(struct cluster *cluster, struct instant now);
 /* cluster_replan - the same with everything looked at afresh: linear in the cluster. After a plan
  * it changes nothing; tests say so. */
 void cluster_replan(struct cluster *cluster, struct instant now);
-/* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
- * of when it was written), or why one that stops does not end; "" when there is nothing to
- * add. Returns buffer. */
-char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
-                      size_t size);
-/* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
-const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
 
 /* --- effects
  * ------------------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
  * A job is told when its standing changes, not whenever a number does: each telling is a row to be
  * saved, and with thousands waiting that would be thousands of rows an event. So the numbers are
  * those of that moment; cluster_explain gives those of now. */
+#include "scheduler/core/account.h"
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/account.h"
 #include "scheduler/core/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
