@@ -57,11 +57,13 @@ static json_t *json_round(const struct scenario_result *r)
                   json_distribution(&r->completion_s), "never_started",
                   (json_int_t)r->never_started);
     json_t *rest =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:o, s:o}", "utilisation",
-                  r->utilisation, "utilisation_plateau", r->utilisation_plateau,
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o}",
+                  "utilisation", r->utilisation, "utilisation_plateau", r->utilisation_plateau,
                   "utilisation_ours_plateau", r->utilisation_ours_plateau, "jain_plateau",
                   r->jain_plateau, "jain_end", r->jain_end, "trainers_plateau", r->trainers_plateau,
-                  "resizes", (json_int_t)r->resizes, "short_longest_s",
+                  "resizes", (json_int_t)r->resizes, "starts", (json_int_t)r->starts,
+                  "tasks_finished", (json_int_t)r->tasks_finished, "tasks_given_back",
+                  (json_int_t)r->tasks_given_back, "short_longest_s",
                   simulate_seconds(r->short_longest_us), "short_core_s", r->short_core_s,
                   "short_returns_s", returns, "jobs", jobs);
 

@@ -86,7 +86,11 @@ static void print_figures_of(const struct scenario_result *result)
                  100 * result->utilisation_ours_plateau);
     (void)printf("%-22s %.4f in the plateau, %.4f at the end\n", "fairness (Jain)",
                  result->jain_plateau, result->jain_end);
-    (void)printf("%-22s %" PRIu32 "\n", "resizes", result->resizes);
+    (void)printf("%-22s %" PRIu32 ", %" PRIu64 " starts\n", "resizes", result->resizes,
+                 result->starts);
+    if (result->tasks_finished > 0)
+        (void)printf("%-22s %" PRIu64 " finished, %" PRIu64 " given back unfinished\n", "tasks",
+                     result->tasks_finished, result->tasks_given_back);
     print_short(result);
 }
 

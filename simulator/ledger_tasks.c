@@ -34,21 +34,25 @@ static void time_out(struct sim *sim, struct truth_task *task)
 static void release(struct sim *sim, const struct truth_job *truth, uint32_t pass,
                     struct truth_task *task)
 {
-    bool timed_out = sim->now_us - task->leased_us >= TASK_LEASE_TIMEOUT_US;
+    bool ended = has_ended(truth, task->holder);
+    const struct truth_process *holder = ended ? &truth->processes[task->holder] : NULL;
+    uint64_t until_us = ended ? holder->heard_us : sim->now_us;
 
     if (!task->held)
         return;
     task->held = false;
-    if (has_ended(truth, task->holder))
-        task->failures += has_failed(&truth->processes[task->holder]);
-    else if (timed_out)
+    if (until_us - task->leased_us >= TASK_LEASE_TIMEOUT_US) {
         time_out(sim, task);
-    else
+    } else if (ended) {
+        task->failures += has_failed(holder);
+        sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
+    } else {
         violate(sim, "tasks",
                 "job %s: task %zu of pass %" PRIu32 " is taken from incarnation %" PRIu64
                 ", which has had it for %.3f s and works",
                 truth->name, (size_t)(task - truth->tasks) % truth->n_tasks, pass, task->holder,
                 (double)(sim->now_us - task->leased_us) / 1e6);
+    }
 }
 
 static void end_pass(struct sim *sim, struct truth_job *truth)
@@ -116,12 +120,14 @@ static void end_lease(struct sim *sim, const struct pending *pending, struct tru
     task->held = false;
     task->failures += pending->kind == PENDING_FAIL;
     sim->seen[SIM_SEEN_TASKS_FAILED] += pending->kind == PENDING_FAIL;
+    sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += pending->kind == PENDING_RETURN;
     if (pending->kind != PENDING_FINISH || again)
         return;
     if (task->accepted != 0)
         violate(sim, "tasks", "job %s: task %u of pass %u is counted twice", truth->name,
                 pending->ref.task, pending->ref.pass);
     task->accepted = pending->ref.lease;
+    sim->seen[SIM_SEEN_TASKS_FINISHED]++;
     truth->records_accepted += truth->records_per_task;
 }
 

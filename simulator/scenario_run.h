@@ -57,8 +57,10 @@ struct scenario_result {
     double utilisation, utilisation_plateau, utilisation_ours_plateau;
     double jain_plateau, jain_end, trainers_plateau;
     uint32_t resizes;
-    uint64_t short_longest_us;    /* 0: no node ever was short */
-    double short_core_s;          /* cores that were missing, over time */
+    uint64_t starts;                           /* processes that really began */
+    uint64_t tasks_finished, tasks_given_back; /* given back: done in part and for nothing */
+    uint64_t short_longest_us;                 /* 0: no node ever was short */
+    double short_core_s;                       /* cores that were missing, over time */
     uint64_t short_returns_us[8]; /* of the first rises: until no node was short; NEVER_US: open */
     size_t n_returns;
 };

@@ -292,6 +292,9 @@ void watch_end(struct watch *watch)
 
     result->jain_end = watch->sample.jain;
     result->events = sim_events(watch->sim);
+    result->starts = sim_saw(watch->sim, SIM_SEEN_STARTS);
+    result->tasks_finished = sim_saw(watch->sim, SIM_SEEN_TASKS_FINISHED);
+    result->tasks_given_back = sim_saw(watch->sim, SIM_SEEN_TASKS_GIVEN_BACK);
     result->utilisation = step_mean_end(&watch->utilisation, end_us);
     result->utilisation_plateau = step_mean_end(&watch->utilisation_plateau, end_us);
     result->utilisation_ours_plateau = step_mean_end(&watch->ours_plateau, end_us);

@@ -112,6 +112,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_COMMITS_TORN] = "commits-torn",
     [SIM_SEEN_ANSWERS_LOST] = "answers-lost",
     [SIM_SEEN_STALE_FINISHES] = "stale-finishes",
+    [SIM_SEEN_TASKS_FINISHED] = "tasks-finished",
+    [SIM_SEEN_TASKS_GIVEN_BACK] = "tasks-given-back",
     [SIM_SEEN_TASKS_FAILED] = "tasks-failed",
     [SIM_SEEN_TASKS_DISCARDED] = "tasks-discarded",
     [SIM_SEEN_TASKS_TIMED_OUT] = "tasks-timed-out",
@@ -462,6 +464,11 @@ void sim_run_until(struct sim *sim, uint64_t us)
 uint64_t sim_now_us(const struct sim *sim)
 {
     return sim->now_us;
+}
+
+uint64_t sim_saw(const struct sim *sim, enum sim_seen what)
+{
+    return sim->seen[what];
 }
 
 uint64_t sim_events(const struct sim *sim)

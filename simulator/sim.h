@@ -132,7 +132,9 @@ enum sim_seen {
     SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
     SIM_SEEN_ANSWERS_LOST,   /* it ended after the commit, before anybody was told */
     SIM_SEEN_STALE_FINISHES, /* refused: of a task that another holds */
-    SIM_SEEN_TASKS_FAILED,   /* their trainer said so */
+    SIM_SEEN_TASKS_FINISHED,
+    SIM_SEEN_TASKS_GIVEN_BACK, /* their trainer was stopped or lost: done again by another */
+    SIM_SEEN_TASKS_FAILED,     /* their trainer said so */
     SIM_SEEN_TASKS_DISCARDED,
     SIM_SEEN_TASKS_TIMED_OUT, /* their trainer hung; others got them */
     SIM_SEEN_TRAINERS_HUNG,
@@ -253,6 +255,7 @@ bool sim_step(struct sim *sim); /* one event; false: nothing left, or a violatio
 void sim_run_until(struct sim *sim, uint64_t us); /* all events up to and at that time */
 uint64_t sim_now_us(const struct sim *sim);
 uint64_t sim_events(const struct sim *sim);                   /* handled so far */
+uint64_t sim_saw(const struct sim *sim, enum sim_seen what);  /* so far */
 const struct edl_error *sim_violation(const struct sim *sim); /* NULL: none */
 uint64_t sim_hash(const struct sim *sim);                     /* of the history so far */
 
