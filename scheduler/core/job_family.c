@@ -3,8 +3,9 @@
  *
  * The same user, who may lie to nobody else by what his jobs do; the same mode, programs and
  * workspace; instances of the same cores and devices on nodes of the same labels. Commands that
- * differ in nothing but numbers are the same program: learning rates, seeds, indexes, dates. The
- * data, the bounds, the name and the environment do not count. */
+ * differ in nothing but numbers are the same program: learning rates, seeds, indexes, dates.
+ * Numbers in the file name of the program itself count. The data, the bounds, the name of the job
+ * and the environment do not. */
 #include "scheduler/core/plan_internal.h"
 
 #include <ctype.h>
@@ -33,13 +34,59 @@ static uint64_t digest_without_digits(uint64_t digest, const char *text)
     return digest;
 }
 
+/* It ends like a file: a dot and letters. */
+static bool is_script(const char *word, size_t n)
+{
+    size_t letters = 0;
+
+    while (letters < n && isalpha((unsigned char)word[n - 1 - letters]))
+        letters++;
+    return *word != '-' && letters > 0 && letters + 1 < n && word[n - 1 - letters] == '.';
+}
+
+static uint64_t digest_file_name(uint64_t digest, const char *word, size_t n)
+{
+    char *name = xstrdup(word);
+    char *slash;
+
+    name[n] = '\0';
+    slash = strrchr(name, '/');
+    digest = digest_text(digest, slash != NULL ? slash + 1 : name);
+    free(name);
+    return digest;
+}
+
+/* The words of a command without their numbers, but for the file name of the program and of the
+ * first script: train-1.py and train-2.py are two programs, in whichever folder they are. An
+ * argument may be a whole command line of a shell. */
+static uint64_t digest_command(uint64_t digest, char *const *argv)
+{
+    bool named = false; /* the script was */
+
+    for (size_t i = 0; argv != NULL && argv[i] != NULL; i++) {
+        const char *word = argv[i];
+
+        digest = digest_without_digits(digest, word);
+        for (bool first = i == 0; !named; first = false) {
+            size_t n = strcspn(word += strspn(word, " \t\n"), " \t\n");
+
+            if (n == 0)
+                break;
+            named = is_script(word, n);
+            if (first || named)
+                digest = digest_file_name(digest, word, n);
+            word += n;
+        }
+    }
+    return digest;
+}
+
 static uint64_t digest_role(uint64_t digest, const struct role_spec *role)
 {
     const struct labels *selector = role_selector(role);
 
     digest = digest_text(digest, role->name);
-    for (char **arg = role->argv; arg != NULL && *arg != NULL; arg++)
-        digest = digest_without_digits(digest, *arg);
+    digest = digest_command(digest, role->argv);
     digest = digest_text(digest, role->workspace != NULL ? role->workspace : "");
     digest = digest_number(digest, role->cpu_millicores);
     digest = digest_number(digest, role->gpus);

@@ -259,6 +259,18 @@ static void test_family_shares_speeds_of_one_program_of_one_user(void **state)
     end(w);
 }
 
+/* But for numbers, in whichever folder it lies; only in the name of its file they count. */
+static void test_script_of_another_name_is_another_program(void **state)
+{
+    struct world *w = world_of_four();
+
+    (void)state;
+    teach_family(w, "alice", "python3 runs/1/train-1.py --seed 1");
+    assert_int_equal(largest_known(w, "alice", "second", "python3 runs/2/train-1.py --seed 2"), 4);
+    assert_int_equal(largest_known(w, "alice", "third", "python3 runs/1/train-2.py --seed 1"), 0);
+    end(w);
+}
+
 static void test_families_survive_a_restart(void **state)
 {
     struct world *w = world_of_four();
@@ -479,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_who_waits_for_a_generation_does_not_work),
         cmocka_unit_test(test_repair_is_no_resize),
         cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
+        cmocka_unit_test(test_script_of_another_name_is_another_program),
         cmocka_unit_test(test_families_survive_a_restart),
         cmocka_unit_test(test_wrong_clocks_make_nobody_long),
         cmocka_unit_test(test_call_before_the_first_report_loses_no_work),
