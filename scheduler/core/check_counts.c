@@ -213,6 +213,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     struct resources requested = { 0 };
     struct resources total = { 0 };
     struct resources stopping = { 0 };
+    struct resources given = { 0 };
     uint32_t n_unheard = 0, n_sharing = 0;
     const struct node *node;
     const struct job *job;
@@ -225,6 +226,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         resources_add(&requested, &job->plan.lack, 1);
+        resources_add(&given, &job->plan.given, 1);
         n_sharing += job_shares(job);
     }
     if (n_sharing != planner->n_sharing)
@@ -234,6 +236,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
                       planner->n_unheard);
     if (!resources_equal(&total, &planner->total) ||
         !resources_equal(&stopping, &planner->stopping) ||
+        !resources_equal(&given, &planner->given) ||
         !resources_equal(&requested, &planner->requested))
         return BROKEN("the policy is told of %lldm requested of %lldm, it is %lldm of %lldm",
                       (long long)planner->requested.cpu_millicores,

@@ -449,6 +449,7 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now);
 /* job_learn_steps - process->steps has a new note: the same of a job without a queue, of which a
  * note is what a task is of others */
 void job_learn_steps(struct cluster *cluster, const struct process *process, struct instant now);
+bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now);
 /* job_learn_size - its processes may be others, or do something else. O(1) */
 void job_learn_size(struct job *job, struct instant now);
 /* process_works - it took a task, or is together with others; process_waits - it has arrived and

@@ -83,6 +83,16 @@ int goodput_pserver_add(struct goodput_pserver_fit *fit,
     return 0;
 }
 
+void goodput_pserver_join(struct goodput_pserver_fit *fit, const struct goodput_pserver_fit *other)
+{
+    for (int i = 0; i < GOODPUT_THETAS; i++) {
+        for (int j = 0; j < GOODPUT_THETAS; j++)
+            fit->gram[i][j] += other->gram[i][j];
+        fit->moment[i] += other->moment[i];
+    }
+    fit->reports += other->reports;
+}
+
 /* --- least squares with t >= 0: the active set method of Lawson and Hanson -----------------------
  */
 

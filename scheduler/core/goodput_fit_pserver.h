@@ -56,6 +56,9 @@ double goodput_pserver_known(const struct goodput_pserver_fit *fit);
 /* goodput_pserver_scale - as if all reports had been of steps that took `factor` times as long, and
  * counted for `weight` each; both > 0 */
 void goodput_pserver_scale(struct goodput_pserver_fit *fit, double factor, double weight);
+/* goodput_pserver_join - as if the reports of the other fit had been added as well; both have the
+ * same batch and mode */
+void goodput_pserver_join(struct goodput_pserver_fit *fit, const struct goodput_pserver_fit *other);
 /* goodput_pserver_solve - t of what was reported; what cannot be told from the reports is 0, which
  * is the optimistic answer. A few microseconds. */
 void goodput_pserver_solve(const struct goodput_pserver_fit *fit, double ret_theta[GOODPUT_THETAS]);

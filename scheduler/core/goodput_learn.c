@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/core/goodput_weights.h"
 #include "shared/macro.h"
 
-#define TASKS_PER_INSTANCE 2
-#define TASKS_MIN 4
+#define TASKS_PER_INSTANCE 1
+#define TASKS_MIN 2
 /* By which part of itself all is made dearer that does not shrink with the instances: what several
  * explain alike, as where one size was measured twice, is then taken to scale. */
 #define OPTIMISM 0.01
@@ -23,6 +24,7 @@ void goodput_learn_init(struct goodput_learned *learned)
         (struct goodput_learned){ .uneven_s = -1, .change_s = -1, .resize_s = GOODPUT_RESIZE_S };
     /* one unit a step, one server that stays: t0 M/w is then t0/k */
     goodput_pserver_init(&learned->fit, 1, false);
+    learned->own = learned->fit;
 }
 
 static void begin_window(struct goodput_learned *learned, const struct goodput_progress *progress)
@@ -125,8 +127,10 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
     take_over(learned, &report);
     if (goodput_pserver_add(&learned->fit, &report) < 0)
         return false; /* no time has passed: nothing can be told */
+    (void)goodput_pserver_add(&learned->own, &report);
     learned->windows++;
     learned->measured_s = report.step_s;
+    learned->measured = report.workers;
     learned->largest = MAX_OF(learned->largest, progress->instances);
     return true;
 }
@@ -304,7 +308,8 @@ static void sizes_of(const struct goodput_span *span, uint32_t most, struct size
 void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
                          struct goodput_curve *ret_curve)
 {
-    uint64_t reach = GOODPUT_GROWTH_MAX * (uint64_t)MAX_OF(span->current, span->min);
+    uint64_t seen = MAX_OF(learned->silent ? span->current : learned->largest, span->min);
+    uint64_t reach = MAX_OF(GOODPUT_GROWTH_MAX * seen, (uint64_t)span->current);
     struct sizes sizes;
     double theta[GOODPUT_THETAS];
     double of_one;
@@ -312,11 +317,15 @@ void goodput_learn_curve(const struct goodput_learned *learned, const struct goo
     theta_of(learned, theta);
     of_one = speed_of(learned, theta, 1);
     sizes_of(span, (uint32_t)MIN_OF(reach, span->max), &sizes);
-    for (int i = 0; i < sizes.n; i++)
-        ret_curve->points[i] =
-            (struct goodput_point){ .instances = sizes.of[i],
-                                    .cost = sizes.of[i] * span->cost_per_instance,
-                                    .speed = speed_of(learned, theta, sizes.of[i]) / of_one };
+    for (int i = 0; i < sizes.n; i++) {
+        double speed = speed_of(learned, theta, sizes.of[i]) / of_one;
+
+        if (learned->silent)
+            speed *= pow(sizes.of[i], -GOODPUT_SILENT);
+        ret_curve->points[i] = (struct goodput_point){
+            .instances = sizes.of[i], .cost = sizes.of[i] * span->cost_per_instance, .speed = speed
+        };
+    }
     ret_curve->n = sizes.n;
 }
 
@@ -335,6 +344,20 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
         .family_median_s = learned->family_s,
         .hint_s = learned->hint_s,
     };
+}
+
+void goodput_learn_rank(struct goodput_learned *learned, const struct goodput_span *span,
+                        double remaining_s)
+{
+    const struct goodput_span whole = { span->min, span->max, span->max, 1 };
+    struct goodput_curve curve;
+    double length;
+
+    goodput_learn_curve(learned, &whole, &curve);
+    length = goodput_length(&curve, remaining_s, 1);
+    if (!(learned->length > 0) || length > learned->length * GOODPUT_RANK_STEP ||
+        length < learned->length / GOODPUT_RANK_STEP)
+        learned->length = length;
 }
 
 static double left_of(const struct goodput_work *work, double lasts_s)

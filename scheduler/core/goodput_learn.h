@@ -9,8 +9,9 @@
  * before are still under way.
  *
  * Optimistic: until two sizes were measured a job is taken to be nearly as fast as it has instances
- * (GOODPUT_UNTRIED). It grows at most fourfold in one decision, so a wrong guess costs one resize,
- * not a cluster.
+ * (GOODPUT_UNTRIED). It grows to four times the largest size that was measured, so a wrong guess
+ * costs one resize, not a cluster. A job from which nothing can be measured, since it has no task
+ * queue, grows fourfold in one decision, and shares evenly with others of its kind.
  *
  * Pure, no allocation; small enough to be part of a job and to be copied with it. */
 #pragma once
@@ -22,13 +23,17 @@
 #include "scheduler/core/goodput_fit_pserver.h"
 #include "scheduler/core/goodput_length.h"
 
-#define GOODPUT_GROWTH_MAX 4 /* times, in one decision */
+#define GOODPUT_GROWTH_MAX 4 /* times what was measured, or its minimum */
 #define GOODPUT_RESIZE_S 10  /* until one was measured */
 /* Beyond the largest size that was measured, L, what follows from the measurements is multiplied by
  * (k/L)^-0.1: k^0.9 when nothing was. With a straight line each further instance would be worth as
  * much as the last one, and of jobs of which nothing is known one would take all that there is; so
  * they share it equally. What was tried is believed as it was. */
 #define GOODPUT_UNTRIED 0.1
+/* Of a job that says nothing no speed will ever be known. Its curve is multiplied by k^-0.8, so
+ * that such jobs share evenly what there is. */
+#define GOODPUT_SILENT 0.8
+#define GOODPUT_RANK_STEP 2 /* times */
 /* A change that goes on for longer waits for something else than itself, and an instance that has
  * not begun to work by then never will: another one takes the tasks for it. */
 #define GOODPUT_RESIZE_MAX_S 300
@@ -43,22 +48,26 @@ struct goodput_size {
 };
 
 struct goodput_learned {
-    struct goodput_pserver_fit fit;
-    uint32_t instances; /* of the window; 0: there is none */
-    bool warm;          /* what a change of size brings has passed */
-    double from_s;      /* when the window began */
+    struct goodput_pserver_fit fit; /* of its own measurements and its family's */
+    struct goodput_pserver_fit own; /* of its own alone */
+    uint32_t instances;             /* of the window; 0: there is none */
+    bool warm;                      /* what a change of size brings has passed */
+    double from_s;                  /* when the window began */
     uint64_t from_tasks;
     double from_units;
     double recent_s[3]; /* per unit, of the windows since the last measurement */
     uint32_t n_recent;
     uint32_t windows;  /* measurements of its own, of all sizes */
-    double measured_s; /* per unit, by the last one */
+    double measured_s; /* per unit, by the last one, */
+    uint32_t measured; /* with so many instances */
     uint32_t largest;  /* instances, of a measurement of its own or of its family's; 0: none */
+    bool silent;       /* it says nothing from which its speed could be measured */
     bool borrowed;     /* all that is known is of its family, the unit as well */
     double work_s;     /* that was done, in seconds on one instance as far as its speed is known */
     double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
     double lasts_s;    /* the same, 0 also while none of its family has ended: no guess */
     double longest_s;  /* what nine in ten of those that have ended took at most; 0: none has */
+    double length;     /* by which it is ranked (goodput_learn_rank); 0: not yet */
     double hint_s;     /* what its owner thinks that it takes, so counted; 0: nothing */
     struct goodput_size size;
     uint32_t sizes;   /* how often it became another one by more than a quarter: */
@@ -90,7 +99,7 @@ struct goodput_span {
 void goodput_learn_init(struct goodput_learned *learned);
 /* goodput_learn_note - how far a job is, whenever somebody looks: true when that completed a
  * measurement: the median of three windows of one size, so that a node that froze for a while
- * teaches nothing. A window ends after two tasks of each instance, and four at least. O(1). */
+ * teaches nothing. A window ends after one task of each instance, and two at least. O(1). */
 bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress);
 /* goodput_learn_size - who is there now. A change of size costs the time in which those that work
  * are slower together than those that are wanted will be, by as much as they are: a growth stops
@@ -110,8 +119,9 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
 double goodput_learn_speedup(const struct goodput_learned *learned, uint32_t instances);
 /* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all when there are no more;
  * else all small ones, geometric ones to the end, and always the one that is held with its two
- * neighbours, for who moves one instance at a time; at most GOODPUT_GROWTH_MAX times what is held.
- * Never empty. O(GOODPUT_POINTS_MAX). */
+ * neighbours, for who moves one instance at a time; at most what is held, or GOODPUT_GROWTH_MAX
+ * times the largest that was measured (of a silent job: that is held). Never empty.
+ * O(GOODPUT_POINTS_MAX). */
 void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
                          struct goodput_curve *ret_curve);
 /* goodput_learn_work - what is left and what was done, in seconds on one instance; units_left below
@@ -120,6 +130,11 @@ void goodput_learn_curve(const struct goodput_learned *learned, const struct goo
  */
 struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,
                                        double units_left);
+/* goodput_learn_rank - the length by which it is ranked is a guess. It changes only when the guess
+ * is off by more than GOODPUT_RANK_STEP, or jobs that are about as long would overtake each other
+ * with every measurement. */
+void goodput_learn_rank(struct goodput_learned *learned, const struct goodput_span *span,
+                        double remaining_s);
 /* goodput_learn_remaining - what is left of that by its own count, else by what jobs of its family
  * took that have ended; below 0: neither says */
 double goodput_learn_remaining(const struct goodput_learned *learned,

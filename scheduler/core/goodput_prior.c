@@ -26,20 +26,40 @@ void goodput_prior_note(struct goodput_prior *prior, const struct goodput_learne
     prior->largest = MAX_OF(prior->largest, learned->instances);
 }
 
-void goodput_prior_begin(const struct goodput_prior *prior, struct goodput_learned *ret_learned)
+/* How long a unit takes on one instance: by the job's last measurement, or as long as for the last
+ * job of the family. */
+static double unit_of(const struct goodput_prior *prior, const struct goodput_learned *learned)
 {
+    double theta[GOODPUT_THETAS];
+
+    if (learned->windows == 0)
+        return prior->unit_s;
+    goodput_pserver_solve(&prior->fit, theta);
+    return learned->measured_s * goodput_pserver_speed(theta, 1, false, learned->measured, 1);
+}
+
+void goodput_prior_renew(const struct goodput_prior *prior, struct goodput_learned *learned)
+{
+    double unit_s = prior->largest > 0 ? unit_of(prior, learned) : 0;
     double known;
 
-    goodput_learn_init(ret_learned);
-    if (prior->largest == 0)
+    if (!(unit_s > 0))
         return;
     known = goodput_pserver_known(&prior->fit);
-    ret_learned->fit = prior->fit;
-    goodput_pserver_scale(&ret_learned->fit, prior->unit_s,
+    learned->fit = prior->fit;
+    goodput_pserver_scale(&learned->fit, unit_s,
                           known > GOODPUT_PRIOR_REPORTS ? GOODPUT_PRIOR_REPORTS / known : 1);
-    ret_learned->largest = prior->largest;
-    ret_learned->resize_s = prior->resize_s;
-    ret_learned->borrowed = true;
+    goodput_pserver_join(&learned->fit, &learned->own);
+    learned->largest = MAX_OF(learned->largest, prior->largest);
+    learned->borrowed = learned->windows == 0;
+}
+
+void goodput_prior_begin(const struct goodput_prior *prior, struct goodput_learned *ret_learned)
+{
+    goodput_learn_init(ret_learned);
+    goodput_prior_renew(prior, ret_learned);
+    if (prior->largest > 0)
+        ret_learned->resize_s = prior->resize_s;
 }
 
 bool goodput_prior_is_sound(const struct goodput_prior *prior)

@@ -29,5 +29,8 @@ void goodput_prior_note(struct goodput_prior *prior, const struct goodput_learne
 /* goodput_prior_is_sound - what is known of it is a speed that can be: from a record that may be
  * damaged */
 bool goodput_prior_is_sound(const struct goodput_prior *prior);
+/* goodput_prior_renew - a job that runs takes what its family has learnt meanwhile: in the unit of
+ * its own last measurement, beside its own measurements. */
+void goodput_prior_renew(const struct goodput_prior *prior, struct goodput_learned *learned);
 /* goodput_prior_begin - in place of goodput_learn_init, for a new job of the family */
 void goodput_prior_begin(const struct goodput_prior *prior, struct goodput_learned *ret_learned);

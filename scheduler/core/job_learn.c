@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "scheduler/core/goodput_allocate.h"
 #include "scheduler/core/goodput_servers.h"
 
 #define TOLD_LEAST_US (60 * USEC_PER_SEC)
@@ -104,12 +105,23 @@ uint32_t job_learn_crowd(const struct cluster *cluster)
     return (uint32_t)n;
 }
 
+static void rank(const struct job *job, struct job_learned *learned)
+{
+    const struct role_spec *role = &job->spec->roles[job_elastic_role(job)];
+    const struct goodput_span span = { .min = MAX_OF(role->min, 1), .max = MAX_OF(role->max, 1) };
+    const struct goodput_work work =
+        goodput_learn_work(&learned->of, learned->units_done, learned->units_left);
+
+    goodput_learn_rank(&learned->of, &span, goodput_remaining(&goodput_defaults.levels, &work));
+}
+
 /* What is known now is what the policy knows. */
 static void tell(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job_learned *learned = job->learned;
     struct goodput_family_facts family;
 
+    goodput_prior_renew(goodput_family_prior(cluster->families, learned->curve), &learned->of);
     goodput_family_done(cluster->families, learned->family, learned->of.work_s);
     learned->of.family_s =
         goodput_family_work(cluster->families, learned->family, learned->of.work_s);
@@ -122,6 +134,9 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     learned->of.hint_s = job_hint_s(job, &learned->of);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
+    learned->of.silent = job->queue == NULL && !job->tells_steps && learned->of.largest == 0 &&
+                         now.now_us - learned->since_us >= TOLD_LEAST_US;
+    rank(job, learned);
     learned->told = learned->of;
     learned->told_us = now.now_us;
     learned->elapsed_s =

@@ -42,10 +42,12 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     enum queue_verdict verdict;
-    uint32_t marked;       /* victims of a search */
-    uint32_t group;        /* its user's, in the table of groups */
-    struct resources lack; /* its part of what is requested and not granted */
-    struct resources used; /* its part of what the group holds; nothing when there are no groups */
+    uint32_t marked;        /* victims of a search */
+    uint32_t gives;         /* instances that go when they are done with their tasks */
+    uint32_t group;         /* its user's, in the table of groups */
+    struct resources lack;  /* its part of what is requested and not granted */
+    struct resources given; /* what these hold, as the policy was told */
+    struct resources used;  /* its part of what the group holds; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten, unfit_forgotten;
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
@@ -62,7 +64,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
-    struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
-    struct tree_node in_class;           /* queue_class->order */
-    uint32_t n_below;                    /* of them, in its subtree */
+    struct job *class_next, *class_prev;   /* queue_class->jobs, by turn */
+    struct tree_node in_class;             /* queue_class->order */
+    uint32_t n_below;                      /* of them, in its subtree */
 };

@@ -20,7 +20,7 @@ static uint32_t staying(const struct job *job, uint32_t role)
 
 /* What a started job lacks in its fixed roles, and to what its elastic one must come back, is
  * wanted already. */
-static uint32_t held_of_role(const struct job *job, uint32_t role)
+uint32_t held_of_role(const struct job *job, uint32_t role)
 {
     uint32_t held = staying(job, role) + job_count_due(job, role) + job_exchanges(job, role);
 
@@ -97,9 +97,11 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
     const struct role_spec *spec = &job->spec->roles[role];
     uint32_t live = job_count(job, role, true);
 
-    entry->parallelism = held_of_role(job, role);
+    uint32_t held = held_of_role(job, role);
+
+    entry->parallelism = held - job->plan.gives;
     entry->max = MAX_OF(MAX_OF(most_of(job, role), entry->parallelism), spec->min);
-    entry->stable = live == entry->parallelism && live == job_count_running(job, role);
+    entry->stable = live == held && live == job_count_running(job, role);
     if (job->state == JOB_STARTING) { /* the gang comes first */
         entry->stable = false;
         entry->min = entry->parallelism;
@@ -169,6 +171,7 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     struct resources lack = lack_of(job);
     struct policy_job entry;
 
+    plan_count_gives(planner, job);
     resources_add(&planner->requested, &job->plan.lack, -1);
     resources_add(&planner->requested, &lack, 1);
     job->plan.lack = lack;
@@ -194,13 +197,16 @@ static bool grow(void *userdata, uint64_t id)
     struct plan *plan = userdata;
     struct job *job = cluster_job(plan->cluster, id);
     int role = job == NULL || !job_is_started(job) ? -1 : job_elastic_role(job);
-    uint32_t counted;
+    uint32_t counted, short_of;
 
     if (role < 0 || job->finishing || job->state == JOB_STARTING)
         return false;
     counted =
         job_count(job, (uint32_t)role, false) + count_backing_off(job, (uint32_t)role, plan->now);
-    if (fill_role(plan, job, (uint32_t)role, counted + 1) > 0)
+    plan_hold_on(plan);
+    short_of = fill_role(plan, job, (uint32_t)role, counted + 1);
+    plan_hold_off(plan);
+    if (short_of > 0)
         return false;
     decided_by_policy(plan, job, "grown");
     return true;
@@ -238,6 +244,31 @@ static bool shrink(void *userdata, uint64_t id)
     return true;
 }
 
+/* Whoever holds no task loses nothing by a stop. */
+static bool give(void *userdata, uint64_t id)
+{
+    struct plan *plan = userdata;
+    struct job *job = cluster_job(plan->cluster, id);
+
+    if (job == NULL || !plan_give(plan, job))
+        return shrink(userdata, id);
+    decided_by_policy(plan, job, "shrunk");
+    return true;
+}
+
+static bool keep(void *userdata, uint64_t id)
+{
+    struct plan *plan = userdata;
+    struct job *job = cluster_job(plan->cluster, id);
+
+    if (job == NULL || job->plan.gives == 0)
+        return false;
+    job->plan.gives--;
+    job_touch(plan->cluster, job);
+    decided_by_policy(plan, job, "grown");
+    return true;
+}
+
 static double percent(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
@@ -256,6 +287,10 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double 
         return false;
     learned = &job->learned->told;
     held = held_of_role(job, (uint32_t)role);
+    if (!learned->silent &&
+        held >= (uint64_t)GOODPUT_GROWTH_MAX *
+                    MAX_OF(learned->largest, job->spec->roles[role].min)) /* it is measured first */
+        return true;
     saved_s = goodput_learn_unit_s(learned, held) - goodput_learn_unit_s(learned, held + 1);
     if (saved_s <= 0 && learned->largest > 0)
         return true;
@@ -269,14 +304,15 @@ static struct policy_totals totals_of(const struct cluster *cluster)
 
     return (struct policy_totals){
         .cpu_total_millicores = planner->total.cpu_millicores,
-        .cpu_requested_millicores = planner->requested.cpu_millicores,
+        .cpu_requested_millicores =
+            planner->requested.cpu_millicores - planner->given.cpu_millicores,
         .memory_total_bytes = planner->total.memory_bytes,
-        .memory_requested_bytes = planner->requested.memory_bytes,
+        .memory_requested_bytes = planner->requested.memory_bytes - planner->given.memory_bytes,
         .gpu_total = planner->total.gpus,
-        .gpu_requested = planner->requested.gpus,
-        .cpu_stopping_millicores = planner->stopping.cpu_millicores,
-        .memory_stopping_bytes = planner->stopping.memory_bytes,
-        .gpu_stopping = planner->stopping.gpus,
+        .gpu_requested = planner->requested.gpus - planner->given.gpus,
+        .cpu_stopping_millicores = planner->stopping.cpu_millicores + planner->given.cpu_millicores,
+        .memory_stopping_bytes = planner->stopping.memory_bytes + planner->given.memory_bytes,
+        .gpu_stopping = planner->stopping.gpus + planner->given.gpus,
         .max_load_permille = cluster->config.max_load_permille,
         .groups = planner->n_groups > 1 ? planner->groups : NULL,
         .n_groups = planner->n_groups,
@@ -294,7 +330,9 @@ void plan_prepare_policy(struct plan *plan)
 
 void plan_ask_policy(struct plan *plan)
 {
-    static const struct policy_ops ops = { .grow = grow, .shrink = shrink };
+    static const struct policy_ops ops = {
+        .grow = grow, .shrink = shrink, .give = give, .keep = keep
+    };
     const struct planner *planner = plan->planner;
     struct policy_totals totals = totals_of(plan->cluster);
 

@@ -3,13 +3,16 @@
  *
  * Small gangs that follow one another would take each part that comes free before the whole is. So
  * places are kept for one gang, the first in the order of the queue that fits neither now nor by
- * shrinking: gangs behind it start there only beside what it needs. All other nodes are as open as
- * ever, replacements go anywhere, and so does growth: it gives way when the gang's room is made.
+ * shrinking: gangs behind it start there only beside what it needs, and jobs grow there only beside
+ * that. Growth would give way when the gang's room is made, but a job that grew there and is shrunk
+ * elsewhere has its minimum there, which does not. All other nodes are as open as ever, and
+ * replacements go anywhere.
  *
  * Places are chosen when a gang behind might start for the first time, those first on which the
  * least is missing, and stay until they cannot work any more: their node is gone or closed, offers
  * less, or a service has come there (what it holds never ends). What is kept is off the rooms only
- * while gangs behind are tried. Nothing of it is stored: after a restart places are chosen anew.
+ * while gangs behind are tried and while jobs grow. Nothing of it is stored: after a restart places
+ * are chosen anew.
  *
  * Cost: nothing while no gang waits for ends. A search among up to LOOKS nodes for each process of
  * the gang when places are chosen, which passes by those that cannot be better than what it has
@@ -284,7 +287,14 @@ void plan_hold(struct plan *plan, const struct job *job, const struct demand *de
         queue->hold_tried = true;
         choose_for(plan, held);
     }
-    if (held->plan.places == NULL)
+    plan_hold_on(plan);
+}
+
+void plan_hold_on(struct plan *plan)
+{
+    const struct job *held = plan->planner->queue.held;
+
+    if (held == NULL || held->plan.places == NULL)
         return;
     keep(plan->planner, held);
     plan->planner->rooms.holding = true;

@@ -144,7 +144,8 @@ struct planner {
     struct capacity rooms;                       /* of the nodes that take processes */
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
     struct resources total, requested, stopping; /* what the policy is told */
-    struct resources held; /* granted, what is being stopped included, and foreign load */
+    struct resources given; /* of requested, what jobs give up at the end of a task */
+    struct resources held;  /* granted, what is being stopped included, and foreign load */
     struct deadlines deadlines;
     struct deadline quiet; /* until then plans wait for the nodes that have not been heard */
     uint32_t n_unheard;
@@ -263,6 +264,14 @@ bool is_victim(const struct process *process, const struct resources *have,
 /* who of this role goes first; NULL: nobody is left. counted: of those on nodes that take
  * processes, which alone are in the totals: to stop another would lower no load */
 struct process *next_victim(const struct job *job, uint32_t role, bool counted);
+
+/* --- plan_give.c: instances that go when they are done with their tasks
+ * ------------------------------------------------------------------------------------------- */
+void plan_count_gives(struct planner *planner, struct job *job);
+bool plan_give(struct plan *plan, struct job *job);
+uint32_t job_gives(const struct job *job, uint32_t role);
+/* what it holds and lacks of a role, by which the policy counts */
+uint32_t held_of_role(const struct job *job, uint32_t role);
 
 /* --- plan_room.c
  * -------------------------------------------------------------------------------------------- */
@@ -390,7 +399,9 @@ void plan_hold(struct plan *plan, const struct job *job, const struct demand *de
 bool plan_hold_works(struct planner *planner, const struct job *job, bool anew);
 /* the index holds nothing any more: a room may go */
 void plan_hold_drop(struct planner *planner);
-/* after the last gang was tried: who is started already goes anywhere */
+/* plan_hold_on - what is kept is open to nobody until plan_hold_off: for gangs behind the held one,
+ * and for jobs that grow */
+void plan_hold_on(struct plan *plan);
 void plan_hold_off(struct plan *plan);
 /* these find room only with what is kept for the held gang */
 bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,

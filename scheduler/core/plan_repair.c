@@ -356,7 +356,7 @@ static void finish_role(struct plan *plan, struct job *job, uint32_t role)
         trim_due(plan, job, role, wanted - MIN_OF(wanted, counted));
         plan->cluster->plan_wanted = true; /* the policy may give it to somebody else */
     }
-    job_set_target(plan->cluster, job, role, wanted, plan->now);
+    job_set_target(plan->cluster, job, role, wanted - job_gives(job, role), plan->now);
 }
 
 void plan_finish(struct plan *plan, struct job *job)

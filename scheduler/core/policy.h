@@ -22,9 +22,10 @@ struct goodput_learned;
 struct policy_job {
     uint64_t id; /* ties are broken by it, lower first */
     int32_t priority;
-    uint32_t min, max;    /* of the elastic role; min <= parallelism <= max */
-    uint32_t parallelism; /* instances granted now (assigned, preparing or running; not stopping) */
-    bool stable;          /* all of them run, and nothing is being stopped */
+    uint32_t min, max; /* of the elastic role; min <= parallelism <= max */
+    /* instances granted now (assigned, preparing or running; not stopping, nor to be given) */
+    uint32_t parallelism;
+    bool stable;  /* all of them run, and nothing is being stopped */
     bool pending; /* room is being made for its gang; that is in the requested totals already */
     uint64_t cpu_millicores, memory_bytes; /* request of one instance */
     uint32_t gpus;                         /* limit of one instance */
@@ -55,7 +56,7 @@ struct policy_totals {
     int64_t cpu_total_millicores, cpu_requested_millicores;
     int64_t memory_total_bytes, memory_requested_bytes;
     int64_t gpu_total, gpu_requested;
-    /* held by what is being stopped: free soon, and not in requested any more */
+    /* held by what is being stopped or given: free soon, and not in requested any more */
     int64_t cpu_stopping_millicores, memory_stopping_bytes, gpu_stopping;
     uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total; cores only */
     const struct policy_group *groups; /* borrowed; NULL when there are none */
@@ -68,6 +69,11 @@ struct policy_ops {
     bool (*grow)(void *userdata, uint64_t job);
     /* one less, never below its minimum; false: there is none to take */
     bool (*shrink)(void *userdata, uint64_t job);
+    /* the same, when one of its instances is done with its present task: nothing waits for the room
+     * but growth. NULL: shrink is called instead */
+    bool (*give)(void *userdata, uint64_t job);
+    /* takes back what it was to give and has not given yet; false: there is nothing. NULL: never */
+    bool (*keep)(void *userdata, uint64_t job);
 };
 
 enum policy_resource { POLICY_CPU, POLICY_MEMORY, POLICY_GPU, POLICY_RESOURCES };

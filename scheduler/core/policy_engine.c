@@ -183,12 +183,22 @@ static struct rank *next_grower(const struct decision *d, const struct tree_node
     return next_grower(d, at->right, cursor);
 }
 
+static bool keep_one(struct decision *d, struct entry *entry)
+{
+    return d->ops->keep != NULL && d->ops->keep(d->userdata, entry->job.id);
+}
+
 /* One step for the lowest job: true when it has one more, planned or placed. */
 static bool grow_one(struct decision *d, struct entry *entry)
 {
     const struct extent wanted = { .request = entry->shape->request };
     bool room = has_room(d, &wanted.request);
 
+    if (will_be_free(d, &wanted.request) && keep_one(d, entry)) {
+        keep_free(d, &wanted.request);
+        plan_change(d, entry, 1);
+        return true;
+    }
     if (room && may_move(d, entry)) {
         room = d->ops->grow(d->userdata, entry->job.id);
         if (room)
@@ -252,16 +262,30 @@ static void grow_all(struct decision *d)
     }
 }
 
-/* true: one was stopped */
-static bool shrink_one(struct decision *d, struct entry *entry)
+/* true: one was stopped, or is about to be given */
+static bool take_one(struct decision *d, struct entry *entry,
+                     bool (*take)(void *userdata, uint64_t job))
 {
-    if (d->ops->shrink(d->userdata, entry->job.id)) {
+    if (take(d->userdata, entry->job.id)) {
         plan_change(d, entry, -1);
         return true;
     }
     entry->stuck = true;
     plan_change(d, entry, 0);
     return false;
+}
+
+static bool shrink_one(struct decision *d, struct entry *entry)
+{
+    return take_one(d, entry, d->ops->shrink);
+}
+
+/* A growth may wait until an instance of the giver is done with its task; a gang may not. */
+static bool give_one(struct decision *d, struct entry *entry)
+{
+    bool patient = d->ops->give != NULL && d->state->n_pending == 0;
+
+    return take_one(d, entry, patient ? d->ops->give : d->ops->shrink);
 }
 
 /* The highest that holds something of what is over its limit, or NULL. */
@@ -344,7 +368,7 @@ static void shrink_harmed(struct decision *d)
     struct entry *entry;
 
     while ((entry = next_harmed(d)) != NULL)
-        (void)shrink_one(d, entry);
+        (void)give_one(d, entry);
 }
 
 /* An instance of it leaves room for what is wanted in the same place, and is fair to give. */
@@ -448,7 +472,7 @@ static bool transfer(struct decision *d, uint32_t from, uint32_t to, unsigned *l
             struct entry *receiver = taker->head;
 
             d->state->gives_to = same ? NULL : d->groups[to].name;
-            if (shrink_one(d, giver))
+            if (give_one(d, giver))
                 plan_change(d, receiver, 1);
             d->state->gives_to = NULL;
             return true;

@@ -122,7 +122,7 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
 
     if (r < 0)
         return r;
-    if (holder->stop_wanted) {
+    if (holder->stop_wanted || job_gives_up(cluster, holder, now)) {
         *ret = task_queue_is_finished(job->queue) ? TASK_LEASE_FINISHED : TASK_LEASE_WAIT;
         *ret_save_model = false;
         return 0;

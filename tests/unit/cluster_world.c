@@ -13,6 +13,7 @@
 #include "shared/macro.h"
 
 #define LEASE_US (20 * USEC_PER_SEC)
+#define SILENT_AFTER_S 70 /* a minute, and some time to start */
 
 const struct policy *world_policy = &policy_fulfilment;
 
@@ -367,6 +368,13 @@ void world_run(struct world *world, unsigned n)
     while (n-- > 0)
         for (size_t i = 0; i < world->n_agents; i++)
             world_turn(world, i);
+}
+
+void world_fall_silent(struct world *world)
+{
+    for (int s = 0; s < SILENT_AFTER_S; s++)
+        world_second(world);
+    world_run(world, 30);
 }
 
 void world_advance(struct world *world, uint64_t us)

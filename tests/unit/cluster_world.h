@@ -91,6 +91,9 @@ void world_second(struct world *world);
 /* all agents, n times */
 void world_run(struct world *world, unsigned n);
 void world_advance(struct world *world, uint64_t us);
+/* Until the policy takes a job of which nothing can be measured for silent, and the job has grown
+ * as far as it can. Before that it waits at four times its minimum. */
+void world_fall_silent(struct world *world);
 /* the process ends by itself; told at its agent's next turn */
 void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal);
 /* a new core from what is on disk: what was not committed is gone */

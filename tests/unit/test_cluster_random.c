@@ -22,7 +22,7 @@
 
 #define EVENTS 24000
 #define ACTIVE_MAX 12
-#define UNSETTLED_SEEDS 160
+#define UNSETTLED_SEEDS 700
 #define KINDS_SEEDS 12
 #define KINDS_MAX 180
 

@@ -115,8 +115,8 @@ static void test_nobody_grows_on_what_is_exchanged(void **state)
         uint32_t before = n_on(c, 0) + n_on(c, 1);
 
         work_s(&p, 1);
-        if (with == 0 || a->learned->exchange.with == 0)
-            continue;
+        if (with != b->id || a->learned->exchange.with != b->id)
+            continue; /* c is a third one only while these two exchange */
         assert_int_equal(n_on(c, 0) + n_on(c, 1), before);
         seconds++;
     }

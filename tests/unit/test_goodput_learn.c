@@ -54,7 +54,7 @@ static void test_curve_is_optimistic_until_two_sizes_were_measured(void **state)
     for (int known = 0; known < 2; known++) {
         goodput_learn_curve(&learned, &span, &curve);
         assert_int_equal(goodput_curve_check(&curve), 0);
-        assert_int_equal(curve.n, 8); /* four times what it has */
+        assert_int_equal(curve.n, known ? 8 : 4); /* four times what was measured */
         for (int i = 0; i < curve.n; i++) {
             double largest = known ? 2 : 1;
 
@@ -155,7 +155,7 @@ static void test_nothing_is_learnt_while_it_is_resized(void **state)
     /* slow ones at the beginning of a size do not count */
     job.now_s += 100000;
     assert_int_equal(run(&job, &learned, 8, 1 + 8), 0);
-    assert_int_equal(run(&job, &learned, 8, 3 * 2 * 8 - 1), 0);
+    assert_int_equal(run(&job, &learned, 8, 3 * 8 - 1), 0);
     assert_int_equal(run(&job, &learned, 8, 1), 1);
     assert_near(goodput_learn_unit_s(&learned, 8), unit_s(&job, 8), 0.1 * unit_s(&job, 8));
     /* nor does what went back to the queue */
@@ -173,7 +173,8 @@ static bool has(const struct goodput_curve *curve, uint32_t instances)
  * each other, with the held one and its neighbours. */
 static void check_span(const struct goodput_learned *learned, const struct goodput_span *span)
 {
-    uint32_t reach = MIN_OF(4 * MAX_OF(span->current, span->min), span->max);
+    uint32_t reach =
+        MIN_OF(MAX_OF(4 * MAX_OF(learned->largest, span->min), span->current), span->max);
     struct goodput_curve curve;
 
     goodput_learn_curve(learned, span, &curve);
@@ -426,6 +427,37 @@ static void test_no_window_begins_before_all_work(void **state)
     assert_true(run(&r.job, &r.learned, 9, 200) > 0);
 }
 
+/* --- the length by which it is ranked
+ * --------------------------------------------------------------------- */
+
+static double rank_of(struct goodput_learned *learned, double remaining_s)
+{
+    const struct goodput_span span = { .min = 1, .max = 8 };
+
+    goodput_learn_rank(learned, &span, remaining_s);
+    return learned->length;
+}
+
+/* A guess that is off by less than twice is as good as another one; one that is off by more is
+ * corrected, and is the one that stays from then on. */
+static void test_rank_moves_when_it_is_off_by_more_than_twice(void **state)
+{
+    struct goodput_learned learned;
+    double first;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    first = rank_of(&learned, 1000);
+    assert_true(first > 0 && first <= 1000);
+    assert_near(rank_of(&learned, 1990), first, 0);
+    assert_near(rank_of(&learned, 510), first, 0);
+    assert_near(rank_of(&learned, 2100), 2.1 * first, 1e-9 * first);
+    assert_near(rank_of(&learned, 1060), 2.1 * first, 1e-9 * first);
+    assert_near(rank_of(&learned, 1040), 1.04 * first, 1e-9 * first);
+    assert_near(rank_of(&learned, 530), 1.04 * first, 1e-9 * first);
+    assert_near(rank_of(&learned, 500), 0.5 * first, 1e-9 * first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_what_lasts_too_long_is_no_resize),
         cmocka_unit_test(test_steps_of_one_change_share_its_cost),
         cmocka_unit_test(test_no_window_begins_before_all_work),
+        cmocka_unit_test(test_rank_moves_when_it_is_off_by_more_than_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,75 @@ static void test_own_measurements_outweigh_the_family(void **state)
     assert_true(worst_shape(&learned, &linear) < 0.1);
 }
 
+/* It runs already when others of its family are measured: what is tried with it is what they have
+ * shown, not what was known when it began. */
+static void test_running_job_takes_what_its_family_learns(void **state)
+{
+    struct goodput_prior prior = { 0 };
+    struct goodput_learned learned;
+
+    (void)state;
+    goodput_prior_begin(&prior, &learned);
+    learned.resize_s = 77; /* that it has seen of itself */
+    goodput_prior_renew(&prior, &learned);
+    assert_int_equal(learned.largest, 0);
+    assert_false(learned.borrowed);
+    teach(&prior, &saturating, 5);
+    goodput_prior_renew(&prior, &learned);
+    assert_int_equal(learned.largest, 16);
+    assert_true(learned.borrowed);
+    assert_int_equal(learned.windows, 0);
+    assert_true(worst_shape(&learned, &saturating) < 0.05);
+    assert_near(goodput_learn_unit_s(&learned, 4), unit_s(&saturating, 4),
+                0.05 * unit_s(&saturating, 4));
+    assert_near(learned.resize_s, 77, 0);
+}
+
+/* Others of its family are measured after it was: it takes their shape in its own unit. */
+static void test_measured_job_takes_the_shape_in_its_own_unit(void **state)
+{
+    struct program longer = saturating;
+    struct goodput_prior prior = { 0 };
+    struct goodput_learned learned;
+    struct goodput_learned again;
+
+    (void)state;
+    longer.scale = 30;
+    goodput_prior_begin(&prior, &learned);
+    measure(&learned, NULL, &longer, 4);
+    teach(&prior, &saturating, 5);
+    goodput_prior_renew(&prior, &learned);
+    assert_false(learned.borrowed);
+    assert_int_equal(learned.windows, 1);
+    assert_int_equal(learned.largest, 16);
+    assert_near(goodput_learn_unit_s(&learned, 4), unit_s(&longer, 4), 0.02 * unit_s(&longer, 4));
+    assert_true(worst_shape(&learned, &longer) < 0.05);
+    /* the same again is no news: nothing counts twice */
+    again = learned;
+    goodput_prior_renew(&prior, &again);
+    assert_memory_equal(&again.fit, &learned.fit, sizeof again.fit);
+}
+
+/* Its own measurements are not lost, whenever it renews what it has of its family. */
+static void test_own_measurements_outweigh_what_is_renewed(void **state)
+{
+    static const struct program linear = { 1, 0.1, 0, 0 };
+    static const uint32_t sizes[] = { 16, 4, 1 };
+    struct goodput_prior prior = { 0 };
+    struct goodput_learned learned;
+
+    (void)state;
+    goodput_prior_begin(&prior, &learned);
+    for (int i = 0; i < 8; i++)
+        for (size_t s = 0; s < ELEMENTS(sizes); s++) {
+            teach(&prior, &saturating, 5);
+            goodput_prior_renew(&prior, &learned);
+            measure(&learned, NULL, &linear, sizes[s]);
+        }
+    goodput_prior_renew(&prior, &learned);
+    assert_true(worst_shape(&learned, &linear) < 0.1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +216,9 @@ int main(void)
         cmocka_unit_test(test_unit_is_its_own_after_one_measurement),
         cmocka_unit_test(test_family_of_unlike_units_has_one_shape),
         cmocka_unit_test(test_own_measurements_outweigh_the_family),
+        cmocka_unit_test(test_running_job_takes_what_its_family_learns),
+        cmocka_unit_test(test_measured_job_takes_the_shape_in_its_own_unit),
+        cmocka_unit_test(test_own_measurements_outweigh_what_is_renewed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -483,6 +483,46 @@ static void test_family_tells_the_length_of_who_does_not(void **state)
     end(w);
 }
 
+/* A job without tasks is silent once it has run for a minute, until it has some. */
+static void test_job_without_tasks_falls_silent(void **state)
+{
+    struct world *w;
+    struct job *job = begin(&w, 8);
+
+    (void)state;
+    assert_false(job->learned->told.silent);
+    wait_s(w, 50);
+    assert_false(job->learned->told.silent); /* its data may come still */
+    wait_s(w, 20);
+    assert_true(job->learned->told.silent);
+    set_dataset(w, job);
+    assert_false(job->learned->told.silent);
+    wait_s(w, 200);
+    assert_false(job->learned->told.silent); /* its tasks take long */
+    end(w);
+}
+
+/* Its family has shown how fast it is: that is believed, whether it has tasks or not. */
+static void test_job_of_a_measured_family_is_not_silent(void **state)
+{
+    struct world *w;
+    struct job *job = begin(&w, 8);
+    struct goodput_learned other;
+
+    (void)state;
+    goodput_learn_init(&other);
+    other.instances = 4;
+    other.measured_s = 2;
+    assert_int_equal(goodput_pserver_add(&other.fit, &(struct goodput_pserver_report){ 4, 1, 2 }),
+                     0);
+    goodput_prior_note(goodput_family_prior(w->cluster->families, job->learned->curve), &other);
+    wait_s(w, 70);
+    assert_int_equal(job->learned->told.largest, 4);
+    assert_true(job->learned->told.borrowed);
+    assert_false(job->learned->told.silent);
+    end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +541,8 @@ int main(void)
         cmocka_unit_test(test_tasks_that_take_long_are_told_of),
         cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
         cmocka_unit_test(test_crowd_is_who_could_run),
+        cmocka_unit_test(test_job_without_tasks_falls_silent),
+        cmocka_unit_test(test_job_of_a_measured_family_is_not_silent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,14 +288,16 @@ static void test_a_group_is_promised_no_servers(void **state)
     struct group_table *table = group_table_new(specs, ELEMENTS(specs), members, ELEMENTS(members));
     struct world *w = world_of(&policy_goodput, 8);
     struct job_spec *spec = spec_of("one");
+    struct job *fill;
     struct job *one = NULL;
     struct job *two = NULL;
 
     (void)state;
     cluster_set_groups(w->cluster, table);
     w->user = "bob";
-    (void)world_submit(w, world_spec("fill", 2, 16, CORE, 0, 0));
-    world_run(w, 30);
+    fill = world_submit(w, world_spec("fill", 2, 16, CORE, 0, 0));
+    world_fall_silent(w);
+    assert_int_equal(job_count_running(fill, 0), 16);
     w->user = "alice";
     teach(w, spec, SERVERS_MAX);
     assert_int_equal(cluster_submit(w->cluster, spec, w->user, w->now, &one, NULL), 0);
@@ -335,7 +337,7 @@ static struct job *start_elastic(struct world *w)
 {
     struct job *other = world_submit(w, world_spec("other", 1, 12, CORE, 0, 0));
 
-    world_run(w, 30);
+    world_fall_silent(w);
     assert_int_equal(job_count_running(other, 0), 12);
     return other;
 }
@@ -390,7 +392,7 @@ static void test_nobody_waits_long_for_servers(void **state)
     int seconds;
 
     (void)state;
-    world_run(w, 30);
+    world_fall_silent(w);
     assert_int_equal(job_count_running(other, 0), 10);
     job = submit_taught(w);
     assert_int_equal(job->state, JOB_QUEUED); /* one and one would find room */

@@ -182,6 +182,7 @@ static void teach(struct goodput_learned *learned, double t0, double t1)
                                   &(struct goodput_pserver_report){ k, 1, t0 / k + t1 });
         learned->windows++;
     }
+    learned->largest = 8;
     learned->resize_s = 5;
 }
 
@@ -202,6 +203,15 @@ static struct policy_job *add(struct cluster_of *c, uint32_t min, uint32_t max, 
     for (uint32_t k = 0; k < held; k++)
         c->held[i][k % c->n_nodes]++;
     return job;
+}
+
+/* So many, spread over the nodes */
+static void hold(struct cluster_of *c, size_t i, uint32_t instances)
+{
+    memset(c->held[i], 0, sizeof c->held[i]);
+    for (uint32_t k = 0; k < instances; k++)
+        c->held[i][k % c->n_nodes]++;
+    c->jobs[i].parallelism = instances;
 }
 
 static struct cluster_of cluster_of_nodes(size_t n)
@@ -306,6 +316,8 @@ static void test_who_is_behind_its_share_counts_for_more(void **state)
     assert_true(c.jobs[1].parallelism > 8);
     /* of more jobs that had a share nobody could expect as much */
     c.jobs[1].crowd = 200;
+    hold(&c, 0, 8);
+    hold(&c, 1, 8);
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[1].parallelism, 8);
     /* which has an end: what stands still for ever does not pass priorities */
@@ -318,8 +330,9 @@ static void test_who_is_behind_its_share_counts_for_more(void **state)
     assert_true(c.jobs[0].parallelism > 8);
 }
 
-/* Of which nothing is known: it grows, at most fourfold at once. */
-static void test_unknown_job_grows_at_most_fourfold(void **state)
+/* A job of which nothing is measured yet waits for that at four times its minimum; one that says
+ * nothing grows on, fourfold at once. */
+static void test_unknown_job_grows_as_far_as_it_was_measured(void **state)
 {
     struct cluster_of c = cluster_of_nodes(6);
     struct policy_state *policy = tested->new ();
@@ -329,11 +342,54 @@ static void test_unknown_job_grows_at_most_fourfold(void **state)
     goodput_learn_init(&c.learned[0]);
     (void)decide(&c, policy);
     assert_int_equal(c.jobs[0].parallelism, 4);
+    assert_int_equal(decide(&c, policy), 0);
+    c.learned[0].largest = 4;
+    c.learned[0].windows = 1; /* which is news */
     (void)decide(&c, policy);
     assert_int_equal(c.jobs[0].parallelism, 16);
+    assert_int_equal(decide(&c, policy), 0);
+    c.learned[0].silent = true;
+    c.learned[0].windows = 0;
     (void)decide(&c, policy);
     assert_int_equal(c.jobs[0].parallelism, 24);
     assert_null(tested->free(policy));
+}
+
+/* Who goes first is told by the length that stays, not by what is left as it was counted last. */
+static void test_order_is_that_of_the_length_that_stays(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    (void)state;
+    add(&c, 1, 16, 8)->units_left = 3000;
+    add(&c, 1, 16, 8)->units_left = 2000;
+    c.learned[0].resize_s = c.learned[1].resize_s = 0;
+    c.learned[0].length = 200;
+    c.learned[1].length = 300;
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism > c.jobs[1].parallelism);
+    hold(&c, 0, 8);
+    hold(&c, 1, 8);
+    c.learned[1].length = 100;
+    (void)rounds_until_quiet(&c);
+    assert_true(c.jobs[0].parallelism < c.jobs[1].parallelism);
+}
+
+/* Nobody knows which of two silent jobs is the better one: the room is halved, whoever came first.
+ */
+static void test_silent_jobs_share_evenly(void **state)
+{
+    struct cluster_of c = cluster_of_nodes(6);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        add(&c, 1, 24, i == 0 ? 20 : 4)->units_left = -1;
+        goodput_learn_init(&c.learned[i]);
+        c.learned[i].silent = true;
+    }
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 24);
+    assert_in_range(c.jobs[0].parallelism, 12, 13);
 }
 
 /* The one that would be finished soonest takes nothing from the other when that is not paid back.
@@ -503,7 +559,8 @@ static void use_balanced(bool balanced)
     tested = balanced ? &policy_goodput_balanced : &policy_goodput;
 }
 
-/* A long job, a short one that scales as well, and all that the policy is to keep to */
+/* A long job, a short one that scales as well, and all that the policy is to keep to. Both scale
+ * nearly in proportion, so that what they are worth differs by more than the margin. */
 static void test_balanced_leaves_more_to_the_long_one(void **state)
 {
     uint32_t of_long_one[2];
@@ -513,9 +570,7 @@ static void test_balanced_leaves_more_to_the_long_one(void **state)
 
         use_balanced(balanced == 1);
         (void)add(&c, 1, 16, 8);
-        add(&c, 1, 16, 8)->units_left = 30000;
-        teach(&c.learned[0], 1, 0.1);
-        teach(&c.learned[1], 1, 0.1);
+        add(&c, 1, 16, 8)->units_left = 3000;
         c.learned[0].resize_s = c.learned[1].resize_s = 0;
         (void)rounds_until_quiet(&c);
         of_long_one[balanced] = c.jobs[0].parallelism;
@@ -604,7 +659,9 @@ int main(void)
         cmocka_unit_test(test_what_a_deadline_needs_goes_first),
         cmocka_unit_test(test_earliest_deadline_first),
         cmocka_unit_test(test_who_is_behind_its_share_counts_for_more),
-        cmocka_unit_test(test_unknown_job_grows_at_most_fourfold),
+        cmocka_unit_test(test_unknown_job_grows_as_far_as_it_was_measured),
+        cmocka_unit_test(test_silent_jobs_share_evenly),
+        cmocka_unit_test(test_order_is_that_of_the_length_that_stays),
         cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
         cmocka_unit_test(test_idle_room_is_tried_unless_it_was_in_vain),
         cmocka_unit_test(test_group_gets_what_is_guaranteed_to_it),

@@ -286,7 +286,7 @@ static void test_promised_servers_count_as_load(void **state)
     (void)state;
     w->cluster->config.max_load_permille = 800;
     other = world_submit(w, world_spec("other", 1, 16, CORE, 0, 0));
-    world_run(w, 30);
+    world_fall_silent(w);
     assert_int_equal(job_count_running(other, 0), 12);
     w->seed = 1;
     w->max_linger = 8;

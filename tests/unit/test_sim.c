@@ -256,6 +256,46 @@ static void test_cut_off_node_stops_before_its_work_is_granted_again(void **stat
     done(sim);
 }
 
+/* A task of 50 minutes is never done within its lease. Who holds one is stopped, soon or late after
+ * the lease timed out and before anybody else asks for the task: it failed by then, and so it is as
+ * often as the scheduler counts that it is discarded. */
+static void test_lease_that_timed_out_counts_whoever_is_stopped_later(void **state)
+{
+    static const uint64_t stop_at_s[] = { 1250, 1500, 2700 };
+    const struct sim_work work = { .kind = SIM_WORK_TASKS,
+                                   .tasks = 2,
+                                   .records_per_task = 10,
+                                   .task_us = 50 * 60 * USEC_PER_SEC,
+                                   .start = { 100000, 200000 },
+                                   .stop = { 100000, 200000 } };
+    struct sim *sim = small(2);
+
+    (void)state;
+    for (uint32_t job = 0; job < ELEMENTS(stop_at_s); job++) {
+        char name[16];
+        struct job_spec *spec;
+
+        (void)snprintf(name, sizeof name, "job-%u", job);
+        spec = spec_of(name, 1, 2);
+        spec->passes = 1;
+        (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec, &work);
+        sim_scale_at(sim, stop_at_s[job] * USEC_PER_SEC, job, NULL, 1, 1);
+    }
+    sim_run_until(sim, 60 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 6); /* all tasks are held */
+    sim_run_until(sim, 2800 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 3);
+    sim_run_until(sim, 24 * 3600 * USEC_PER_SEC);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_TASKS_FINISHED), 0);
+    for (uint32_t job = 0; job < ELEMENTS(stop_at_s); job++) {
+        struct sim_job_facts facts;
+
+        sim_job_facts(sim, job, &facts);
+        assert_int_equal(facts.state, JOB_FAILED); /* no task was trained */
+    }
+    done(sim);
+}
+
 /* What a frozen machine should have done happens at once when it goes on. */
 static void test_frozen_machine_does_nothing_and_is_overdue_afterwards(void **state)
 {
@@ -406,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_foreign_load_makes_trainers_give_way_and_grow_back),
         cmocka_unit_test(test_kill_drain_and_scale_are_carried_out),
         cmocka_unit_test(test_cut_off_node_stops_before_its_work_is_granted_again),
+        cmocka_unit_test(test_lease_that_timed_out_counts_whoever_is_stopped_later),
         cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),
         cmocka_unit_test(test_crashes_of_scheduler_and_agent_disturb_nothing),
         cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),

@@ -25,7 +25,7 @@ static const char curves[] =
     "      {entrypoint: flat, min-instance: 1, max-instance: 8,\n"
     "       resources: {requests: {cpu: \"2\", memory: 1Gi}}}}}\n"
     "    work: {steps: 3000, task: 1s, step: [0.2, 0.8, 0, 0, 0]}\n"
-    "  - at: 30s\n"
+    "  - at: 120s\n"
     "    job: {metadata: {name: steep}, spec: {fault_tolerant: true, trainer:\n"
     "      {entrypoint: steep, min-instance: 1, max-instance: 8,\n"
     "       resources: {requests: {cpu: \"2\", memory: 1Gi}}}}}\n"

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_give.c - a job gives instances up to the growth of another one between two tasks
+ *
+ * A long job holds seven of eight cores and has a task with each. A short one comes, starts on the
+ * eighth and is worth more: what the long one gives for that it gives when it asks for tasks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/core_internal.h"
+#include "scheduler/core/goodput_prior.h"
+#include "scheduler/core/plan_internal.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+#define CORE UINT64_C(1000) /* millicores, of one instance */
+#define CORES 8
+#define HELD 7        /* by the giver, at first */
+#define TAKEN 3       /* by the taker, beside its minimum: all that it can use */
+#define RECORD_S 10.0 /* on one instance */
+
+struct stage {
+    struct world *w;
+    struct job *taker, *giver;
+    struct task *tasks[CORES]; /* of the giver, by its slots */
+};
+
+static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max)
+{
+    return world_command(world_spec(name, min, max, CORE, 0, 0), name); /* a family of its own */
+}
+
+/* Jobs like it are so many times as fast with so many instances, and begin in no time. */
+static void teach(struct world *w, const struct job_spec *spec)
+{
+    struct goodput_learned learned;
+    char name[JOB_FAMILY_SIZE];
+
+    spec_family_name(spec, w->user, name);
+    goodput_learn_init(&learned);
+    learned.resize_s = 1;
+    for (uint32_t k = 1; k <= CORES; k++) {
+        learned.measured_s = RECORD_S / k;
+        (void)goodput_pserver_add(&learned.fit,
+                                  &(struct goodput_pserver_report){ k, 1, learned.measured_s });
+        learned.windows++;
+        learned.instances = learned.largest = k;
+        goodput_prior_note(goodput_family_prior(w->cluster->families, name), &learned);
+    }
+}
+
+static struct job *run_job(struct world *w, const char *name, uint32_t max, uint32_t n_tasks)
+{
+    struct job_spec *spec = spec_of(name, 1, max);
+    struct job *job;
+
+    teach(w, spec);
+    job = world_submit(w, spec);
+    assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(n_tasks, 1), "d", w->now,
+                                         NULL),
+                     0);
+    for (int s = 0; s < 3; s++)
+        world_second(w);
+    assert_int_equal(job->state, JOB_RUNNING);
+    return job;
+}
+
+static struct process *live(const struct job *job, uint32_t index)
+{
+    return index < job->n_slots[0] ? job->slots[0][index].live : NULL;
+}
+
+/* true: it has a task; else it is stopped instead */
+static bool ask(struct stage *s, uint32_t index)
+{
+    enum task_lease_result result;
+    struct process *process = live(s->giver, index);
+    bool save;
+
+    assert_int_equal(cluster_lease_task(s->w->cluster, process, NULL, 0, s->w->now, &result,
+                                        &s->tasks[index], &save, NULL),
+                     0);
+    if (result == TASK_LEASE_GIVEN)
+        return true;
+    assert_int_equal(result, TASK_LEASE_WAIT); /* there is enough to do */
+    assert_true(process->stop_wanted);
+    s->tasks[index] = NULL;
+    return false;
+}
+
+static void finish(struct stage *s, uint32_t index)
+{
+    const struct task *task = s->tasks[index];
+
+    assert_int_equal(cluster_finish_task(s->w->cluster, live(s->giver, index), task->id,
+                                         task_queue_pass(s->giver->queue), task->lease, s->w->now,
+                                         NULL),
+                     0);
+}
+
+static uint32_t n_asked_to_stop(const struct job *job)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n_slots[0]; i++)
+        n += live(job, i) != NULL && live(job, i)->stop_wanted;
+    return n;
+}
+
+/* In the order of their beginning so many have a task, and the short job has come. */
+static void begin_with(struct stage *s, uint32_t n_busy)
+{
+    *s = (struct stage){ 0 };
+    world_policy = &policy_goodput;
+    s->w = world_new(2, CORES / 2 * CORE, GIB, 1000);
+    world_run(s->w, 1);
+    s->giver = run_job(s->w, "long", HELD, 5000);
+    assert_int_equal(job_count_running(s->giver, 0), HELD);
+    for (uint32_t i = 0; i < n_busy; i++) {
+        world_second(s->w);
+        assert_true(ask(s, i));
+    }
+    s->taker = run_job(s->w, "short", 1 + TAKEN, 50);
+}
+
+static void begin(struct stage *s)
+{
+    begin_with(s, HELD);
+}
+
+static void end(struct stage *s)
+{
+    world_free(s->w);
+    world_policy = &policy_fulfilment;
+}
+
+/* Seconds pass; nobody asks for anything. */
+static void wait_s(struct stage *s, int seconds)
+{
+    while (seconds-- > 0)
+        world_second(s->w);
+}
+
+static void test_nobody_is_stopped_in_the_middle_of_a_task(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    begin(&s);
+    assert_int_equal(s.giver->plan.gives, TAKEN);
+    wait_s(&s, 30);
+    assert_int_equal(s.giver->plan.gives, TAKEN); /* it decides nothing twice */
+    assert_int_equal(n_asked_to_stop(s.giver), 0);
+    assert_int_equal(job_count_running(s.giver, 0), HELD);
+    assert_int_equal(job_count_running(s.taker, 0), 1); /* there is no room yet */
+    assert_int_equal(s.giver->target[0], HELD - TAKEN); /* which its owner sees at once */
+    assert_int_equal(s.w->cluster->planner->given.cpu_millicores, TAKEN * CORE);
+    world_replan(s.w);
+    assert_int_equal(s.giver->plan.gives, TAKEN);
+    end(&s);
+}
+
+/* Whoever of them is the first to ask: the next one that began, or the last one. */
+static void give_in_turn(bool last_first)
+{
+    struct stage s;
+
+    begin(&s);
+    for (uint32_t n = 0; n < HELD; n++) {
+        uint32_t i = last_first ? HELD - 1 - n : n;
+        bool goes = n < TAKEN;
+
+        finish(&s, i);
+        assert_int_equal(ask(&s, i), !goes);
+        if (!goes)
+            continue;
+        assert_int_equal(s.giver->plan.gives, TAKEN - n - 1);
+        assert_int_equal(s.giver->target[0], HELD - TAKEN);
+        assert_non_null(strstr(live(s.giver, i)->reason, "between two tasks"));
+        world_plan(s.w);
+        assert_int_equal(n_asked_to_stop(s.giver), n + 1);
+    }
+    assert_int_equal(job_count(s.taker, 0, false), 1); /* what it takes is being stopped */
+    wait_s(&s, 3);
+    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(job_count_running(s.giver, 0), HELD - TAKEN);
+    assert_int_equal(job_count_running(s.taker, 0), 1 + TAKEN);
+    assert_int_equal(task_queue_counts(s.giver->queue).leased, HELD - TAKEN);
+    assert_int_equal(s.w->cluster->figures.task_ends[TASK_END_RETURNED], 0);
+    end(&s);
+}
+
+static void test_exactly_as_many_go_when_they_ask_for_tasks(void **state)
+{
+    (void)state;
+    give_in_turn(false);
+    give_in_turn(true);
+}
+
+/* What is not working on a task loses nothing: it goes at once, and nobody waits for it. */
+static void test_who_has_no_task_goes_at_once(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    begin_with(&s, HELD - TAKEN);
+    wait_s(&s, 3);
+    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(job_count_running(s.giver, 0), HELD - TAKEN);
+    assert_int_equal(job_count_running(s.taker, 0), 1 + TAKEN);
+    for (uint32_t i = 0; i < HELD - TAKEN; i++)
+        assert_int_equal(live(s.giver, i)->state, PROCESS_RUNNING);
+    end(&s);
+}
+
+/* A gang waits for nobody's task. What it stops is not there to be given any more. */
+static void stop_for_gang(uint32_t instances, uint32_t gives)
+{
+    struct stage s;
+    struct job *gang;
+
+    begin(&s);
+    gang = world_submit(s.w, spec_of("gang", instances, instances));
+    assert_int_equal(n_asked_to_stop(s.giver), instances);
+    wait_s(&s, 3);
+    assert_int_equal(gang->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(s.giver, 0), HELD - instances);
+    assert_int_equal(s.giver->plan.gives, gives);
+    for (uint32_t i = 0; i < HELD; i++)
+        if (live(s.giver, i) != NULL) {
+            finish(&s, i);
+            assert_int_equal(ask(&s, i), gives == 0);
+            gives -= gives > 0;
+        }
+    world_plan(s.w);
+    wait_s(&s, 3);
+    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(job_count_running(s.giver, 0) + job_count_running(s.taker, 0),
+                     CORES - instances);
+    end(&s);
+}
+
+static void test_gang_stops_at_once(void **state)
+{
+    (void)state;
+    stop_for_gang(1, TAKEN);
+    stop_for_gang(HELD - 1, 0); /* down to its minimum */
+}
+
+/* The short one is gone before anybody asked: nobody was stopped for nothing. */
+static void test_what_is_wanted_back_is_kept(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    begin(&s);
+    assert_true(s.giver->plan.gives > 0);
+    assert_int_equal(cluster_kill_job(s.w->cluster, s.taker, "killed", s.w->now, NULL), 0);
+    wait_s(&s, 3);
+    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->target[0], HELD);
+    assert_int_equal(s.w->cluster->planner->given.cpu_millicores, 0);
+    for (uint32_t i = 0; i < HELD; i++) {
+        finish(&s, i);
+        assert_true(ask(&s, i));
+    }
+    assert_int_equal(job_count_running(s.giver, 0), HELD);
+    assert_int_equal(n_asked_to_stop(s.giver), 0);
+    end(&s);
+}
+
+/* What was asked for is decided by what is remembered: a copy gives the same, of the same. */
+static void test_a_copy_gives_the_same(void **state)
+{
+    struct stage s;
+    struct cluster *copy;
+    struct job *giver;
+    struct process *process;
+    enum task_lease_result result;
+    struct task *task;
+    bool save;
+
+    (void)state;
+    begin(&s);
+    copy = cluster_clone(s.w->cluster, s.w->now);
+    assert_int_equal(cluster_check(copy, NULL), 0);
+    giver = cluster_job(copy, s.giver->id);
+    assert_int_equal(giver->plan.gives, TAKEN);
+    cluster_replan(copy, s.w->now);
+    assert_int_equal(cluster_check(copy, NULL), 0);
+    assert_int_equal(giver->plan.gives, TAKEN);
+    assert_int_equal(giver->target[0], HELD - TAKEN);
+    assert_int_equal(n_asked_to_stop(giver), 0);
+    assert_int_equal(copy->planner->given.cpu_millicores, TAKEN * CORE);
+    process = live(giver, 2);
+    assert_int_equal(cluster_fail_task(copy, process, s.tasks[2]->id, 0, s.tasks[2]->lease, true,
+                                       NULL, s.w->now, NULL),
+                     0);
+    assert_int_equal(cluster_lease_task(copy, process, NULL, 0, s.w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_true(process->stop_wanted);
+    assert_int_equal(giver->plan.gives, TAKEN - 1);
+    cluster_plan(copy, s.w->now);
+    assert_int_equal(cluster_check(copy, NULL), 0);
+    assert_int_equal(giver->plan.gives, TAKEN - 1);
+    (void)cluster_free(copy);
+    end(&s);
+}
+
+/* After a restart nobody knows of it: the policy decides anew, and nobody is stopped. */
+static void test_restart_stops_nobody(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    begin(&s);
+    world_restart(s.w);
+    s.giver = cluster_find_job(s.w->cluster, "long");
+    s.taker = cluster_find_job(s.w->cluster, "short");
+    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(cluster_check(s.w->cluster, NULL), 0);
+    wait_s(&s, 3);
+    assert_int_equal(n_asked_to_stop(s.giver), 0);
+    assert_int_equal(job_count_running(s.giver, 0), HELD);
+    end(&s);
+}
+
+/* Its owner raises its minimum meanwhile: that is what it gives no more of. */
+static void test_minimum_is_not_given(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    begin(&s);
+    assert_int_equal(cluster_scale_job(s.w->cluster, s.giver, "trainer", HELD - 1, HELD, s.w->now,
+                                       NULL),
+                     0);
+    wait_s(&s, 3);
+    assert_in_range(s.giver->plan.gives, 0, 1); /* its new minimum stays */
+    assert_true(s.giver->target[0] >= HELD - 1);
+    for (uint32_t i = 0; i < HELD; i++) {
+        finish(&s, i);
+        (void)ask(&s, i);
+    }
+    wait_s(&s, 3);
+    assert_true(job_count_running(s.giver, 0) >= HELD - 1);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nobody_is_stopped_in_the_middle_of_a_task),
+        cmocka_unit_test(test_exactly_as_many_go_when_they_ask_for_tasks),
+        cmocka_unit_test(test_who_has_no_task_goes_at_once),
+        cmocka_unit_test(test_gang_stops_at_once),
+        cmocka_unit_test(test_what_is_wanted_back_is_kept),
+        cmocka_unit_test(test_a_copy_gives_the_same),
+        cmocka_unit_test(test_restart_stops_nobody),
+        cmocka_unit_test(test_minimum_is_not_given),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
