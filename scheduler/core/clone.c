@@ -140,6 +140,9 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
     to->plan.gives = job->plan.gives;
+    to->plan.turn_known = job->plan.turn_known;
+    if (to->plan.turn_known)
+        job_turn_leave(copy, to);
     to->plan.servers_until_us = job->plan.servers_until_us;
     to->plan.servers = job->plan.servers;
     to->plan.places = copy_places(copy, job->plan.places, job->plan.n_places);

@@ -131,6 +131,7 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
             : 0;
     learned->of.longest_s =
         goodput_family_longest(cluster->families, learned->family, learned->of.work_s);
+    job_turns_postpone(cluster, learned->family);
     learned->of.hint_s = job_hint_s(job, &learned->of);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
@@ -230,6 +231,12 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     tell(cluster, job, now);
 }
 
+static void ended(struct cluster *cluster, const struct job_learned *learned)
+{
+    goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
+    job_turns_move(cluster, learned->family);
+}
+
 void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
 {
     const struct job_learned *learned = job->learned;
@@ -238,7 +245,7 @@ void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
         return;
     job_learn_size(job, now);
     if (job->state == JOB_SUCCEEDED)
-        goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
+        ended(cluster, learned);
     else
         goodput_family_done(cluster->families, learned->family, learned->of.work_s);
     save_family(cluster, job, now);

@@ -248,6 +248,75 @@ static void test_place_is_kept(void **state)
     end(w);
 }
 
+static void wait_s(struct world *w, unsigned seconds)
+{
+    for (; seconds > 0; seconds--)
+        world_second(w);
+}
+
+/* Two of unknown families wait; the first job of the second one's family ends after two minutes. */
+static void test_turn_moves_forward_once_a_family_is_known(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *runner = world_submit(w, spec_of("runner", "b", 4 * CORE));
+    struct job *first, *second;
+    uint64_t turn_us;
+
+    (void)state;
+    world_run(w, 3);
+    assert_int_equal(runner->state, JOB_RUNNING);
+    first = world_submit(w, spec_of("first", "a", 4 * CORE));
+    second = world_submit(w, spec_of("second", "b", 4 * CORE));
+    wait_s(w, 120);
+    over(w, runner);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(first->state, JOB_QUEUED);
+    turn_us = second->turn_wall_us - second->submitted_wall_us;
+    assert_in_range(turn_us, 100 * USEC_PER_SEC, 150 * USEC_PER_SEC);
+    assert_int_equal(first->turn_wall_us - first->submitted_wall_us, 3600 * USEC_PER_SEC);
+    world_restart(w); /* it is on record */
+    assert_int_equal(cluster_find_job(w->cluster, "second")->turn_wall_us - turn_us,
+                     cluster_find_job(w->cluster, "second")->submitted_wall_us);
+    end(w);
+}
+
+/* Two run on and on: those of their family are put off, but not for ever. */
+static void test_turn_is_put_off_to_a_bound(void **state)
+{
+    static const unsigned hours[] = { 1, 2, 4, 10 };
+    struct world *w = world_of(&policy_goodput);
+    struct job *runners[2], *held, *same,
+        *other; /* held: nodes are kept for the first one, which stays that */
+    uint64_t turn_us = 3600 * USEC_PER_SEC;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        runners[i] = world_submit(w, spec_of(i == 0 ? "x" : "y", "b", 2 * CORE));
+        wait_s(w, 5);
+    }
+    assert_int_equal(runners[1]->state, JOB_RUNNING);
+    held = world_submit(w, spec_of("held", "a", 4 * CORE));
+    same = world_submit(w, spec_of("same", "b", 2 * CORE));
+    other = world_submit(w, spec_of("other", "a", 4 * CORE));
+    world_run(w, 2);
+    for (size_t i = 0; i < ELEMENTS(hours); i++) {
+        uint64_t before_us = turn_us;
+
+        wait_s(w, hours[i] * 3600);
+        turn_us = same->turn_wall_us - same->submitted_wall_us;
+        assert_in_range(turn_us, before_us, 8 * 3600 * USEC_PER_SEC);
+        assert_true(i == 0 || turn_us > 3600 * USEC_PER_SEC);
+    }
+    assert_true(turn_us >= 4 * 3600 * USEC_PER_SEC); /* the next doubling would pass the bound */
+    assert_int_equal(other->turn_wall_us - other->submitted_wall_us, 3600 * USEC_PER_SEC);
+    for (size_t i = 0; i < 2; i++)
+        over(w, runners[i]);
+    over(w, held);
+    assert_int_equal(other->state, JOB_RUNNING);
+    assert_int_equal(same->state, JOB_QUEUED);
+    end(w);
+}
+
 /* Of two of which nothing is known the one that came first, whatever the clock says. */
 static void test_clock_that_is_put_back_lets_nobody_pass(void **state)
 {
@@ -280,6 +349,8 @@ int main(void)
         cmocka_unit_test(test_priority_goes_before_length),
         cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
         cmocka_unit_test(test_fulfilment_has_the_order_of_submission),
+        cmocka_unit_test(test_turn_moves_forward_once_a_family_is_known),
+        cmocka_unit_test(test_turn_is_put_off_to_a_bound),
         cmocka_unit_test(test_place_is_kept),
         cmocka_unit_test(test_clock_that_is_put_back_lets_nobody_pass),
     };

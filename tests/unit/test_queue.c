@@ -539,8 +539,8 @@ static void test_who_gives_way_where_room_is_kept_waits_for_that(void **state)
     world_free(w);
 }
 
-/* Growth goes where room is kept, and gives way when it is enough. */
-static void test_growth_uses_what_is_kept(void **state)
+/* What grew there before room was kept gives way when that is enough. */
+static void test_what_grew_before_gives_way(void **state)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *elastic = world_submit(w, world_spec("elastic", 1, 10, 1000, 0, 0));
@@ -675,7 +675,7 @@ int main(void)
         cmocka_unit_test(test_beside_what_is_kept_others_start),
         cmocka_unit_test(test_hold_goes_where_it_can_work),
         cmocka_unit_test(test_who_gives_way_where_room_is_kept_waits_for_that),
-        cmocka_unit_test(test_growth_uses_what_is_kept),
+        cmocka_unit_test(test_what_grew_before_gives_way),
         cmocka_unit_test(test_places_that_lack_nothing_are_promised),
         cmocka_unit_test(test_gang_waits_for_the_load_of_what_stops_where_it_goes),
         cmocka_unit_test(test_room_that_waits_for_the_load_is_nobodys),
