@@ -105,13 +105,17 @@ uint32_t job_learn_crowd(const struct cluster *cluster)
     return (uint32_t)n;
 }
 
+/* One whose bounds were made equal meanwhile stays where it was. */
 static void rank(const struct job *job, struct job_learned *learned)
 {
-    const struct role_spec *role = &job->spec->roles[job_elastic_role(job)];
+    int elastic = job_elastic_role(job);
+    const struct role_spec *role = &job->spec->roles[MAX_OF(elastic, 0)];
     const struct goodput_span span = { .min = MAX_OF(role->min, 1), .max = MAX_OF(role->max, 1) };
     const struct goodput_work work =
         goodput_learn_work(&learned->of, learned->units_done, learned->units_left);
 
+    if (elastic < 0)
+        return;
     goodput_learn_rank(&learned->of, &span, goodput_remaining(&goodput_defaults.levels, &work));
 }
 
