@@ -439,8 +439,10 @@ static void unfit(struct cluster *cluster, struct process *process,
 
     job_note_unfit(cluster, process, report->unfit, reason, now);
     lose(cluster, process, reason, now);
-    if (!job_stop_if_unfit(cluster, job, now))
-        job_settle(cluster, job, now);
+    if (job_stop_if_unfit(cluster, job, now))
+        return;
+    process_leaves_gang(cluster, process, process->reason, now);
+    job_settle(cluster, job, now);
 }
 
 void process_exited(struct cluster *cluster, struct process *process,

@@ -75,6 +75,26 @@ static void test_a_gang_settles_on_the_nodes_that_are_left(void **state)
     world_free(w);
 }
 
+/* The others were told where to meet rank 0, so it does not move alone. */
+static void test_a_gang_whose_rank_0_is_refused_starts_as_a_whole(void **state)
+{
+    struct world *w = unfit_world(3, 1, UNFIT_NO_WORKSPACE);
+    struct job_spec *spec = world_spec("gang", 2, 2, 800, 0, 0);
+    const struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    spec->roles[0].n_ports = 1;
+    (void)world_submit(w, spec);
+    world_run(w, 8);
+    job = job_of(w, "gang");
+    assert_int_equal(job->state, JOB_RUNNING);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_string_not_equal(world_live(job, "trainer", i)->node_name, "node-0");
+    assert_int_equal(job->next_incarnation, 5); /* both twice */
+    world_free(w);
+}
+
 static void test_no_node_is_left(void **state)
 {
     static const struct {
@@ -197,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_other_nodes_run_it),
         cmocka_unit_test(test_a_gang_settles_on_the_nodes_that_are_left),
+        cmocka_unit_test(test_a_gang_whose_rank_0_is_refused_starts_as_a_whole),
         cmocka_unit_test(test_no_node_is_left),
         cmocka_unit_test(test_a_node_that_is_closed_is_waited_for),
         cmocka_unit_test(test_tried_again_after_a_while),
