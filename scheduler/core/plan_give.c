@@ -67,15 +67,16 @@ bool plan_give(struct plan *plan, struct job *job)
     return true;
 }
 
-/* job_gives_up - a process without a task asks for one: true when it is stopped instead, as one
- * that its job is to give. Linear in the slots of a job that gives. */
+/* job_gives_up - a process asks for a task: true when it is stopped instead, as one that its job is
+ * to give. Whichever asks first goes, not the slowest: that one may hang in its task. One that
+ * holds a task and asks for the next in advance is in the middle of its work. */
 bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now)
 {
     struct job *job = process->job;
     char reason[sizeof process->reason];
 
-    if (job_gives(job, process->role) == 0 || job_surplus(job) == 0 ||
-        next_victim(job, process->role, true) != process)
+    if (job_gives(job, process->role) == 0 || job_surplus(job) == 0 || is_saver(process) ||
+        holds_a_task(process) || !node_takes_processes(process->node))
         return false;
     job->plan.gives--;
     (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",

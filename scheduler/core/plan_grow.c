@@ -298,21 +298,33 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double 
            !(job->learned->units_left * saved_s > learned->resize_s);
 }
 
-static struct policy_totals totals_of(const struct cluster *cluster)
+/* Over a limit nobody waits for the end of a task. */
+static bool is_within_limits(const struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
 
+    return planner->requested.cpu_millicores * 1000 <=
+               planner->total.cpu_millicores * (int64_t)cluster->config.max_load_permille &&
+           planner->requested.memory_bytes <= planner->total.memory_bytes &&
+           planner->requested.gpus <= planner->total.gpus;
+}
+
+static struct policy_totals totals_of(const struct cluster *cluster)
+{
+    const struct planner *planner = cluster->planner;
+    const struct resources none = { 0 };
+    const struct resources *given = is_within_limits(cluster) ? &planner->given : &none;
+
     return (struct policy_totals){
         .cpu_total_millicores = planner->total.cpu_millicores,
-        .cpu_requested_millicores =
-            planner->requested.cpu_millicores - planner->given.cpu_millicores,
+        .cpu_requested_millicores = planner->requested.cpu_millicores - given->cpu_millicores,
         .memory_total_bytes = planner->total.memory_bytes,
-        .memory_requested_bytes = planner->requested.memory_bytes - planner->given.memory_bytes,
+        .memory_requested_bytes = planner->requested.memory_bytes - given->memory_bytes,
         .gpu_total = planner->total.gpus,
-        .gpu_requested = planner->requested.gpus - planner->given.gpus,
-        .cpu_stopping_millicores = planner->stopping.cpu_millicores + planner->given.cpu_millicores,
-        .memory_stopping_bytes = planner->stopping.memory_bytes + planner->given.memory_bytes,
-        .gpu_stopping = planner->stopping.gpus + planner->given.gpus,
+        .gpu_requested = planner->requested.gpus - given->gpus,
+        .cpu_stopping_millicores = planner->stopping.cpu_millicores + given->cpu_millicores,
+        .memory_stopping_bytes = planner->stopping.memory_bytes + given->memory_bytes,
+        .gpu_stopping = planner->stopping.gpus + given->gpus,
         .max_load_permille = cluster->config.max_load_permille,
         .groups = planner->n_groups > 1 ? planner->groups : NULL,
         .n_groups = planner->n_groups,
