@@ -135,7 +135,6 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
             : 0;
     learned->of.longest_s =
         goodput_family_longest(cluster->families, learned->family, learned->of.work_s);
-    job_turns_postpone(cluster, learned->family);
     learned->of.hint_s = job_hint_s(job, &learned->of);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
@@ -286,6 +285,7 @@ void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now
             job->queue)) /* tasks that take long measure nothing, but it gets on */
         count_units(job, &job->learned->units_done, &job->learned->units_left);
     tell(cluster, job, now);
+    job_turns_postpone(cluster, job->learned->family); /* never from within a plan */
     cluster->plan_wanted = true;
 }
 

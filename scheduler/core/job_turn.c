@@ -121,7 +121,9 @@ void job_turn_enter(struct cluster *cluster, struct job *job)
     if (cluster->families == NULL || job->plan.turn_known || job_elastic_role(job) < 0)
         return;
     job_family_name(job, name);
-    job->plan.turn_known = has_ended(cluster, name);
+    /* one that is known when it comes; one that comes back may still have to move */
+    job->plan.turn_known = has_ended(cluster, name) &&
+                           job->submitted_wall_us + expected_us(cluster, job) >= job->turn_wall_us;
     if (job->plan.turn_known)
         return;
     job->plan.unknown = family_of(cluster->planner, name);

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -280,6 +281,44 @@ static void test_turn_moves_forward_once_a_family_is_known(void **state)
     end(w);
 }
 
+static const struct job *running(const struct world *w)
+{
+    const struct job *job = w->cluster->jobs;
+
+    while (job != NULL && job->state != JOB_RUNNING)
+        job = job->hh.next;
+    assert_non_null(job);
+    return job;
+}
+
+/* Each end moves only some, and those that are left are not forgotten by a restart. */
+static void test_turns_go_on_moving_after_a_restart(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    const struct job *job;
+    char name[16];
+    unsigned n_late = 0;
+
+    (void)state;
+    (void)world_submit(w, spec_of("job-0", "b", 4 * CORE));
+    world_run(w, 3);
+    for (int i = 1; i <= 40; i++) {
+        (void)snprintf(name, sizeof name, "job-%d", i);
+        (void)world_submit(w, spec_of(name, "b", 4 * CORE));
+    }
+    wait_s(w, 60);
+    over(w, cluster_find_job(w->cluster, "job-0"));
+    world_restart(w);
+    wait_s(w, 60);
+    for (int i = 0; i < 2; i++)
+        over(w, running(w));
+    for (job = w->cluster->jobs; job != NULL; job = job->hh.next)
+        n_late += job->state == JOB_QUEUED &&
+                  job->turn_wall_us - job->submitted_wall_us >= 3600 * USEC_PER_SEC;
+    assert_int_equal(n_late, 0);
+    end(w);
+}
+
 /* Two run on and on: those of their family are put off, but not for ever. */
 static void test_turn_is_put_off_to_a_bound(void **state)
 {
@@ -351,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_fulfilment_has_the_order_of_submission),
         cmocka_unit_test(test_turn_moves_forward_once_a_family_is_known),
         cmocka_unit_test(test_turn_is_put_off_to_a_bound),
+        cmocka_unit_test(test_turns_go_on_moving_after_a_restart),
         cmocka_unit_test(test_place_is_kept),
         cmocka_unit_test(test_clock_that_is_put_back_lets_nobody_pass),
     };
