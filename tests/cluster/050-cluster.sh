@@ -138,7 +138,7 @@ spec:
       limits: {cpu: "800m", memory: "600Mi"}
 END
 [ "$(jq -r '.ignored | map(select(test("image|master"))) | length > 0' "$machines/answer")" = true ] || fail "nothing is said to be ignored: $(cat "$machines/answer")"
-await 60 'the example runs' has_live example 12
+await 180 'the example runs' has_live example 12 # it tells nothing for a minute, and grows on then
 limit_of() { # NODE PID CONTROLLER VALUE-1 VALUE-2: the least one above the process, of version 1 or 2
     # shellcheck disable=SC2016
     on "$1" sh -c 'group=$(sed -n "s/^[0-9]*:$2://p" /proc/"$1"/cgroup) at=/sys/fs/cgroup/$2 file=$3

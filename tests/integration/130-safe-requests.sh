@@ -58,14 +58,15 @@ ask 400 POST /jobs -H 'Idempotency-Key;' --data-binary "$(document twice)"
 says 'is empty'
 [ "$(jobs)" = 2 ] || fail 'a request was carried out twice'
 
-# the scheduler dies with a submission in its hands: edl submit asks again, and there is one job
+# the scheduler dies with a submission in its hands: edl submit asks again, and there is one job (with a
+# folder of this machine it would ask for the nodes before)
 waiting_bytes() { # in sockets of the scheduler that nobody has read
     awk -v port="$(printf ':%04X' "${EDL_SERVER##*:}")" \
         'index($2, port) && $4 == "01" { split($5, q, ":"); if (q[2] != "00000000") n++ } END { exit n == 0 }' /proc/net/tcp
 }
 pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
 kill -STOP "$pid"
-edl submit --name again -- sleep 1000 >"$work/out" 2>"$work/err" &
+edl submit --name again --workspace private -- sleep 1000 >"$work/out" 2>"$work/err" &
 submit_pid=$!
 until waiting_bytes; do
     [ $SECONDS -lt 60 ] || fail 'the submission was not sent'

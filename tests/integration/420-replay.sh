@@ -23,7 +23,7 @@ says() { grep -q -e "$1" "$work/out" || fail "no \"$1\" in: $(cat "$work/out")";
 status_of 2 edl replay
 says 'no job of the record can be replayed'
 
-job grows 1 6 sleep 6
+job grows 2 6 sleep 6
 await 60 'the elastic job has its maximum' at_least grows trainer 6
 job fixed-1 4 4 sleep 4 # the first one shrinks
 edl submit --name rigid --min 1 --cpu 100m -- sleep 3 >/dev/null
@@ -56,7 +56,7 @@ holds '.levels[0].policies | (.[] | select(.policy == "goodput-live").mean) as $
 # the trace has these jobs, with their bounds and their work
 edl replay --export "$work/trace.json"
 holds '.jobs | length == 5 and (map(.job) == ["grows", "fixed-1", "rigid", "endless", "goes-on"]) and
-    (map([.min, .max]) == [[1, 6], [4, 4], [1, 1], [1, 1], [1, 1]]) and .[1].family == "fixed" and .[0].speed == "power:1" and
+    (map([.min, .max]) == [[2, 6], [4, 4], [1, 1], [1, 1], [1, 1]]) and .[1].family == "fixed" and .[0].speed == "power:1" and
     .[1].work_steps > 15.5 and .[1].work_steps < 20 and all(.user != "")' <"$work/trace.json" || fail "the trace: $(cat "$work/trace.json")"
 # its work is the time that its processes ran, those that were stopped as well
 holds --argjson all "$(api GET '/jobs/grows/processes?state=all')" '([$all.processes[] | (.ended_us - .started_us) / 1e6] | add) as $ran |
