@@ -272,6 +272,14 @@ static void count_units(struct job *job, double *ret_done, double *ret_left)
         fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
 }
 
+/* A plan goes through the queue, so turns do not move within one. */
+static void tell_between_plans(struct cluster *cluster, struct job *job, struct instant now)
+{
+    tell(cluster, job, now);
+    job_turns_postpone(cluster, job->learned->family);
+    cluster->plan_wanted = true;
+}
+
 void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now)
 {
     if (cluster->families == NULL || !job_is_started(job))
@@ -284,9 +292,7 @@ void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now
         !task_queue_is_closed(
             job->queue)) /* tasks that take long measure nothing, but it gets on */
         count_units(job, &job->learned->units_done, &job->learned->units_left);
-    tell(cluster, job, now);
-    job_turns_postpone(cluster, job->learned->family); /* never from within a plan */
-    cluster->plan_wanted = true;
+    tell_between_plans(cluster, job, now);
 }
 
 static void note_family(struct cluster *cluster, struct job *job, struct instant now)
@@ -346,8 +352,7 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
     if (!measured && !first)
         return;
     count_units(job, &job->learned->units_done, &job->learned->units_left);
-    tell(cluster, job, now);
-    cluster->plan_wanted = true;
+    tell_between_plans(cluster, job, now);
 }
 
 /* A note is of the moment when its last step was told, not of the report that brought it. Notes of
@@ -374,6 +379,5 @@ void job_learn_steps(struct cluster *cluster, const struct process *process, str
                                           .units = learned->step_units };
     if (!measure(cluster, job, &progress, now))
         return;
-    tell(cluster, job, now);
-    cluster->plan_wanted = true;
+    tell_between_plans(cluster, job, now);
 }
