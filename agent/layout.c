@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 char *text_format(const char *format, ...)
 {
@@ -32,6 +33,7 @@ char *text_format(const char *format, ...)
 static int make_all(const char *path, unsigned mode, struct edl_error *error)
 {
     _cleanup_free_ char *copy = xstrdup(path);
+    int r = 0;
 
     for (char *p = copy + 1;; p++) {
         bool last = *p == '\0';
@@ -39,10 +41,12 @@ static int make_all(const char *path, unsigned mode, struct edl_error *error)
         if (*p != '/' && !last)
             continue;
         *p = '\0';
-        if (mkdir(copy, mode) == -1 && errno != EEXIST)
-            return edl_error_errno(error, -errno, "cannot make the folder %s", copy);
-        if (last)
-            return 0;
+        if (mkdir(copy, mode) == 0)
+            r = name_sync(copy, error);
+        else if (errno != EEXIST)
+            r = edl_error_errno(error, -errno, "cannot make the folder %s", copy);
+        if (r < 0 || last)
+            return r;
         *p = '/';
     }
 }
@@ -111,6 +115,8 @@ static int make_state_dir(const char *path, char **ret, struct edl_error *error)
     int r = folder_absolute(path, mode, ret, error);
 
     (void)umask(umask_before);
+    if (r == 0) /* who made it may not have; where it lies others may not even look */
+        (void)name_sync(*ret, NULL);
     if (r == 0)
         r = folder_protected(*ret, error); /* it holds a credential */
     if (r == 0 && chmod(*ret, mode) == -1)

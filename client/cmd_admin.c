@@ -16,6 +16,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 #define BACKUP_TIMEOUT_US (3600 * USEC_PER_SEC)
 
@@ -58,7 +59,7 @@ static int finish(FILE *take_file, const char *path, struct edl_error *error)
         bad = true;
         code = -errno;
     }
-    return bad ? edl_error_errno(error, code, "writing %s", path) : 0;
+    return bad ? edl_error_errno(error, code, "writing %s", path) : name_sync(path, error);
 }
 
 static int fetch(struct server *server, FILE *file, const char *path)

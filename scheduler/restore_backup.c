@@ -36,15 +36,6 @@
 
 static const char *const suffixes[] = { "", "-wal", "-shm" }; /* of a database's files */
 
-static int sync_dir(const struct scheduler_options *options, struct edl_error *error)
-{
-    _cleanup_close_ int fd = open(options->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd == -1 || fsync(fd) == -1)
-        return edl_error_errno(error, -errno, "syncing %s", options->state_dir);
-    return 0;
-}
-
 /* --- the copy --- */
 
 static void path_of(const struct scheduler_options *options, const char *name, const char *suffix,
@@ -130,19 +121,11 @@ static uint64_t read_epoch(const struct scheduler_options *options)
 static int write_epoch(const struct scheduler_options *options, uint64_t epoch,
                        struct edl_error *error)
 {
-    _cleanup_fclose_ FILE *file = NULL;
-    char path[STATE_PATH_MAX], fresh[STATE_PATH_MAX];
+    char path[STATE_PATH_MAX], line[24];
 
     state_path(options, EPOCH_FILE, path);
-    state_path(options, EPOCH_FILE ".new", fresh);
-    file = fopen(fresh, "we");
-    if (file == NULL)
-        return edl_error_errno(error, -errno, "making %s", fresh);
-    errno = EIO; /* for a short write */
-    if (fprintf(file, "%" PRIu64 "\n", epoch) < 0 || fflush(file) != 0 ||
-        fsync(fileno(file)) == -1 || rename(fresh, path) == -1)
-        return edl_error_errno(error, -errno, "writing %s", path);
-    return sync_dir(options, error);
+    (void)snprintf(line, sizeof line, "%" PRIu64 "\n", epoch);
+    return whole_file_write(path, line, 0600, error);
 }
 
 static int begin_epoch(const struct scheduler_options *options, struct store *store,
@@ -215,14 +198,16 @@ static int clear_mark(const struct scheduler_options *options, struct edl_error 
     state_path(options, MARK, path);
     if (unlink(path) == -1)
         return edl_error_errno(error, -errno, "removing %s", path);
-    return sync_dir(options, error);
+    return name_sync(path, error);
 }
 
+/* On disk before the next one begins: whoever goes on after a loss of power finds them done in
+ * their order, a log never without its database or beside another. */
 static int move(const char *from, const char *to, struct edl_error *error)
 {
-    if (rename(from, to) == -1 && errno != ENOENT)
-        return edl_error_errno(error, -errno, "moving %s to %s", from, to);
-    return 0;
+    if (rename(from, to) == 0)
+        return name_sync(to, error);
+    return errno == ENOENT ? 0 : edl_error_errno(error, -errno, "moving %s to %s", from, to);
 }
 
 /* --- what was revoked since the backup --- */
@@ -382,8 +367,6 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
     path_of(options, COPY, "", copy);
     if (r == 0)
         r = move(copy, path, error);
-    if (r == 0)
-        r = sync_dir(options, error);
     return r == 0 ? clear_mark(options, error) : r;
 }
 

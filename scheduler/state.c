@@ -25,6 +25,7 @@
 #include "shared/error.h"
 #include "shared/file_system.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 /* A job that is over stays in the core for a moment: agents tell the ends of its logs, people look
  * at it, and neither shall cost a look into the database. */
@@ -40,10 +41,15 @@ void state_path(const struct scheduler_options *options, const char *name, char 
 
 static int make_dir(const char *path, struct edl_error *error)
 {
+    bool made = mkdir(path, 0700) == 0;
     struct stat st;
+    int r;
 
-    if (mkdir(path, 0700) == -1 && errno != EEXIST && errno != EROFS)
+    if (!made && errno != EEXIST && errno != EROFS)
         return edl_error_errno(error, -errno, "making the state directory %s", path);
+    r = name_sync(path, made ? error : NULL); /* who made it before need not have done that */
+    if (r < 0 && made)
+        return r;
     if (stat(path, &st) == -1)
         return edl_error_errno(error, -errno, "the state directory %s", path);
     if (!S_ISDIR(st.st_mode))

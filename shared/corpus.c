@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -25,6 +24,7 @@
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "shared/recordio.h"
+#include "shared/whole_file.h"
 
 #define MILLION 1000000
 #define SYNTHETIC_SAMPLES_PER_SENTENCE 16
@@ -349,7 +349,7 @@ static int write_text_file(const struct build *build, const char *name,
     r = content(build, file);
     if (r == 0 && (fflush(file) != 0 || fsync(fileno(file)) < 0))
         r = -errno;
-    return r < 0 ? edl_error_errno(error, r, "cannot write %s", path) : 0;
+    return r < 0 ? edl_error_errno(error, r, "cannot write %s", path) : name_sync(path, error);
 }
 
 /* remove_folder - the half-written one, files only: nothing else is ever put there */
@@ -363,17 +363,6 @@ static void remove_folder(const char *folder)
     while ((entry = readdir(dir)) != NULL)
         (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)rmdir(folder);
-}
-
-/* sync_parent - the rename of a finished folder is on disk as well */
-static int sync_parent(const char *path, struct edl_error *error)
-{
-    _cleanup_free_ char *copy = xstrdup(path);
-    _cleanup_close_ int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0 || fsync(fd) < 0)
-        return edl_error_errno(error, -errno, "cannot sync the folder of %s", path);
-    return 0;
 }
 
 /* check_target - fails early and with a remedy; rename() would refuse as well, but only after all
@@ -434,7 +423,7 @@ static int write_all(struct build *build, struct edl_error *error)
         return edl_error_errno(error, -errno, "cannot rename %s to %s", build->folder,
                                build->options.out);
     free(TAKE_PTR(build->folder));
-    return sync_parent(build->options.out, error);
+    return name_sync(build->options.out, error);
 }
 
 static int run(struct build *build, struct edl_error *error)

@@ -19,6 +19,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/snappy_frame.h"
+#include "shared/whole_file.h"
 
 #define LENGTH_BYTES 4
 #define GZIP_WINDOW (15 + 16) /* zlib's way of saying: gzip header and trailer */
@@ -188,21 +189,6 @@ int recordio_write(struct recordio_writer *writer, const void *record, size_t si
     return 0;
 }
 
-/* sync_folder - makes the rename of path durable */
-static int sync_folder(const char *path)
-{
-    _cleanup_free_ char *folder = xstrdup(path);
-    _cleanup_close_ int fd = -1;
-    char *slash = strrchr(folder, '/');
-
-    if (slash != NULL)
-        slash[slash == folder] = '\0';
-    fd = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) < 0)
-        return -errno;
-    return 0;
-}
-
 int recordio_writer_close(struct recordio_writer *take_writer, struct edl_error *error)
 {
     int r = dump_chunk(take_writer, error);
@@ -216,9 +202,7 @@ int recordio_writer_close(struct recordio_writer *take_writer, struct edl_error 
         recordio_writer_abort(take_writer);
         return r;
     }
-    r = sync_folder(take_writer->path);
-    if (r < 0)
-        (void)edl_error_errno(error, r, "cannot sync the folder of %s", take_writer->path);
+    r = name_sync(take_writer->path, error);
     (void)writer_free(take_writer);
     return r;
 }

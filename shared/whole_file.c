@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -54,17 +55,14 @@ int whole_file_read(const char *path, bool secret, char **ret, struct edl_error 
     return r;
 }
 
-/* A name is on disk when its folder is. */
-static int sync_folder(const char *path)
+int name_sync(const char *path, struct edl_error *error)
 {
-    _cleanup_free_ char *folder = xstrdup(path);
-    _cleanup_close_ int fd = -1;
-    char *slash = strrchr(folder, '/');
+    _cleanup_free_ char *copy = xstrdup(path);
+    _cleanup_close_ int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (slash != NULL)
-        slash[slash == folder] = '\0';
-    fd = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd == -1 || fsync(fd) == -1 ? -errno : 0;
+    if (fd == -1 || fsync(fd) == -1)
+        return edl_error_errno(error, -errno, "syncing the folder of %s", path);
+    return 0;
 }
 
 int whole_file_write(const char *path, const char *text, unsigned mode, struct edl_error *error)
@@ -84,11 +82,9 @@ int whole_file_write(const char *path, const char *text, unsigned mode, struct e
     if (fchmod(fd, mode) == -1 || write(fd, text, size) != (ssize_t)size || fsync(fd) == -1 ||
         rename(temporary, path) == -1)
         r = -errno;
-    if (r == 0)
-        r = sync_folder(path);
     if (r < 0) {
         (void)unlink(temporary);
         return edl_error_errno(error, r, "writing %s", path);
     }
-    return 0;
+    return name_sync(path, error);
 }

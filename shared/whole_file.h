@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whole_file.h - small files that are there whole or not at all: keys, certificates, credentials
  *
- * Used by: scheduler, agent. Tests: tests/unit/test_certificate.c. */
+ * Used by: scheduler, agent, client, trainer. Tests: tests/unit/test_certificate.c, and under loss
+ * of power tests/integration/271-power.sh. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,3 +19,8 @@ int whole_file_read(const char *path, bool secret, char **ret, struct edl_error 
 
 /* whole_file_write - replaces it; file and name are on disk when this returns */
 int whole_file_write(const char *path, const char *text, unsigned mode, struct edl_error *error);
+
+/* name_sync - what the last part of path means (a new file or folder, another one, none) is on disk
+ * when this returns: a sync of the file itself does not promise that (fsync(2)). Blocks. Errors:
+ * what opening and syncing its folder give */
+int name_sync(const char *path, struct edl_error *error);

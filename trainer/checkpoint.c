@@ -13,6 +13,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 #include "trainer/file_write.h"
 #include "trainer/table.h"
 
@@ -94,7 +95,7 @@ int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
     }
     if (rename(temporary, path) < 0)
         return edl_error_errno(error, -errno, "cannot rename %s", temporary);
-    return file_sync_parent(path, error);
+    return name_sync(path, error);
 }
 
 static int check_header(const struct file_header *header, const char *path, uint64_t file_bytes,

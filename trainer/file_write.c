@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_write.c - whole reads and writes, and what makes a rename survive a power cut */
+/* file_write.c - whole reads and writes, and the folder of a file */
 #include "trainer/file_write.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 int file_write_all(int fd, const void *data, size_t size)
 {
@@ -65,17 +66,7 @@ int file_make_parent(const char *path, struct edl_error *error)
 {
     _cleanup_free_ char *parent = file_parent(path);
 
-    if (mkdir(parent, 0755) < 0 && errno != EEXIST)
-        return edl_error_errno(error, -errno, "cannot create folder %s", parent);
-    return 0;
-}
-
-int file_sync_parent(const char *path, struct edl_error *error)
-{
-    _cleanup_free_ char *parent = file_parent(path);
-    _cleanup_close_ int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0 || fsync(fd) < 0)
-        return edl_error_errno(error, -errno, "cannot sync folder %s", parent);
-    return 0;
+    if (mkdir(parent, 0755) == 0)
+        return name_sync(parent, error);
+    return errno == EEXIST ? 0 : edl_error_errno(error, -errno, "cannot create folder %s", parent);
 }

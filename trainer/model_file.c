@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 #include "trainer/file_write.h"
 
 struct param_header {
@@ -104,13 +105,13 @@ static void remove_folder(const char *path)
 static int put_in_place(const char *temporary, const char *folder, struct edl_error *error)
 {
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, folder, RENAME_NOREPLACE) == 0)
-        return file_sync_parent(folder, error);
+        return name_sync(folder, error);
     if (errno != EEXIST)
         return edl_error_errno(error, -errno, "cannot rename %s to %s", temporary, folder);
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, folder, RENAME_EXCHANGE) < 0)
         return edl_error_errno(error, -errno, "cannot replace %s", folder);
     remove_folder(temporary);
-    return file_sync_parent(folder, error);
+    return name_sync(folder, error);
 }
 
 int model_file_prepare(const char *folder, struct edl_error *error)

@@ -2,7 +2,10 @@
 /* faulty_vfs.c - for tests: a disk in memory under SQLite that loses power and has errors
  *
  * Each file has two images: what is seen, and what is on the platter, with the list of operations
- * between them. A sync carries them out on the platter; a loss of power some of them. */
+ * between them. A sync carries them out on the platter; a loss of power some of them. So it is with
+ * names, in the one folder that there is: which file a name means is on the platter after a sync of
+ * the folder. As the one for Unix, this one syncs the folder with a removal that asks for it, and
+ * with the first sync of a journal or log that it may have made. */
 #include "tests/lib/faulty_vfs.h"
 
 #include <sqlite3.h>
@@ -13,16 +16,18 @@
 #include "shared/macro.h"
 
 #define SECTOR 512
-#define FILES_MAX 16
+#define NAMES_MAX 16
+#define FILES_MAX                                                                                  \
+    256 /* since power was last on; what is made under a name of before is another                 \
+         */
 #define SHM_REGIONS_MAX 16
 
 struct image {
     unsigned char *data; /* owned */
     size_t size, room;
-    bool exists;
 };
 
-enum op_kind { OP_WRITE, OP_TRUNCATE, OP_REMOVE };
+enum op_kind { OP_WRITE, OP_TRUNCATE };
 
 struct op {
     enum op_kind kind;
@@ -31,25 +36,31 @@ struct op {
 };
 
 struct disk_file {
-    char name[512];
     struct image seen, platter;
     struct op *ops; /* owned; not synced */
     size_t n_ops, room;
     void *shm[SHM_REGIONS_MAX]; /* owned */
 };
 
+struct name {
+    char text[512];
+    struct disk_file *seen, *platter; /* borrowed; NULL: no file has the name */
+};
+
 struct handle {
     sqlite3_file base;
     struct disk_file *file; /* borrowed */
     uint64_t life;          /* of the disk's power */
+    bool names;             /* its next sync is one of the folder, too */
 };
 
 static struct {
     sqlite3_vfs vfs;
     sqlite3_vfs *real;
     sqlite3_mem_methods memory;
-    struct disk_file files[FILES_MAX];
-    size_t n_files;
+    struct disk_file *files[FILES_MAX]; /* owned */
+    struct name names[NAMES_MAX];
+    size_t n_files, n_names;
     uint64_t random, life;
     bool off, struck, held;
     enum fault fault;
@@ -127,12 +138,6 @@ static void grow(struct image *image, size_t size)
 
 static void image_apply(struct image *image, const struct op *op)
 {
-    if (op->kind == OP_REMOVE) {
-        image->exists = false;
-        image->size = 0;
-        return;
-    }
-    image->exists = true;
     if (op->kind == OP_TRUNCATE) {
         grow(image, op->n);
         image->size = op->n;
@@ -191,6 +196,22 @@ static void apply_torn(struct image *image, const struct op *op)
     }
 }
 
+static void free_file(struct disk_file *take_file)
+{
+    forget_ops(take_file);
+    free(take_file->seen.data);
+    free(take_file->platter.data);
+    for (size_t i = 0; i < SHM_REGIONS_MAX; i++)
+        free(take_file->shm[i]);
+    free(take_file);
+}
+
+static void sync_folder(void)
+{
+    for (size_t i = 0; i < disk.n_names; i++)
+        disk.names[i].platter = disk.names[i].seen;
+}
+
 static void survive(struct disk_file *file, enum survival survival)
 {
     size_t first = survival == SURVIVES_ALL       ? file->n_ops
@@ -218,10 +239,33 @@ void faulty_power_off(void)
     disk.off = true;
 }
 
+static bool is_named(const struct disk_file *file)
+{
+    for (size_t i = 0; i < disk.n_names; i++)
+        if (disk.names[i].platter == file)
+            return true;
+    return false;
+}
+
 void faulty_restore(enum survival survival)
 {
+    size_t n = 0;
+
+    for (size_t i = 0; i < disk.n_names; i++) {
+        struct name *name = &disk.names[i];
+
+        if (survival == SURVIVES_ALL || (survival != SURVIVES_NOTHING && draw(2) == 0))
+            name->platter = name->seen;
+        name->seen = name->platter;
+    }
     for (size_t i = 0; i < disk.n_files; i++)
-        survive(&disk.files[i], survival);
+        if (is_named(disk.files[i]))
+            disk.files[n++] = disk.files[i];
+        else
+            free_file(disk.files[i]);
+    disk.n_files = n;
+    for (size_t i = 0; i < disk.n_files; i++)
+        survive(disk.files[i], survival);
     disk.off = false;
     disk.life++;
     disk.fault = FAULT_NONE;
@@ -294,7 +338,7 @@ static int do_truncate(sqlite3_file *base, sqlite3_int64 size)
 
 static int do_sync(sqlite3_file *base, int flags)
 {
-    const struct handle *handle = (void *)base;
+    struct handle *handle = (void *)base;
     struct disk_file *file = handle->file;
 
     (void)flags;
@@ -307,6 +351,9 @@ static int do_sync(sqlite3_file *base, int flags)
     for (size_t i = 0; i < file->n_ops; i++)
         image_apply(&file->platter, &file->ops[i]);
     forget_ops(file);
+    if (handle->names)
+        sync_folder();
+    handle->names = false;
     return SQLITE_OK;
 }
 
@@ -412,70 +459,73 @@ static const sqlite3_io_methods methods = {
 
 /* --- the file system --- */
 
-static struct disk_file *find(const char *name)
+/* Of the names that files have or had. */
+static struct name *find(const char *text)
 {
-    for (size_t i = 0; i < disk.n_files; i++)
-        if (streq(disk.files[i].name, name))
-            return &disk.files[i];
-    return NULL;
+    struct name *name = disk.names;
+
+    while (name < disk.names + disk.n_names && !streq(name->text, text))
+        name++;
+    if (name == disk.names + NAMES_MAX)
+        abort();
+    if (name == disk.names + disk.n_names) {
+        disk.n_names++;
+        (void)snprintf(name->text, sizeof name->text, "%s", text);
+    }
+    return name;
 }
 
-static int do_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *ret)
+static int do_open(sqlite3_vfs *vfs, const char *text, sqlite3_file *base, int flags, int *ret)
 {
+    const int journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL;
     struct handle *handle = (void *)base;
-    struct disk_file *file;
+    struct name *name;
 
     (void)vfs;
-    if (name == NULL)
+    if (text == NULL)
         abort(); /* a temporary file: nothing of ours is large enough to need one */
-    file = find(name);
+    name = find(text);
     base->pMethods = NULL;
-    if (disk.off)
+    if (disk.off || (name->seen == NULL && (flags & SQLITE_OPEN_CREATE) == 0))
         return SQLITE_CANTOPEN;
-    if (file == NULL) {
+    if (name->seen == NULL) {
         if (disk.n_files == FILES_MAX)
             abort();
-        file = &disk.files[disk.n_files++];
-        (void)snprintf(file->name, sizeof file->name, "%s", name);
+        name->seen = disk.files[disk.n_files++] = xcalloc(1, sizeof *name->seen);
     }
-    if (!file->seen.exists && (flags & SQLITE_OPEN_CREATE) == 0)
-        return SQLITE_CANTOPEN;
-    if (!file->seen.exists)
-        add_op(file, OP_TRUNCATE, 0, NULL, 0);
-    handle->file = file;
+    handle->file = name->seen;
     handle->life = disk.life;
+    handle->names = (flags & SQLITE_OPEN_CREATE) != 0 && (flags & journals) != 0;
     base->pMethods = &methods;
     if (ret != NULL)
         *ret = flags;
     return SQLITE_OK;
 }
 
-static int do_delete(sqlite3_vfs *vfs, const char *name, int sync)
+static int do_delete(sqlite3_vfs *vfs, const char *text, int sync)
 {
-    struct disk_file *file = find(name);
+    struct name *name = find(text);
 
     (void)vfs;
     if (disk.off)
         return SQLITE_IOERR_DELETE;
-    if (file == NULL || !file->seen.exists)
+    if (name->seen == NULL)
         return SQLITE_IOERR_DELETE_NOENT;
-    add_op(file, OP_REMOVE, 0, NULL, 0);
+    name->seen = NULL;
     if (power_fails())
         return SQLITE_IOERR_DELETE;
-    if (sync != 0) { /* the folder's: nothing of before is there any more */
-        image_apply(&file->platter, &file->ops[file->n_ops - 1]);
-        forget_ops(file);
-    }
+    if (sync != 0)
+        sync_folder();
     return SQLITE_OK;
 }
 
-static int do_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
+static int do_access(sqlite3_vfs *vfs, const char *text, int flags, int *ret)
 {
-    const struct disk_file *file = find(name);
+    const struct disk_file *file = find(text)->seen;
 
     (void)vfs;
     (void)flags;
-    *ret = file != NULL && file->seen.exists && file->seen.size > 0; /* as the one for Unix */
+    *ret = file != NULL && file->seen.size > 0; /* as the one for Unix */
     return disk.off ? SQLITE_IOERR_ACCESS : SQLITE_OK;
 }
 
@@ -560,10 +610,7 @@ void faulty_remove(void)
     disk.fault = FAULT_NONE;
     (void)sqlite3_vfs_unregister(&disk.vfs);
     configure(&disk.memory);
-    for (size_t i = 0; i < disk.n_files; i++) {
-        survive(&disk.files[i], SURVIVES_NOTHING);
-        free(disk.files[i].seen.data);
-        free(disk.files[i].platter.data);
-    }
-    disk.n_files = 0;
+    for (size_t i = 0; i < disk.n_files; i++)
+        free_file(disk.files[i]);
+    disk.n_files = disk.n_names = 0;
 }
