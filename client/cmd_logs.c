@@ -28,6 +28,7 @@
 struct logs_options {
     struct common_options common;
     bool follow;
+    bool raw;
     const char *role;
     const char *index;
 };
@@ -38,6 +39,8 @@ static const struct option_spec logs_options[] = {
     { "role", 'r', OPTION_TEXT, "ROLE", "only this role", offsetof(struct logs_options, role) },
     { "index", 'i', OPTION_TEXT, "I", "only this process of each role",
       offsetof(struct logs_options, index) },
+    { "raw", 0, OPTION_FLAG, NULL, "as it was written, to a terminal too",
+      offsetof(struct logs_options, raw) },
     { .name = NULL },
 };
 
@@ -102,7 +105,7 @@ static int logs_step(struct server *server, const struct log_request *request,
 int job_logs(struct server *server, const struct log_request *request)
 {
     _cleanup_free_ char *cursor = xstrdup("");
-    struct log_lines *lines = log_lines_new(stdout, isatty(STDOUT_FILENO) == 1);
+    struct log_lines *lines = log_lines_new(stdout, !request->raw && isatty(STDOUT_FILENO) == 1);
     bool verbatim = server->verbatim;
     uint64_t heard_us = 0;
     bool more = true;
@@ -142,6 +145,7 @@ static int run(const struct invocation *invocation)
                                    .role = options->role,
                                    .index = options->index,
                                    .follow = options->follow,
+                                   .raw = options->raw,
                                    .json = options->common.json };
     struct server server;
     struct edl_error error = { 0 };
@@ -163,13 +167,14 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_logs = {
     .name = "logs",
-    .usage = "JOB [-f] [--role ROLE] [--index I]",
+    .usage = "JOB [-f] [--role ROLE] [--index I] [--raw]",
     .summary = "Print the output of a job's processes, each line behind its process",
     .details =
         "Works for jobs that have ended and for nodes that have gone: the end of every output is\n"
         "kept. With --json one piece of output per line.\n"
-        "On a terminal control characters but for tab and carriage return are shown as '?'; in a\n"
-        "file or a pipe the output is as it was written.",
+        "On a terminal control characters are shown as escapes (\\x1b, \\u202e), and of a "
+        "progress\n"
+        "bar the last state; --raw, a file or a pipe have the output as it was written.",
     .options = logs_options,
     .options_size = sizeof(struct logs_options),
     .min_args = 1,

@@ -36,6 +36,7 @@ struct log_request {
     const char *index; /* NULL: all */
     bool follow;
     bool json;
+    bool raw; /* as it was written, to a terminal too */
 };
 
 /* job_logs - prints a job's output, each line behind its process' name; with follow until the job

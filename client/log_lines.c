@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_lines.c - pieces of many processes' output to whole lines, each behind its process' name */
+/* log_lines.c - pieces of many processes' output to whole lines, each behind its process' name
+ *
+ * What a program writes is not its reader's: for a terminal each line is written out, with escapes
+ * for what would steer it, as less(1) and `cat -v` show a file. journalctl(1) hides such a line
+ * ("[57B blob data]"), and kubectl escapes events and passes logs on as they are; the first tells
+ * too little, and the other trusts every job. A progress bar writes each of its states behind a
+ * carriage return, over the one before: its last one is shown, where a terminal would end up. */
 #include "client/log_lines.h"
 
 #include <inttypes.h>
@@ -7,7 +13,6 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
 
@@ -29,17 +34,6 @@ struct log_lines {
     struct stream *streams; /* k: "role-index" -> v: owned */
 };
 
-static void print_line(struct log_lines *lines, struct stream *stream, const char *text,
-                       size_t size)
-{
-    (void)fprintf(lines->out, "[%s] ", stream->key);
-    if (stream->n_pending > 0)
-        (void)fwrite(stream->pending, 1, stream->n_pending, lines->out);
-    (void)fwrite(text, 1, size, lines->out);
-    (void)fputc('\n', lines->out);
-    stream->n_pending = 0;
-}
-
 static void keep(struct stream *stream, const char *text, size_t size)
 {
     if (size == 0)
@@ -47,6 +41,40 @@ static void keep(struct stream *stream, const char *text, size_t size)
     stream->pending = xreallocarray(stream->pending, stream->n_pending + size, 1);
     memcpy(stream->pending + stream->n_pending, text, size);
     stream->n_pending += size;
+}
+
+/* last_state - from where on a line is shown: behind its last carriage return that is not its end
+ */
+static const char *last_state(const char *line, size_t *size)
+{
+    const char *at;
+
+    while (*size > 0 && line[*size - 1] == '\r')
+        (*size)--;
+    at = memrchr(line, '\r', *size);
+    if (at == NULL)
+        return line;
+    *size -= (size_t)(at + 1 - line);
+    return at + 1;
+}
+
+static void print_line(struct log_lines *lines, struct stream *stream, const char *text,
+                       size_t size)
+{
+    const char *shown;
+
+    keep(stream, text, size);
+    size = stream->n_pending;
+    shown = stream->pending;
+    (void)fprintf(lines->out, "[%s] ", stream->key);
+    if (lines->terminal && size > 0) {
+        shown = last_state(shown, &size);
+        printable_write(lines->out, shown, size, "\t");
+    } else if (size > 0) {
+        (void)fwrite(shown, 1, size, lines->out);
+    }
+    (void)fputc('\n', lines->out);
+    stream->n_pending = 0;
 }
 
 static struct stream *stream_get(struct log_lines *lines, const char *role, uint64_t index)
@@ -109,12 +137,9 @@ void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, ui
                    const char *text)
 {
     struct stream *stream = stream_get(lines, role, index);
-    _cleanup_free_ char *masked = lines->terminal ? xstrdup(text) : NULL;
 
     if (stream->incarnation != incarnation && stream->n_pending > 0)
         print_line(lines, stream, "", 0);
     stream->incarnation = incarnation;
-    if (masked != NULL)
-        printable_mask(masked, strlen(masked), "\n\t\r");
-    add(lines, stream, masked != NULL ? masked : text);
+    add(lines, stream, text);
 }

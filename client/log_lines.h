@@ -12,8 +12,9 @@
 
 struct log_lines;
 
-/* log_lines_new - terminal: somebody looks at them, and control characters but for tab and carriage
- * return are shown as '?'; else the bytes are those that the programs wrote */
+/* log_lines_new - terminal: somebody looks at them, control characters but for tab are shown as
+ * escapes, and of a line with carriage returns what is behind the last one; else the bytes are
+ * those that the programs wrote */
 struct log_lines *log_lines_new(FILE *out, bool terminal);
 
 /* log_lines_free - prints what is still unfinished (with a line end); returns NULL */

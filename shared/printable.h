@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* printable.h - texts of other people's making that are to be shown
  *
- * A control character (C0, DEL, or C1 as UTF-8 has them) ends a line early or steers the terminal
- * of whoever reads it: a line that nobody wrote, a screen that lies. */
+ * A control character (C0, DEL, C1, and what Unicode has to turn text round, to hide it or to end a
+ * line) ends a line early or steers the terminal of whoever reads it: a line that nobody wrote, a
+ * screen that lies. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* printable_is - whether text has no control character, line ends included */
 bool printable_is(const char *text);
@@ -19,6 +21,10 @@ void printable_mask(char *text, size_t size, const char *keep);
  * two: for "%.*s" */
 int printable_prefix(const char *text, size_t most);
 
-/* printable_escape - text with control characters as "\n", "\t", "\r" or "\x1b", cut to what fits
- * between two of them; buffer (size at least 1) is always terminated. Returns its length. */
+/* printable_escape - text with control characters as "\n", "\t", "\r", "\x1b" or "\u202e", cut to
+ * what fits between two of them; buffer (size at least 1) is always terminated. Returns its length.
+ */
 size_t printable_escape(const char *text, char *buffer, size_t size);
+
+/* printable_write - the same to a file, but for those named in `keep` */
+void printable_write(FILE *out, const char *text, size_t size, const char *keep);

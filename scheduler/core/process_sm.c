@@ -15,8 +15,11 @@
  * among them. So it does when rank 0 is lost before it ran: the others know its address already. */
 #include "scheduler/core/plan_internal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <utlist.h>
+
+#include "shared/printable.h"
 
 /* A process that ran for so long has left its earlier failures behind. */
 #define RAN_WELL_US (600 * USEC_PER_SEC)
@@ -238,6 +241,22 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     return true;
 }
 
+static void say(struct process *process, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* What is beyond is cut between two characters: others' words are among it. */
+static void say(struct process *process, const char *format, ...)
+{
+    char text[PROCESS_REASON_SIZE + 4];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    (void)snprintf(process->reason, sizeof process->reason, "%.*s",
+                   printable_prefix(text, sizeof process->reason - 1), text);
+}
+
 void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,
                   struct instant now)
 {
@@ -246,7 +265,7 @@ void process_stop(struct cluster *cluster, struct process *process, bool again, 
     process->stop_wanted = true;
     process->since_us = now.now_us;
     slot_set_due(cluster, process->job, process->role, process->index, again);
-    (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
+    say(process, "%s", reason);
     (void)process_set_state(cluster, process, PROCESS_STOPPING, now);
     if (!again)
         process_note_taken(cluster, process, now);
@@ -421,7 +440,7 @@ static void lose(struct cluster *cluster, struct process *process, const char *r
     struct job *job = process->job;
 
     if (!process->stop_wanted) {
-        (void)snprintf(process->reason, sizeof process->reason, "%s", reason);
+        say(process, "%s", reason);
         slot_set_due(cluster, job, process->role, process->index, job_is_started(job));
     }
     detach(cluster, process);
@@ -461,9 +480,8 @@ void process_exited(struct cluster *cluster, struct process *process,
     cluster->figures.orphans_reaped += report->orphans_reaped;
     if (!process->stop_wanted) {
         process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
-        (void)snprintf(process->reason, sizeof process->reason, "%s%s%s", how,
-                       report->reason != NULL && *report->reason != '\0' ? ": " : "",
-                       report->reason != NULL ? report->reason : "");
+        say(process, "%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
+            report->reason != NULL ? report->reason : "");
     }
     if (!process->stop_wanted && process->state < PROCESS_RUNNING && cannot_start(report))
         node_start_failed(cluster, process->node, job, now);

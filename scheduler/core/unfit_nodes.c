@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/plan_internal.h"
+#include "shared/printable.h"
 
 #define FORGOTTEN_AFTER_US (600 * USEC_PER_SEC)
 #define ALL_ROLES UINT32_MAX
@@ -89,7 +90,8 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
 
     entry->roles |= roles_like(job, process->role, why);
     entry->why = why;
-    (void)snprintf(entry->text, sizeof entry->text, "%s", text);
+    (void)snprintf(entry->text, sizeof entry->text, "%.*s",
+                   printable_prefix(text, sizeof entry->text - 1), text);
     deadline_set(&cluster->planner->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT,
                  now.now_us + FORGOTTEN_AFTER_US);
     plan_reserve_forget(job); /* it may have been there */
@@ -172,24 +174,26 @@ char *job_say_unfit(const struct job *job, char *buffer, size_t size)
 {
     const struct unfit_node *last = &job->unfit->items[job->unfit->n - 1];
 
-    (void)snprintf(buffer, size, "%s; %.32s: %.130s", advice[last->why], last->node->name,
-                   last->text);
+    (void)snprintf(buffer, size, "%s; %.32s: %.*s", advice[last->why], last->node->name,
+                   printable_prefix(last->text, 130), last->text);
     return buffer;
 }
 
 char *job_describe_unfit(const struct job *job, char *buffer, size_t size)
 {
     const struct unfit_node *last;
+    int most;
 
     buffer[0] = '\0';
     if (job->unfit == NULL)
         return buffer;
     last = &job->unfit->items[job->unfit->n - 1];
+    most = printable_prefix(last->text, 100);
     if (job->unfit->n == 1)
-        (void)snprintf(buffer, size, "; it cannot run on %.32s: %.100s", last->node->name,
+        (void)snprintf(buffer, size, "; it cannot run on %.32s: %.*s", last->node->name, most,
                        last->text);
     else
-        (void)snprintf(buffer, size, "; it cannot run on %zu nodes, %.32s: %.100s", job->unfit->n,
-                       last->node->name, last->text);
+        (void)snprintf(buffer, size, "; it cannot run on %zu nodes, %.32s: %.*s", job->unfit->n,
+                       last->node->name, most, last->text);
     return buffer;
 }

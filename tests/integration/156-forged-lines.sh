@@ -34,6 +34,20 @@ grep -q 'FORGED line' "$work/reason" || fail "the reason does not name the progr
 printable "$work/reason"
 [ "$(wc -l <"$work/reason")" = 1 ] || fail "more than a line: $(cat "$work/reason")"
 
+# what a program writes: a terminal is shown escapes, and of a bar its last state; --raw and a pipe have the bytes
+written=$'\033[2Jred\t\342\200\256left\n10%\r100%\n'
+jq -n --arg text "$written" '{name: "writes", roles: [{role: "trainer", min: 1, max: 1, command: ["printf", "%s", $text]}]}' | edl submit - >"$work/out"
+await 60 'it has written' job_is writes succeeded
+on_a_terminal() { python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@"; }
+edl logs writes >"$work/piped"
+on_a_terminal edl logs --raw writes | tr -d '\r' >"$work/raw" # of the terminal's own line ends, and of the bar
+on_a_terminal edl logs writes | sed 's/\r$//' >"$work/shown"
+printf '[trainer-0] %s\n' $'\033[2Jred\t\342\200\256left' $'10%\r100%' >"$work/wanted"
+cmp "$work/piped" "$work/wanted" || fail "piped: $(cat -v "$work/piped")"
+tr -d '\r' <"$work/wanted" | cmp "$work/raw" - || fail "raw: $(cat -v "$work/raw")"
+printf '[trainer-0] %s\n' '\x1b[2Jred'$'\t''\u202eleft' '100%' >"$work/wanted"
+cmp "$work/shown" "$work/wanted" || fail "shown: $(cat -v "$work/shown")"
+
 edl kill inj --reason 'enough'
 await 60 'the job ends' job_is inj killed
 edl why inj >"$work/out"

@@ -244,7 +244,7 @@ static void order(struct world *world, struct fake_agent *agent, const struct pr
         if (!process->stop_wanted && refuses(agent, process)) {
             fake->state = PROCESS_EXITED;
             fake->exit_code = 127;
-            fake->reason = "it cannot run here";
+            fake->reason = agent->unfit_says != NULL ? agent->unfit_says : "it cannot run here";
             fake->unfit = agent->unfit;
         }
     } else if (process->stop_wanted && fake->state < PROCESS_STOPPING) {
@@ -261,7 +261,7 @@ static void progress(struct fake_process *fake)
         fake->linger--;
     } else if (fake->state == PROCESS_PREPARING) {
         fake->state = PROCESS_RUNNING;
-    } else if (fake->state == PROCESS_STOPPING) {
+    } else if (fake->state == PROCESS_STOPPING && !fake->hangs) {
         fake->state = PROCESS_EXITED;
         fake->exit_code = 143;
     }
@@ -391,6 +391,16 @@ void world_advance(struct world *world, uint64_t us)
     }
     cluster_tick(world->cluster, world->now);
     world_plan(world);
+}
+
+void world_hang(struct world *world, const struct process *process, bool hangs)
+{
+    for (size_t a = 0; a < world->n_agents; a++) {
+        struct fake_process *fake = find_fake(&world->agents[a], process);
+
+        if (fake != NULL)
+            fake->hangs = hangs;
+    }
 }
 
 void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal)

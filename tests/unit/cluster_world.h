@@ -26,6 +26,7 @@ struct fake_process {
     uint64_t steps_us;
     enum unfit unfit;
     uint32_t linger; /* steps that it takes to start or stop */
+    bool hangs;      /* world_hang */
 };
 
 struct fake_agent {
@@ -39,6 +40,7 @@ struct fake_agent {
     uint64_t foreign_cpu_millicores;
     uint64_t gpus_foreign, gpus_idle;
     enum unfit unfit;           /* it can run no process for this reason, and says so: */
+    const char *unfit_says;     /* in these words; NULL: in some */
     uint32_t unfit_one_in;      /* of those jobs whose number this divides; 0: of none */
     uint32_t unfit_roles;       /* of those roles of them, as a mask; 0: of all */
     struct fake_process *items; /* owned */
@@ -96,6 +98,8 @@ void world_advance(struct world *world, uint64_t us);
 void world_fall_silent(struct world *world);
 /* the process ends by itself; told at its agent's next turn */
 void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal);
+/* while it hangs it does not end when it is to stop */
+void world_hang(struct world *world, const struct process *process, bool hangs);
 /* a new core from what is on disk: what was not committed is gone */
 void world_restart(struct world *world);
 

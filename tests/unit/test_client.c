@@ -221,22 +221,42 @@ static void test_log_lines_pieces_become_whole_lines(void **state)
 
 static void test_log_lines_steer_no_terminal(void **state)
 {
-    static const char *const expected[] = { "[trainer-0] \033[2Ja\tb\r\302\233c\n",
-                                            "[trainer-0] ?[2Ja\tb\r??c\n" };
+    static const struct {
+        const char *pieces[3], *shown;
+    } cases[] = {
+        { { "\033[2J", "a\tb\302\233c\n" }, "\\x1b[2Ja\tb\\u009bc" },
+        { { "right \342\200\256left\342\200\254\n" }, "right \\u202eleft\\u202c" },
+        { { "no\342\200\213where\357\273\277 \303\274 \342\202\254\n" },
+          "no\\u200bwhere\\ufeff \303\274 \342\202\254" },
+        { { "10%\r50%", "\r100%", "\n" }, "100%" }, /* a bar, piece by piece */
+        { { "10%\r100%\r\n" }, "100%" },
+        { { "dos\r\n" }, "dos" },
+        { { "\r\r\n" }, "" },
+        { { "hidden\rshown\010x" }, "shown\\x08x" }, /* the last one has no end */
+        { { "plain\n" }, "plain" },
+    };
 
     (void)state;
-    for (int terminal = 0; terminal < 2; terminal++) {
-        _cleanup_free_ char *text = NULL;
-        size_t size = 0;
-        FILE *out = open_memstream(&text, &size);
-        struct log_lines *lines = log_lines_new(out, terminal);
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        for (int terminal = 0; terminal < 2; terminal++) {
+            _cleanup_free_ char *text = NULL, *wanted = NULL;
+            size_t size = 0;
+            FILE *out = open_memstream(&text, &size);
+            struct log_lines *lines = log_lines_new(out, terminal);
+            size_t raw_size = 0;
+            char raw[100] = "";
 
-        log_lines_add(lines, "trainer", 0, 1, "\033[2J");
-        log_lines_add(lines, "trainer", 0, 1, "a\tb\r\302\233c\n");
-        assert_null(log_lines_free(lines));
-        (void)fclose(out);
-        assert_string_equal(text, expected[terminal]);
-    }
+            for (size_t k = 0; k < 3 && cases[i].pieces[k] != NULL; k++) {
+                log_lines_add(lines, "trainer", 0, 1, cases[i].pieces[k]);
+                raw_size += (size_t)snprintf(raw + raw_size, sizeof raw - raw_size, "%s",
+                                             cases[i].pieces[k]);
+            }
+            raw[strcspn(raw, "\n")] = '\0';
+            assert_null(log_lines_free(lines));
+            (void)fclose(out);
+            wanted = text_format("[trainer-0] %s\n", terminal ? cases[i].shown : raw);
+            assert_string_equal(text, wanted);
+        }
 }
 
 static void test_top_line_as_in_the_tutorial(void **state)

@@ -150,6 +150,51 @@ static void test_a_node_that_is_closed_is_waited_for(void **state)
     world_free(w);
 }
 
+static void assert_whole(const char *text)
+{
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p == '\xc3' && *++p != '\xa4')
+            fail_msg("a character is cut: %s", text);
+}
+
+/* Names of folders are whatever their owners speak. */
+static void test_words_are_cut_between_characters(void **state)
+{
+    char says[400];
+
+    (void)state;
+    for (size_t shift = 0; shift < 2; shift++) {
+        struct world *w = unfit_world(2, 2, UNFIT_NO_WORKSPACE);
+        const struct job *job;
+        char text[JOB_REASON_SIZE];
+
+        for (size_t i = 0; i < sizeof says - 1; i++)
+            says[i] = i < shift ? 'x' : (i - shift) % 2 == 0 ? '\xc3' : '\xa4';
+        says[(sizeof says - 1 - shift) / 2 * 2 + shift] = '\0';
+        for (size_t i = 0; i < 2; i++)
+            w->agents[i].unfit_says = says;
+        assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-1"),
+                                                NODE_CORDONED, w->now, NULL),
+                         0);
+        (void)world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
+        world_run(w, 4);
+        job = job_of(w, "job");
+        assert_whole(job->unfit->items[0].text);
+        assert_whole(job->processes->reason);
+        assert_non_null(strstr(job_describe_unfit(job, text, sizeof text), "\xc3\xa4"));
+        assert_whole(text);
+        assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-1"),
+                                                NODE_READY, w->now, NULL),
+                         0);
+        world_run(w, 4);
+        assert_whole(job_describe_unfit(job, text, sizeof text));
+        assert_int_equal(job->state, JOB_FAILED);
+        assert_non_null(strstr(job->reason, "\xc3\xa4"));
+        assert_whole(job->reason);
+        world_free(w);
+    }
+}
+
 /* What was made meanwhile is found: after ten minutes they are tried again. */
 static void test_tried_again_after_a_while(void **state)
 {
@@ -220,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_a_gang_whose_rank_0_is_refused_starts_as_a_whole),
         cmocka_unit_test(test_no_node_is_left),
         cmocka_unit_test(test_a_node_that_is_closed_is_waited_for),
+        cmocka_unit_test(test_words_are_cut_between_characters),
         cmocka_unit_test(test_tried_again_after_a_while),
         cmocka_unit_test(test_a_workspace_is_that_of_a_role),
         cmocka_unit_test(test_removed_and_copied),
