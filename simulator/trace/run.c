@@ -116,6 +116,28 @@ static int stuck(const struct run *run)
     return edl_error_remedy(run->error, "a cluster that has room for it: --nodes");
 }
 
+static uint64_t max_turns(const struct run *run)
+{
+    return run->config->max_turns != 0 ? run->config->max_turns : RUN_TURNS(run->trace->n);
+}
+
+/* count_turn - a line is enough for a job that takes as long as it likes, also so long that a round
+ * more is lost to rounding */
+static int count_turn(struct run *run)
+{
+    const struct trace_job *job;
+
+    if (run->turns_left-- > 0)
+        return 0;
+    job = run->n_active > 0 ? run->active[0]->trace : run->jobs[run->next_job].trace;
+    (void)edl_error_set(run->error, -E2BIG,
+                        "%s is not over after %llu decisions of %s, at %.4g s: job %s",
+                        run->trace->name, (unsigned long long)max_turns(run), run->policy->name,
+                        run->now_s, job->name);
+    return edl_error_remedy(run->error, "look at its submit_s, speed and work (edl-trace(5))%s",
+                            run->config->round_s > 0 ? ", or give a longer --round" : "");
+}
+
 static int play_rounds(struct run *run)
 {
     uint32_t idle = 0;
@@ -128,7 +150,9 @@ static int play_rounds(struct run *run)
 
             run->now_s += fmax(rounds - 1, 0) * run->config->round_s;
         }
-        r = advance(run, run->now_s + run->config->round_s);
+        r = count_turn(run);
+        if (r == 0)
+            r = advance(run, run->now_s + run->config->round_s);
         admit(run);
         if (r == 0)
             r = decide(run);
@@ -175,7 +199,9 @@ static int play_events(struct run *run)
 
         if (isinf(next_s))
             return stuck(run);
-        r = advance(run, next_s + run->config->window_s);
+        r = count_turn(run);
+        if (r == 0)
+            r = advance(run, next_s + run->config->window_s);
         admit(run);
         if (r == 0)
             r = decide(run);
@@ -253,6 +279,7 @@ int run_trace(const struct trace *trace, const struct trace_policy *policy,
     };
     int r;
 
+    run.turns_left = max_turns(&run);
     pool_init(&run.pool, config->n_nodes, config->per_node);
     r = begin(&run);
     if (r == 0)

@@ -10,12 +10,16 @@
 struct edl_error;
 struct trace;
 
+/* four years of rounds of a minute, and some for each job */
+#define RUN_TURNS(n_jobs) (UINT64_C(2000000) + UINT64_C(100) * (n_jobs))
+
 struct run_config {
     uint32_t n_nodes, per_node;
     double round_s;   /* 0: decisions follow events */
     double window_s;  /* events so close to the first one are decided on together */
     double restart_s; /* what a job stands still for after each change */
     struct information information;
+    uint64_t max_turns;         /* rounds or events before it gives up; 0: RUN_TURNS of the jobs */
     uint64_t (*clock_ns)(void); /* NULL: decision times are 0 */
 };
 
@@ -44,7 +48,8 @@ unsigned run_uses(const struct trace_policy *policy, const struct information *o
 /* run_trace - deterministic: no clock, no random number
  * Errors: -EINVAL (a job cannot run on this cluster; the policy needs what is not offered; it
  * leaves a job waiting for ever), -ERANGE (nothing is known of a shape that it chose, although
- * of its amount on full nodes; nothing is known of a job's minimum) */
+ * of its amount on full nodes; nothing is known of a job's minimum), -E2BIG (more turns than
+ * max_turns: a slow job with much work takes any number of them) */
 int run_trace(const struct trace *trace, const struct trace_policy *policy,
               const struct run_config *config, struct run_result *ret, struct edl_error *error);
 

@@ -43,6 +43,7 @@ struct run {
     struct run_job **active; /* by submission */
     size_t n_active, next_job, decisions_cap;
     double now_s;
+    uint64_t turns_left;
     struct view view;
     struct plan plan;
     struct view_job *view_jobs;

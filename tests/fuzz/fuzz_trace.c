@@ -12,8 +12,8 @@
 
 #define JOBS_MAX 50
 #define ROUND_S 3600.0
-#define SUBMIT_MAX_S 1e6 /* later ones would take as many rounds */
-#define WORK_MAX 1e6
+#define TURNS_MAX                                                                                  \
+    2000 /* of a run: what takes more is another one's length, and has to be refused */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,29 +40,26 @@ static int parse(const uint8_t *data, size_t size, struct trace **ret)
     return trace_parse_csv("fuzz", text, size, false, ret, NULL);
 }
 
-static bool is_small(const struct trace *trace)
-{
-    for (size_t i = 0; i < trace->n; i++)
-        if (trace->jobs[i].submit_s > SUBMIT_MAX_S || trace->jobs[i].work_steps > WORK_MAX)
-            return false;
-    return trace->n <= JOBS_MAX;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct run_config config = {
-        .n_nodes = 2, .per_node = 4, .round_s = ROUND_S, .information = { true, true, false }
+        .n_nodes = 2,
+        .per_node = 4,
+        .information = { true, true, false },
+        .max_turns = TURNS_MAX,
     };
     struct trace *trace = NULL;
 
     if (parse(data, size, &trace) < 0)
         return 0;
-    for (size_t p = 0; is_small(trace) && trace_policies[p] != NULL; p++) {
-        struct run_result result;
+    for (size_t p = 0; trace->n <= JOBS_MAX && trace_policies[p] != NULL; p++)
+        for (int rounds = 0; rounds < 2; rounds++) {
+            struct run_result result;
 
-        if (run_trace(trace, trace_policies[p], &config, &result, NULL) == 0)
-            run_result_done(&result);
-    }
+            config.round_s = rounds * ROUND_S;
+            if (run_trace(trace, trace_policies[p], &config, &result, NULL) == 0)
+                run_result_done(&result);
+        }
     (void)trace_free(trace);
     return 0;
 }

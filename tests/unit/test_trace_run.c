@@ -52,6 +52,39 @@ static void test_one_job_in_rounds(void **state)
     (void)trace_free(trace);
 }
 
+/* A line has room for work that takes any time, and for one that a round does not change. */
+static void test_a_run_without_end_is_given_up(void **state)
+{
+    static const struct {
+        const char *job;
+        double round_s;
+        const char *policy, *says;
+    } cases[] = {
+        { "0,table:1=1e-9,1000000", 3600, "fifo", "or give a longer --round" },
+        { "0,table:1=1e-9,1000000", 0, "sia", "is not over after 2000100 decisions" },
+        { "1e12,power:1,1", 1e-6, "fifo", "look at its submit_s" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        char text[100];
+        struct run_config config = cluster_of(1, 4);
+        struct edl_error error = { 0 };
+        struct run_result result;
+        struct trace *trace;
+
+        (void)snprintf(text, sizeof text, "submit_s,speed,work_steps\n%s\n", cases[i].job);
+        trace = trace_of(text);
+        config.round_s = cases[i].round_s;
+        assert_int_equal(run_trace(trace, policy_of(cases[i].policy), &config, &result, &error),
+                         -E2BIG);
+        if (strstr(error.text, cases[i].says) == NULL &&
+            strstr(error.remedy, cases[i].says) == NULL)
+            fail_msg("it says: %s; %s", error.text, error.remedy);
+        (void)trace_free(trace);
+    }
+}
+
 static void test_fifo_lets_nobody_overtake(void **state)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
@@ -634,6 +667,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_job_at_events),
         cmocka_unit_test(test_one_job_in_rounds),
+        cmocka_unit_test(test_a_run_without_end_is_given_up),
         cmocka_unit_test(test_fifo_lets_nobody_overtake),
         cmocka_unit_test(test_srtf_stops_the_longer_one),
         cmocka_unit_test(test_what_is_not_used_is_not_seen),
