@@ -272,7 +272,8 @@ static void say_foreign(const struct foreign_load *foreign, struct job_account *
                    foreign_describe(foreign, load, sizeof load));
 }
 
-static void say_before(const struct job *job, struct job_account *ret)
+static void say_before(const struct cluster *cluster, const struct job *job,
+                       struct job_account *ret)
 {
     const struct queue_class *class = job->plan.queue_class;
 
@@ -284,10 +285,14 @@ static void say_before(const struct job *job, struct job_account *ret)
         return;
     }
     ret->before = class->jobs;
-    (void)snprintf(ret->text, sizeof ret->text,
-                   "the start or the end of job %s (%llu), which asks for the same and %s",
-                   class->jobs->spec->name, (unsigned long long)class->jobs->id,
-                   class->jobs->id < job->id ? "came first" : "is expected to be shorter");
+    (void)
+        snprintf(ret->text, sizeof ret->text,
+                 "the start or the end of job %s (%llu), which asks for the same and %s%s",
+                 class->jobs->spec->name, (unsigned long long)class->jobs->id,
+                 class->jobs->id < job->id ? "came first" : "is expected to be shorter",
+                 job_guess_was_wrong(cluster, job)
+                     ? "; jobs like this one ran longer than was guessed, so its guess counts less"
+                     : "");
 }
 
 static void say_change(const struct cluster *cluster, const struct job *job,
@@ -311,7 +316,7 @@ static void say_change(const struct cluster *cluster, const struct job *job,
         (void)snprintf(ret->text, sizeof ret->text,
                        "the end of the processes that are being stopped to make room for it");
     } else if (verdict == VERDICT_DEEP || verdict == VERDICT_BEHIND) {
-        say_before(job, ret);
+        say_before(cluster, job, ret);
     } else if (capacity_n_rooms(&cluster->planner->rooms) == 0) {
         ret->change = CHANGE_NODE;
         (void)snprintf(ret->text, sizeof ret->text, "a node that takes processes");

@@ -166,6 +166,12 @@ char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size);
 
 /* --- job_restarts.c
  * ------------------------------------------------------------------------------------- */
+/* slot_failed_at_once - a process of the slot ran on that node for seconds only and failed by
+ * itself, as far as its processes are remembered. O(JOB_HISTORY_MAX) */
+bool slot_failed_at_once(const struct job *job, const struct slot *slot, const struct node *node,
+                         struct instant now);
+/* process_ran_for_us - at most, by its agent's clock or ours */
+uint64_t process_ran_for_us(const struct process *process, struct instant now);
 /* job_fails_at_once - its program fails everywhere within seconds and nothing was ever done, as
  * often as the job bears of that; `last` has just failed. buffer: how often and where, as a clause.
  * Linear in its processes, times its nodes */
@@ -354,6 +360,10 @@ void job_program_name(const struct job *job, uint32_t pservers, char buffer[JOB_
  * place of the family's own prior, where that knows nothing */
 void job_expect_speed(const struct cluster *cluster, const struct job_spec *spec, const char *user,
                       struct goodput_family_facts *family);
+/* job_length_name - lengths are noted of jobs of that name: its family's, and of a fixed size that
+ * of its family with so many instances. Their lengths are in seconds, or where owners guessed by
+ * their guess (job_length_unit_s): how true such guesses are */
+void job_length_name(const struct job *job, char buffer[JOB_FAMILY_SIZE]);
 /* job_program - a digest of what it runs to the letter, which is not 0 */
 uint64_t job_program(const struct job *job);
 
@@ -440,9 +450,9 @@ uint32_t job_learn_crowd(const struct cluster *cluster);
 void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now);
 /* job_learn_end - it is over */
 void job_learn_end(struct cluster *cluster, struct job *job, struct instant now);
-/* job_learn_seen - it goes on: a policy is told now and then how far one is whose tasks do not tell
- */
-void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now);
+/* job_learn_seen - its agent tells that a process of it goes on: a policy is told now and then how
+ * far a job is whose tasks do not tell */
+void job_learn_seen(struct cluster *cluster, const struct process *process, struct instant now);
 /* job_learn - the queue came, a task was finished: a policy that learns is told when that completed
  * a measurement */
 void job_learn(struct cluster *cluster, struct job *job, struct instant now);
@@ -593,8 +603,13 @@ void job_turn_enter(struct cluster *cluster, struct job *job);
 void job_turn_leave(struct cluster *cluster, struct job *job);
 void job_turns_move(struct cluster *cluster, const char *family_name);
 void job_turns_postpone(struct cluster *cluster, const char *family_name);
+/* job_length_unit_s - of a job of fixed size: what its family's lengths are counted in */
+double job_length_unit_s(const struct job *job);
 /* job_hint_s - how long its owner thinks that it takes, in seconds on one instance; 0: no guess */
 double job_hint_s(const struct job *job, const struct goodput_learned *learned);
+/* job_guess_was_wrong - jobs like it take more than twice as long as it is guessed to. O(its
+ * document) */
+bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job);
 /* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
  * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
 void queue_enter(struct cluster *cluster, struct job *job, bool tell);

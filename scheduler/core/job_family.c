@@ -132,6 +132,19 @@ void job_program_name(const struct job *job, uint32_t pservers, char buffer[JOB_
     name_with(job->spec, job->user, "seconds", pservers, buffer);
 }
 
+void job_length_name(const struct job *job, char buffer[JOB_FAMILY_SIZE])
+{
+    uint32_t instances = 0;
+
+    for (size_t r = 0; r < job->spec->n_roles; r++)
+        instances += job->spec->roles[r].min;
+    if (job_elastic_role(job) < 0)
+        name_with(job->spec, job->user, job->spec->expected_us > 0 ? "guessed" : "fixed", instances,
+                  buffer);
+    else
+        job_family_name(job, buffer);
+}
+
 void job_expect_speed(const struct cluster *cluster, const struct job_spec *spec, const char *user,
                       struct goodput_family_facts *family)
 {

@@ -240,12 +240,60 @@ static void ended(struct cluster *cluster, const struct job_learned *learned)
     job_turns_move(cluster, learned->family);
 }
 
+/* --- of a job of fixed size its length alone, which is not kept through a restart
+ * ------------------------------------------------------------------------------------------ */
+
+static double length_of(const struct job *job, uint64_t ran_us)
+{
+    return (double)ran_us / USEC_PER_SEC / job_length_unit_s(job);
+}
+
+/* Each time that it has run twice as long: names of families cost a look at the document. */
+static void note_length(struct cluster *cluster, const struct process *process)
+{
+    struct job *job = process->job;
+    char name[JOB_FAMILY_SIZE];
+
+    if (job_elastic_role(job) >= 0 ||
+        process->ran_us < MAX_OF(2 * job->plan.noted_us, USEC_PER_SEC))
+        return;
+    job_length_name(job, name);
+    job->plan.noted_us = process->ran_us;
+    goodput_family_done(cluster->families, name, length_of(job, process->ran_us));
+    job_turns_postpone(cluster, name);
+}
+
+/* Those that run now, or did last, for the longest. */
+static uint64_t longest_us(const struct job *job, struct instant now)
+{
+    uint64_t us = 0;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++)
+            if (job->slots[r][i].newest != NULL)
+                us = MAX_OF(us, process_ran_for_us(job->slots[r][i].newest, now));
+    return us;
+}
+
+static void end_length(struct cluster *cluster, const struct job *job, struct instant now)
+{
+    char name[JOB_FAMILY_SIZE];
+
+    if (cluster->families == NULL || job->state != JOB_SUCCEEDED || job_elastic_role(job) >= 0)
+        return;
+    job_length_name(job, name);
+    goodput_family_ended(cluster->families, name, length_of(job, longest_us(job, now)));
+    job_turns_move(cluster, name);
+}
+
 void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
 {
     const struct job_learned *learned = job->learned;
 
-    if (learned == NULL)
+    if (learned == NULL) {
+        end_length(cluster, job, now);
         return;
+    }
     job_learn_size(job, now);
     if (job->state == JOB_SUCCEEDED)
         ended(cluster, learned);
@@ -280,11 +328,15 @@ static void tell_between_plans(struct cluster *cluster, struct job *job, struct 
     cluster->plan_wanted = true;
 }
 
-void job_learn_seen(struct cluster *cluster, struct job *job, struct instant now)
+void job_learn_seen(struct cluster *cluster, const struct process *process, struct instant now)
 {
+    struct job *job = process->job;
+
     if (cluster->families == NULL || !job_is_started(job))
         return;
     job_learn_begin(cluster, job, now);
+    if (job->learned == NULL)
+        note_length(cluster, process);
     if (job->learned == NULL || !is_outdated(job->learned, now))
         return;
     job_learn_size(job, now);

@@ -44,6 +44,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     enum queue_verdict verdict;
     uint32_t marked;        /* victims of a search */
+    uint64_t noted_us;      /* of a job of fixed size: what its family was told that it has run */
     uint32_t gives;         /* instances that go when they are done with their tasks */
     uint32_t group;         /* its user's, in the table of groups */
     struct resources lack;  /* its part of what is requested and not granted */

@@ -4,7 +4,8 @@
  * A program with a wrong import or without its data fails wherever it is started, and each time.
  * Eleven tries of each instance, over five minutes, tell nobody more than the first. It is known by
  * three things together:
- *   everywhere      each instance that ever started has failed, on whatever nodes that was;
+ *   everywhere      each instance that ever started has failed, each on one node after the other
+ *                   as far as others had room (place_slot);
  *   within seconds  none of them, not one that was stopped or lost either, ran for AT_ONCE_US;
  *   nothing done    no task was finished, no figures or progress were told, no instance ended
  *                   with success.
@@ -27,7 +28,7 @@
 /* At most, by one clock or the other: a wall clock that jumps ahead only gives more tries. Of one
  * that was never seen to run, or whose end nobody saw, all the time that it was there may count:
  * its node may have been cut off meanwhile. */
-static uint64_t ran_for_us(const struct process *process, struct instant now)
+uint64_t process_ran_for_us(const struct process *process, struct instant now)
 {
     bool seen = process->started_wall_us != 0 && process->state != PROCESS_LOST;
     uint64_t from_us = seen ? process->started_wall_us : process->assigned_wall_us;
@@ -52,12 +53,38 @@ static bool failed_itself(const struct process *process)
            !(process->started_wall_us == 0 && strstr(process->reason, "cannot start") != NULL);
 }
 
+static bool failed_at_once_on(const struct process *process, const struct node *node,
+                              struct instant now)
+{
+    return failed_itself(process) && streq(process->node_name, node->name) &&
+           process_ran_for_us(process, now) < AT_ONCE_US;
+}
+
+bool slot_failed_at_once(const struct job *job, const struct slot *slot, const struct node *node,
+                         struct instant now)
+{
+    const struct process *newest = slot->newest;
+    const struct process *process;
+
+    if (newest == NULL)
+        return false;
+    if (failed_at_once_on(newest, node, now))
+        return true;
+    DL_FOREACH2(job->past, process, past_next)
+    {
+        if (process->role == newest->role && process->index == newest->index &&
+            failed_at_once_on(process, node, now))
+            return true;
+    }
+    return false;
+}
+
 /* What tells that it may yet get somewhere. */
 static bool gets_on(const struct process *process, struct instant now)
 {
     const struct slot *slot = process_slot(process);
 
-    if (process->told_progress || ran_for_us(process, now) >= AT_ONCE_US)
+    if (process->told_progress || process_ran_for_us(process, now) >= AT_ONCE_US)
         return true;
     return !process_state_is_final(process->state) && !process->stop_wanted && slot->failures == 0;
 }

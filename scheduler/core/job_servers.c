@@ -122,21 +122,23 @@ int job_check_servers(const struct job *job, uint32_t role, uint32_t min, uint32
                       struct edl_error *error)
 {
     uint32_t laid = (int)role == spec_servers(job->spec) ? job_servers_laid(job) : 0;
+    uint32_t wanted = min != laid ? min : max;
     const char *name = job->spec->name;
 
-    if (laid == 0 || (min == laid && max == laid))
+    if (laid == 0 || wanted == laid)
         return 0;
     (void)edl_error_at(error, EDL_EBADTRANSITION, min != laid ? "/min" : "/max",
-                       "the parameters of job %s lie on %u parameter servers, and it cannot go on "
+                       "the parameters of job %s lie on %u parameter server%s, and it cannot go on "
                        "with %u: they would have to be divided anew",
-                       name, laid, min != laid ? min : max);
+                       name, laid, laid == 1 ? "" : "s", wanted);
     if (job->spec->roles[role].min != laid)
         return edl_error_remedy(error, "edl scale %s %u --role %s makes it whole again", name, laid,
                                 job->spec->roles[role].name);
-    return edl_error_remedy(error,
-                            "edl scale %s MIN:MAX changes its trainers; for %u servers kill it and "
-                            "submit it anew, with min-instance and max-instance %u of %s",
-                            name, min, min, job->spec->roles[role].name);
+    return edl_error_remedy(
+        error,
+        "edl scale %s MIN:MAX changes its trainers; for %u server%s kill it and "
+        "submit it anew, with min-instance and max-instance %u of %s",
+        name, wanted, wanted == 1 ? "" : "s", wanted, job->spec->roles[role].name);
 }
 
 void job_mend_servers(struct cluster *cluster, struct job *job)

@@ -18,8 +18,11 @@
  * keeps its place while it waits, and when it comes back. At most TURNS_MOVED jobs move at a time,
  * which bounds what that costs: each of them ends as well, and moves as many.
  *
- * A length is only known of families of elastic jobs, as only of those anything is learnt; how much
- * data a job has is told when it runs. */
+ * Of jobs of a fixed size nothing is learnt but how long they run; how much data a job has is told
+ * when it runs. Where their owner guesses, it is noted by how much he is wrong: guesses for jobs of
+ * the family are multiplied by that, so that one program with true guesses of many lengths stays in
+ * their order. While none has ended a guess is believed; once one has outrun it, it says nothing,
+ * and they are taken to last as long as jobs of which nothing is known. */
 #include "scheduler/core/plan_internal.h"
 
 #include <math.h>
@@ -29,6 +32,7 @@
 #include "scheduler/core/goodput_allocate.h"
 
 #define TURNS_MOVED 16
+#define OUTRUN 2 /* as in goodput_family.c: as much again */
 #define POSTPONED_MOST_US (8 * 3600 * USEC_PER_SEC)
 /* Longer ones are alike. */
 #define EXPECTED_MOST_S (365 * 24 * 3600.0)
@@ -43,18 +47,41 @@ double job_hint_s(const struct job *job, const struct goodput_learned *learned)
     return guess_s * goodput_learn_speedup(learned, MAX_OF(job->spec->roles[role].min, 1));
 }
 
-static double expected_s(const struct cluster *cluster, const struct job *job)
+double job_length_unit_s(const struct job *job)
+{
+    return job->spec->expected_us > 0 ? (double)job->spec->expected_us / USEC_PER_SEC : 1;
+}
+
+/* Of a fixed size. A guess that one of its family has outrun says nothing, also not how wrong it
+ * is: twice what that one did is little at first, and would let others begin that are as long. */
+static double fixed_expected_s(const struct cluster *cluster, const struct job *job)
+{
+    double unit_s = job_length_unit_s(job);
+    double guess_s = job->spec->expected_us > 0 ? unit_s : goodput_defaults.levels.first_s;
+    struct goodput_family_facts family;
+    char name[JOB_FAMILY_SIZE];
+
+    job_length_name(job, name);
+    if (!goodput_family_get(cluster->families, name, &family))
+        return guess_s;
+    if (family.n_ended > 0)
+        return goodput_family_work(cluster->families, name, 0) * unit_s;
+    if (family.most * unit_s <= guess_s)
+        return guess_s;
+    return fmax(OUTRUN * family.most * unit_s, goodput_defaults.levels.first_s);
+}
+
+static double elastic_expected_s(const struct cluster *cluster, const struct job *job)
 {
     struct goodput_family_facts family;
-    int role = job_elastic_role(job);
-    uint32_t min = role < 0 ? 1 : MAX_OF(job->spec->roles[role].min, 1);
+    const struct role_spec *role = &job->spec->roles[job_elastic_role(job)];
     char name[JOB_FAMILY_SIZE];
     struct goodput_learned learned;
     struct goodput_work work;
 
     goodput_learn_init(&learned);
     job_family_name(job, name);
-    if (role >= 0 && goodput_family_get(cluster->families, name, &family)) {
+    if (goodput_family_get(cluster->families, name, &family)) {
         job_expect_speed(cluster, job->spec, job->user, &family);
         goodput_prior_begin(&family.prior, &learned);
         learned.family_s = goodput_family_work(cluster->families, name, 0);
@@ -62,12 +89,21 @@ static double expected_s(const struct cluster *cluster, const struct job *job)
     learned.hint_s = job_hint_s(job, &learned);
     work = goodput_learn_work(&learned, 0, -1);
     return goodput_remaining(&goodput_defaults.levels, &work) /
-           (role < 0 ? 1 : goodput_learn_speedup(&learned, min));
+           goodput_learn_speedup(&learned, MAX_OF(role->min, 1));
 }
 
 static uint64_t expected_us(const struct cluster *cluster, const struct job *job)
 {
-    return (uint64_t)(fmin(expected_s(cluster, job), EXPECTED_MOST_S) * USEC_PER_SEC);
+    double s = job_elastic_role(job) < 0 ? fixed_expected_s(cluster, job)
+                                         : elastic_expected_s(cluster, job);
+
+    return (uint64_t)(fmin(s, EXPECTED_MOST_S) * USEC_PER_SEC);
+}
+
+bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job)
+{
+    return cluster->families != NULL && job->spec->expected_us > 0 &&
+           expected_us(cluster, job) > 2 * job->spec->expected_us;
 }
 
 void job_take_turn(struct cluster *cluster, struct job *job)
@@ -118,9 +154,9 @@ void job_turn_enter(struct cluster *cluster, struct job *job)
 {
     char name[JOB_FAMILY_SIZE];
 
-    if (cluster->families == NULL || job->plan.turn_known || job_elastic_role(job) < 0)
+    if (cluster->families == NULL || job->plan.turn_known)
         return;
-    job_family_name(job, name);
+    job_length_name(job, name);
     /* one that is known when it comes; one that comes back may still have to move */
     job->plan.turn_known = has_ended(cluster, name) &&
                            job->submitted_wall_us + expected_us(cluster, job) >= job->turn_wall_us;

@@ -534,7 +534,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->ran_us = MAX_OF(process->ran_us, report->ran_us); /* its end is told without */
     process->told_progress |= report->told_progress;
     process_take_steps(cluster, process, &report->steps, now);
-    job_learn_seen(cluster, process->job, now);
+    job_learn_seen(cluster, process, now);
     take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {
         process->pid = report->pid;

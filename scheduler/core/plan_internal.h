@@ -365,8 +365,8 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
 /* --- plan_repair.c
  * ------------------------------------------------------------------------------------------- */
 /* place_slot - by the side of its job, as place_one; NULL: nowhere. What failed before may have
- * failed for its node, that lacks a program or a folder: nodes on which none of its job failed to
- * start come first */
+ * failed for its node, that lacks a program or a folder: nodes come first on which none of its job
+ * failed to start, and this slot's program did not fail at once */
 struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
                         const struct want *want);
 /* fill_role - brings a role up to wanted as far as there is room now; returns how many could not

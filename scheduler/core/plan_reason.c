@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "shared/printable.h"
+
 #define NAMES_SAID 3
 
 /* One role alone: its instances are of one size, so going greedily from node to node finds room for
@@ -578,8 +580,8 @@ static char *explain_stuck(const struct job *job, char *buffer, size_t size)
     DL_FOREACH2(job->processes, process, job_next)
     if (process->stuck != NULL && process->state == PROCESS_STOPPING) {
         process_name(process, name, sizeof name);
-        (void)snprintf(buffer, size, "%s does not end on node %s: %.120s", name, process->node_name,
-                       process->stuck);
+        (void)snprintf(buffer, size, "%s does not end on node %s: %.*s", name, process->node_name,
+                       printable_prefix(process->stuck, 120), process->stuck);
         break;
     }
     return buffer;

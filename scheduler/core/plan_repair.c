@@ -34,6 +34,11 @@ int next_slot(struct job *job, uint32_t role, struct instant now)
     return job->finishing && job_role_works(job, role) ? -1 : job_lowest_free(job, role);
 }
 
+struct failed_slot {
+    struct failed_starts starts;
+    const struct slot *slot;
+};
+
 bool could_not_start(const struct room *room, const void *userdata)
 {
     const struct failed_starts *failed = userdata;
@@ -41,10 +46,19 @@ bool could_not_start(const struct room *room, const void *userdata)
     return node_failed_to_start(room->node, failed->job, failed->now);
 }
 
+/* Where its job could not be started, or where its own program failed within seconds. */
+static bool failed_there(const struct room *room, const void *userdata)
+{
+    const struct failed_slot *failed = userdata;
+
+    return could_not_start(room, &failed->starts) ||
+           slot_failed_at_once(failed->starts.job, failed->slot, room->node, failed->starts.now);
+}
+
 struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
                         const struct want *want)
 {
-    const struct failed_starts failed = { job, plan->now };
+    const struct failed_slot failed = { .starts = { job, plan->now }, .slot = slot };
     struct want elsewhere = *want;
     struct near near = { 0 };
     struct room *room;
@@ -52,7 +66,7 @@ struct room *place_slot(struct plan *plan, const struct job *job, const struct s
     near_job(&near, job);
     if (slot->failures == 0)
         return place_one(&plan->planner->rooms, want, &near, true);
-    elsewhere.avoids = could_not_start;
+    elsewhere.avoids = failed_there;
     elsewhere.userdata = &failed;
     room = place_one(&plan->planner->rooms, &elsewhere, &near, true);
     return room != NULL ? room : place_one(&plan->planner->rooms, want, &near, true);

@@ -240,6 +240,30 @@ static void test_failure_without_fault_tolerance_fails_the_job(void **state)
     world_free(w);
 }
 
+/* It speaks Greek, and more than is kept of it. */
+static void test_last_words_are_cut_between_characters(void **state)
+{
+    static const char alpha[] = "\xce\xb1";
+
+    (void)state;
+    for (size_t shift = 0; shift < 2; shift++) {
+        struct world *w = world_new(1, 2500, GIB, 900);
+        struct job *job = world_submit(w, world_spec("one", 1, 1, 200, 0, 0));
+        char said[400] = "x";
+        const char *end;
+
+        for (size_t n = shift; n + sizeof alpha < sizeof said; n += sizeof alpha - 1)
+            memcpy(said + n, alpha, sizeof alpha);
+        world_run(w, 3);
+        world_exit(w, world_live(job, "trainer", 0), 1, 0);
+        w->agents[0].items[0].reason = said;
+        world_run(w, 1);
+        end = job->processes->reason + strlen(job->processes->reason) - (sizeof alpha - 1);
+        assert_string_equal(end, alpha);
+        world_free(w);
+    }
+}
+
 static void test_kill_before_agents_saw_anything_waits_for_their_word(void **state)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
@@ -601,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart),
         cmocka_unit_test(test_ends_by_the_node_are_neither_success_nor_failure),
         cmocka_unit_test(test_failure_without_fault_tolerance_fails_the_job),
+        cmocka_unit_test(test_last_words_are_cut_between_characters),
         cmocka_unit_test(test_kill_before_agents_saw_anything_waits_for_their_word),
         cmocka_unit_test(test_dataset_job_succeeds_only_with_data_done_and_model_saved),
         cmocka_unit_test(test_restart_after_all_left_their_data_starts_one_again),

@@ -74,15 +74,17 @@ static struct process *live(const struct job *job, uint32_t index)
     return index < job->n_slots[0] ? job->slots[0][index].live : NULL;
 }
 
-/* true: it has a task; else it is stopped instead */
+/* true: it has a task beside those that it had; else it is stopped instead */
 static bool ask(struct stage *s, uint32_t index)
 {
     enum task_lease_result result;
     struct process *process = live(s->giver, index);
+    const struct task *had = s->tasks[index];
     bool save;
 
-    assert_int_equal(cluster_lease_task(s->w->cluster, process, NULL, 0, s->w->now, &result,
-                                        &s->tasks[index], &save, NULL),
+    assert_int_equal(cluster_lease_task(s->w->cluster, process, had != NULL ? &had->id : NULL,
+                                        had != NULL, s->w->now, &result, &s->tasks[index], &save,
+                                        NULL),
                      0);
     if (result == TASK_LEASE_GIVEN)
         return true;
@@ -112,11 +114,9 @@ static uint32_t n_asked_to_stop(const struct job *job)
 }
 
 /* In the order of their beginning so many have a task, and the short job has come. */
-static void begin_with(struct stage *s, uint32_t n_busy)
+static void begin_in(struct stage *s, struct world *w, uint32_t n_busy)
 {
-    *s = (struct stage){ 0 };
-    world_policy = &policy_goodput;
-    s->w = world_new(2, CORES / 2 * CORE, GIB, 1000);
+    *s = (struct stage){ .w = w };
     world_run(s->w, 1);
     s->giver = run_job(s->w, "long", HELD, 5000);
     assert_int_equal(job_count_running(s->giver, 0), HELD);
@@ -125,6 +125,17 @@ static void begin_with(struct stage *s, uint32_t n_busy)
         assert_true(ask(s, i));
     }
     s->taker = run_job(s->w, "short", 1 + TAKEN, 50);
+}
+
+static struct world *world_of(size_t n_nodes, uint64_t cpu_millicores, uint32_t load_permille)
+{
+    world_policy = &policy_goodput;
+    return world_new(n_nodes, cpu_millicores, GIB, load_permille);
+}
+
+static void begin_with(struct stage *s, uint32_t n_busy)
+{
+    begin_in(s, world_of(2, CORES / 2 * CORE, 1000), n_busy);
 }
 
 static void begin(struct stage *s)
@@ -199,6 +210,84 @@ static void test_exactly_as_many_go_when_they_ask_for_tasks(void **state)
     (void)state;
     give_in_turn(false);
     give_in_turn(true);
+}
+
+/* One hangs in its task: it is the slowest and never asks again. The first that goes does not end
+ * when it is to stop. Neither keeps the others from being given. */
+static void test_one_that_hangs_keeps_nobody(void **state)
+{
+    struct stage s;
+    const struct process *stuck, *first;
+
+    (void)state;
+    begin(&s);
+    stuck = live(s.giver, HELD - 1);
+    live(s.giver, HELD - 1)->speed = 0.1F;
+    first = live(s.giver, 0);
+    world_hang(s.w, first, true);
+    for (uint32_t i = 0; i < HELD - 1; i++) {
+        finish(&s, i);
+        assert_int_equal(ask(&s, i), i >= TAKEN);
+        wait_s(&s, 3);
+        assert_int_equal(n_asked_to_stop(s.giver), 1); /* the others are gone */
+    }
+    assert_int_equal(s.giver->plan.gives, 0);
+    assert_false(stuck->stop_wanted);
+    assert_true(first->stop_wanted);
+    assert_int_equal(job_count_running(s.taker, 0), TAKEN); /* one waits for what hangs */
+    world_hang(s.w, first, false);
+    wait_s(&s, 3);
+    assert_int_equal(job_count_running(s.taker, 0), 1 + TAKEN);
+    assert_int_equal(job_count_running(s.giver, 0), HELD - TAKEN);
+    end(&s);
+}
+
+/* It takes its next task while it works on one, as a program does that reads ahead. */
+static void test_who_asks_in_advance_is_in_the_middle_of_its_work(void **state)
+{
+    struct stage s;
+    struct task *next;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < HELD; i++)
+        for (int tasks = 0; tasks < 3; tasks++) {
+            struct task *task = s.tasks[i];
+
+            assert_true(ask(&s, i));
+            next = s.tasks[i];
+            s.tasks[i] = task;
+            finish(&s, i);
+            s.tasks[i] = next;
+        }
+    assert_int_equal(s.giver->plan.gives, TAKEN);
+    assert_int_equal(n_asked_to_stop(s.giver), 0);
+    finish(&s, 0);
+    assert_false(ask(&s, 0)); /* it holds none */
+    assert_int_equal(s.giver->plan.gives, TAKEN - 1);
+    assert_int_equal(s.w->cluster->figures.task_ends[TASK_END_RETURNED], 0);
+    end(&s);
+}
+
+/* No node is full, but the cluster may not be used further than the limit. Foreign load passes that
+ * while nobody has asked for a task: what is to be given is still held, so one is stopped. */
+static void test_over_the_limit_nobody_waits_for_a_task(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    begin_in(&s, world_of(1, (CORES + 2) * CORE, 1000 * CORES / (CORES + 2)), HELD);
+    assert_int_equal(s.giver->plan.gives, TAKEN);
+    wait_s(&s, 3);
+    assert_int_equal(n_asked_to_stop(s.giver), 0);
+    s.w->agents[0].foreign_cpu_millicores = CORE;
+    wait_s(&s, 3);
+    assert_int_equal(job_count_running(s.giver, 0) + job_count_running(s.taker, 0), CORES - 1);
+    s.w->agents[0].foreign_cpu_millicores = 2 * CORE; /* as much as everything that is free */
+    wait_s(&s, 3);
+    assert_int_equal(job_count_running(s.giver, 0) + job_count_running(s.taker, 0), CORES - 2);
+    assert_true(job_count_running(s.giver, 0) >= 1);
+    end(&s);
 }
 
 /* What is not working on a task loses nothing: it goes at once, and nobody waits for it. */
@@ -357,6 +446,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_is_stopped_in_the_middle_of_a_task),
         cmocka_unit_test(test_exactly_as_many_go_when_they_ask_for_tasks),
+        cmocka_unit_test(test_one_that_hangs_keeps_nobody),
+        cmocka_unit_test(test_who_asks_in_advance_is_in_the_middle_of_its_work),
+        cmocka_unit_test(test_over_the_limit_nobody_waits_for_a_task),
         cmocka_unit_test(test_who_has_no_task_goes_at_once),
         cmocka_unit_test(test_gang_stops_at_once),
         cmocka_unit_test(test_what_is_wanted_back_is_kept),

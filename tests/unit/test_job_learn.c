@@ -449,7 +449,7 @@ static void test_crowd_is_who_could_run(void **state)
     (void)world_submit(w, spec);
     assert_int_equal(job->learned->crowd, 1);
     world_advance(w, 600 * USEC_PER_SEC);
-    job_learn_seen(w->cluster, job, w->now);
+    job_learn_seen(w->cluster, job->slots[0][0].newest, w->now);
     assert_int_equal(job->learned->crowd, 2);
     end(w);
 }

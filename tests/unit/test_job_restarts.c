@@ -126,7 +126,7 @@ static void test_servers_that_run_are_no_sign_of_life(void **state)
     job = submit(w, 1, 2);
     for (unsigned i = 0; i < 3; i++)
         fail_all(w, job, "trainer", 1, 1);
-    assert_failed_at_once(job, "Failed trainer count beyond the threshold: 1 instance on 1 node");
+    assert_failed_at_once(job, "Failed trainer count beyond the threshold: 1 instance on 2 nodes");
     world_free(w);
     w = world_new(2, 2500, GIB, 900);
     job = submit(w, 1, 2);
@@ -204,6 +204,59 @@ static void test_signs_of_life_leave_it_to_the_document(void **state)
     }
 }
 
+/* Whatever it runs of a job ends after a second; elsewhere the job runs. */
+static void run_beside_an_ill_node(struct world *w, const struct job *job, const char *ill)
+{
+    for (unsigned i = 0; i < 60 && !job_state_is_final(job->state); i++) {
+        const struct process *process = world_live(job, "trainer", 0);
+
+        if (process != NULL && process->state == PROCESS_RUNNING && streq(process->node_name, ill))
+            world_exit(w, process, 1, 0);
+        seconds(w, 1);
+    }
+}
+
+/* One instance, and a node that lacks what its program loads: another one is tried. */
+static void test_another_node_is_tried_where_one_fits(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct world *w = world_new(3, 900, GIB, 900);
+        struct job *job = submit(w, 1, 0);
+        char ill[NODE_NAME_MAX + 1];
+
+        (void)snprintf(ill, sizeof ill, "%s", world_live(job, "trainer", 0)->node_name);
+        if (restart == 1) {
+            seconds(w, 1);
+            world_exit(w, world_live(job, "trainer", 0), 1, 0);
+            world_run(w, 1);
+            world_restart(w);
+            job = cluster_find_job(w->cluster, "one");
+        }
+        run_beside_an_ill_node(w, job, ill);
+        assert_int_equal(job->state, JOB_RUNNING);
+        assert_int_equal(starts(job), 2);
+        assert_string_not_equal(world_live(job, "trainer", 0)->node_name, ill);
+        world_free(w);
+    }
+}
+
+/* The other one is full, so it is tried again where it failed, and ends as the only one there. */
+static void test_the_same_node_is_tried_where_no_other_fits(void **state)
+{
+    struct world *w = world_new(2, 900, GIB, 1000);
+    struct job *job = submit(w, 1, 0);
+    char ill[NODE_NAME_MAX + 1];
+
+    (void)state;
+    (void)snprintf(ill, sizeof ill, "%s", world_live(job, "trainer", 0)->node_name);
+    (void)world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
+    world_run(w, 6);
+    run_beside_an_ill_node(w, job, ill);
+    assert_failed_at_once(job, "1 instance on 1 node failed within seconds, up to 3 times each");
+    world_free(w);
+}
+
 /* Nobody expects to find its data by another try; but all have to say so. */
 static void test_missing_input_needs_no_second_try(void **state)
 {
@@ -228,6 +281,8 @@ int main(void)
         cmocka_unit_test(test_a_restart_in_between_decides_alike),
         cmocka_unit_test(test_servers_that_run_are_no_sign_of_life),
         cmocka_unit_test(test_signs_of_life_leave_it_to_the_document),
+        cmocka_unit_test(test_another_node_is_tried_where_one_fits),
+        cmocka_unit_test(test_the_same_node_is_tried_where_no_other_fits),
         cmocka_unit_test(test_missing_input_needs_no_second_try),
     };
 

@@ -281,6 +281,87 @@ static void test_turn_moves_forward_once_a_family_is_known(void **state)
     end(w);
 }
 
+static struct job *submit_guessed(struct world *w, const char *name, const char *command,
+                                  uint64_t expected_s)
+{
+    struct job_spec *spec = world_command(world_spec(name, 1, 1, 4 * CORE, 0, 0), command);
+    struct job *job;
+
+    spec->expected_us = expected_s * USEC_PER_SEC;
+    job = world_submit(w, spec);
+    world_run(w, 3);
+    return job;
+}
+
+static uint64_t turn_s(const struct job *job)
+{
+    return (job->turn_wall_us - job->submitted_wall_us) / USEC_PER_SEC;
+}
+
+/* Of a fixed size. One that runs shows that what is guessed of its family is wrong: the next one
+ * waits behind those that it would pass by a guess, now, after a restart and when the first one has
+ * ended. */
+static void test_guess_that_was_outrun_is_not_believed(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *first, *honest, *liar;
+
+    (void)state;
+    first = submit_guessed(w, "first", "lie", 1);
+    (void)submit_guessed(w, "held", "other", 1); /* the node is kept for it, which stays so */
+    honest = submit_guessed(w, "honest", "true", 600);
+    liar = submit_guessed(w, "liar", "lie", 1);
+    wait_s(w, 60);
+    assert_int_equal(turn_s(honest), 600);
+    assert_int_equal(turn_s(liar), 3600);
+    assert_says(w, liar, "held", "ran longer than was guessed");
+    world_restart(w);
+    wait_s(w, 800);
+    first = cluster_find_job(w->cluster, "first");
+    over(w, first);
+    over(w, cluster_find_job(w->cluster, "held"));
+    honest = cluster_find_job(w->cluster, "honest");
+    liar = cluster_find_job(w->cluster, "liar");
+    assert_in_range(turn_s(liar), 800, 900);
+    assert_int_equal(honest->state, JOB_RUNNING);
+    assert_int_equal(liar->state, JOB_QUEUED);
+    end(w);
+}
+
+/* A program of jobs of any length whose owner knows them */
+static void test_true_guesses_keep_their_order(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *first;
+
+    (void)state;
+    first = submit_guessed(w, "first", "b", 200);
+    wait_s(w, 100);
+    assert_int_equal(turn_s(submit_guessed(w, "long", "b", 5000)), 5000);
+    over(w, first);
+    assert_in_range(turn_s(submit_guessed(w, "later", "b", 2000)), 1000, 1100);
+    assert_in_range(turn_s(submit_guessed(w, "short", "b", 20)), 10, 11);
+    end(w);
+}
+
+/* Nobody guesses: what took as long before is taken to take as long. */
+static void test_fixed_jobs_are_taken_to_last_as_others_did(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *runner = submit_guessed(w, "runner", "b", 0), *first, *second;
+
+    (void)state;
+    first = submit_guessed(w, "first", "a", 0);
+    second = submit_guessed(w, "second", "b", 0);
+    wait_s(w, 120);
+    assert_int_equal(turn_s(second), 3600);
+    over(w, runner);
+    assert_in_range(turn_s(second), 100, 150);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(first->state, JOB_QUEUED);
+    end(w);
+}
+
 static const struct job *running(const struct world *w)
 {
     const struct job *job = w->cluster->jobs;
@@ -356,6 +437,29 @@ static void test_turn_is_put_off_to_a_bound(void **state)
     end(w);
 }
 
+/* The second job of a family begins, so that the first one's hours count. The last one of its class
+ * is tried behind it in the same plan: its turn stands still meanwhile, or the class would go. */
+static void test_turns_stand_still_within_a_plan(void **state)
+{
+    struct world *w = world_of(&policy_goodput);
+    struct job *runner = world_submit(w, spec_of("runner", "b", CORE));
+    struct job *like[2];
+
+    (void)state;
+    wait_s(w, 3 * 3600);
+    assert_int_equal(job_count_running(runner, 0), 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cluster_submit(w->cluster, spec_of(i == 0 ? "first" : "last", "b", CORE),
+                                        w->user, w->now, &like[i], NULL),
+                         0);
+    world_plan(w);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(like[i]->state, JOB_STARTING);
+        assert_int_equal(like[i]->turn_wall_us - like[i]->submitted_wall_us, 3600 * USEC_PER_SEC);
+    }
+    end(w);
+}
+
 /* Of two of which nothing is known the one that came first, whatever the clock says. */
 static void test_clock_that_is_put_back_lets_nobody_pass(void **state)
 {
@@ -389,7 +493,11 @@ int main(void)
         cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
         cmocka_unit_test(test_fulfilment_has_the_order_of_submission),
         cmocka_unit_test(test_turn_moves_forward_once_a_family_is_known),
+        cmocka_unit_test(test_guess_that_was_outrun_is_not_believed),
+        cmocka_unit_test(test_true_guesses_keep_their_order),
+        cmocka_unit_test(test_fixed_jobs_are_taken_to_last_as_others_did),
         cmocka_unit_test(test_turn_is_put_off_to_a_bound),
+        cmocka_unit_test(test_turns_stand_still_within_a_plan),
         cmocka_unit_test(test_turns_go_on_moving_after_a_restart),
         cmocka_unit_test(test_place_is_kept),
         cmocka_unit_test(test_clock_that_is_put_back_lets_nobody_pass),

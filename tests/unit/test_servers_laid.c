@@ -62,6 +62,7 @@ static void test_number_stays_once_the_job_began(void **state)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = submit(w);
+    struct edl_error error = { 0 };
 
     (void)state;
     world_plan(w);
@@ -70,7 +71,12 @@ static void test_number_stays_once_the_job_began(void **state)
     world_run(w, 6);
     assert_int_equal(job->state, JOB_RUNNING);
     assert_refused(w, job, 3, "for 3 servers kill it and submit it anew");
-    assert_refused(w, job, 1, "for 1 servers");
+    assert_refused(w, job, 1, "for 1 server kill it and submit it anew");
+    assert_int_equal(cluster_scale_job(w->cluster, job, "pserver", 2, 4, w->now, &error),
+                     EDL_EBADTRANSITION);
+    assert_string_equal(error.pointer, "/max"); /* and what it asked for is told */
+    assert_non_null(strstr(error.text, "it cannot go on with 4"));
+    assert_non_null(strstr(error.remedy, "for 4 servers kill it"));
     assert_int_equal(scale(w, job, 2, NULL), 0); /* which changes nothing */
     assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 3, 3, w->now, NULL), 0);
     world_run(w, 6);
