@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/core/account_policy.h"
+#include "agent/user_number.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -24,6 +25,13 @@ static const char *text_of(const json_t *object, const char *key)
     const char *text = json_string_value(json_object_get(object, key));
 
     return text != NULL ? text : "";
+}
+
+static uint32_t number_of(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+
+    return value > 0 && value <= INT32_MAX ? (uint32_t)value : 0;
 }
 
 /* names_of - NULL-terminated, to be freed; the names are the array's */
@@ -97,8 +105,32 @@ static int refuse_unknown(const char *user, const char *submitter, struct edl_er
         (void)edl_error_set(error, -ENOENT, "there is no account %.40s on this node",
                             *user != '\0' ? user : submitter);
     (void)edl_error_remedy(error, "give the job a user that is there; the node's owner may set "
-                                  "default-user in agent.conf");
+                                  "user-range in agent.conf");
     return -ENOENT;
+}
+
+/* give_number - 1: somebody without an account here, with a number of his own; 0: not so here */
+static int give_number(const json_t *wanted, const struct account_policy *policy,
+                       struct account *account, struct edl_error *error)
+{
+    const char *submitter = text_of(wanted, "submitter");
+    int r;
+
+    if (!account_is_numbered(policy, text_of(wanted, "user"), submitter))
+        return 0;
+    r = user_number_find(text_of(wanted, "users_dir"), &policy->range, submitter, &account->uid,
+                         error);
+    if (r < 0)
+        return r;
+    account->name = xstrdup(submitter);
+    account->home = xstrdup("/nonexistent");
+    account->shell = xstrdup("/bin/sh");
+    account->gid = account->uid;
+    account->groups = xcalloc(1, sizeof *account->groups);
+    account->groups[0] = account->gid;
+    account->n_groups = 1;
+    account->is_other = true;
+    return 1;
 }
 
 static int resolve_as_root(const json_t *wanted, const struct account_policy *policy,
@@ -111,8 +143,12 @@ static int resolve_as_root(const json_t *wanted, const struct account_policy *po
 
     for (size_t i = 0; r == 0 && i < n; i++)
         r = look_up(names[i], ret, error);
-    if (r == 0)
+    if (r == 0) {
+        r = give_number(wanted, policy, ret, error);
+        if (r != 0)
+            return MIN_OF(r, 0);
         r = refuse_unknown(user, submitter, error);
+    }
     if (r > 0)
         r = account_check(policy, ret->name, ret->uid, is_in_one(ret, policy->groups), error);
     ret->is_other = r == 0 && ret->uid != 0;
@@ -148,6 +184,7 @@ int account_resolve(const json_t *wanted, struct account *ret, struct edl_error 
         .users = users,
         .groups = groups,
         .fallback = text_of(wanted, "default_user"),
+        .range = { number_of(wanted, "user_first"), number_of(wanted, "user_last") },
         .allow_root = json_is_true(json_object_get(wanted, "allow_root")),
     };
 

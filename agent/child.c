@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "agent/account.h"
+#include "agent/hidden.h"
 #include "agent/process_guard.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -143,8 +144,12 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
         dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->log_fd, STDOUT_FILENO) == -1 ||
         dup2(spec->log_fd, STDERR_FILENO) == -1)
         report_and_exit(status_fd, STEP_PREPARE, errno);
-    if (spec->account != NULL && spec->account->is_other)
+    if (spec->account != NULL && spec->account->is_other) {
+        r = spec->hidden != NULL ? hidden_begin(spec->hidden) : 0;
+        if (r < 0)
+            report_and_exit(status_fd, STEP_PREPARE, -r);
         change_account(spec->account, supervisor, status_fd);
+    }
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     environ = spec->environment; /* execvp searches the PATH of this environment */

@@ -60,9 +60,12 @@ static void add_interface(json_t *env)
 }
 
 /* account_of - as whom it is to run, and what the node's owner allows: decided by the supervisor */
-static json_t *account_of(const json_t *order, const struct environment_facts *facts)
+static json_t *account_of(const struct layout *layout, const json_t *order,
+                          const struct environment_facts *facts)
 {
     json_t *account = json_copy(facts->accounts);
+
+    (void)json_object_set_new(account, "users_dir", json_sprintf("%s/users", layout->state_dir));
 
     set_text(account, "user", text_of(order, "user"));
     set_text(account, "submitter", text_of(order, "submitter"));
@@ -232,7 +235,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     add_language(env);
     add_interface(env);
     (void)json_object_set_new(out, "env", env);
-    (void)json_object_set_new(out, "account", account_of(order, facts));
+    (void)json_object_set_new(out, "account", account_of(layout, order, facts));
     (void)json_object_set_new(out, "folders", folders_to_give(order, folders));
     set_text(out, "workspace", folders[0]);
     set_text(out, "log_path", log_path);

@@ -16,7 +16,7 @@ struct environment_facts {
     const char *boot_id;
     uint64_t lease_us; /* 0: no fencing */
     /* which accounts the node's owner allows: {allow_users, allow_groups, default_user,
-     * allow_root}; borrowed */
+     * user_first, user_last, allow_root}; borrowed */
     json_t *accounts;
     const char *cpus;       /* of its own, "0-3"; "" or NULL: it runs on all */
     uint64_t tasks_max;     /* 0: as process_limits.h has it */

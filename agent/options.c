@@ -25,6 +25,7 @@
 
 #define DEFAULT_CONF "/etc/edl/agent.conf"
 #define TASKS_LEAST 16
+#define USER_RANGE_LEAST 65536
 #define TASKS_MOST 4194304 /* more numbers of processes Linux does not have */
 
 enum option_key {
@@ -57,6 +58,7 @@ enum option_key {
     OPTION_ALLOW_USER,
     OPTION_ALLOW_GROUP,
     OPTION_DEFAULT_USER,
+    OPTION_USER_RANGE,
     OPTION_ALLOW_ROOT,
     OPTION_STOP_PROCESSES_ON_EXIT,
     OPTION_NO_CONTROL_GROUPS,
@@ -103,6 +105,7 @@ static const struct option long_options[] = {
     { "allow-user", required_argument, NULL, OPTION_ALLOW_USER },
     { "allow-group", required_argument, NULL, OPTION_ALLOW_GROUP },
     { "default-user", required_argument, NULL, OPTION_DEFAULT_USER },
+    { "user-range", required_argument, NULL, OPTION_USER_RANGE },
     { "allow-root", no_argument, NULL, OPTION_ALLOW_ROOT },
     { "stop-processes-on-exit", no_argument, NULL, OPTION_STOP_PROCESSES_ON_EXIT },
     { "no-control-groups", no_argument, NULL, OPTION_NO_CONTROL_GROUPS },
@@ -132,6 +135,22 @@ static int parse_ports(const char *text, struct agent_options *options)
         return -EINVAL;
     options->port_first = (uint16_t)first;
     options->port_last = (uint16_t)last;
+    return 0;
+}
+
+/* parse_user_range - beyond what accounts, services and network file systems of 16 bits have */
+static int parse_user_range(const char *text, struct agent_options *options,
+                            struct edl_error *error)
+{
+    unsigned long long first, last;
+    int n = 0;
+
+    if (sscanf(text, "%10llu-%10llu%n", &first, &last, &n) != 2 || text[n] != '\0')
+        return -EINVAL;
+    if (first < USER_RANGE_LEAST || last > INT32_MAX || first > last)
+        return edl_error_set(error, -ERANGE, "'%.80s' does not lie between %d and %d", text,
+                             USER_RANGE_LEAST, INT32_MAX);
+    options->user_range = (struct user_range){ (uint32_t)first, (uint32_t)last };
     return 0;
 }
 
@@ -306,6 +325,8 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
     case OPTION_DEFAULT_USER:
         o->default_user = value;
         return check_account(value, error);
+    case OPTION_USER_RANGE:
+        return parse_user_range(value, o, error);
     case OPTION_ALLOW_ROOT:
         return parse_flag(value, &o->allow_root);
     case OPTION_STOP_PROCESSES_ON_EXIT:
@@ -638,6 +659,7 @@ static bool is_live(enum option_key key)
         OPTION_ALLOW_GROUP,
         OPTION_ALLOW_ROOT,
         OPTION_DEFAULT_USER,
+        OPTION_USER_RANGE,
         OPTION_WORKSPACE_CACHE,
         OPTION_LOG_MAX,
         OPTION_TASKS_MAX,

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/account_policy.h"
 #include "shared/label.h"
 
 #define AGENT_GPUS_MAX 64
@@ -62,7 +63,8 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     enum agent_runtime runtime;
     struct agent_names allow_users, allow_groups; /* who of a root agent's node may run processes */
     const char *default_user;                     /* NULL: none */
-    bool allow_root;                              /* what names no account runs as root */
+    struct user_range user_range; /* for those without an account, if there is no default_user */
+    bool allow_root;              /* what names no account runs as root */
     bool stop_processes_on_exit;
     uint64_t tasks_max;     /* threads and processes of one process */
     bool pin_cores;         /* who was granted whole cores gets some for itself */

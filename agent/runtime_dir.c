@@ -16,6 +16,7 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 static bool holds_processes(const char *runtime_dir)
 {
@@ -39,7 +40,7 @@ static int record(const char *link, const char *runtime_dir, struct edl_error *e
     (void)unlink(temporary);
     if (symlink(runtime_dir, temporary) == -1 || rename(temporary, link) == -1)
         return edl_error_errno(error, -errno, "cannot record the runtime folder in %s", link);
-    return 0;
+    return name_sync(link, error);
 }
 
 int runtime_dir_choose(const char *state_dir, const char *wanted, char **ret,

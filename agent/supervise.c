@@ -28,6 +28,7 @@
 #include "agent/core/fence.h"
 #include "agent/cpu_topology.h"
 #include "agent/grouping.h"
+#include "agent/hidden.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
 #include "agent/last_words.h"
@@ -67,6 +68,7 @@ struct supervisor {
     enum unfit unfit;  /* why this node cannot run it, once that is known */
     bool rest_told;    /* what the program left behind got its SIGTERM */
     struct grouping grouping;
+    const char *hidden[HIDDEN_MAX + 1];
 };
 
 static const char *const causes[] = {
@@ -156,20 +158,33 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
     return r;
 }
 
-#define LOG_FLAGS (O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
+/* open_file - what another process of its account may have put there is no log: a pipe, say, whose
+ * open(2) would wait for a reader. -1 with errno. */
+static int open_file(const char *path)
+{
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+    _cleanup_close_ int fd = open(path, flags | O_NONBLOCK, 0640);
+    struct stat st;
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return -1;
+    errno = EEXIST;
+    /* of a regular file it means nothing, but the program may hand it on */
+    return S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, flags) == 0 ? TAKE_FD(fd) : -1;
+}
 
 /* open_log - its folder may have been empty, and removed since it was made (log_trim.c) */
 static int open_log(struct supervisor *s, struct edl_error *error)
 {
     const char *path = text_of(s->order, "log_path");
 
-    s->spec.log_fd = open(path, LOG_FLAGS, 0640);
+    s->spec.log_fd = open_file(path);
     if (s->spec.log_fd == -1 && errno == ENOENT) {
         _cleanup_free_ char *folder = xstrdup(path);
 
         folder[strrchr(folder, '/') - folder] = '\0';
         (void)mkdir(folder, 0750);
-        s->spec.log_fd = open(path, LOG_FLAGS, 0640);
+        s->spec.log_fd = open_file(path);
     }
     return s->spec.log_fd == -1 ? edl_error_errno(error, -errno, "cannot open the log %s", path)
                                 : 0;
@@ -235,6 +250,19 @@ static void be_prompt(void)
         (void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
 }
 
+/* choose_hidden - by a service manager it is hidden from us already (unit_plan.c). What the node's
+ * owner put there is seen; a job that is given a workspace there does not get to see the rest. */
+static void choose_hidden(struct supervisor *s)
+{
+    const json_t *env = json_object_get(s->order, "env");
+    const char *in_use[] = { text_of(env, "EDL_SOCKET"), text_of(env, "EDL_OUTPUT_DIR"),
+                             text_of(s->order, "log_path"), NULL };
+
+    hidden_paths(in_use, s->hidden);
+    if (!notify_wanted())
+        s->spec.hidden = s->hidden;
+}
+
 static int prepare(struct supervisor *s, struct edl_error *error)
 {
     int r = open_log(s, error);
@@ -246,6 +274,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     if (r < 0)
         return r;
     load_environment(s);
+    choose_hidden(s);
     keep_to_cpus(s);
     be_prompt();
     s->spec.workspace = text_of(s->order, "workspace");

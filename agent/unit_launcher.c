@@ -218,6 +218,21 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *unused
 
 /* ---- the question ---- */
 
+static int append_texts(sd_bus_message *call, const struct unit_property *property)
+{
+    int r = sd_bus_message_open_container(call, 'r', "sv");
+
+    if (r >= 0)
+        r = sd_bus_message_append(call, "s", property->name);
+    if (r >= 0)
+        r = sd_bus_message_open_container(call, 'v', "as");
+    if (r >= 0)
+        r = sd_bus_message_append_strv(call, (char **)(uintptr_t)property->texts);
+    if (r >= 0)
+        r = sd_bus_message_close_container(call);
+    return r < 0 ? r : sd_bus_message_close_container(call);
+}
+
 static int append_property(sd_bus_message *call, const struct unit_property *property)
 {
     const char type[] = { (char)property->type, '\0' };
@@ -225,6 +240,8 @@ static int append_property(sd_bus_message *call, const struct unit_property *pro
     switch (property->type) {
     case UNIT_TEXT:
         return sd_bus_message_append(call, "(sv)", property->name, type, property->text);
+    case UNIT_TEXTS:
+        return append_texts(call, property);
     case UNIT_BOOL:
     case UNIT_INT:
         return sd_bus_message_append(call, "(sv)", property->name, type, (int)property->number);
@@ -304,8 +321,11 @@ static int plan_of(const struct launch *launch, struct unit_plan *ret, struct ed
 
     if (r == 0) {
         const char *workspace = json_string_value(json_object_get(order, "workspace"));
-        const char *paths[] = { launch->path, launcher->program, launcher->state_dir, workspace,
-                                NULL };
+        const char *output =
+            json_string_value(json_object_get(json_object_get(order, "env"), "EDL_OUTPUT_DIR"));
+        const char *paths[] = { launch->path,        launcher->program,
+                                launcher->state_dir, output != NULL ? output : "",
+                                workspace,           NULL };
 
         r = unit_plan(strrchr(launch->path, '/') + 1, order, paths, ret, error);
     }

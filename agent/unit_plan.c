@@ -21,6 +21,7 @@
 
 /* A supervisor answers its SIGTERM within the grace, and kills by itself. */
 #define STOP_MARGIN_US (30 * (int64_t)USEC_PER_SEC)
+#define PATHS_MAX 8
 
 static void add(struct unit_plan *plan, const char *name, enum unit_type type, int64_t number,
                 const char *text)
@@ -99,10 +100,34 @@ static bool is_below_tmp(const char *path)
     return strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0;
 }
 
-static void add_sandbox(struct unit_plan *plan, const char *const *paths)
+/* add_hidden - what the node's owner put there is seen; a job that is given a workspace there does
+ * not get to see the rest */
+static void add_hidden(struct unit_plan *plan, const json_t *order, const char *const *paths)
+{
+    const char *workspace = json_string_value(json_object_get(order, "workspace"));
+    const char *in_use[PATHS_MAX + 1] = { NULL }, *hidden[HIDDEN_MAX + 1];
+    size_t n = 0;
+
+    for (; *paths != NULL && n < PATHS_MAX; paths++)
+        if (workspace == NULL || !streq(*paths, workspace))
+            in_use[n++] = *paths;
+    hidden_paths(in_use, hidden);
+    for (size_t i = 0; hidden[i] != NULL; i++) {
+        (void)snprintf(plan->hidden[i], UNIT_HIDDEN_SIZE, "-%s", hidden[i]);
+        plan->hidden_list[i] = plan->hidden[i];
+    }
+    if (plan->hidden_list[0] != NULL)
+        plan->properties[plan->n_properties++] = (struct unit_property){
+            .name = "InaccessiblePaths", .type = UNIT_TEXTS, .texts = plan->hidden_list
+        };
+    add(plan, "ProtectProc", UNIT_TEXT, 0, "invisible");
+}
+
+static void add_sandbox(struct unit_plan *plan, const json_t *order, const char *const *paths)
 {
     bool private_tmp = true;
 
+    add_hidden(plan, order, paths);
     for (; *paths != NULL; paths++)
         private_tmp = private_tmp && !is_below_tmp(*paths);
     add(plan, "NoNewPrivileges", UNIT_BOOL, true, NULL);
@@ -178,7 +203,7 @@ int unit_plan(const char *key, const json_t *order, const char *const *paths, st
                    id.role, (unsigned long)id.index, job != NULL ? job : "?");
     add_life(ret, order);
     add_limits(ret, order);
-    add_sandbox(ret, paths);
+    add_sandbox(ret, order, paths);
     r = add_cpus(ret, order, error);
     return r < 0 ? r : add_gpus(ret, order, error);
 }

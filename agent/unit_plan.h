@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/hidden.h"
+
 struct edl_error;
 
 #define UNIT_NAME_SIZE 128  /* with a suffix of UNIT_SUFFIX_SIZE */
@@ -18,16 +20,24 @@ struct edl_error;
 #define UNIT_PROPERTIES_MAX 32
 #define UNIT_DEVICES_MAX 80
 #define UNIT_DEVICE_SIZE 32
+#define UNIT_HIDDEN_SIZE 32
 #define UNIT_CPU_BYTES 128 /* of cpu_mask.h */
 
 /* As the bus writes them (sd_bus_message_append(3)). */
-enum unit_type { UNIT_TEXT = 's', UNIT_BOOL = 'b', UNIT_NUMBER = 't', UNIT_INT = 'i' };
+enum unit_type {
+    UNIT_TEXT = 's',
+    UNIT_BOOL = 'b',
+    UNIT_NUMBER = 't',
+    UNIT_INT = 'i',
+    UNIT_TEXTS = 'a', /* of text */
+};
 
 struct unit_property {
     const char *name; /* static */
     enum unit_type type;
-    int64_t number;   /* of all but text */
-    const char *text; /* static, or in the plan */
+    int64_t number;     /* of all but text */
+    const char *text;   /* static, or in the plan */
+    char *const *texts; /* of UNIT_TEXTS, in the plan; NULL-terminated */
 };
 
 struct unit_plan {
@@ -41,6 +51,8 @@ struct unit_plan {
     size_t n_cpu_bytes;                               /* 0: it runs on all */
     char devices[UNIT_DEVICES_MAX][UNIT_DEVICE_SIZE]; /* what it may read and write */
     size_t n_devices;
+    char hidden[HIDDEN_MAX][UNIT_HIDDEN_SIZE]; /* a folder that need not be there: "-/run/user" */
+    char *hidden_list[HIDDEN_MAX + 1];
 };
 
 /* unit_property_limits - whether it is one of those that keep a process within what it was granted:
@@ -49,7 +61,8 @@ struct unit_plan {
 bool unit_property_limits(const struct unit_property *property);
 
 /* unit_plan - key: of the process (process_id.h), the name of its folder
- * paths: NULL-terminated; what its supervisor has to see: below /tmp there is no private one.
+ * paths: NULL-terminated; what it has to see: below /tmp there is no private one, and nothing that
+ * has one of them in it is hidden. ret points into itself: it is not copied.
  * -EINVAL: key or order cannot be used */
 int unit_plan(const char *key, const json_t *order, const char *const *paths, struct unit_plan *ret,
               struct edl_error *error);

@@ -31,6 +31,13 @@ size_t account_candidates(const struct account_policy *policy, const char *user,
     return n;
 }
 
+bool account_is_numbered(const struct account_policy *policy, const char *user,
+                         const char *submitter)
+{
+    return policy->range.last != 0 && *user == '\0' && *submitter != '\0' && !policy->allow_root &&
+           *policy->fallback == '\0';
+}
+
 /* Accounts of programs, and those that stand for nobody, also in the 16 bits of old file systems */
 static bool is_systems(uint32_t uid)
 {

@@ -13,11 +13,17 @@ struct edl_error;
 
 #define ACCOUNT_SYSTEM_BELOW 1000 /* numbers below are the system's own (adduser.conf(5)) */
 
+/* Numbers that nobody else has (agent/user_number.h); both 0: none. */
+struct user_range {
+    uint32_t first, last;
+};
+
 struct account_policy {
     const char *const *users;  /* NULL-terminated; borrowed */
     const char *const *groups; /* the same; an account that is in one may run processes */
     const char *fallback;      /* for submitters without an account here; "": none */
     bool allow_root;           /* what names no account runs as root */
+    struct user_range range;   /* without fallback: each of them has a number of its own in it */
 };
 
 /* account_candidates - the accounts to try, best first; the first that exists is the one
@@ -25,6 +31,10 @@ struct account_policy {
  * 0 when nobody says. */
 size_t account_candidates(const struct account_policy *policy, const char *user,
                           const char *submitter, const char *ret[static 2]);
+
+/* account_is_numbered - whether somebody of whom no candidate exists gets a number of its own */
+bool account_is_numbered(const struct account_policy *policy, const char *user,
+                         const char *submitter);
 
 /* account_check - -EACCES with error and remedy unless processes may run as this account
  * is_in_group: it is in one of policy->groups */

@@ -22,6 +22,10 @@ static void judge_one(const struct named_account *account, struct findings *ret)
         found_warning(ret, "accounts", "%s: %s is root: jobs own this machine", what,
                       account->name);
         found_remedy(ret, "name an account that is not root in agent.conf");
+    } else if (account->is_default) {
+        found_warning(ret, "accounts", "default-user: everybody without an account here is %s",
+                      account->name);
+        found_remedy(ret, "user-range: 2010000000-2099999999 in agent.conf instead: a number each");
     }
 }
 
@@ -37,7 +41,7 @@ static void judge_policy(const struct account_facts *facts, struct findings *ret
     if (facts->allow_root) {
         found_warning(ret, "accounts", "allow-root: jobs that name no user run as root");
         found_remedy(ret,
-                     "take allow-root out of agent.conf; default-user names an account for them");
+                     "take allow-root out of agent.conf; user-range gives each person a number");
     }
     if (ret->n > before)
         return;

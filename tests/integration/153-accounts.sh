@@ -57,6 +57,9 @@ for fd in /proc/self/fd/*; do case ${fd##*/} in 0 | 1 | 2 | 3 | 10 | 255) ;; *) 
 kill -0 $PPID 2>/dev/null && bad "it can signal its supervisor"
 kill -TERM $PPID 2>/dev/null && bad "it can end its supervisor"
 cat /proc/$PPID/environ >/dev/null 2>&1 && bad "it can look into its supervisor"
+for folder in /run/user /run/dbus; do
+    [ ! -d $folder ] || ! ls $folder/ >/dev/null 2>&1 || bad "it finds managers in $folder"
+done
 for path in "$STATE" "$STATE/processes" "$STATE/logs" "$STATE/credential" "$STATE/lease" "$EDL_LOG_DIR" "$STATE/work" "$STATE/work/1-trainer-0"; do
     ls "$path" >/dev/null 2>&1 && cat "$path"/* "$path" >/dev/null 2>&1 && bad "it can read $path"
     [ -w "$path" ] && bad "it can write to $path"
@@ -137,6 +140,46 @@ edl wait fallback >/dev/null || fail "fallback: $(edl logs fallback)"
 [ "$(offered)" = $((before - 100)) ] || fail "it offers $(offered) beside a reserve of 100m, $before before"
 submit daemon system-in-group -- true
 fails_with system-in-group 'an account of the system'
+
+# without default-user, with a range: each has a number of its own, the same in all jobs, and none sees another's processes.
+# The processes of jobs before, of which some had the account that is the range's first, are gone.
+agent_end
+cat >"$work/agent.conf" <<'END'
+user-range: 2010000000-2010000001
+END
+agent_begin --conf "$work/agent.conf"
+# shellcheck disable=SC2016
+submit stranger mine --env SECRET=of-stranger -- sh -c 'id -u >"$EDL_OUTPUT_DIR/id"; echo "$USER $HOME $(id -g) $(id -G)"; exec sleep 1001'
+submit_as_admin() { EDL_TOKEN_FILE=$work/scheduler/admin-token edl submit --workspace private "$@" >/dev/null; }
+up() { edl show "$1" --json | holds '.job.state == "running" and (.processes[0].pid > 0)'; }
+await 30 'a job of a number runs' up mine
+pid_of_mine=$(edl show mine --json | jq '.processes[0].pid')
+number=$(ps -o uid= -p "$pid_of_mine" | tr -d ' ')
+case $number in 2010000000 | 2010000001) ;; *) fail "it runs as $number" ;; esac
+said_so() { edl logs mine | grep -q "stranger /nonexistent $number $number"; }
+await 10 'it says who it is' said_so
+# shellcheck disable=SC2016
+submit_as_admin --name spy --env PID="$pid_of_mine" -- sh -c 'id -u
+    cat "/proc/$PID/environ" && echo BAD: environment; kill "$PID" && echo BAD: kill; [ ! -e "/proc/$PID" ] || echo BAD: seen
+    [ ! -e /proc/1 ] || echo BAD: the machine is seen; cat '"$work/state/output/mine-*/id"' && echo BAD: output; true'
+edl wait spy >/dev/null || fail "spy: $(edl logs spy)"
+edl logs spy | lacks BAD || fail "$(edl logs spy)"
+edl logs spy | grep -q "201000000$((2010000001 - number))\$" || fail "an administrator's job runs as $(edl logs spy)"
+agent_end
+agent_begin --conf "$work/agent.conf"
+submit stranger again -- id -u
+edl wait again >/dev/null || fail "again: $(edl logs again)"
+edl logs again | grep -q "$number\$" || fail "its number was $number and is $(edl logs again)"
+edl user add third >/dev/null
+(umask 077 && edl token create --user third >"$work/third.token" 2>/dev/null)
+submit third crowded -- true
+fails_with crowded 'no number of 2010000000-2010000001 is left for third; the node'
+agent_end
+cat >"$work/agent.conf" <<'END'
+default-user: nobody
+END
+agent_begin --conf "$work/agent.conf"
+grep -q 'everybody without an account here runs as nobody' "$work/n1.log" || fail "no word that they share an account"
 
 # a workspace that was given is entered with its own rights
 mkdir -m 700 "$work/roots"

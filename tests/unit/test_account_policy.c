@@ -17,7 +17,7 @@ static const char *const ann_and_root[] = { "ann", "root", NULL };
 static const char *const staff[] = { "staff", NULL };
 
 #define POLICY(fallback_, allow_root_)                                                             \
-    (&(const struct account_policy){ nobody_named, nobody_named, fallback_, allow_root_ })
+    (&(const struct account_policy){ nobody_named, nobody_named, fallback_, allow_root_, { 0, 0 } })
 
 static void assert_candidates(const struct account_policy *policy, const char *user,
                               const char *submitter, const char *first, const char *second)
@@ -41,6 +41,30 @@ static void test_candidates(void **state)
     assert_candidates(POLICY("", false), "", "", "", "");
     assert_candidates(POLICY("", true), "", "ann", "root", "");
     assert_candidates(POLICY("", true), "bob", "ann", "bob", "");
+}
+
+static void test_who_has_a_number(void **state)
+{
+    static const struct {
+        const char *user, *submitter, *fallback;
+        bool allow_root, numbered;
+    } cases[] = {
+        { "", "ann", "", false, true }, { "bob", "ann", "", false, false },
+        { "", "", "", false, false },   { "", "ann", "jobs", false, false },
+        { "", "ann", "", true, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct account_policy policy = { .fallback = cases[i].fallback,
+                                         .allow_root = cases[i].allow_root,
+                                         .range = { 70000, 70009 } };
+
+        assert_int_equal(account_is_numbered(&policy, cases[i].user, cases[i].submitter),
+                         cases[i].numbered);
+        policy.range.last = policy.range.first = 0;
+        assert_false(account_is_numbered(&policy, cases[i].user, cases[i].submitter));
+    }
 }
 
 static void test_who_is_allowed(void **state)
@@ -73,9 +97,9 @@ static void test_who_is_allowed(void **state)
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
-        const struct account_policy *policy =
-            &(const struct account_policy){ cases[i].users, cases[i].groups, cases[i].fallback,
-                                            cases[i].allow_root };
+        const struct account_policy *policy = &(const struct account_policy){
+            cases[i].users, cases[i].groups, cases[i].fallback, cases[i].allow_root, { 0, 0 }
+        };
         struct edl_error error = { 0 };
         int r = account_check(policy, cases[i].name, cases[i].uid, cases[i].is_in_group, &error);
 
@@ -92,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_who_has_a_number),
         cmocka_unit_test(test_who_is_allowed),
     };
 

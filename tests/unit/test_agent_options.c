@@ -118,6 +118,17 @@ static void test_refused(void **state)
           { "--gpus", "4", "--gpu-numa", "0,1" },
           "--gpu-numa places 2 devices, --gpus offers 4" },
         { NULL, { "--log-max", "255Ki" }, "--log-max: '255Ki' is too little: 256Ki at least" },
+        { NULL, { "--user-range", "1000-1999" }, "--user-range: '1000-1999' does not lie between" },
+        { NULL,
+          { "--user-range", "70000-2147483648" },
+          "--user-range: '70000-2147483648' does not lie between" },
+        { NULL,
+          { "--user-range", "70001-70000" },
+          "--user-range: '70001-70000' does not lie between" },
+        { NULL, { "--user-range", "70000" }, "--user-range: '70000' is not a valid value" },
+        { NULL,
+          { "--user-range", "70000-70009x" },
+          "--user-range: '70000-70009x' is not a valid value" },
         { NULL, { "--tasks-max", "15" }, "--tasks-max: '15' does not lie between 16 and" },
         { NULL, { "--tasks-max", "many" }, "--tasks-max: 'many' is not a valid value" },
         { NULL, { "--log-max", "0" }, "--log-max: '0' is too little" },
@@ -193,7 +204,7 @@ static void test_files(void **state)
     (void)state;
     write_file(f.conf, "# comment\nnode: a\nreserve-cpu: 500m\nallow-user: [ann, bob]\n"
                        "allow-group: staff\nlabel: [rack=r1, gpu=no]\nno-foreign: true\n"
-                       "ports: 21000-21010\ndefault-user: \"nobody\"\n");
+                       "ports: 21000-21010\ndefault-user: \"nobody\"\nuser-range: 70000-79999\n");
     write_file(f.first, "allow-user: [eve]\nno-foreign: false\n");
     write_file(f.second, "reserve-cpu: 1\nlabel: gpu=a100\n");
     write_file(f.other, "no-such-key: 1\n");
@@ -206,6 +217,8 @@ static void test_files(void **state)
     assert_null(options.allow_users.list[1]);
     assert_int_equal(options.allow_groups.n, 1);
     assert_string_equal(options.default_user, "nobody");
+    assert_int_equal(options.user_range.first, 70000);
+    assert_int_equal(options.user_range.last, 79999);
     assert_false(options.no_foreign);
     assert_labels(&options, "gpu=a100,rack=r1");
     options_done(&options);

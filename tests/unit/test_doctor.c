@@ -281,9 +281,13 @@ static void test_accounts(void **state)
     CASE(VERDICT_OK, "accounts", "all but root", "", (void)f);
     CASE(VERDICT_OK, "accounts", "runs every process as ann", "", f.accounts.root = false;
          (void)snprintf(f.accounts.self, sizeof f.accounts.self, "ann"));
-    CASE(VERDICT_WARNING, "accounts", "allow-root", "default-user", f.accounts.allow_root = true);
+    CASE(VERDICT_WARNING, "accounts", "allow-root", "user-range", f.accounts.allow_root = true);
     CASE(VERDICT_PROBLEM, "accounts", "no account jobs", "adduser", f.accounts.n_named = 1;
          f.accounts.named[0] = ((struct named_account){ .name = "jobs", .is_default = true }));
+    CASE(VERDICT_WARNING, "accounts", "everybody without an account here is jobs", "user-range",
+         f.accounts.n_named = 1;
+         f.accounts.named[0] = ((struct named_account){
+             .name = "jobs", .exists = true, .is_default = true, .uid = 900 }));
     CASE(VERDICT_WARNING, "accounts", "no group staff", "getent group staff",
          f.accounts.n_named = 1;
          f.accounts.named[0] = ((struct named_account){ .name = "staff", .is_group = true }));
