@@ -7,7 +7,6 @@
 #include "agent/log_bound.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +17,7 @@
 
 #include "agent/errand.h"
 #include "agent/layout.h"
+#include "agent/log_file.h"
 #include "agent/process.h"
 #include "shared/clock.h"
 #include "shared/cleanup.h"
@@ -28,7 +28,6 @@
 #define FAST_PART 8                       /* of a bound, within one look */
 #define OLD_PART 16                       /* of theirs: old logs are counted anew after it */
 #define OLD_EVERY_US (600 * USEC_PER_SEC) /* likewise, when anything has ended at all */
-#define FILE_LEAST_BYTES 4096
 
 struct log_bound {
     struct log_bound_config config;
@@ -49,11 +48,10 @@ static void trim(struct log_bound *b);
 static void take_holes(const struct log_bound *b)
 {
     for (struct process *p = b->config.processes->list; p != NULL; p = p->next) {
-        _cleanup_free_ char *path = layout_log_path(b->config.layout, &p->id);
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         struct stat st;
+        _cleanup_close_ int fd = log_file_open(b->config.layout, &p->id, &st);
 
-        if (fd != -1 && fstat(fd, &st) == 0)
+        if (fd >= 0)
             p->log_from = log_held_from(fd, (uint64_t)st.st_size);
     }
 }
@@ -166,12 +164,9 @@ void log_bound_forget(struct log_bound *b, const struct process *p)
 {
     _cleanup_free_ char *path = layout_log_path(b->config.layout, &p->id);
     struct stat st;
-    uint64_t size;
 
-    if (lstat(path, &st) == -1)
-        return;                  /* it has none */
-    size = (uint64_t)st.st_size; /* what it wrote since the last look as well, if there was one */
-    b->old_bytes += MAX_OF(size - MIN_OF(p->log_from, size), (uint64_t)FILE_LEAST_BYTES);
+    if (lstat(path, &st) == 0) /* it has one */
+        b->old_bytes += log_cost(&st);
 }
 
 void log_bound_set(struct log_bound *b, struct log_bounds bounds)

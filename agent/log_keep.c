@@ -6,13 +6,13 @@
 #include "agent/log_keep.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "agent/layout.h"
 #include "agent/link.h"
+#include "agent/log_file.h"
 #include "agent/log_trim.h"
 #include "agent/process.h"
 #include "agent/process_id_json.h"
@@ -114,17 +114,16 @@ static void purge(struct log_keep *keep)
 /* The end of its log when it has grown; NULL: nothing new. */
 static json_t *read_end(struct log_keep *keep, const struct process_id *id)
 {
-    _cleanup_free_ char *path = layout_log_path(keep->layout, id);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+    _cleanup_close_ int fd = log_file_open(keep->layout, id, &st);
     char raw[LOG_KEEP_BYTES];
     char clean[LOG_KEEP_BYTES * UTF8_GROWTH];
     uint64_t offset, dropped;
-    struct stat st;
     size_t used, size;
     ssize_t n;
     json_t *body;
 
-    if (fd == -1 || fstat(fd, &st) == -1 || (uint64_t)st.st_size == kept_of(keep, id)->size)
+    if (fd < 0 || (uint64_t)st.st_size == kept_of(keep, id)->size)
         return NULL;
     offset = (uint64_t)st.st_size - MIN_OF((uint64_t)st.st_size, (uint64_t)sizeof raw);
     dropped = log_held_from(fd, (uint64_t)st.st_size);

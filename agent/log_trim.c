@@ -3,7 +3,11 @@
  *
  * Level-triggered: what is there is compared with the bounds, so that nothing is lost track of when
  * an agent or a trim dies half way. Folders of logs are the agent's alone; that no link is followed
- * costs nothing all the same. */
+ * costs nothing all the same.
+ *
+ * A log belongs to its process' account, which may give it any size and any time. So what counts is
+ * what the file system holds for it, and when the kernel last saw it change: by its own clock,
+ * which no account can set. */
 #include "agent/log_trim.h"
 
 #include <errno.h>
@@ -23,11 +27,19 @@
 #define DROP_PART 8                   /* of the bound, at a time */
 #define PIECE_BYTES (UINT64_C(65536)) /* whole blocks of any file system */
 #define FILE_LEAST_BYTES 4096         /* what a file costs, however short */
+#define BLOCK_BYTES 512               /* stat(2) counts in them, whatever the file system does */
 #define SUFFIX ".log"
 
 struct old_log {
     char job[24], name[NAME_MAX + 1];
-    struct timespec written;
+    uid_t uid;
+    struct timespec changed;
+    uint64_t bytes;
+};
+
+/* Old logs of one account, the oldest first. */
+struct owner {
+    const struct old_log *next, *end; /* those that are left */
     uint64_t bytes;
 };
 
@@ -37,6 +49,8 @@ struct trim {
     struct old_log *old; /* owned */
     size_t n_old, cap_old;
     uint64_t old_bytes;
+    struct owner *owners; /* owned */
+    size_t n_owners;
     struct log_trimmed trimmed;
     struct edl_error *error; /* the last failure */
     int result;
@@ -49,6 +63,11 @@ uint64_t log_held_from(int fd, uint64_t size)
     if (at == -1)
         return errno == ENXIO ? size : 0; /* a file system without holes */
     return MIN_OF((uint64_t)at, size);
+}
+
+uint64_t log_cost(const struct stat *st)
+{
+    return MAX_OF((uint64_t)st->st_blocks * BLOCK_BYTES, (uint64_t)FILE_LEAST_BYTES);
 }
 
 uint64_t log_drop_before(uint64_t each_bytes, uint64_t size, uint64_t held_from)
@@ -80,8 +99,7 @@ static void failed(struct trim *t, const char *what, const char *job, const char
     t->result = edl_error_errno(t->error, -errno, "cannot %s the log %s/%s", what, job, name);
 }
 
-/* shorten - what it holds afterwards */
-static uint64_t shorten(struct trim *t, int folder_fd, const char *job, const char *name)
+static void shorten(struct trim *t, int folder_fd, const char *job, const char *name)
 {
     _cleanup_close_ int fd =
         openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -92,10 +110,10 @@ static uint64_t shorten(struct trim *t, int folder_fd, const char *job, const ch
     if (fd == -1 || fstat(fd, &st) == -1) {
         if (errno != ENOENT)
             failed(t, "open", job, name);
-        return 0;
+        return;
     }
     if (!S_ISREG(st.st_mode))
-        return 0;
+        return;
     size = (uint64_t)st.st_size;
     r = log_shorten(fd, t->bounds->each_bytes, size);
     errno = -r;
@@ -105,7 +123,6 @@ static uint64_t shorten(struct trim *t, int folder_fd, const char *job, const ch
         t->trimmed.refused++;
     else if (r < 0)
         failed(t, "shorten", job, name);
-    return size - log_held_from(fd, size);
 }
 
 /* is_alive - role-index.incarnation.log in the folder of its job: whether there is a process folder
@@ -123,8 +140,7 @@ static bool is_alive(const struct trim *t, const char *job, const char *name)
     return process_id_parse(key, &id) < 0 || faccessat(t->processes_fd, key, F_OK, 0) == 0;
 }
 
-static void add_old(struct trim *t, int folder_fd, const char *job, const char *name,
-                    uint64_t bytes)
+static void add_old(struct trim *t, int folder_fd, const char *job, const char *name)
 {
     struct old_log *old;
     struct stat st;
@@ -136,7 +152,7 @@ static void add_old(struct trim *t, int folder_fd, const char *job, const char *
         t->old = xreallocarray(t->old, t->cap_old, sizeof *t->old);
     }
     old = &t->old[t->n_old++];
-    *old = (struct old_log){ .written = st.st_mtim, .bytes = MAX_OF(bytes, FILE_LEAST_BYTES) };
+    *old = (struct old_log){ .uid = st.st_uid, .changed = st.st_ctim, .bytes = log_cost(&st) };
     (void)snprintf(old->job, sizeof old->job, "%.23s", job); /* is_job */
     (void)snprintf(old->name, sizeof old->name, "%s", name);
     t->old_bytes += old->bytes;
@@ -167,24 +183,24 @@ static void look_at_job(struct trim *t, const char *job)
         return;
     }
     while ((entry = readdir(folder)) != NULL) {
-        uint64_t bytes;
-
         if (!is_log(entry->d_name) || entry->d_type == DT_LNK)
             continue;
-        bytes = shorten(t, fd, job, entry->d_name);
+        shorten(t, fd, job, entry->d_name);
         if (!is_alive(t, job, entry->d_name))
-            add_old(t, fd, job, entry->d_name, bytes);
+            add_old(t, fd, job, entry->d_name);
     }
 }
 
-static int compare_age(const void *a, const void *b)
+/* Those of one account together, the oldest first. */
+static int compare(const void *a, const void *b)
 {
-    const struct timespec *x = &((const struct old_log *)a)->written;
-    const struct timespec *y = &((const struct old_log *)b)->written;
+    const struct old_log *x = a, *y = b;
 
-    if (x->tv_sec != y->tv_sec)
-        return x->tv_sec < y->tv_sec ? -1 : 1;
-    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+    if (x->uid != y->uid)
+        return x->uid < y->uid ? -1 : 1;
+    if (x->changed.tv_sec != y->changed.tv_sec)
+        return x->changed.tv_sec < y->changed.tv_sec ? -1 : 1;
+    return (x->changed.tv_nsec > y->changed.tv_nsec) - (x->changed.tv_nsec < y->changed.tv_nsec);
 }
 
 /* tidy - links that lead nowhere any more, and the folder when it is empty; a supervisor that wants
@@ -205,18 +221,50 @@ static void tidy(struct trim *t, const char *job)
     (void)unlinkat(t->logs_fd, job, AT_REMOVEDIR);
 }
 
+static void find_owners(struct trim *t)
+{
+    struct owner *owner = NULL;
+
+    if (t->n_old > 1)
+        qsort(t->old, t->n_old, sizeof *t->old, compare);
+    t->owners = xcalloc(t->n_old + 1, sizeof *t->owners);
+    for (size_t i = 0; i < t->n_old; i++) {
+        if (owner == NULL || t->old[i].uid != t->old[i - 1].uid) {
+            owner = &t->owners[t->n_owners++];
+            owner->next = &t->old[i];
+        }
+        owner->end = &t->old[i + 1];
+        owner->bytes += t->old[i].bytes;
+    }
+}
+
+/* fullest - whose logs hold most, of those who have any left to try; NULL: nobody has */
+static struct owner *fullest(const struct trim *t)
+{
+    struct owner *most = NULL;
+
+    for (struct owner *owner = t->owners; owner < t->owners + t->n_owners; owner++)
+        if (owner->next < owner->end && (most == NULL || owner->bytes > most->bytes))
+            most = owner;
+    return most;
+}
+
+/* remove_oldest - of whoever holds most, until all hold no more than they may together: whose logs
+ * hold less than an equal part loses none for others' */
 static void remove_oldest(struct trim *t)
 {
-    if (t->n_old > 1)
-        qsort(t->old, t->n_old, sizeof *t->old, compare_age);
-    for (size_t i = 0; i < t->n_old && t->old_bytes > t->bounds->old_bytes; i++) {
-        const struct old_log *old = &t->old[i];
+    struct owner *owner;
+
+    find_owners(t);
+    while (t->old_bytes > t->bounds->old_bytes && (owner = fullest(t)) != NULL) {
+        const struct old_log *old = owner->next++;
         _cleanup_close_ int fd = open_folder(t->logs_fd, old->job);
 
         if (fd == -1 || (unlinkat(fd, old->name, 0) == -1 && errno != ENOENT)) {
             failed(t, "remove", old->job, old->name);
             continue;
         }
+        owner->bytes -= old->bytes;
         t->old_bytes -= old->bytes;
         t->trimmed.removed++;
         tidy(t, old->job);
@@ -247,6 +295,7 @@ int log_trim(const char *logs_dir, const char *processes_dir, const struct log_b
         if (is_job(entry->d_name))
             look_at_job(&t, entry->d_name);
     remove_oldest(&t);
+    free(t.owners);
     free(t.old);
     *ret = t.trimmed;
     return t.result;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct edl_error;
+struct stat;
 
 /* exit status of edl-workspace trim: a file system could give nothing back */
 #define LOG_TRIM_REFUSED 4
@@ -19,7 +20,7 @@ struct edl_error;
 
 struct log_bounds {
     uint64_t each_bytes; /* of one process, at least LOG_MAX_LEAST_BYTES */
-    uint64_t old_bytes;  /* of all processes together that are gone */
+    uint64_t old_bytes;  /* of all processes together that are gone; shared by their accounts */
 };
 
 struct log_trimmed {
@@ -29,6 +30,9 @@ struct log_trimmed {
 
 /* log_held_from - the first byte of a log of this size that is still there; size: none is */
 uint64_t log_held_from(int fd, uint64_t size);
+
+/* log_cost - what a log counts: what its file system holds for it, however long it says to be */
+uint64_t log_cost(const struct stat *st);
 
 /* log_drop_before - what is before this offset is to go; 0: nothing. Pure.
  * An eighth of the bound goes at a time, so that a log at its bound is not dealt with at each line.
@@ -40,6 +44,7 @@ uint64_t log_drop_before(uint64_t each_bytes, uint64_t size, uint64_t held_from)
 int log_shorten(int fd, uint64_t each_bytes, uint64_t size);
 
 /* log_trim - shortens what is too long in logs_dir, then removes the oldest logs of processes that
- * have no folder in processes_dir (layout.h). Goes on after a failure, which is reported. */
+ * have no folder in processes_dir (layout.h), of the account whose logs hold most first. Goes on
+ * after a failure, which is reported. */
 int log_trim(const char *logs_dir, const char *processes_dir, const struct log_bounds *bounds,
              struct log_trimmed *ret, struct edl_error *error);

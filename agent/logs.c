@@ -8,7 +8,6 @@
 #include "agent/logs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -18,6 +17,7 @@
 
 #include "agent/layout.h"
 #include "agent/link.h"
+#include "agent/log_file.h"
 #include "agent/log_keep.h"
 #include "agent/log_trim.h"
 #include "agent/orders.h"
@@ -89,16 +89,15 @@ static ssize_t pread_kept(struct stream *s, int fd, uint64_t size, char raw[LOGS
 /* read_chunk - the next text of a stream as JSON; -ENOENT when there is no log (yet) */
 static int read_chunk(struct stream *s, bool ended, json_t **ret)
 {
-    _cleanup_free_ char *path = layout_log_path(s->logs->config.layout, &s->id);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+    _cleanup_close_ int fd = log_file_open(s->logs->config.layout, &s->id, &st);
     _cleanup_free_ char *raw = NULL;
     _cleanup_free_ char *clean = NULL;
-    struct stat st;
     size_t used, size;
     ssize_t n;
 
-    if (fd == -1 || fstat(fd, &st) == -1)
-        return -errno;
+    if (fd < 0)
+        return fd;
     /* A reader who comes late wants the end, not gigabytes before it. */
     s->offset = logs_first_byte(s->offset, s->most, (uint64_t)st.st_size);
     s->most = NO_TAIL;

@@ -169,20 +169,33 @@ static void test_the_oldest_is_given_back_and_offsets_stay(void **state)
     assert_int_equal(run(f, 0).shortened, 0);
 }
 
+/* change_after - changed at a later moment, as the kernel tells times, than what changed before it;
+ * its date is another matter */
+static void change_after(int fd, struct timespec *before, time_t date)
+{
+    const struct timespec times[2] = { { .tv_sec = date }, { .tv_sec = date } };
+    struct stat st;
+
+    do {
+        assert_int_equal(futimens(fd, times), 0);
+        assert_int_equal(fstat(fd, &st), 0);
+    } while (st.st_ctim.tv_sec == before->tv_sec && st.st_ctim.tv_nsec == before->tv_nsec);
+    *before = st.st_ctim;
+}
+
 static void test_old_logs_go_oldest_first(void **state)
 {
     struct fixture *f = *state;
     static const char *const names[] = { "trainer-0.1.log", "trainer-0.2.log", "a-b-7.3.log",
                                          "trainer-1.4.log" };
+    struct timespec changed = { 0 };
     char path[256];
 
     for (size_t i = 0; i < ELEMENTS(names); i++) {
-        struct timespec times[2] = { { .tv_sec = 1000 + (time_t)i },
-                                     { .tv_sec = 1000 + (time_t)i } };
         _cleanup_close_ int fd = open_log(f, names[i]);
 
         write_kib(fd, 0, 100);
-        assert_int_equal(futimens(fd, times), 0);
+        change_after(fd, &changed, 2000 - (time_t)i); /* dates that say the opposite */
     }
     make_process(f, "12.trainer.0.1"); /* the oldest of all is written to */
     assert_int_equal(run(f, 1000 * KIB).removed, 0);
@@ -195,6 +208,64 @@ static void test_old_logs_go_oldest_first(void **state)
     (void)rmdir(path_of(f->processes, "12.trainer.0.1", path));
     assert_int_equal(run(f, 0).removed, 1);
     assert_false(exists(f->logs, "12"));
+}
+
+/* What a log says of itself, its account may set: length and date. */
+static void test_no_log_lies(void **state)
+{
+    const time_t year_2096 = 3976214400;
+    struct fixture *f = *state;
+    struct timespec changed = { 0 };
+    _cleanup_close_ int first = open_log(f, "honest-0.1.log");
+
+    write_kib(first, 0, 100);
+    change_after(first, &changed, 1000);
+    for (unsigned i = 0; i < 10; i++) {
+        char name[32];
+        _cleanup_close_ int fd = -1;
+
+        (void)snprintf(name, sizeof name, "liar-%u.1.log", i);
+        fd = open_log(f, name);
+        write_kib(fd, 0, 1);
+        assert_int_equal(ftruncate(fd, EACH), 0); /* no longer than any may be */
+        change_after(fd, &changed, year_2096);
+    }
+    assert_int_equal(run(f, 200 * KIB).removed, 0);
+    assert_true(exists(f->job, "honest-0.1.log"));
+}
+
+/* ann has three of 100 KiB and a small one, bob the oldest of all */
+static void test_each_account_has_its_share(void **state)
+{
+    static const struct {
+        const char *name;
+        uid_t uid;
+        uint64_t kib;
+    } logs[] = { { "bob-0.1.log", 60002, 100 },
+                 { "ann-0.1.log", 60001, 4 },
+                 { "ann-1.1.log", 60001, 100 },
+                 { "ann-2.1.log", 60001, 100 },
+                 { "ann-3.1.log", 60001, 100 } };
+    struct fixture *f = *state;
+    struct timespec changed = { 0 };
+
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < ELEMENTS(logs); i++) {
+        _cleanup_close_ int fd = open_log(f, logs[i].name);
+
+        write_kib(fd, 0, logs[i].kib);
+        assert_int_equal(fchown(fd, logs[i].uid, (gid_t)-1), 0);
+        change_after(fd, &changed, 1000);
+    }
+    assert_int_equal(run(f, 320 * KIB).removed, 2); /* hers, by age: 4 and 100 KiB */
+    assert_true(exists(f->job, "bob-0.1.log"));
+    assert_false(exists(f->job, "ann-0.1.log"));
+    assert_false(exists(f->job, "ann-1.1.log"));
+    assert_int_equal(run(f, 220 * KIB).removed, 1);
+    assert_true(exists(f->job, "bob-0.1.log"));
+    assert_true(exists(f->job, "ann-3.1.log"));
+    assert_int_equal(run(f, 110 * KIB).removed, 1);
 }
 
 static void test_what_is_no_log_of_ours_stays(void **state)
@@ -241,6 +312,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_oldest_is_given_back_and_offsets_stay, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_old_logs_go_oldest_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_log_lies, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_each_account_has_its_share, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_no_log_of_ours_stays, setup, teardown),
     };
 
