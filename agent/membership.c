@@ -164,6 +164,26 @@ static int fetch_ca(const struct agent_options *options, const struct kept *kept
     return r;
 }
 
+/* What was given with the join counts from then on, wherever its file goes. */
+static int keep_ca(const struct kept *kept, const char *path, struct edl_error *error)
+{
+    _cleanup_free_ char *real = realpath(path, NULL); /* certificates are often behind links */
+    _cleanup_free_ char *ca = NULL;
+    char pin[CERTIFICATE_PIN_MAX];
+    int r = whole_file_read(real != NULL ? real : path, false, &ca, error);
+
+    if (r == 0)
+        r = certificate_pin(ca, pin, error);
+    if (r == 0)
+        r = whole_file_write(kept->ca_path, ca, 0600, error);
+    if (r == 0)
+        return 0;
+    edl_error_prefix(error, "--ca %s: ", path);
+    (void)edl_error_remedy(error, "give the certificate of the scheduler's authority alone, or "
+                                  "--ca-pin as the line of `edl node add` has it");
+    return r;
+}
+
 static int check_pin(const struct kept *kept, const char *pin, struct edl_error *error)
 {
     _cleanup_free_ char *ca = NULL;
@@ -201,6 +221,10 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
         r = check_pin(kept, options->ca_pin, error);
     else if (r == 0 && options->join != NULL && !kept->joined)
         r = fetch_ca(options, kept, m->server, address, error);
+    if (r == 0 && options->join != NULL && options->ca != NULL && !kept->joined)
+        r = keep_ca(kept, options->ca, error);
+    else if (r == 0 && options->join != NULL && options->ca != NULL)
+        (void)keep_ca(kept, options->ca, NULL); /* of a file of settings, which says it again */
     if (r == 0)
         m->ca_path = xstrdup(options->ca != NULL ? options->ca : kept->ca_path);
     return r;

@@ -155,6 +155,21 @@ begin n6 "node n6, 0 processes" agent n6
 says "another agent uses" agent n6 --join "$server" --token "$token" --ca-pin "$pin" --node n6 --join-only
 end "$pid"
 
+# joined by the certificate of the authority: it is remembered as the pin is, wherever its file goes
+mkdir "$work/given"
+cp "$work/state/ca.pem" "$work/given/true.pem"
+ln -s true.pem "$work/given/ca.pem"
+cafile=$(edl node add --json | jq -r .token)
+begin n7 "joined as n7" agent n7 --join "$server" --token "$cafile" --ca "$work/given/ca.pem" --node n7
+end "$pid"
+rm -r "$work/given"
+reported=$(edl nodes n7 --json | jq .last_report_us)
+begin n7 "node n7, 0 processes" agent n7
+n7_reports() { edl nodes n7 --json | holds ".last_report_us > $reported"; }
+await 20 'n7 reports' n7_reports
+end "$pid"
+says "does not hold 1 to" agent n8 --join "$server" --token "$cafile" --ca "$work/state/admin-token" --node n8
+
 # the agent beside the scheduler, over its socket, is at an address that the processes of others reach
 begin own "joined as own" agent own --scheduler "unix:$work/socket" --join-token-file "$work/state/join-token" --node own
 [ "$(edl nodes own --json | jq -r .address)" = 10.77.0.1 ] || fail "its address is $(edl nodes own --json | jq -r .address)"
