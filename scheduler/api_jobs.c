@@ -204,7 +204,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = check_room(scheduler, spec, &caller, &error);
     if (r == 0)
-        r = api_workspaces_check(scheduler, spec, &error);
+        r = api_workspaces_check(scheduler, spec, &caller, &error);
     if (r == 0)
         r = archive_after(scheduler, spec, &archived, &error);
     if (r == 0 && dry_run)

@@ -3,7 +3,8 @@
  *
  * An archive is needed by a job that is not over. Nobody counts: a look walks the jobs, every hour
  * and when there is no room, so that no restart and no lost event can make a count wrong. A node
- * gets what a process needs that lives on it, and nothing else. */
+ * gets what a process needs that lives on it, and nothing else; people get what is theirs. Whoever
+ * is refused hears the same of an archive that is another's as of one that is not there. */
 #include "scheduler/api_workspaces.h"
 
 #include <errno.h>
@@ -28,13 +29,17 @@
 
 /* ---- which are needed ---- */
 
-static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, uint64_t wall_us)
+/* user: whose job it is */
+static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, const char *user,
+                     uint64_t wall_us)
 {
     for (uint32_t i = 0; i < spec->n_roles; i++) {
         const char *hex = workspace_hash(spec->roles[i].workspace);
         struct workspace *workspace =
             hex != NULL ? workspaces_find(&scheduler->workspaces, hex) : NULL;
 
+        if (workspace != NULL)
+            workspace_give(workspace, user);
         if (workspace == NULL || workspace->needed)
             continue;
         workspace->needed = true;
@@ -54,7 +59,7 @@ static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_
     for (workspace = scheduler->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
         workspace->needed = false;
     for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
-        mark_job(scheduler, job->spec, wall_us);
+        mark_job(scheduler, job->spec, job->user, wall_us);
     n = workspaces_sweep(&scheduler->workspaces, sender, wall_us - MIN_OF(wall_us, keep_us));
     if (n > 0)
         log_info("%zu workspaces that no job needs were removed", n);
@@ -78,6 +83,8 @@ int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
                         &scheduler->workspaces, error);
     if (r < 0)
         return r;
+    for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
+        mark_job(scheduler, job->spec, job->user, clock_read_us(CLOCK_REALTIME));
     r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
                                    LOOK_US, LOOK_ACCURACY_US, on_look, scheduler);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
@@ -89,22 +96,33 @@ void api_workspaces_done(struct scheduler *scheduler)
     workspaces_close(&scheduler->workspaces);
 }
 
+/* NULL: it is not there, or is none of the caller's business. */
+static struct workspace *find_for(const struct scheduler *scheduler, const char *hex,
+                                  const struct caller *caller)
+{
+    struct workspace *workspace = workspaces_find(&scheduler->workspaces, hex);
+    bool may = workspace != NULL &&
+               (caller->role >= USER_OPERATOR || workspace_is_of(workspace, caller->user));
+
+    return may ? workspace : NULL;
+}
+
 int api_workspaces_check(struct scheduler *scheduler, const struct job_spec *spec,
-                         struct edl_error *error)
+                         const struct caller *caller, struct edl_error *error)
 {
     for (uint32_t i = 0; i < spec->n_roles; i++) {
         const char *hex = workspace_hash(spec->roles[i].workspace);
 
-        if (hex == NULL || workspaces_find(&scheduler->workspaces, hex) != NULL)
+        if (hex == NULL || find_for(scheduler, hex, caller) != NULL)
             continue;
-        (void)edl_error_set(error, EDL_EBADSPEC, "role %s: there is no workspace %s",
+        (void)edl_error_set(error, EDL_EBADSPEC, "role %s: there is no workspace %s of yours",
                             spec->roles[i].name, spec->roles[i].workspace);
         return edl_error_remedy(error,
                                 "send it first, PUT /workspaces/%.8s..., or submit with"
                                 " edl submit --upload FOLDER",
                                 hex);
     }
-    mark_job(scheduler, spec, clock_read_us(CLOCK_REALTIME));
+    mark_job(scheduler, spec, caller->user, clock_read_us(CLOCK_REALTIME));
     return 0;
 }
 
@@ -143,17 +161,6 @@ static void make_room(struct scheduler *scheduler, const char *sender, uint64_t 
         look(scheduler, sender, WORKSPACE_KEEP_LEAST_US);
 }
 
-/* Whose quota counts: an admin, who sets it, has none. */
-static void sender_of(struct scheduler *scheduler, const struct http_request *request,
-                      char ret[WORKSPACE_SENDER_MAX + 1])
-{
-    struct caller caller = { .role = USER_NOBODY };
-
-    (void)auth_caller(scheduler, request, &caller);
-    (void)snprintf(ret, WORKSPACE_SENDER_MAX + 1, "%s",
-                   caller.role < USER_ADMIN ? caller.user : "");
-}
-
 static void on_ready(void *userdata)
 {
     http_request_go_on(userdata);
@@ -164,25 +171,27 @@ static int on_begin(struct http_request *request, void *userdata, struct edl_err
     struct scheduler *scheduler = userdata;
     struct workspace_upload *upload = NULL;
     struct workspace *workspace;
-    char sender[WORKSPACE_SENDER_MAX + 1];
+    struct caller caller = { .role = USER_NOBODY };
     uint64_t bytes = http_request_announced_bytes(request);
-    const char *hex;
+    const char *sender, *hex;
     int r = check_name(request, &hex, error);
 
     if (r < 0)
         return r;
     if (scheduler->degraded.on)
         return degraded_error(scheduler, error);
-    workspace = workspaces_find(&scheduler->workspaces, hex);
+    (void)auth_caller(scheduler, request, &caller);
+    workspace = find_for(scheduler, hex, &caller);
     if (workspace != NULL) { /* whoever asks before sending sends nothing */
         workspaces_use(&scheduler->workspaces, workspace, clock_read_us(CLOCK_REALTIME));
         http_reply_json(request, 200, workspace_json(workspace));
         return 0;
     }
-    sender_of(scheduler, request, sender);
+    /* whose quota counts: an admin, who sets it, has none */
+    sender = caller.role < USER_ADMIN ? caller.user : "";
     make_room(scheduler, sender, bytes);
-    r = workspace_upload_new(&scheduler->workspaces, hex, sender, bytes, on_ready, request, &upload,
-                             error);
+    r = workspace_upload_new(&scheduler->workspaces, hex, caller.user, sender, bytes, on_ready,
+                             request, &upload, error);
     if (r == 0)
         http_request_set_data(request, upload);
     return r;
@@ -248,7 +257,14 @@ void api_workspace_put(struct http_request *request, void *userdata)
     sent->held = held_new(request);
 }
 
-/* People may, by their role; a node for a process of the role that names it. */
+static int refuse_name(const char *hex, struct edl_error *error)
+{
+    (void)edl_error_set(error, -ENOENT, "there is no workspace %s of yours", hex);
+    return edl_error_remedy(error, "what no job needs is removed: send it again; what others sent"
+                                   " is theirs");
+}
+
+/* People may what is theirs; a node for a process of the role that names it. */
 static int check_caller(struct scheduler *scheduler, const struct http_request *request,
                         const char *hex, struct edl_error *error)
 {
@@ -258,7 +274,7 @@ static int check_caller(struct scheduler *scheduler, const struct http_request *
     int r;
 
     if (auth_caller(scheduler, request, &caller) == 1)
-        return 0;
+        return find_for(scheduler, hex, &caller) != NULL ? 0 : refuse_name(hex, error);
     r = auth_process(scheduler, request, &process, error);
     if (r < 0)
         return r;
@@ -296,7 +312,7 @@ static int send_archive(struct scheduler *scheduler, struct http_request *reques
     if (r < 0)
         return r;
     workspace = workspaces_find(&scheduler->workspaces, hex);
-    if (workspace == NULL) {
+    if (workspace == NULL) { /* a node asks */
         (void)edl_error_set(error, -ENOENT, "there is no workspace %s", hex);
         return edl_error_remedy(error, "what no job needs is removed: send it again");
     }
@@ -322,12 +338,15 @@ void api_workspace_get(struct http_request *request, void *userdata)
 void api_workspaces_list(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
+    struct caller caller = { .role = USER_NOBODY };
     json_t *list = json_array();
 
+    (void)auth_caller(scheduler, request, &caller);
     look(scheduler, NULL, WORKSPACE_KEEP_US);
     for (const struct workspace *workspace = scheduler->workspaces.all; workspace != NULL;
          workspace = workspace->hh.next)
-        (void)json_array_append_new(list, workspace_json(workspace));
+        if (find_for(scheduler, workspace->sha256, &caller) != NULL)
+            (void)json_array_append_new(list, workspace_json(workspace));
     http_reply_json(request, 200,
                     json_pack("{s:o, s:I, s:I}", "workspaces", list, "bytes",
                               (json_int_t)scheduler->workspaces.bytes, "max_bytes",

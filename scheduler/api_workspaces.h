@@ -2,6 +2,7 @@
 /* api_workspaces.h - archives of workspaces over HTTP, and which of them jobs need */
 #pragma once
 
+struct caller;
 struct edl_error;
 struct http_request;
 struct http_sink;
@@ -17,7 +18,7 @@ void api_workspaces_list(struct http_request *request, void *userdata);
 int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error);
 void api_workspaces_done(struct scheduler *scheduler);
 
-/* api_workspaces_check - EDL_EBADSPEC unless each archive that the job names is there; those are
- * needed from now on */
+/* api_workspaces_check - EDL_EBADSPEC unless each archive that the job names is there, and one that
+ * the caller may read; those are needed from now on, and the caller's */
 int api_workspaces_check(struct scheduler *scheduler, const struct job_spec *spec,
-                         struct edl_error *error);
+                         const struct caller *caller, struct edl_error *error);

@@ -2,7 +2,8 @@
 /* workspace_upload.c - an archive on its way: taken piece by piece, brought to the disk, then there
  *
  *   taking <-> syncing (each mebibyte)
- *   taking  -> storing (synced whole, under its name, and the folder synced)
+ *   taking  -> storing (synced whole, under its name, and the folder synced) [-> owning]
+ *   taking  -> owning (it was there already: who has sent it now has it, too)
  *
  * What waits for the disk is the worker's. While it is at it, nothing else touches the file: no
  * piece is taken (so no more than a mebibyte of an upload is ever unwritten, and its client waits),
@@ -21,16 +22,19 @@
 #include "shared/content_hash.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/whole_file.h"
 
 #define SYNC_BYTES ((uint64_t)1 << 20)
 
-enum upload_state { UPLOAD_TAKING, UPLOAD_SYNCING, UPLOAD_STORING };
+enum upload_state { UPLOAD_TAKING, UPLOAD_SYNCING, UPLOAD_STORING, UPLOAD_OWNING };
 
 struct workspace_upload {
     struct worker_job job;         /* first */
     struct workspaces *workspaces; /* borrowed */
     char sha256[WORKSPACE_HEX + 1];
     char sender[WORKSPACE_SENDER_MAX + 1];
+    char owner[WORKSPACE_SENDER_MAX + 1];
+    char *owners;  /* owned: what the worker writes; all of the archive, once it is there */
     char name[40]; /* while it is not whole; "" afterwards */
     struct content_hash *hash;
     uint64_t bytes;
@@ -65,15 +69,15 @@ bool workspaces_is_stored_now(const struct workspaces *workspaces, const char *s
 
     DL_FOREACH(workspaces->uploads, upload)
     {
-        if (upload->state == UPLOAD_STORING && streq(upload->sha256, sha256))
+        if (upload->state >= UPLOAD_STORING && streq(upload->sha256, sha256))
             return true;
     }
     return false;
 }
 
-int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *sender,
-                         uint64_t bytes, workspace_ready_fn on_ready, void *userdata,
-                         struct workspace_upload **ret, struct edl_error *error)
+int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *owner,
+                         const char *sender, uint64_t bytes, workspace_ready_fn on_ready,
+                         void *userdata, struct workspace_upload **ret, struct edl_error *error)
 {
     struct workspace_upload *upload = xcalloc(1, sizeof *upload);
     int r = content_hash_new(&upload->hash, error);
@@ -91,6 +95,7 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
     upload->ready_userdata = userdata;
     (void)snprintf(upload->sha256, sizeof upload->sha256, "%s", sha256);
     (void)snprintf(upload->sender, sizeof upload->sender, "%s", sender);
+    (void)snprintf(upload->owner, sizeof upload->owner, "%s", owner);
     DL_APPEND(workspaces->uploads, upload);
     if (r == 0) {
         (void)snprintf(upload->name, sizeof upload->name, ".new.%llu",
@@ -132,12 +137,30 @@ static void run_sync(struct worker_job *job)
     upload->result = fdatasync(upload->fd) == 0 ? 0 : -errno;
 }
 
+/* why: where there are no attributes it is known until the next start only */
+static void write_owners(const struct workspace_upload *upload, int fd)
+{
+    (void)fsetxattr(fd, WORKSPACE_OWNERS_ATTRIBUTE, upload->owners, strlen(upload->owners), 0);
+}
+
+static void run_own(struct worker_job *job)
+{
+    struct workspace_upload *upload = (struct workspace_upload *)job;
+    _cleanup_close_ int fd =
+        openat(upload->workspaces->dir_fd, upload->sha256, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd == -1)
+        return;
+    write_owners(upload, fd);
+    (void)fsync(fd);
+}
+
 static void run_store(struct worker_job *job)
 {
     struct workspace_upload *upload = (struct workspace_upload *)job;
     int dir_fd = upload->workspaces->dir_fd;
 
-    /* why: where there are no attributes it is known until the next start only */
+    write_owners(upload, upload->fd);
     if (upload->sender[0] != '\0')
         (void)fsetxattr(upload->fd, WORKSPACE_SENDER_ATTRIBUTE, upload->sender,
                         strlen(upload->sender), 0);
@@ -146,6 +169,8 @@ static void run_store(struct worker_job *job)
         return;
     upload->named = renameat(dir_fd, upload->name, dir_fd, upload->sha256) == 0;
     upload->result = upload->named && fsync(dir_fd) == 0 ? 0 : -errno;
+    if (upload->result == 0) /* of the folder, which may have been made for this one */
+        upload->result = name_sync(upload->workspaces->path, NULL);
 }
 
 /* ---- and the loop ---- */
@@ -171,8 +196,46 @@ static struct workspace *enter(struct workspace_upload *upload)
         memcpy(workspace->sender, upload->sender, sizeof workspace->sender);
         upload->bytes = 0; /* they count for the workspace now */
     }
+    workspace_give(workspace, upload->owner);
     workspaces_use(workspaces, workspace, upload->wall_us);
     return workspace;
+}
+
+static void start(struct workspace_upload *upload, enum upload_state state,
+                  void (*run)(struct worker_job *), void (*done)(struct worker_job *))
+{
+    upload->state = state;
+    upload->job = (struct worker_job){ .run = run, .done = done };
+    worker_start(upload->workspaces->worker, &upload->job);
+}
+
+/* workspace NULL: it is not there, because of error. */
+static void tell(struct workspace_upload *upload, struct workspace *workspace,
+                 const struct edl_error *error)
+{
+    upload->state = UPLOAD_TAKING;
+    upload->on_stored(workspace, error, upload->stored_userdata);
+    if (upload->left)
+        (void)workspace_upload_free(upload);
+}
+
+static void on_owned(struct worker_job *job)
+{
+    struct workspace_upload *upload = (struct workspace_upload *)job;
+    struct workspace *workspace = workspaces_find(upload->workspaces, upload->sha256);
+    struct edl_error error = { 0 };
+
+    if (workspace == NULL) /* no sweep takes it meanwhile, but somebody may */
+        (void)edl_error_set(&error, -ENOENT, "the archive was removed");
+    tell(upload, workspace, &error);
+}
+
+/* own - all owners as they are now; the worker does one after the other, so the last writes all */
+static void own(struct workspace_upload *upload, const struct workspace *workspace)
+{
+    free(upload->owners);
+    upload->owners = xstrdup(workspace->owners);
+    start(upload, UPLOAD_OWNING, run_own, on_owned);
 }
 
 static void on_stored(struct worker_job *job)
@@ -193,17 +256,10 @@ static void on_stored(struct worker_job *job)
         !workspaces_is_stored_now(workspaces, upload->sha256)) /* nor is it another's by now */
         (void)workspaces_unlink(workspaces,
                                 upload->sha256); /* it may not outlive a loss of power */
-    upload->on_stored(workspace, &error, upload->stored_userdata);
-    if (upload->left)
-        (void)workspace_upload_free(upload);
-}
-
-static void start(struct workspace_upload *upload, enum upload_state state,
-                  void (*run)(struct worker_job *), void (*done)(struct worker_job *))
-{
-    upload->state = state;
-    upload->job = (struct worker_job){ .run = run, .done = done };
-    worker_start(upload->workspaces->worker, &upload->job);
+    if (workspace != NULL && !streq(workspace->owners, upload->owners))
+        own(upload, workspace); /* those of the file whose place this one took */
+    else
+        tell(upload, workspace, &error);
 }
 
 int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
@@ -247,6 +303,12 @@ int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
     upload->wall_us = wall_us;
     upload->on_stored = stored;
     upload->stored_userdata = userdata;
+    if (workspaces_find(upload->workspaces, upload->sha256) != NULL) {
+        own(upload, enter(upload));
+        return 0;
+    }
+    upload->owners = xcalloc(1, sizeof upload->owner + 1);
+    (void)snprintf(upload->owners, sizeof upload->owner + 1, "%s\n", upload->owner);
     start(upload, UPLOAD_STORING, run_store, on_stored);
     return 0;
 }
@@ -265,6 +327,7 @@ struct workspace_upload *workspace_upload_free(struct workspace_upload *upload)
         (void)workspaces_unlink(upload->workspaces, upload->name);
     (void)safe_close(upload->fd);
     (void)content_hash_free(upload->hash);
+    free(upload->owners);
     free(upload);
     return NULL;
 }

@@ -45,20 +45,63 @@ struct workspace *workspaces_insert(struct workspaces *workspaces, const char *s
     return workspace;
 }
 
-static void read_sender(const struct workspaces *workspaces, struct workspace *workspace)
+bool workspace_is_of(const struct workspace *workspace, const char *user)
+{
+    size_t size = strlen(user);
+    const char *name = workspace->owners != NULL ? workspace->owners : "";
+
+    while (*name != '\0') {
+        size_t length = strcspn(name, "\n");
+
+        if (length == size && size > 0 && memcmp(name, user, size) == 0)
+            return true;
+        name += length + (name[length] == '\n');
+    }
+    return false;
+}
+
+void workspace_give(struct workspace *workspace, const char *user)
+{
+    const char *before = workspace->owners != NULL ? workspace->owners : "";
+    size_t more = strlen(user), kept;
+    char *owners;
+
+    if (more == 0 || workspace_is_of(workspace, user))
+        return;
+    while (strlen(before) + more + 1 > WORKSPACE_OWNERS_BYTES_MAX)
+        before += strcspn(before, "\n") + 1;
+    kept = strlen(before);
+    owners = xcalloc(kept + more + 2, 1);
+    memcpy(owners, before, kept);
+    memcpy(owners + kept, user, more);
+    owners[kept + more] = '\n';
+    free(workspace->owners);
+    workspace->owners = owners;
+}
+
+/* An earlier scheduler wrote the sender alone. */
+static void read_people(const struct workspaces *workspaces, struct workspace *workspace)
 {
     _cleanup_close_ int fd =
         openat(workspaces->dir_fd, workspace->sha256, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char owners[WORKSPACE_OWNERS_BYTES_MAX + 1];
     ssize_t n =
         fgetxattr(fd, WORKSPACE_SENDER_ATTRIBUTE, workspace->sender, sizeof workspace->sender - 1);
 
     workspace->sender[n > 0 ? n : 0] = '\0';
+    n = fgetxattr(fd, WORKSPACE_OWNERS_ATTRIBUTE, owners, sizeof owners - 1);
+    owners[n > 0 ? n : 0] = '\0';
+    if (n > 0)
+        workspace->owners = xstrdup(owners);
+    else
+        workspace_give(workspace, workspace->sender);
 }
 
 static void forget(struct workspaces *workspaces, struct workspace *workspace)
 {
     HASH_DEL(workspaces->all, workspace);
     workspaces->bytes -= workspace->bytes;
+    free(workspace->owners);
     free(workspace);
 }
 
@@ -73,7 +116,7 @@ static void load_one(struct workspaces *workspaces, const char *name)
         (void)unlinkat(workspaces->dir_fd, name, 0);
         return;
     }
-    read_sender(workspaces, workspaces_insert(workspaces, name, (uint64_t)st.st_size,
+    read_people(workspaces, workspaces_insert(workspaces, name, (uint64_t)st.st_size,
                                               (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC));
     workspaces->bytes += (uint64_t)st.st_size;
 }

@@ -3,8 +3,11 @@
  *
  * A file is there whole and on disk, or not at all. What no job needs any more goes a day after it
  * was last needed or sent, sooner when there is no room. Nothing of it is in the database: the name
- * says what a file holds, its mtime when it was last needed, an extended attribute who sent it
- * (where the file system has none, that is forgotten with a restart).
+ * says what a file holds, its mtime when it was last needed, extended attributes who sent it and
+ * whose it is (where the file system has none, that is forgotten with a restart: who wants it again
+ * sends it again).
+ *
+ * Its name is no secret, as jobs tell it: an archive belongs to whoever has sent all of it.
  *
  * Used by: scheduler. Tests: tests/unit/test_workspaces.c. */
 #pragma once
@@ -33,7 +36,8 @@ struct workspace {
     char sender[WORKSPACE_SENDER_MAX + 1]; /* "": not known, or somebody without a quota */
     uint64_t bytes;
     uint64_t used_wall_us;
-    bool needed; /* by a job that is not over, at the last look */
+    bool needed;  /* by a job that is not over, at the last look */
+    char *owners; /* owned: "ann\nbob\n", the newest last; NULL: nobody is known */
     UT_hash_handle hh;
 };
 
@@ -71,6 +75,12 @@ struct workspace *workspaces_find(const struct workspaces *workspaces, const cha
 /* workspaces_use - it is needed now; also on disk */
 void workspaces_use(struct workspaces *workspaces, struct workspace *workspace, uint64_t wall_us);
 
+/* workspace_is_of - whether user has sent it, or a job of its uses it */
+bool workspace_is_of(const struct workspace *workspace, const char *user);
+
+/* workspace_give - it is user's, too, until the next start; of very many the first loses it */
+void workspace_give(struct workspace *workspace, const char *user);
+
 /* workspaces_file - opened for reading; -ENOENT when somebody removed it */
 int workspaces_file(const struct workspaces *workspaces, const struct workspace *workspace,
                     struct edl_error *error);
@@ -88,13 +98,13 @@ int workspaces_check_sender(const struct workspaces *workspaces, const char *sen
                             struct edl_error *error);
 
 /* An upload: begun, added to piece by piece, then finished or dropped. The disk is waited for
- * beside the loop (worker.h): an upload rests meanwhile. sender: whose quota counts; "": nobody's.
- * bytes: announced; 0: not known. Errors as those of the checks, which are made here and again for
- * each mebibyte that comes. */
+ * beside the loop (worker.h): an upload rests meanwhile. owner: whose it is then. sender: whose
+ * quota counts; "": nobody's. bytes: announced; 0: not known. Errors as those of the checks, which
+ * are made here and again for each mebibyte that comes. */
 typedef void (*workspace_ready_fn)(void *userdata);
-int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *sender,
-                         uint64_t bytes, workspace_ready_fn on_ready, void *userdata,
-                         struct workspace_upload **ret, struct edl_error *error);
+int workspace_upload_new(struct workspaces *workspaces, const char *sha256, const char *owner,
+                         const char *sender, uint64_t bytes, workspace_ready_fn on_ready,
+                         void *userdata, struct workspace_upload **ret, struct edl_error *error);
 
 /* workspace_upload_add - 0; 1: what came is being brought to the disk, as every mebibyte is:
  * nothing may be added before on_ready was called; -ENOSPC, -EDQUOT: more than there is room for,

@@ -6,6 +6,8 @@
 #include "scheduler/workspaces.h"
 
 #define WORKSPACE_SENDER_ATTRIBUTE "user.edl.sender"
+#define WORKSPACE_OWNERS_ATTRIBUTE "user.edl.owners"
+#define WORKSPACE_OWNERS_BYTES_MAX 2000 /* a file has one block for all its attributes */
 #define WORKSPACE_COST_LEAST_BYTES                                                                 \
     65536 /* of a quota: what a file costs however little is in it                                 \
            */

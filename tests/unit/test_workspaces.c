@@ -104,7 +104,8 @@ static void await(struct fixture *f, const unsigned *n, unsigned wanted)
 static int new_upload(struct fixture *f, const char *sha256, uint64_t bytes,
                       struct workspace_upload **ret)
 {
-    return workspace_upload_new(&f->workspaces, sha256, "ann", bytes, on_ready, f, ret, &f->error);
+    return workspace_upload_new(&f->workspaces, sha256, "ann", "ann", bytes, on_ready, f, ret,
+                                &f->error);
 }
 
 /* Adds a piece, and waits when it is to be waited for. */
