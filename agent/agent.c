@@ -26,6 +26,7 @@
 #include "agent/log_bound.h"
 #include "agent/log_keep.h"
 #include "agent/logs.h"
+#include "agent/open_files.h"
 #include "agent/options.h"
 #include "agent/probe.h"
 #include "agent/process_dir.h"
@@ -315,6 +316,14 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
         (void)sd_event_exit(a->event, 0);
 }
 
+static void on_kept(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata)
+{
+    struct agent *a = userdata;
+
+    agent_core_kept(a->core, sent_us, lease_us, now_us);
+    lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
+}
+
 static void on_refused(void *userdata)
 {
     struct agent *a = userdata;
@@ -474,6 +483,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .join_body = agent_join_body,
         .report_body = agent_report_body,
         .on_reported = on_reported,
+        .on_kept = on_kept,
         .on_orders = on_orders,
         .on_refused = on_refused,
         .on_rejected = on_rejected,
@@ -507,6 +517,7 @@ static int open_link(struct agent *a, struct edl_error *error)
     return proxy_new(&(struct proxy_config){ .event = a->event,
                                              .link = a->link,
                                              .socket_path = a->layout.socket_path,
+                                             .limits = open_files_share(),
                                              .lookup = process_of_supervisor,
                                              .checkpoint_done = on_checkpoint_done,
                                              .userdata = a },
@@ -601,6 +612,11 @@ int agent_run(struct agent *agent, struct edl_error *error)
 
     if (geteuid() == 0 && agent->options->allow_root)
         log_warning("--allow-root: processes of jobs that name no user run as root");
+    if (geteuid() == 0 && agent->options->default_user != NULL)
+        log_warning(
+            "default-user: everybody without an account here runs as %s: such jobs can read "
+            "and end each other's processes; user-range gives each a number of its own",
+            agent->options->default_user);
     (void)sd_notify(0, "READY=1");
     log_info("node %s, %zu processes adopted", agent->layout.node, agent->table.n);
     r = sd_event_loop(agent->event);

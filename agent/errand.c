@@ -11,6 +11,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "agent/open_files.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
 
@@ -24,8 +25,10 @@ static int spawn(const char *const *argv, pid_t *ret)
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
+    open_files_lend();
     /* why the cast: it writes to none of them */
     r = posix_spawn(ret, argv[0], NULL, &attributes, (char *const *)(uintptr_t)argv, environ);
+    open_files_resume();
     (void)posix_spawnattr_destroy(&attributes);
     return -r;
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/open_files.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 
@@ -34,8 +35,10 @@ static int execute(const char *const *argv, const int *numbers, size_t n_numbers
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     for (size_t i = 0; i < n_numbers; i++)
         (void)posix_spawn_file_actions_adddup2(&actions, fd, numbers[i]);
+    open_files_lend();
     /* why the cast: it writes to none of them */
     r = posix_spawn(ret, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
+    open_files_resume();
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return -r;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/core/link_sm.h"
+#include "agent/keep.h"
 #include "agent/layout.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
@@ -39,6 +40,7 @@ struct link {
     char *credential;          /* owned; NULL: has to join */
     char *joining;             /* owned; the one that it asks to join with */
     struct link_sm sm;
+    struct keep *keep;
     struct http_async_call *main_call; /* join or report */
     struct http_async_call *orders_call;
     uint64_t main_number; /* of these calls, as link_sm counts them */
@@ -126,7 +128,7 @@ static void keep_credential(struct link *l)
 
     free(l->credential);
     l->credential = TAKE_PTR(l->joining);
-    if (rename(from, to) == -1)
+    if (rename(from, to) == -1 || name_sync(to, NULL) < 0)
         log_error("%s: %s; the node will have to join again after a restart", to, strerror(errno));
 }
 
@@ -304,6 +306,8 @@ static void on_reported(const struct http_answer *answer, void *userdata)
                  .has_version = json_is_integer(version),
                  .version = (uint64_t)json_integer_value(version) },
              &error);
+    if (answer->failure == 0 && answer->status == 200)
+        keep_tell(l->keep, answer);
 }
 
 static void report(struct link *l)
@@ -369,6 +373,7 @@ static void drop_credential(struct link *l)
 {
     free(l->credential);
     l->credential = NULL;
+    keep_nobody(l->keep);
     l->config.on_refused(l->config.userdata);
 }
 
@@ -441,7 +446,10 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
 
     if (r == 0)
         r = http_async_new(event, config->scheduler, &l->others, error);
+    if (r == 0)
+        r = keep_new(event, config->on_kept, config->userdata, &l->keep, error);
     if (r < 0) {
+        (void)http_async_free(l->others);
         (void)http_async_free(l->async);
         free(l);
         return r;
@@ -485,6 +493,7 @@ struct link *link_free(struct link *l)
     sd_event_source_disable_unref(l->orders_timer);
     (void)http_async_free(l->async);
     (void)http_async_free(l->others);
+    (void)keep_free(l->keep);
     sd_event_unref(l->event);
     free(l->credential);
     free(l->joining);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "agent/agent.h"
+#include "agent/open_files.h"
 #include "agent/options.h"
 #include "shared/error.h"
 #include "shared/journal.h"
@@ -39,6 +40,7 @@ int main(int argc, char **argv)
     if (r > 0)
         return 0;
     (void)umask(0027);
+    open_files_raise();
     r = agent_new(&options, &agent, &error);
     if (r == 0)
         r = agent_run(agent, &error);

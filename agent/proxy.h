@@ -13,10 +13,16 @@ struct link;
 struct process;
 struct proxy;
 
+struct proxy_limits {
+    unsigned connections; /* to the socket at once */
+    unsigned calls;       /* that are passed on at once */
+};
+
 struct proxy_config {
     sd_event *event;
     struct link *link; /* borrowed */
     const char *socket_path;
+    struct proxy_limits limits;
     caller_lookup_fn lookup; /* gives a struct process */
     /* it has saved what it wanted to; whether it is being stopped */
     bool (*checkpoint_done)(struct process *process, void *userdata);

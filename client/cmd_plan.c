@@ -70,12 +70,12 @@ static int plan_submit(struct server *server, const struct plan_options *options
                        const struct arguments *arguments)
 {
     static const struct plan_question question = { .does = "start", .about = "" };
-    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *text = NULL, *workspace = NULL;
     _cleanup_json_ json_t *plan = NULL;
     struct edl_error error = { 0 };
     size_t size = 0;
     int r = arguments->n_rest > 0
-                ? job_from_command(server, &options->job, arguments, &text, &error)
+                ? job_from_command(server, &options->job, arguments, &text, &workspace, &error)
                 : job_read_document(arguments->args[0], &text, &size, &error);
     int status;
 
@@ -83,7 +83,10 @@ static int plan_submit(struct server *server, const struct plan_options *options
         return report_error(&error);
     status = job_send(server, "/jobs?dry_run=1", text, arguments->n_rest > 0 ? strlen(text) : size,
                       &plan);
-    return status == STATUS_OK ? tell(options, &question, plan) : status;
+    if (status != STATUS_OK)
+        return status;
+    job_note_workspace(server, &options->job, workspace);
+    return tell(options, &question, plan);
 }
 
 static int plan_patch(struct server *server, const struct plan_options *options, const char *path,

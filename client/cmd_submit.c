@@ -86,7 +86,7 @@ static int follow(struct server *server, const json_t *accepted, bool json)
 }
 
 static int submit_text(struct server *server, const struct submit_options *options,
-                       const char *text, size_t size)
+                       const char *text, size_t size, const char *workspace)
 {
     _cleanup_json_ json_t *accepted = NULL;
     int status = job_send(server, "/jobs", text, size, &accepted);
@@ -94,6 +94,7 @@ static int submit_text(struct server *server, const struct submit_options *optio
     if (status != STATUS_OK)
         return status;
     print_accepted(accepted, options->common.json);
+    job_note_workspace(server, &options->job, workspace);
     return options->follow ? follow(server, accepted, options->common.json) : STATUS_OK;
 }
 
@@ -106,27 +107,27 @@ static int submit_file(struct server *server, const struct submit_options *optio
 
     if (job_read_document(path, &text, &size, &error) < 0)
         return report_error(&error);
-    return submit_text(server, options, text, size);
+    return submit_text(server, options, text, size, NULL);
 }
 
 static int submit_command(struct server *server, const struct submit_options *options,
                           const struct arguments *arguments)
 {
     struct job_options job = options->job;
-    char workspace[WORKSPACE_NAME_MAX + 1];
-    _cleanup_free_ char *text = NULL;
+    char sent[WORKSPACE_NAME_MAX + 1];
+    _cleanup_free_ char *text = NULL, *workspace = NULL;
     struct edl_error error = { 0 };
 
     if (options->upload != NULL) {
-        int status = workspace_send(server, options->upload, workspace);
+        int status = workspace_send(server, options->upload, sent);
 
         if (status != STATUS_OK)
             return status;
-        job.workspace = workspace;
+        job.workspace = sent;
     }
-    if (job_from_command(server, &job, arguments, &text, &error) < 0)
+    if (job_from_command(server, &job, arguments, &text, &workspace, &error) < 0)
         return report_error(&error);
-    return submit_text(server, options, text, strlen(text));
+    return submit_text(server, options, text, strlen(text), workspace);
 }
 
 /* Either documents or a command, not both, not none. */

@@ -131,10 +131,8 @@ static bool is_shared(const char *folder)
     return file_system_look(folder, &fs) < 0 || fs.network != NULL;
 }
 
-/* note_workspace - a folder of this machine, where the job may run on others: they have to have it
- * too. Better told now than by what becomes of the job. Nodes that share an address are one
- * machine. */
-static void note_workspace(struct server *server, const char *folder, bool given)
+void job_note_workspace(struct server *server, const struct job_options *options,
+                        const char *workspace)
 {
     struct http_call call = { .method = "GET", .path = "/nodes?limit=16" };
     struct http_answer answer = { 0 };
@@ -143,7 +141,7 @@ static void note_workspace(struct server *server, const char *folder, bool given
     size_t i;
     json_t *node;
 
-    if (folder[0] != '/' || is_shared(folder))
+    if (workspace == NULL || workspace[0] != '/' || is_shared(workspace))
         return;
     if (server_call(server, &call, &answer) == STATUS_OK) {
         json_array_foreach(json_object_get(answer.json, "nodes"), i, node)
@@ -156,13 +154,14 @@ static void note_workspace(struct server *server, const char *folder, bool given
         if (several)
             report_note("%s has to be there on each node that is to run the job; to send it "
                         "along: --upload %s",
-                        folder, given ? folder : ".");
+                        workspace, options->workspace != NULL ? workspace : ".");
     }
     http_answer_clear(&answer);
 }
 
-int job_from_command(struct server *server, const struct job_options *options,
-                     const struct arguments *arguments, char **ret, struct edl_error *error)
+int job_from_command(const struct server *server, const struct job_options *options,
+                     const struct arguments *arguments, char **ret, char **ret_workspace,
+                     struct edl_error *error)
 {
     _cleanup_free_ char *here = options->workspace == NULL ? default_workspace(server) : NULL;
     const char *workspace = options->workspace != NULL ? options->workspace : here;
@@ -191,7 +190,7 @@ int job_from_command(struct server *server, const struct job_options *options,
     if (r < 0)
         return r;
     *ret = json_to_text(document, NULL);
-    note_workspace(server, build.workspace, options->workspace != NULL);
+    *ret_workspace = xstrdup(build.workspace);
     return 0;
 }
 

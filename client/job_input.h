@@ -49,14 +49,22 @@ bool job_options_given(const struct job_options *options);
  * -EINVAL, -E2BIG over JOB_DOCUMENT_MAX_BYTES */
 int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl_error *error);
 
-/* job_from_command - the document of a command, for that server; *ret: new string
+/* job_from_command - the document of a command, for that server; *ret, *ret_workspace: new strings
  * Without a workspace it is the current folder, or private where that is root's alone and jobs are
- * not: a note tells. So does one of a folder of this machine where there are other nodes. */
-int job_from_command(struct server *server, const struct job_options *options,
-                     const struct arguments *arguments, char **ret, struct edl_error *error);
+ * not: a note tells. Asks the server nothing. */
+int job_from_command(const struct server *server, const struct job_options *options,
+                     const struct arguments *arguments, char **ret, char **ret_workspace,
+                     struct edl_error *error);
 
 /* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK */
 int job_send(struct server *server, const char *path, const char *text, size_t size, json_t **ret);
+
+/* job_note_workspace - a folder of this machine, where the job may run on others: they have to have
+ * it too. Better told at once than by what becomes of the job, but behind its submission: of a
+ * server that dies in between nothing is lost then. Nodes that share an address are one machine.
+ * workspace: NULL, of a document, which says where it runs */
+void job_note_workspace(struct server *server, const struct job_options *options,
+                        const char *workspace);
 
 /* job_note_ignored - tells the keys that the server ignored, on stderr */
 void job_note_ignored(const json_t *answer);

@@ -81,8 +81,10 @@ int report_answer(const struct http_answer *answer)
         const char *pointer = member(entry, "pointer");
         const char *text = member(entry, "detail");
 
-        (void)fprintf(stderr, "  %s: %s\n", pointer != NULL && pointer[0] != '\0' ? pointer : "/",
-                      text != NULL ? text : "not valid");
+        (void)fprintf(stderr, "  %s", pointer != NULL && pointer[0] != '\0' ? pointer : "/");
+        if (text == NULL || detail == NULL || !streq(text, detail)) /* nothing is told twice */
+            (void)fprintf(stderr, ": %s", text != NULL ? text : "not valid");
+        (void)fputc('\n', stderr);
     }
     if (remedy != NULL && remedy[0] != '\0')
         tell("try: ", remedy);

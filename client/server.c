@@ -30,6 +30,8 @@
 #define LOCAL_SOCKET                                                                               \
     "/run/edl/scheduler.sock" /* of the scheduler that is a service of this machine */
 #define RETRY_MS 500
+#define RETRY_AFTER_MAX_S 10U
+#define BUSY 429 /* with Retry-After: the caller has more waiting than its share */
 #define RETRY_FOR_US (30 * USEC_PER_SEC) /* a scheduler is back within seconds */
 
 static const char *environment(const char *name)
@@ -197,7 +199,7 @@ static char *new_key_header(void)
 static bool is_worth_a_retry(const struct http_answer *answer, bool is_read, bool broke_before)
 {
     if (answer->failure == 0)
-        return answer->status == 503;
+        return answer->status == 503 || (answer->status == BUSY && answer->retry_after_s > 0);
     if (is_read)
         return broke_before && answer->failure == EDL_EUNREACHABLE;
     return answer->sent || (broke_before && answer->failure == EDL_EUNREACHABLE);
@@ -212,6 +214,7 @@ static void call_until_heard(struct server *server, struct http_call *call,
     bool is_read = streq(call->method, "GET");
     _cleanup_free_ char *header = is_read ? NULL : new_key_header();
     uint64_t end_us = 0; /* 0: nothing broke yet */
+    int wait_ms;
     size_t at = 0;
 
     while (call->headers[at] != NULL && at + 1 < ELEMENTS(call->headers))
@@ -225,12 +228,16 @@ static void call_until_heard(struct server *server, struct http_call *call,
         if (end_us == 0) {
             end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;
             report_note("%s; asking again, which does nothing twice",
-                        ret_answer->failure != 0 ? "no answer came" : "the server is not ready");
+                        ret_answer->failure != 0     ? "no answer came"
+                        : ret_answer->status == BUSY ? "too much of yours waits at the server"
+                                                     : "the server is not ready");
         }
         if (clock_read_us(CLOCK_BOOTTIME) >= end_us)
             break;
+        wait_ms =
+            MAX_OF((int)MIN_OF(ret_answer->retry_after_s, RETRY_AFTER_MAX_S) * 1000, RETRY_MS);
         http_answer_clear(ret_answer);
-        (void)poll(NULL, 0, RETRY_MS);
+        (void)poll(NULL, 0, wait_ms);
     }
     call->headers[at] = NULL;
 }

@@ -156,8 +156,9 @@ static int pause_for(const struct edl_client *client, unsigned ms)
 
 static bool worth_retrying(const struct http_answer *answer)
 {
-    return (answer->failure != 0 && answer->failure != -E2BIG) || answer->status == 502 ||
-           answer->status == 503 || answer->status == 504 || answer->status == NOTHING_STORED;
+    return (answer->failure != 0 && answer->failure != -E2BIG) || answer->status == 429 ||
+           answer->status == 502 || answer->status == 503 || answer->status == 504 ||
+           answer->status == NOTHING_STORED;
 }
 
 static void try_once(const struct edl_client *client, const struct http_call *call,
@@ -189,6 +190,7 @@ static int client_call(struct edl_client *client, struct http_call *call,
         uint64_t end_us = MIN_OF(give_up_us, effort->deadline_us);
         uint64_t left_us = MAX_OF(end_us - MIN_OF(now_us, end_us), USEC_PER_SEC);
         unsigned status;
+        int r;
 
         call->timeout_us =
             effort->wait_us +
@@ -196,7 +198,7 @@ static int client_call(struct edl_client *client, struct http_call *call,
         try_once(client, call, ret_answer);
         if (!worth_retrying(ret_answer))
             return 0;
-        (void)http_answer_error(ret_answer, error);
+        r = http_answer_error(ret_answer, error);
         status = ret_answer->status;
         http_answer_clear(ret_answer);
         now_us = clock_read_us(CLOCK_BOOTTIME);
@@ -204,7 +206,9 @@ static int client_call(struct edl_client *client, struct http_call *call,
             give_up_us = after_us(now_us, client->patience_us);
         if (now_us >= MIN_OF(give_up_us, effort->deadline_us)) {
             edl_error_prefix(error, "%s %.100s: ", call->method, call->path);
-            return now_us >= give_up_us ? EDL_EUNREACHABLE : -ETIMEDOUT;
+            if (now_us < give_up_us)
+                return -ETIMEDOUT;
+            return r == EDL_ETOOMANY ? r : EDL_EUNREACHABLE;
         }
         if (pause_for(client, pause_ms) < 0)
             return edl_error_set(error, -EINTR, "%s %.100s: stopped", call->method, call->path);

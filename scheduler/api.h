@@ -11,6 +11,7 @@
 struct edl_error;
 struct http_request;
 struct http_route;
+struct http_sink;
 struct job;
 struct node;
 struct process_report;
@@ -23,7 +24,13 @@ const struct http_route *routes(size_t *ret_n);
  * One that is over may be of the archive (archive_find_job): then it is valid until the next look
  * there */
 struct job *api_job(struct scheduler *scheduler, struct http_request *request);
+/* api_job_to_read - the same for people, and for its own processes as long as they live */
+const struct job *api_job_to_read(struct scheduler *scheduler, struct http_request *request);
 struct node *api_node(struct scheduler *scheduler, struct http_request *request);
+
+/* api_point_into_flat - the core points into a wrapped document; where there is none, its keys
+ * stand at the top */
+void api_point_into_flat(struct edl_error *error);
 
 /* api_wait_us - deadline of a long poll: ?wait=S up to POLL_WAIT_MAX_S from now; fallback_s when
  * absent */
@@ -80,14 +87,17 @@ void api_job_why(struct http_request *request, void *userdata);
 /* api_tasks.c: what processes call */
 void api_job_tasks(struct http_request *request, void *userdata);
 void api_job_hosts(struct http_request *request, void *userdata);
-void api_dataset_put(struct http_request *request, void *userdata);
-void api_dataset_get(struct http_request *request, void *userdata);
 void api_task_lease(struct http_request *request, void *userdata);
 void api_task_finish(struct http_request *request, void *userdata);
 void api_task_fail(struct http_request *request, void *userdata);
 void api_save_model(struct http_request *request, void *userdata);
 void api_metrics(struct http_request *request, void *userdata);
 void api_job_metrics(struct http_request *request, void *userdata);
+
+/* api_datasets.c: the same */
+extern const struct http_sink api_dataset_sink;
+void api_dataset_put(struct http_request *request, void *userdata);
+void api_dataset_get(struct http_request *request, void *userdata);
 
 /* api_rendezvous.c */
 void api_rendezvous(struct http_request *request, void *userdata);

@@ -2,11 +2,15 @@
 /* api_cluster.c - whether it answers and takes work, the cluster in sum, and its policy */
 #include "scheduler/api.h"
 
+#include <utlist.h>
+
 #include "scheduler/openapi/openapi.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+
+#define JOBS_LISTED 1000 /* GET /jobs has them all, page by page */
 
 void api_healthz(struct http_request *request, void *userdata)
 {
@@ -75,18 +79,18 @@ void api_cluster(struct http_request *request, void *userdata)
     const struct cluster *cluster = scheduler->cluster;
     struct sums sums = sum_nodes(cluster);
     json_t *jobs = json_array();
-    uint64_t pending = 0;
+    uint64_t submitted = 0, pending = 0;
+    const struct job *job;
 
-    /* The hash keeps the order in which jobs came. */
-    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
-        if (job_state_is_final(job->state))
-            continue;
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
         pending += job->state == JOB_QUEUED;
-        (void)json_array_append_new(jobs,
-                                    json_pack("{s:s,s:I,s:s,s:I}", "name", job->spec->name, "id",
-                                              (json_int_t)job->id, "state",
-                                              job_state_to_string(job->state), "running_trainers",
-                                              (json_int_t)running_trainers(job)));
+        if (++submitted <= JOBS_LISTED)
+            (void)json_array_append_new(jobs, json_pack("{s:s,s:I,s:s,s:I}", "name",
+                                                        job->spec->name, "id", (json_int_t)job->id,
+                                                        "state", job_state_to_string(job->state),
+                                                        "running_trainers",
+                                                        (json_int_t)running_trainers(job)));
     }
     http_reply_json(request, 200,
                     json_pack("{s:s,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:o}", "policy",
@@ -98,7 +102,7 @@ void api_cluster(struct http_request *request, void *userdata)
                               (json_int_t)sums.cpu_foreign, "memory_bytes", (json_int_t)sums.memory,
                               "memory_granted_bytes", (json_int_t)sums.memory_granted,
                               "utilisation", (double)cluster_utilisation_ppm(cluster) / 1e6,
-                              "submitted_jobs", (json_int_t)json_array_size(jobs), "pending_jobs",
+                              "submitted_jobs", (json_int_t)submitted, "pending_jobs",
                               (json_int_t)pending, "jobs", jobs));
 }
 

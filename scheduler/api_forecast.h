@@ -15,15 +15,19 @@ struct scheduler;
  * caller who is not understood wants nothing done */
 int api_dry_run(const struct http_request *request, bool *ret, struct edl_error *error);
 
-/* Other bounds of a role, as PATCH /jobs/{job} gives them. */
-/* Each answers the request with 200 and the forecast, or returns what the real request would be
- * refused with and leaves the request alone. */
+/* Each keeps the request, and answers it with 200 and the forecast, or with what the real request
+ * would be refused with. -EAGAIN: the system gives no process for it, and the request is left
+ * alone. Only while there is no other one (scheduler.forecast), and the core is not ahead of the
+ * database: see dispatch.c. What is given is borrowed for the call. */
 int api_forecast_submit(struct scheduler *scheduler, struct http_request *request,
                         const struct job_spec *spec, const char *user,
-                        const struct archived_jobs *archived, json_t *ignored,
+                        const struct archived_jobs *archived, json_t *ignored, bool flat,
                         struct edl_error *error);
 int api_forecast_change(struct scheduler *scheduler, struct http_request *request,
                         const struct job *job, const struct job_change *change,
                         struct edl_error *error);
 int api_forecast_node(struct scheduler *scheduler, struct http_request *request,
                       const struct node *node, enum node_state state, struct edl_error *error);
+
+/* api_forecast_done - forgets the one that is being made, if there is one */
+void api_forecast_done(struct scheduler *scheduler);

@@ -44,8 +44,7 @@ static bool tag_job(struct scheduler *scheduler, const char *key, uint64_t id, c
     return job != NULL;
 }
 
-/* The core points into a wrapped document; where there is none, its keys stand at the top. */
-static void point_into_flat(struct edl_error *error)
+void api_point_into_flat(struct edl_error *error)
 {
     static const struct {
         const char *wrapped, *flat;
@@ -208,12 +207,13 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = archive_after(scheduler, spec, &archived, &error);
     if (r == 0 && dry_run)
-        r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored, &error);
+        r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored, flat,
+                                &error);
     else if (r == 0)
         r = submit(scheduler, spec, caller.user, &archived, &outlook, &job, &error);
     archive_after_done(&archived);
     if (r < 0 && flat)
-        point_into_flat(&error);
+        api_point_into_flat(&error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
@@ -282,11 +282,15 @@ static const struct job *first_job(const struct listing *listing, uint64_t after
     return job;
 }
 
+/* A page is made in one go: what is more comes with the next one, whatever was asked for. */
+#define JOBS_OF_A_PAGE 250
+
 static int listing_open(struct scheduler *scheduler, struct listing *listing, uint64_t after,
-                        uint64_t limit, struct edl_error *error)
+                        uint64_t *limit, struct edl_error *error)
 {
+    uint64_t most = MIN_OF(*limit, (uint64_t)JOBS_OF_A_PAGE);
     const struct archive_query query = { .after = after,
-                                         .limit = limit + 1,
+                                         .limit = most + 1,
                                          .array = listing->array };
     int r = listing->all ? archive_page(scheduler, &query, &listing->archived, error) : 0;
 
@@ -294,6 +298,7 @@ static int listing_open(struct scheduler *scheduler, struct listing *listing, ui
         return r;
     listing->past = listing->archived != NULL ? listing->archived->jobs : NULL;
     listing->core = first_job(listing, after);
+    *limit = most;
     return 0;
 }
 
@@ -323,7 +328,7 @@ void api_jobs_list(struct http_request *request, void *userdata)
 
     if (query_state(request, "active", "all", &listing.all, &error) < 0 ||
         page_limit(request, &limit, &error) < 0 || query_cursor(request, &last, &error) < 0 ||
-        listing_open(scheduler, &listing, last, limit, &error) < 0) {
+        listing_open(scheduler, &listing, last, &limit, &error) < 0) {
         http_reply_error(request, &error);
         return;
     }

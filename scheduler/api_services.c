@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "scheduler/archive.h"
+#include "scheduler/auth.h"
 #include "scheduler/core/services.h"
 #include "scheduler/job_json.h"
 #include "scheduler/scheduler.h"
@@ -119,9 +120,11 @@ void api_service(struct http_request *request, void *userdata)
     if (r == 0)
         r = api_wait_us(request, 0, &deadline_us, &error);
     if (r == 0)
+        r = auth_reader(scheduler, request, &error);
+    if (r == 0)
         r = find(scheduler, name, &service, &error);
     if (r < 0) {
-        http_reply_error(request, &error);
+        refuse_after_commit(scheduler, request, &error);
         return;
     }
     poll = xcalloc(1, sizeof *poll);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_tasks.c - what processes call: where the others are, the dataset, tasks, the model, figures
+/* api_tasks.c - what processes call: where the others are, tasks, the model, figures
  *
  * Every call but the readers' names its process; the core refuses one that is not the live
  * incarnation. */
@@ -14,7 +14,6 @@
 #include "scheduler/body.h"
 #include "scheduler/job_json.h"
 #include "scheduler/process_ref.h"
-#include "scheduler/core/queue_rules.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -25,13 +24,12 @@
 
 #define LEASE_WAIT_MAX_S 20
 #define KNOWN_MAX 4096
-#define CHUNKS_MAX 65536 /* in one task */
 #define PATH_BYTES_MAX 4095
 #define SAID_BYTES_MAX (1 << 20) /* whatever its call may hold */
 
 void api_job_tasks(struct http_request *request, void *userdata)
 {
-    const struct job *job = api_job(userdata, request);
+    const struct job *job = api_job_to_read(userdata, request);
 
     if (job != NULL)
         http_reply_json(request, 200, job_tasks_to_json(job));
@@ -80,7 +78,7 @@ static json_t *hosts_of(const struct job *job, uint32_t role)
 
 void api_job_hosts(struct http_request *request, void *userdata)
 {
-    const struct job *job = api_job(userdata, request);
+    const struct job *job = api_job_to_read(userdata, request);
     const char *name = http_request_query(request, "role");
     struct edl_error error = { 0 };
     int role;
@@ -98,144 +96,6 @@ void api_job_hosts(struct http_request *request, void *userdata)
                     json_pack("{s:s,s:I,s:o}", "role", job->spec->roles[role].name, "want",
                               (json_int_t)job->target[role], "hosts",
                               hosts_of(job, (uint32_t)role)));
-}
-
-/* --- dataset --- */
-
-static void free_chunks(struct task_chunk *chunks, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(chunks[i].path);
-    free(chunks);
-}
-
-static int read_chunk(const json_t *item, const char *at, struct task_chunk *ret,
-                      struct edl_error *error)
-{
-    struct body_field must = { .object = item, .at = at, .required = true };
-    const char *path;
-    uint64_t records;
-    int r = body_string(&must, "path", PATH_BYTES_MAX, &path, error);
-
-    if (r == 0)
-        r = body_u64(&must, "offset", INT64_MAX, &ret->offset_bytes, error);
-    if (r == 0)
-        r = body_u64(&must, "records", UINT32_MAX, &records, error);
-    if (r < 0)
-        return r;
-    ret->n_records = (uint32_t)records;
-    ret->path = xstrdup(path);
-    return 0;
-}
-
-static int read_task(const json_t *item, size_t i, struct task_queue *queue,
-                     struct edl_error *error)
-{
-    char at[64];
-    struct body_field must = { .object = item, .at = at, .required = true };
-    struct task_chunk *chunks;
-    const json_t *array;
-    size_t n;
-    int r;
-
-    (void)snprintf(at, sizeof at, "/tasks/%zu", i);
-    r = body_array(&must, "chunks", &array, error);
-    if (r < 0)
-        return r;
-    n = json_array_size(array);
-    if (n == 0 || n > CHUNKS_MAX)
-        return edl_error_at(error, -EINVAL, at, "%s has no chunks, or more than %d", at,
-                            CHUNKS_MAX);
-    chunks = xcalloc(n, sizeof *chunks);
-    for (size_t c = 0; c < n; c++) {
-        (void)snprintf(at, sizeof at, "/tasks/%zu/chunks/%zu", i, c);
-        r = read_chunk(json_array_get(array, c), at, &chunks[c], error);
-        if (r < 0) {
-            free_chunks(chunks, n);
-            return r;
-        }
-    }
-    (void)task_queue_add(queue, chunks, (uint32_t)n);
-    return 0;
-}
-
-static int read_tasks(const json_t *array, struct task_queue *queue, struct edl_error *error)
-{
-    size_t n = json_array_size(array);
-    int r = 0;
-
-    if (n == 0)
-        return edl_error_at(error, -EINVAL, "/tasks", "a dataset without tasks");
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = read_task(json_array_get(array, i), i, queue, error);
-    return r;
-}
-
-static int set_dataset(struct scheduler *scheduler, struct job *job, const json_t *body,
-                       struct edl_error *error)
-{
-    struct body_field must = { .object = body, .at = "", .required = true };
-    struct task_queue_config config = queue_rules(job->spec);
-    struct task_queue *queue;
-    const json_t *tasks;
-    const char *digest;
-    int r = body_string(&must, "digest", 64, &digest, error);
-
-    if (r == 0)
-        r = body_array(&must, "tasks", &tasks, error);
-    if (r < 0)
-        return r;
-    queue = task_queue_new(&config);
-    r = read_tasks(tasks, queue, error);
-    if (r == 0)
-        r = cluster_set_dataset(scheduler->cluster, job, queue, digest, clock_instant(), error);
-    if (r < 0)
-        (void)task_queue_free(queue);
-    return r;
-}
-
-void api_dataset_put(struct http_request *request, void *userdata)
-{
-    struct scheduler *scheduler = userdata;
-    struct job *job = api_job(scheduler, request);
-    struct edl_error error = { 0 };
-    struct process *process;
-    json_t *body = NULL;
-    int r;
-
-    if (job == NULL)
-        return;
-    r = auth_process(scheduler, request, &process, &error);
-    if (r == 0)
-        r = body_object(request, &body, &error);
-    if (r == 0)
-        r = set_dataset(scheduler, job, body, &error);
-    if (r < 0)
-        refuse_after_commit(scheduler, request, &error);
-    else
-        held_after_commit(scheduler, held_new(request), 200,
-                          json_pack("{s:I}", "tasks", (json_int_t)task_queue_n_tasks(job->queue)));
-    json_decref(body);
-}
-
-void api_dataset_get(struct http_request *request, void *userdata)
-{
-    const struct job *job = api_job(userdata, request);
-    struct edl_error error = { 0 };
-
-    if (job == NULL)
-        return;
-    if (job->queue != NULL) {
-        const struct task_queue_counts counts = task_queue_counts(job->queue);
-        json_int_t n = (json_int_t)counts.todo + counts.leased + counts.done + counts.discarded;
-
-        http_reply_json(request, 200,
-                        json_pack("{s:s,s:I}", "digest", job->dataset_digest, "tasks", n));
-        return;
-    }
-    (void)edl_error_set(&error, -ENOENT, "job %s has no dataset yet", job->spec->name);
-    (void)edl_error_remedy(&error, "its first trainer gives it: PUT /jobs/self/dataset");
-    http_reply_error(request, &error);
 }
 
 /* --- tasks --- */

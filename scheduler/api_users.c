@@ -330,6 +330,30 @@ void api_tokens_list(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_pack("{s:o}", "tokens", tokens));
 }
 
+/* Each is a line of the audit log, and costs a commit. An admin makes tokens for many. */
+static int check_rate(struct scheduler *scheduler, struct http_request *request,
+                      const struct caller *caller, struct edl_error *error)
+{
+    uint64_t wait_us = caller->role < USER_ADMIN ? call_rate_take(&scheduler->tokens, caller->user,
+                                                                  clock_read_us(CLOCK_BOOTTIME))
+                                                 : 0;
+    char seconds[24];
+
+    if (wait_us == 0)
+        return 0;
+    (void)snprintf(seconds, sizeof seconds, "%" PRIu64,
+                   (wait_us + USEC_PER_SEC - 1) / USEC_PER_SEC);
+    http_reply_header(request, "Retry-After", seconds);
+    (void)edl_error_set(error, EDL_ETOOMANY,
+                        "%s has made or removed %d tokens, and may one more every %d seconds",
+                        caller->user, TOKEN_CALLS_AT_ONCE,
+                        (int)(TOKEN_CALL_PERIOD_US / USEC_PER_SEC));
+    return edl_error_remedy(error,
+                            "wait %s s; a token is good for many calls, until its ttl_s is "
+                            "over",
+                            seconds);
+}
+
 struct wanted_token {
     const char *user, *note;
     uint64_t ttl_s; /* 0: for ever */
@@ -414,6 +438,8 @@ void api_token_add(struct http_request *request, void *userdata)
     if (r == 0)
         r = read_token(body, &caller, &wanted, &error);
     if (r == 0)
+        r = check_rate(scheduler, request, &caller, &error);
+    if (r == 0)
         r = add_token(scheduler, &caller, &wanted, &answer, &error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
@@ -440,6 +466,10 @@ void api_token_remove(struct http_request *request, void *userdata)
     if (token == NULL || (caller.role != USER_ADMIN && !streq(token->user, caller.user))) {
         (void)edl_error_set(&error, -ENOENT, "you have no token %s", text);
         (void)edl_error_remedy(&error, "`edl token list` shows the numbers");
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
+    if (check_rate(scheduler, request, &caller, &error) < 0) {
         refuse_after_commit(scheduler, request, &error);
         return;
     }

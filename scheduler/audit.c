@@ -38,8 +38,12 @@ void audit_log(const struct account_change *changes, size_t n)
         const struct account_change *change = &changes[i];
 
         if (change->kind == ACCOUNT_AUDIT)
-            log_info("audit: %s %s %.400s: %u (%s, request %.80s)", change->name, change->method,
-                     change->target, change->status, change->via, change->request_id);
+            log_entry(LOG_LEVEL_INFO,
+                      &(struct log_subject){ .message = MESSAGE_AUDIT,
+                                             .user = change->name,
+                                             .request = change->request_id },
+                      "audit: %s %s %.400s: %u (%s, request %.80s)", change->name, change->method,
+                      change->target, change->status, change->via, change->request_id);
     }
     log_release();
 }

@@ -12,7 +12,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "scheduler/archive.h"
 #include "scheduler/join_tokens.h"
 #include "scheduler/peer.h"
 #include "scheduler/scheduler.h"
@@ -20,9 +19,11 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/hex.h"
+#include "shared/http_client.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/whole_file.h"
 
 #define TOKEN_BYTES (TOKEN_HEX / 2)
 
@@ -106,30 +107,18 @@ static int read_token(int fd, const char *path, char *ret, struct edl_error *err
     return 0;
 }
 
-/* Under another name until it is whole and on disk: a crash leaves no half token behind. */
 static int write_token(const char *path, char *ret, struct edl_error *error)
 {
-    char temporary[4200];
-    char text[TOKEN_HEX + 2];
-    _cleanup_close_ int fd = -1;
-    int r = auth_make_token(text, error);
+    char token[TOKEN_HEX + 1], line[TOKEN_HEX + 2];
+    int r = auth_make_token(token, error);
 
     if (r < 0)
         return r;
-    (void)snprintf(temporary, sizeof temporary, "%s.new", path);
-    text[TOKEN_HEX] = '\n';
-    text[TOKEN_HEX + 1] = '\0';
-    (void)unlink(temporary);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd == -1)
-        return edl_error_errno(error, -errno, "making %s", temporary);
-    errno = EIO; /* for a short write */
-    if (write(fd, text, TOKEN_HEX + 1) != TOKEN_HEX + 1 || fsync(fd) == -1 ||
-        rename(temporary, path) == -1)
-        return edl_error_errno(error, -errno, "writing %s", path);
-    memcpy(ret, text, TOKEN_HEX);
-    ret[TOKEN_HEX] = '\0';
-    return 0;
+    (void)snprintf(line, sizeof line, "%s\n", token);
+    r = whole_file_write(path, line, 0600, error);
+    if (r == 0)
+        memcpy(ret, token, sizeof token);
+    return r;
 }
 
 int auth_token_file(const char *path, char *ret, struct edl_error *error)
@@ -187,15 +176,15 @@ static int parse_key(const char *text, struct process_key *ret)
     return 0;
 }
 
-/* A process of an archived job has ended: which job of that name was meant makes no difference. */
-static bool is_named(const struct scheduler *scheduler, const struct job *job, const char *name)
+/* Of the jobs in the core: in one that is further back every process has ended, and nobody makes
+ * the scheduler look for it on the disk. */
+static struct process *look_up(const struct scheduler *scheduler, const struct process_key *key)
 {
-    const struct job *named = cluster_find_job(scheduler->cluster, name);
-    uint64_t id;
+    const struct job *job = cluster_job(scheduler->cluster, key->job_id);
+    int role = job != NULL ? job_spec_role(job->spec, key->role) : -ENOENT;
 
-    if (named != NULL)
-        return named == job;
-    return job_id_from_text(name, &id) ? id == job->id : streq(name, job->spec->name);
+    return role >= 0 ? job_find_process(job, (uint32_t)role, (uint32_t)key->index, key->incarnation)
+                     : NULL;
 }
 
 static int find_process(struct scheduler *scheduler, const struct http_request *request,
@@ -204,9 +193,7 @@ static int find_process(struct scheduler *scheduler, const struct http_request *
     const char *header = http_request_header(request, "X-EDL-Process");
     const char *path_job = http_request_param(request, "job");
     struct process_key key;
-    struct process *process = NULL;
-    struct job *job;
-    int role;
+    struct process *process;
 
     if (header == NULL || parse_key(header, &key) < 0) {
         (void)edl_error_set(error, -EINVAL,
@@ -214,13 +201,10 @@ static int find_process(struct scheduler *scheduler, const struct http_request *
                             " X-EDL-Process is missing or not valid");
         return edl_error_remedy(error, "X-EDL-Process: <job id>.<role>.<index>.<incarnation>");
     }
-    job = archive_job(scheduler, key.job_id);
-    role = job != NULL ? job_spec_role(job->spec, key.role) : -ENOENT;
-    if (role >= 0)
-        process = job_find_process(job, (uint32_t)role, (uint32_t)key.index, key.incarnation);
+    process = look_up(scheduler, &key);
     if (process == NULL)
-        return edl_error_set(error, -EACCES, "there is no process %s", header);
-    if (path_job != NULL && !is_named(scheduler, job, path_job))
+        return edl_error_set(error, EDL_ESTALE, "process %s has ended, or never was", header);
+    if (path_job != NULL && cluster_find_job(scheduler->cluster, path_job) != process->job)
         return edl_error_set(error, -EACCES, "process %s does not belong to job %s", header,
                              path_job);
     *ret = process;
@@ -241,6 +225,17 @@ int auth_process(struct scheduler *scheduler, const struct http_request *request
                              process_state_to_string(process->state));
     *ret = process;
     return 0;
+}
+
+int auth_reader(struct scheduler *scheduler, const struct http_request *request,
+                struct edl_error *error)
+{
+    struct process *process;
+    struct caller caller;
+
+    return auth_caller(scheduler, request, &caller) == 1
+               ? 0
+               : auth_process(scheduler, request, &process, error);
 }
 
 /* --- people --- */
@@ -392,15 +387,40 @@ static int check_node(struct scheduler *scheduler, const char *token, const char
     return 0;
 }
 
-static int check_process(struct scheduler *scheduler, struct http_request *request,
-                         const char *token, struct edl_error *error)
+static bool is_of_a_node(const struct scheduler *scheduler, const char *token)
 {
-    struct process *process;
-    int r = find_process(scheduler, request, &process, error);
+    char hash[TOKEN_HASH_MAX + 1];
 
-    if (r < 0) /* which processes there are is told to nobody who has not shown a credential */
+    if (auth_hash(token, hash, NULL) < 0)
+        return false;
+    for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
+        if (same_secret(hash, node->credential_hash))
+            return true;
+    return false;
+}
+
+/* Which processes there are is told to nobody who has not shown a credential, and a node has to do
+ * with its own. */
+static int check_process(struct scheduler *scheduler, struct http_request *request,
+                         const char *token, struct process **ret, struct edl_error *error)
+{
+    int r = find_process(scheduler, request, ret, error);
+
+    if (r == 0 && check_node(scheduler, token, (*ret)->node_name, error) == 0)
+        return 0;
+    if (!is_of_a_node(scheduler, token))
         return unauthenticated(error);
-    return check_node(scheduler, token, process->node_name, error);
+    return r < 0 ? r
+                 : edl_error_set(error, -EACCES, "process %s does not live on the caller's node",
+                                 http_request_header(request, "X-EDL-Process"));
+}
+
+/* Not 401: an agent would take that for the end of its credential, and try again. */
+static int refuse_node(const struct http_route *route, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EACCES, "%s %s is a person's call, not a node's or a process's",
+                        route->method, route->path);
+    return edl_error_remedy(error, "edl-socket(7) has those that a process may make");
 }
 
 const struct stored_token *auth_join_token(const struct scheduler *scheduler,
@@ -443,26 +463,78 @@ static int check_once(const struct http_request *request, struct edl_error *erro
     return 0;
 }
 
-/* caller: empty unless a person calls. */
+/* --- whose a connection is --- */
+
+/* An agent asks for its orders and reports; after each time that the network failed it does so
+ * anew, and what it left is still open here. Its reports are some MiB. */
+#define LIFELINE_CONNECTIONS 16
+#define LIFELINE_BODY_BYTES ((uint64_t)16 << 20)
+/* As many calls of processes an agent has under way (shared/http_client.h), and logs beside them.
+ */
+#define WORK_CONNECTIONS (HTTP_ASYNC_CONNECTIONS + 16)
+
+#define OWNER_NAME_MAX (NODE_NAME_MAX + 16)
+
+struct owner {
+    char name[OWNER_NAME_MAX + 1];
+    struct http_owner is;
+};
+
+/* owner_of_person - an admin may take the scheduler away anyway; nobody else keeps others out */
+static void owner_of_person(const struct caller *caller, struct owner *ret)
+{
+    (void)snprintf(ret->name, sizeof ret->name, "user %s", caller->user);
+    ret->is.name = caller->role < USER_ADMIN ? ret->name : NULL;
+}
+
+/* owner_of_node - its reports and orders get through whatever others do, itself included; what its
+ * jobs call for has a share among all */
+static void owner_of_node(const struct http_route *route, const char *node, struct owner *ret)
+{
+    bool lifeline = (route->flags & ROUTE_FIRST) != 0;
+
+    (void)snprintf(ret->name, sizeof ret->name, lifeline ? "node %s" : "jobs of %s", node);
+    ret->is = lifeline ? (struct http_owner){ .connections = LIFELINE_CONNECTIONS,
+                                              .body_bytes = LIFELINE_BODY_BYTES,
+                                              .apart = true }
+                       : (struct http_owner){ .connections = WORK_CONNECTIONS };
+    ret->is.name = ret->name;
+}
+
 static int check(struct scheduler *scheduler, struct http_request *request,
-                 const struct http_route *route, struct caller *caller, struct edl_error *error)
+                 const struct http_route *route, struct owner *ret, struct edl_error *error)
 {
     const char *token = bearer(request);
     const char *node = http_request_param(request, "node");
+    struct caller caller;
+    int r;
 
     if (check_once(request, error) < 0)
         return error->code;
-    if (auth_caller(scheduler, request, caller) == 1)
-        return check_role(caller, route, error);
+    if (auth_caller(scheduler, request, &caller) == 1) {
+        owner_of_person(&caller, ret);
+        return check_role(&caller, route, error);
+    }
     if (token == NULL)
         return unauthenticated(error);
-    if ((route->flags & ROUTE_JOIN) != 0)
+    if ((route->flags & ROUTE_JOIN) != 0) {
+        (void)snprintf(ret->name, sizeof ret->name, "who joins");
+        ret->is.name = ret->name;
         return check_join(scheduler, request, token, error);
-    if ((route->flags & ROUTE_NODE) != 0 && node != NULL)
+    }
+    if ((route->flags & ROUTE_NODE) != 0 && node != NULL) {
+        owner_of_node(route, node, ret);
         return check_node(scheduler, token, node, error);
-    if ((route->flags & ROUTE_PROCESS) != 0)
-        return check_process(scheduler, request, token, error);
-    return unauthenticated(error);
+    }
+    if ((route->flags & ROUTE_PROCESS) != 0) {
+        struct process *process;
+
+        r = check_process(scheduler, request, token, &process, error);
+        if (r == 0)
+            owner_of_node(route, process->node_name, ret);
+        return r;
+    }
+    return is_of_a_node(scheduler, token) ? refuse_node(route, error) : unauthenticated(error);
 }
 
 /* --- whose name is not known yet --- */
@@ -532,18 +604,15 @@ static int await_name(struct scheduler *scheduler, struct http_request *request,
     return 1;
 }
 
-/* A connection with a credential is not cut off for others, so that nobody may have all of them:
- * machines and admins find room whatever other people do. */
-static int check_connection(struct http_request *request, const struct caller *caller,
+/* A connection with a credential is not cut off for others, so that nobody may have all of them. */
+static int check_connection(struct http_request *request, const struct owner *owner,
                             struct edl_error *error)
 {
-    bool is_bounded = caller->user[0] != '\0' && caller->role < USER_ADMIN;
-
-    if (http_request_proven(request, is_bounded ? caller->user : NULL))
+    if (http_request_proven(request, &owner->is))
         return 0;
     http_reply_header(request, "Connection", "close");
-    (void)edl_error_set(error, EDL_ETOOMANY, "%s, or all users together, have too many connections",
-                        caller->user);
+    (void)edl_error_set(error, EDL_ETOOMANY, "%s, or all together, have too many connections",
+                        owner->name);
     return edl_error_remedy(error, "close some: use one for many calls, and one long poll or event "
                                    "stream for all jobs");
 }
@@ -552,7 +621,7 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
                struct edl_error *error)
 {
     struct scheduler *scheduler = userdata;
-    struct caller caller = { .user = "" };
+    struct owner owner = { .name = "" };
     int r;
 
     if (scheduler->failed)
@@ -562,9 +631,9 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     r = await_name(scheduler, request, error);
     if (r != 0)
         return r;
-    r = check(scheduler, request, route, &caller, error);
+    r = check(scheduler, request, route, &owner, error);
     if (r == 0)
-        r = check_connection(request, &caller, error);
+        r = check_connection(request, &owner, error);
     return r;
 }
 
@@ -579,8 +648,7 @@ void auth_note_refusal(const struct http_request *request, const struct edl_erro
 int auth_recheck(struct scheduler *scheduler, struct http_request *request, struct edl_error *error)
 {
     const struct http_route *route = http_request_route(request);
-    struct caller caller;
+    struct owner owner = { .name = "" };
 
-    return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, &caller, error)
-                                              : 0;
+    return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, &owner, error) : 0;
 }

@@ -25,6 +25,7 @@ enum route_flags {
     ROUTE_PUBLIC = 1 << 0, /* nobody is asked */
     ROUTE_JOIN = 1 << 1,   /* the join token, too */
     ROUTE_NODE = 1 << 2,   /* the credential of {node}, too */
+    ROUTE_FIRST = 1 << 14, /* keeps a node in the cluster: waits for nobody else (dispatch.h) */
     ROUTE_PROCESS =
         1 << 3, /* X-EDL-Process names a process of {job} that lives on the caller's node */
     ROUTE_KEYED = 1 << 4,     /* takes an Idempotency-Key (idempotency.h) */
@@ -92,6 +93,10 @@ const struct stored_token *auth_join_token(const struct scheduler *scheduler,
  */
 int auth_process(struct scheduler *scheduler, const struct http_request *request,
                  struct process **ret, struct edl_error *error);
+
+/* auth_reader - 0 for a person who was let in, and for a live process; EDL_ESTALE otherwise */
+int auth_reader(struct scheduler *scheduler, const struct http_request *request,
+                struct edl_error *error);
 
 /* auth_make_token - 32 random bytes in hex (ret holds 65 bytes) */
 int auth_make_token(char *ret, struct edl_error *error);

@@ -13,8 +13,9 @@
 #include <systemd/sd-daemon.h>
 
 #include "shared/error.h"
+#include "shared/socket_address.h"
 
-union socket_address {
+union passed_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
@@ -36,18 +37,9 @@ int inherited_find(struct inherited *ret, struct edl_error *error)
 
 static bool is_tcp(int fd, const struct listen_spec *spec)
 {
-    union socket_address a = { .v6 = { 0 } };
-    unsigned size = 0;
+    union socket_address a;
+    socklen_t size = socket_address_parse(spec->address, spec->port, &a);
 
-    if (inet_pton(AF_INET, spec->address, &a.v4.sin_addr) == 1) {
-        a.v4.sin_family = AF_INET;
-        a.v4.sin_port = htons(spec->port);
-        size = sizeof a.v4;
-    } else if (inet_pton(AF_INET6, spec->address, &a.v6.sin6_addr) == 1) {
-        a.v6.sin6_family = AF_INET6;
-        a.v6.sin6_port = htons(spec->port);
-        size = sizeof a.v6;
-    }
     return size > 0 && spec->port != 0 &&
            sd_is_socket_sockaddr(fd, SOCK_STREAM, &a.any, size, 1) > 0;
 }
@@ -70,7 +62,7 @@ int inherited_take(struct inherited *inherited, const struct listen_spec *spec)
 
 static void describe(int fd, char *ret, size_t size)
 {
-    union socket_address a = { .v6 = { 0 } };
+    union passed_address a = { .v6 = { 0 } };
     socklen_t length = sizeof a;
     char text[INET6_ADDRSTRLEN] = "";
 

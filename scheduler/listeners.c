@@ -32,6 +32,7 @@
 #define LEAST_CONNECTIONS 64U
 #define OTHER_FILES 128 /* the database, the journal, sources of the loop */
 #define FRESH_TIMEOUT_S 10
+#define BODY_BYTES (UINT64_C(256) << 20) /* a data set's list of tasks is 32 MiB at most */
 #define NAMES_MAX 64
 
 /* --- the names of a certificate --- */
@@ -194,6 +195,7 @@ static int open_one(struct scheduler *scheduler, const struct listen_spec *wante
         .dispatch = dispatch,
         .max_connections = max_connections,
         .fresh_timeout_s = FRESH_TIMEOUT_S,
+        .body_bytes = BODY_BYTES,
     };
     int r;
 
@@ -333,6 +335,15 @@ uint64_t listeners_cut_off(const struct listeners *listeners)
 
     for (size_t i = 0; i < listeners->n; i++)
         sum += http_server_cut_off(listeners->servers[i]);
+    return sum;
+}
+
+uint64_t listeners_shut_out(const struct listeners *listeners)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < listeners->n; i++)
+        sum += http_server_shut_out(listeners->servers[i]);
     return sum;
 }
 

@@ -59,4 +59,6 @@ void listeners_close(struct listeners *listeners);
 uint64_t listeners_connections(const struct listeners *listeners);
 uint64_t listeners_waiting(const struct listeners *listeners);
 uint64_t listeners_cut_off(const struct listeners *listeners);
+/* listeners_shut_out - TLS handshakes that were refused, as too many came at once */
+uint64_t listeners_shut_out(const struct listeners *listeners);
 uint64_t listeners_answers(const struct listeners *listeners, size_t route, unsigned status_class);

@@ -20,6 +20,9 @@
 #include "shared/http_server.h"
 #include "shared/macro.h"
 
+/* Besides those of enum fair_answer. */
+enum { REFUSED_HANDSHAKES = FAIR_ANSWERS, REFUSALS };
+
 /* Everything that the table points into, read once for all of it. */
 struct view {
     const struct scheduler *scheduler;
@@ -33,6 +36,7 @@ struct view {
     uint64_t oldest_wait_us, oldest_report_us;
     uint64_t utilisation_ppm, max_load_permille, writable;
     uint64_t price_micro[POLICY_RESOURCES], not_for_sale[POLICY_RESOURCES];
+    uint64_t longest_waits_us[DISPATCH_TIERS], refused[REFUSALS];
     uint64_t connections, waiting, cut_off, denials, certificate_end_s;
     uint64_t file_bytes[2]; /* database, wal */
     uint64_t log_bytes[2];  /* in memory, in the database */
@@ -106,6 +110,20 @@ static const char *log_place(unsigned i)
 static const char *direction(unsigned i)
 {
     static const char *const names[] = { "receive", "transmit" };
+
+    return names[i];
+}
+
+static const char *tier(unsigned i)
+{
+    return dispatch_tier_to_string((enum dispatch_tier)i);
+}
+
+static const char *refusal(unsigned i)
+{
+    static const char *const names[] = {
+        [FAIR_CALLER_FULL] = "caller", [FAIR_FULL] = "all", [REFUSED_HANDSHAKES] = "handshake"
+    };
 
     return names[i];
 }
@@ -195,6 +213,15 @@ static void write_requests(FILE *out, const char *name, const struct view *view)
         }
 }
 
+static void write_waits(FILE *out, const char *name, const struct view *view)
+{
+    for (unsigned i = 0; i < DISPATCH_TIERS; i++) {
+        const struct exposition_label label = { "caller", tier(i) };
+
+        exposition_histogram(out, name, &label, &view->scheduler->dispatch.waits[i]);
+    }
+}
+
 /* --- the table --- */
 
 struct row {
@@ -256,6 +283,12 @@ static const struct row table[] = {
     VIEW_BY("edl_nodes", EXPOSE_GAUGE, nodes.nodes, SCALE_ONE, "state", node_state,
             FIGURE_NODE_STATES, "Nodes by state."),
     CORE("edl_nodes_lost_total", EXPOSE_COUNTER, nodes_lost, "Leases of nodes that ran out."),
+    CORE("edl_leases_kept_total", EXPOSE_COUNTER, leases_kept,
+         "Leases that went on because edl-lease-keeper had heard the node and the scheduler not."),
+    CORE("edl_stalls_total", EXPOSE_COUNTER, stalls,
+         "Times that the scheduler stood still so long that leases were made longer."),
+    { "edl_stalled_seconds_total", EXPOSE_COUNTER, "How long it stood still, in sum.",
+      .at = offsetof(struct cluster_figures, stalled_us), .core = true, .digits = SCALE_MICRO },
     VIEW("edl_heartbeat_age_seconds", EXPOSE_GAUGE, oldest_report_us, SCALE_MICRO,
          "Since the last report of the node that has been silent longest; lost ones left out."),
     VIEW("edl_cpu_capacity_cores", EXPOSE_GAUGE, nodes.cpu_millicores, SCALE_MILLI,
@@ -350,6 +383,15 @@ static const struct row table[] = {
 
     OWN("edl_http_requests_total", EXPOSE_COUNTER, write_requests,
         "Answers by route and class of status; route none: it matched no route."),
+    OWN("edl_http_wait_seconds", EXPOSE_HISTOGRAM, write_waits,
+        "How long requests waited before they were handled, at the longest, by who called."),
+    VIEW_BY("edl_http_longest_wait_seconds", EXPOSE_GAUGE, longest_waits_us, SCALE_MICRO, "caller",
+            tier, DISPATCH_TIERS, "The longest of those waits since the scheduler was started."),
+    { "edl_http_refused_total", EXPOSE_COUNTER,
+      "Asked to come again: too many requests of the caller, or of all, waited; or too many TLS "
+      "handshakes came at once.",
+      .at = offsetof(struct view, refused), .label = "reason", .word = refusal,
+      .first = FAIR_CALLER_FULL, .n = REFUSALS },
     VIEW("edl_http_connections", EXPOSE_GAUGE, connections, SCALE_ONE, "Open connections."),
     VIEW("edl_http_cut_off_total", EXPOSE_COUNTER, cut_off, SCALE_ONE,
          "Connections without a credential that were ended for their number or their age."),
@@ -449,6 +491,10 @@ static struct view look(const struct scheduler *scheduler)
     (void)store_archived_counts(scheduler->store, view.jobs, NULL);
     for (size_t i = 0; i < FIGURE_JOB_STATES; i++)
         view.jobs[i] += view.core->jobs[i];
+    memcpy(view.longest_waits_us, scheduler->dispatch.longest_wait_us,
+           sizeof view.longest_waits_us);
+    memcpy(view.refused, scheduler->dispatch.refused, sizeof scheduler->dispatch.refused);
+    view.refused[REFUSED_HANDSHAKES] = listeners_shut_out(&scheduler->listeners);
     memcpy(view.held, cluster->holdings.all, sizeof view.held);
     memcpy(view.limits, scheduler->options.limits.all, sizeof view.limits);
     view.gpus[0] = view.nodes.gpus_granted;

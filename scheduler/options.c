@@ -22,6 +22,8 @@
 #define KEEP_EVENTS 1000000
 #define KEEP_JOBS 100000
 #define KEEP_DAYS 90
+#define KEEP_AUDIT 1000000
+#define KEEP_AUDIT_DAYS 365
 #define KEEP_LOGS_BYTES (UINT64_C(4) << 30)
 #define MAX_WORKSPACES_BYTES (UINT64_C(16) << 30)
 #define MAX_USER_WORKSPACES_BYTES (UINT64_C(4) << 30)
@@ -31,6 +33,12 @@
 #define MAX_INSTANCES 4000000
 #define MAX_USER_DOCUMENTS_BYTES (UINT64_C(256) << 20)
 #define MAX_DOCUMENTS_BYTES (UINT64_C(1) << 30)
+#define MAX_JOB_TASKS 100000
+#define MAX_USER_TASKS 500000
+#define MAX_TASKS 2000000
+#define MAX_JOB_DATASET_BYTES (UINT64_C(16) << 20)
+#define MAX_USER_TASK_BYTES (UINT64_C(256) << 20)
+#define MAX_TASK_BYTES (UINT64_C(1) << 30)
 #define LEASE_MAX_US (24 * 3600 * USEC_PER_SEC)
 
 static const char usage[] =
@@ -52,10 +60,20 @@ static const char usage[] =
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
     "  --keep-logs BYTES        of ends of processes' output (default 4Gi; 0: all)\n"
+    "  --keep-audit N           lines of the audit log (default 1000000; 0: all)\n"
+    "  --keep-audit-days N      and at most for so long (default 365; 0: for ever)\n"
     "  --max-user-jobs N        jobs of one user that are not over (default 10000; 0: any)\n"
     "  --max-jobs N             the same of all users (default 100000)\n"
     "  --max-user-instances N   instances that one user's jobs may have (default 1000000)\n"
     "  --max-instances N        the same of all users (default 4000000)\n"
+    "  --max-job-tasks N        tasks of one job's dataset (default 100000; 0: any)\n"
+    "  --max-job-dataset BYTES  what such a dataset takes as it is sent (default 16Mi; 32Mi at "
+    "most)\n"
+    "  --max-user-tasks N       tasks of one user's jobs that are not over (default 500000)\n"
+    "  --max-tasks N            the same of all users (default 2000000)\n"
+    "  --max-user-datasets BYTES\n"
+    "                           of memory for the tasks of one user (default 256Mi; 0: any)\n"
+    "  --max-datasets BYTES     the same of all users (default 1Gi)\n"
     "  --max-workspaces BYTES   room for workspaces that were sent (default 16Gi)\n"
     "  --socket-role ROLE       user (default), viewer or none: what accounts of this machine may\n"
     "                           over a Unix socket that nobody has given a role\n"
@@ -264,11 +282,19 @@ static const struct setting {
     { "keep-events", set_keep, AT(keep_events), USE_LIVE },
     { "keep-jobs", set_keep, AT(keep_jobs), USE_LIVE },
     { "keep-days", set_keep_days, AT(keep_us), USE_LIVE },
+    { "keep-audit", set_keep, AT(keep_audit), USE_LIVE },
+    { "keep-audit-days", set_keep_days, AT(keep_audit_us), USE_LIVE },
     { "keep-logs", set_bytes, AT(keep_logs_bytes), USE_LIVE },
     { "max-user-jobs", set_limit, AT(limits.user[HOLDING_JOBS]), USE_LIVE },
     { "max-jobs", set_limit, AT(limits.all[HOLDING_JOBS]), USE_LIVE },
     { "max-user-instances", set_limit, AT(limits.user[HOLDING_INSTANCES]), USE_LIVE },
     { "max-instances", set_limit, AT(limits.all[HOLDING_INSTANCES]), USE_LIVE },
+    { "max-job-tasks", set_limit, AT(dataset.tasks), USE_LIVE },
+    { "max-job-dataset", set_bytes, AT(dataset.bytes), USE_LIVE },
+    { "max-user-tasks", set_limit, AT(limits.user[HOLDING_TASKS]), USE_LIVE },
+    { "max-tasks", set_limit, AT(limits.all[HOLDING_TASKS]), USE_LIVE },
+    { "max-user-datasets", set_bytes, AT(limits.user[HOLDING_TASK_BYTES]), USE_LIVE },
+    { "max-datasets", set_bytes, AT(limits.all[HOLDING_TASK_BYTES]), USE_LIVE },
     { "max-workspaces", set_bytes, AT(workspaces.max_bytes), USE_LIVE },
     { "socket-role", set_socket_role, AT(socket_role), USE_LIVE },
     { "max-user-workspaces", set_bytes, AT(workspaces.sender_bytes), USE_LIVE },
@@ -392,8 +418,13 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
         .keep_logs_bytes = KEEP_LOGS_BYTES,
-        .limits = { .user = { MAX_USER_JOBS, MAX_USER_INSTANCES, MAX_USER_DOCUMENTS_BYTES },
-                    .all = { MAX_JOBS, MAX_INSTANCES, MAX_DOCUMENTS_BYTES } },
+        .keep_audit = KEEP_AUDIT,
+        .keep_audit_us = (uint64_t)KEEP_AUDIT_DAYS * 24 * 3600 * USEC_PER_SEC,
+        .limits = { .user = { MAX_USER_JOBS, MAX_USER_INSTANCES, MAX_USER_DOCUMENTS_BYTES,
+                              MAX_USER_TASKS, MAX_USER_TASK_BYTES },
+                    .all = { MAX_JOBS, MAX_INSTANCES, MAX_DOCUMENTS_BYTES, MAX_TASKS,
+                             MAX_TASK_BYTES } },
+        .dataset = { .tasks = MAX_JOB_TASKS, .bytes = MAX_JOB_DATASET_BYTES },
         .socket_role = USER_USER,
         .workspaces = { .max_bytes = MAX_WORKSPACES_BYTES,
                         .reserve_bytes = WORKSPACE_RESERVE_AUTO,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/holdings.h"
+#include "scheduler/datasets.h"
 #include "scheduler/listen_spec.h"
 #include "scheduler/users.h"
 #include "scheduler/workspaces.h"
@@ -16,7 +17,7 @@ struct policy;
 
 #define SERVER_NAMES_MAX 16
 #define SERVER_NAME_BYTES 254 /* with the NUL */
-#define SETTINGS_MAX 24
+#define SETTINGS_MAX 32
 #define SETTING_TEXT_BYTES 64
 
 struct scheduler_options {
@@ -30,10 +31,12 @@ struct scheduler_options {
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
-    struct holding_limits limits; /* of jobs that are not over */
+    struct holding_limits limits;  /* of jobs that are not over */
+    struct dataset_limits dataset; /* of one job */
     struct workspace_limits workspaces;
     uint64_t keep_logs_bytes;                     /* of ends of processes' output; 0: all */
     uint64_t keep_events, keep_jobs, keep_us;     /* of history; 0: all */
+    uint64_t keep_audit, keep_audit_us;           /* lines of the audit log; 0: all */
     enum user_role socket_role;                   /* of accounts of this machine that have no row */
     char given[SETTINGS_MAX][SETTING_TEXT_BYTES]; /* of each setting, cut; "": its default */
     unsigned source;                      /* being read: files from 1 on, then the command line */

@@ -19,7 +19,7 @@
 #define NO_BODY 1 /* a body that is not read anyway; 0 would mean the server's default */
 #define NODE_BODY (16 * KIB)
 #define REPORT_BODY (4 * KIB * KIB)   /* thousands of processes */
-#define DATASET_BODY (32 * KIB * KIB) /* a chunk takes about 100 bytes */
+#define DATASET_BODY (32 * KIB * KIB) /* piece by piece; --max-job-dataset is less */
 #define LOG_BODY (2 * KIB * KIB)      /* 256 KiB of text, escaped */
 #define LEASE_BODY (256 * KIB)        /* the tasks that are known */
 #define METRICS_BODY (16 * KIB)
@@ -124,7 +124,7 @@ static const struct http_route table[] = {
       .summary = "what the processes of a job prove to each other; told to no person" },
     { .method = "PUT", .path = "/jobs/{job}/dataset", .handler = api_dataset_put,
       .operation = "setDataset", .flags = ROUTE_PROCESS, .max_body_bytes = DATASET_BODY,
-      .takes = "Dataset", .status = 200, .gives = "DatasetSet",
+      .sink = &api_dataset_sink, .takes = "Dataset", .status = 200, .gives = "DatasetSet",
       .summary = "the tasks of a pass; the first one counts" },
     { .method = "GET", .path = "/jobs/{job}/dataset", .handler = api_dataset_get,
       .operation = "getDataset", .flags = ROUTE_VIEWER | ROUTE_PROCESS, .max_body_bytes = NO_BODY,
@@ -163,15 +163,16 @@ static const struct http_route table[] = {
     { .method = "PUT", .path = "/workspaces/{sha256}", .handler = api_workspace_put,
       .operation = "putWorkspace", .flags = ROUTE_USER, .max_body_bytes = WORKSPACE_BODY,
       .sink = &api_workspace_sink, .takes = "application/octet-stream", .status = 200,
-      .gives = "Workspace", .summary = "keep an archive under its SHA-256; one that is there need"
-                                       " not be sent (Expect: 100-continue)" },
+      .gives = "Workspace", .summary = "keep an archive under its SHA-256; one of one's own that is"
+                                       " there need not be sent (Expect: 100-continue)" },
     { .method = "GET", .path = "/workspaces/{sha256}", .handler = api_workspace_get,
       .operation = "getWorkspace", .flags = ROUTE_USER | ROUTE_PROCESS,
       .max_body_bytes = NO_BODY, .status = 200, .gives = "application/octet-stream",
-      .summary = "an archive; a node gets those of its processes" },
+      .summary = "an archive of one's own; operators get any, a node those of its"
+                                                           " processes" },
     { .method = "GET", .path = "/workspaces", .handler = api_workspaces_list,
       .operation = "listWorkspaces", .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY,
-      .status = 200, .gives = "WorkspaceList", .summary = "archives that are kept" },
+      .status = 200, .gives = "WorkspaceList", .summary = "archives of one's own that are kept; operators see all" },
 
     { .method = "GET", .path = "/whoami", .handler = api_whoami, .operation = "getCaller",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .status = 200, .gives = "Caller",
@@ -227,7 +228,8 @@ static const struct http_route table[] = {
       .gives = "AuditList", .summary = "what people changed" },
 
     { .method = "POST", .path = "/nodes/join", .handler = api_node_join, .operation = "joinNode",
-      .flags = ROUTE_JOIN | ROUTE_ADMIN, .max_body_bytes = NODE_BODY, .takes = "NodeJoin",
+      .flags = ROUTE_JOIN | ROUTE_ADMIN | ROUTE_FIRST, .max_body_bytes = NODE_BODY,
+      .takes = "NodeJoin",
       .status = 201, .gives = "NodeJoined", .summary = "a node comes in" },
     { .method = "POST", .path = "/tokens/join", .handler = api_join_token_make,
       .operation = "makeJoinToken", .flags = ROUTE_OPERATOR, .max_body_bytes = NODE_BODY,
@@ -254,11 +256,12 @@ static const struct http_route table[] = {
       .operation = "removeNode", .flags = ROUTE_OPERATOR | ROUTE_KEYED | ROUTE_MATCHED, .max_body_bytes = NO_BODY,
       .query = "gone", .status = 200, .gives = "NodeRemoved", .summary = "forget a node; ?gone=1" },
     { .method = "POST", .path = "/nodes/{node}/report", .handler = api_node_report,
-      .operation = "reportNode", .flags = ROUTE_NODE | ROUTE_UNSTORED, .max_body_bytes = REPORT_BODY,
+      .operation = "reportNode", .flags = ROUTE_NODE | ROUTE_FIRST | ROUTE_UNSTORED,
+      .max_body_bytes = REPORT_BODY,
       .takes = "NodeReport", .status = 200, .gives = "ReportHeard",
       .summary = "what an agent sees; renews its lease" },
     { .method = "GET", .path = "/nodes/{node}/orders", .handler = api_node_orders,
-      .operation = "getOrders", .flags = ROUTE_NODE, .max_body_bytes = NO_BODY,
+      .operation = "getOrders", .flags = ROUTE_NODE | ROUTE_FIRST, .max_body_bytes = NO_BODY,
       .query = "after wait", .status = 200, .gives = "Orders",
       .summary = "what an agent should run; long poll" },
     { .method = "POST", .path = "/nodes/{node}/logs", .handler = api_node_logs,
@@ -286,6 +289,16 @@ struct job *api_job(struct scheduler *scheduler, struct http_request *request)
         (void)edl_error_set(&error, -ENOENT, "there is no job \"%s\"", name);
         (void)edl_error_remedy(&error, "`edl ps --all` lists every job");
     }
+    refuse_after_commit(scheduler, request, &error);
+    return NULL;
+}
+
+const struct job *api_job_to_read(struct scheduler *scheduler, struct http_request *request)
+{
+    struct edl_error error = { 0 };
+
+    if (auth_reader(scheduler, request, &error) == 0)
+        return api_job(scheduler, request);
     refuse_after_commit(scheduler, request, &error);
     return NULL;
 }

@@ -12,6 +12,7 @@
 
 #include "scheduler/api.h"
 #include "scheduler/api_backup.h"
+#include "scheduler/api_forecast.h"
 #include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
@@ -109,15 +110,23 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = metrics_init(scheduler, error);
     if (r == 0)
+        r = dispatch_init(scheduler, error);
+    if (r == 0)
         r = denials_init(&scheduler->denials, scheduler->event, error);
     if (r == 0)
         r = api_workspaces_init(scheduler, error);
+    if (r == 0)
+        r = datasets_init(scheduler, error);
     if (r == 0)
         r = peers_new(scheduler->event, PEER_WAIT_US, &scheduler->peers, error);
     if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
         r = renewal_init(scheduler, error);
+    if (r == 0)
+        r = pulse_init(scheduler, error);
+    if (r == 0)
+        keeper_init(scheduler);
     return r == 0 ? begin(scheduler, &why, error) : r;
 }
 
@@ -128,6 +137,8 @@ int scheduler_new(const struct scheduler_options *options, struct scheduler **re
     int r;
 
     scheduler->options = *options;
+    scheduler->tokens =
+        (struct call_rate){ .at_once = TOKEN_CALLS_AT_ONCE, .period_us = TOKEN_CALL_PERIOD_US };
     scheduler->lock_fd = -1;
     scheduler->workspaces.dir_fd = -1;
     r = init(scheduler, error);
@@ -145,16 +156,21 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
         return NULL;
     listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
     api_workspaces_done(scheduler);
+    datasets_done(scheduler);
     backup_done(scheduler);
     turn_done(scheduler);
+    api_forecast_done(scheduler);
     dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);
     join_tokens_done(&scheduler->join_tokens);
     denials_done(&scheduler->denials);
+    call_rate_done(&scheduler->tokens);
     metrics_done(&scheduler->metrics);
     machines_done(&scheduler->machines);
     progresses_done(&scheduler->progresses);
     degraded_done(scheduler);
+    pulse_done(&scheduler->pulse);
+    keeper_done(&scheduler->keeper);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);

@@ -12,28 +12,33 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "scheduler/call_rate.h"
 #include "scheduler/core/cluster.h"
+#include "scheduler/datasets.h"
 #include "scheduler/degraded.h"
 #include "scheduler/metrics.h"
 #include "scheduler/denials.h"
+#include "scheduler/dispatch.h"
 #include "scheduler/join_tokens.h"
+#include "scheduler/keeper.h"
 #include "scheduler/listeners.h"
 #include "scheduler/machine.h"
 #include "scheduler/options.h"
 #include "scheduler/precondition.h"
 #include "scheduler/progress.h"
+#include "scheduler/pulse.h"
 #include "scheduler/waiters.h"
 #include "scheduler/workspaces.h"
 
 struct edl_error;
 struct backup_job;
 struct event_stream;
+struct forecast_job;
 struct http_request;
 struct keyed;
 struct later;
 struct log_hub;
 struct peers;
-struct reader;
 struct store;
 struct users;
 
@@ -58,22 +63,27 @@ struct scheduler {
     struct denials denials;
     struct log_hub *logs;       /* owned */
     struct users *users;        /* owned */
+    struct call_rate tokens;    /* calls that make and remove tokens */
     struct group_table *groups; /* owned; what the core was told; NULL: there are none */
     struct peers *peers;        /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
+    struct dispatch dispatch; /* requests that wait until it is their turn */
     struct metrics metrics;
     struct machines machines;     /* what agents tell of theirs besides what they offer */
     struct progresses progresses; /* of processes, as their nodes report them */
     struct workspaces workspaces;
+    struct datasets datasets; /* on their way */
     struct degraded degraded; /* whether changes can be stored */
+    struct keeper keeper;     /* hears nodes while it stands still */
+    struct pulse pulse;       /* whether it stood still */
     struct members_told members_told;
-    struct held *answers;   /* owned list: requests to answer after the commit */
-    struct keyed *keyed;    /* uthash: Idempotency-Keys of the turn; their helds own them */
-    struct reader *readers; /* owned list: reads that wait for the commit (dispatch.c) */
+    struct held *answers; /* owned list: requests to answer after the commit */
+    struct keyed *keyed;  /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct event_stream *event_streams; /* owned list; as many as n_event_streams */
     unsigned n_event_streams;
     struct later *later;               /* owned list: topics to wake after the commit */
     struct backup_job *backup;         /* owned; NULL: none is being made */
+    struct forecast_job *forecast;     /* owned; NULL: none is being made (api_forecast.c) */
     sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *timer;            /* owned; cluster_next_deadline_us */
     sd_event_source *end;              /* owned; when the state is damaged */

@@ -146,7 +146,9 @@ static void tell_store(struct store *store, const struct scheduler_options *opti
     store_keep(store, &(struct store_history){ .events = options->keep_events,
                                                .jobs = options->keep_jobs,
                                                .us = options->keep_us,
-                                               .log_bytes = options->keep_logs_bytes });
+                                               .log_bytes = options->keep_logs_bytes,
+                                               .audit = options->keep_audit,
+                                               .audit_us = options->keep_audit_us });
 }
 
 void state_tell_kept(struct scheduler *scheduler)

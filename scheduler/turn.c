@@ -387,6 +387,7 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
     degraded_begin(scheduler, why);
     (void)degraded_error(scheduler, &error);
     answer_all(scheduler, &error);
+    datasets_refuse(scheduler, &error);
     dispatch_readers(scheduler);
 }
 
@@ -453,6 +454,7 @@ int scheduler_turn(struct scheduler *scheduler)
     records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
     records.accounts = users_pending(scheduler->users, &records.n_accounts);
     records.tokens = tokens = join_tokens_seal(scheduler, &records.n_tokens);
+    datasets_slice(scheduler, &records);
     r = store_commit(scheduler->store, &records, &error);
     api_rendezvous_forget(scheduler);
     free(answers);
@@ -482,6 +484,7 @@ int scheduler_turn(struct scheduler *scheduler)
         tell(scheduler, &notices[i]);
     free(notices);
     wake_later(scheduler, false);
+    datasets_stored(scheduler);
     arm_timer(scheduler);
     return 0;
 }
@@ -524,10 +527,14 @@ static int on_turn(sd_event_source *source, void *userdata)
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct scheduler *scheduler = userdata;
+    struct instant now;
 
     (void)source;
     (void)usec;
-    cluster_tick(scheduler->cluster, clock_instant());
+    pulse_look(scheduler);
+    now = clock_instant();
+    keeper_ask(scheduler, now);
+    cluster_tick(scheduler->cluster, now);
     if (!scheduler_skip_turn(scheduler))
         scheduler_touch(scheduler);
     return 0;

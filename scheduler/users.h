@@ -25,6 +25,9 @@ struct users;
 #define TOKEN_HASH_MAX 64
 #define TOKEN_NOTE_MAX 80
 #define TOKENS_PER_USER_MAX 64
+/* Of a user who is no admin. */
+#define TOKEN_CALLS_AT_ONCE 100
+#define TOKEN_CALL_PERIOD_US (6 * USEC_PER_SEC)
 #define USERS_MAX 100000
 
 /* Each may what those before it may; USER_NOBODY, "none" to people, does not come in. */

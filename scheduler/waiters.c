@@ -21,6 +21,9 @@
 #define WAIT_SLACK_PART 100
 
 struct waiter {
+    struct dispatch_poll turn;   /* first; a look for news that waits for its turn */
+    bool shares;                 /* it does: its topic is one of those that thousands wait on */
+    char caller[FAIR_NAME_MAX];  /* whose turn that is */
     struct scheduler *scheduler; /* borrowed */
     struct topic *topic;         /* borrowed */
     struct held *held;           /* owned; NULL once answered */
@@ -40,6 +43,7 @@ struct topic {
 
 static void waiter_free(struct waiter *waiter)
 {
+    dispatch_unpoll(waiter->scheduler, &waiter->turn);
     (void)sd_event_source_disable_unref(waiter->timer);
     free(waiter->data);
     free(waiter);
@@ -100,6 +104,26 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
+static void on_turn(struct dispatch_poll *turn)
+{
+    struct waiter *waiter = (struct waiter *)turn;
+
+    if (poll_waiter(waiter, false))
+        waiter_end(waiter);
+}
+
+/* What people read, as long as they like and as many as they are. All else is polled at once:
+ * orders of nodes, and what is handed out within a turn (turn.c). */
+static bool is_shared(const char *topic)
+{
+    static const char *const shared[] = { "events", "logs/", "service/" };
+
+    for (size_t i = 0; i < ELEMENTS(shared); i++)
+        if (strncmp(topic, shared[i], strlen(shared[i])) == 0)
+            return true;
+    return false;
+}
+
 static struct topic *topic_get(struct waiters *waiters, const char *name)
 {
     struct topic *topic;
@@ -127,7 +151,11 @@ void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, co
     waiter->poll = poll;
     waiter->left = left;
     waiter->data = take_data;
+    waiter->turn.look = on_turn;
+    waiter->shares = take_held->request != NULL && is_shared(topic);
     take_held->waiter = waiter;
+    if (waiter->shares)
+        dispatch_caller(scheduler, take_held->request, waiter->caller);
     if (take_held->request != NULL)
         http_request_watch(take_held->request);
     DL_APPEND(waiter->topic->waiters, waiter);
@@ -174,7 +202,9 @@ static void notify(struct scheduler *scheduler, struct topic *topic, bool news)
         return;
     topic->busy = true;
     DL_FOREACH_SAFE(topic->waiters, waiter, next)
-    if (news ? poll_waiter(waiter, false) : end_early(waiter)) {
+    if (news && waiter->shares) {
+        dispatch_poll(scheduler, waiter->caller, &waiter->turn);
+    } else if (news ? poll_waiter(waiter, false) : end_early(waiter)) {
         DL_DELETE(topic->waiters, waiter);
         waiter_free(waiter);
     }

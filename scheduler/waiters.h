@@ -2,7 +2,8 @@
 /* waiters.h - long polls: requests that wait for news of a topic, or for their deadline
  *
  * A topic is a word ("events", "orders/n1", "tasks/7", "logs/7"); waking one costs what waits on
- * it, not what waits at all. */
+ * it, not what waits at all. Of what people wait for (events, logs, services) the waking is only
+ * noted: each waiter looks when it is its caller's turn (dispatch.h). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.h - calls that block, beside the loop: one thread that does them one after the other
+/* worker.h - what takes long, beside the loop: one thread that does it, one after the other
  *
  * The scheduler is one thread and one loop. A few calls can take as long as a disk or a server far
  * away likes, and the system has no other form of them: fdatasync(2), getpwuid_r(3). They are made
- * here, and nothing else is: `run` sees what its job holds and calls the system; it reads no state
- * of the scheduler, logs nothing and takes no lock. Everything that decides is in `done`, which the
- * loop calls. Whoever starts jobs bounds how many there are.
+ * here, and megabytes are parsed, and nothing else: `run` sees what its job holds; it reads no
+ * state of the scheduler, logs nothing and takes no lock. Everything that decides is in `done`,
+ * which the loop calls. Whoever starts jobs bounds how many there are.
  *
  * The thread is made with the first job. Where none can be made, jobs are done in the loop.
  *
- * Used by: workspaces.c (disks), peer.c (accounts). Tests: tests/unit/test_worker.c. */
+ * Used by: workspaces.c (disks), peer.c (accounts), datasets.c (JSON). Tests:
+ * tests/unit/test_worker.c. */
 #pragma once
 
 #include <systemd/sd-event.h>

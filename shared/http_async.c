@@ -15,7 +15,6 @@
 #include <utlist.h>
 
 enum {
-    CONNECTIONS_MAX = 512, /* calls beyond it wait for a connection */
     IDLE_CONNECTIONS_MAX = 16,
     TIMER_ACCURACY_US = 1000,
 };
@@ -204,7 +203,8 @@ static int start_multi(struct http_async *async, struct edl_error *error)
     (void)curl_multi_setopt(async->multi, CURLMOPT_TIMERFUNCTION, on_wish);
     (void)curl_multi_setopt(async->multi, CURLMOPT_TIMERDATA, async);
     (void)curl_multi_setopt(async->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-    (void)curl_multi_setopt(async->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS_MAX);
+    (void)curl_multi_setopt(async->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                            (long)HTTP_ASYNC_CONNECTIONS);
     (void)curl_multi_setopt(async->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS_MAX);
     return 0;
 }

@@ -10,6 +10,7 @@
 #define HTTP_TIMEOUT_US UINT64_C(30000000) /* of a call that names none */
 /* three round trips of 2 s with TLS, and some */
 #define HTTP_CONNECT_TIMEOUT_US UINT64_C(8000000)
+#define HTTP_RETRY_AFTER_MAX_S 3600
 #define HTTP_ANSWER_MAX_BYTES ((size_t)64 * 1024 * 1024)
 
 /* Of a failure that a server of the other kind would cause. */

@@ -14,6 +14,8 @@
 
 struct edl_error;
 
+#define HTTP_ADDRESS_MAX 64 /* of a peer, in digits */
+
 /* An answer with any status. json is NULL when the body is none or not JSON; body is
  * NUL-terminated. Owned by the receiver of the callback only during it. */
 struct http_answer {
@@ -21,9 +23,12 @@ struct http_answer {
     bool
         sent; /* of a failure: there was a connection, so the server may have done what was asked */
     unsigned status;
+    unsigned retry_after_s; /* the header Retry-After in seconds; 0: it does not say */
     json_t *json;
     char *body;
     size_t body_size;
+    char peer[HTTP_ADDRESS_MAX]; /* loop client: who answered, in digits; "" not known */
+    uint16_t peer_port;
     char text[256];   /* transport failure in words */
     char remedy[160]; /* what to do about it, "" when nothing can be said */
 };
@@ -68,7 +73,8 @@ void http_client_trust(struct http_client *client, const char *ca_path);
 int http_client_call(struct http_client *client, const struct http_call *call,
                      struct http_answer *ret_answer);
 
-/* Loop client: any number of calls in flight. */
+/* Loop client: any number of calls in flight; those beyond so many wait for a connection. */
+#define HTTP_ASYNC_CONNECTIONS 1024
 struct http_async;
 struct http_async_call;
 typedef void (*http_answer_fn)(const struct http_answer *answer, void *userdata);
@@ -92,6 +98,5 @@ void http_async_cancel(struct http_async_call *call); /* NULL is accepted */
  * Nothing is checked, and nothing is sent: for whoever knows what to look for in them
  * (certificate_pick). address: this machine's, at which that server answers. Blocks for 10 s at
  * most. EDL_EUNREACHABLE */
-#define HTTP_ADDRESS_MAX 64
 int http_peer_chain(const char *base, char **ret, char address[HTTP_ADDRESS_MAX],
                     struct edl_error *error);

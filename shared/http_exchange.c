@@ -226,6 +226,25 @@ static bool says_json(CURL *easy)
            strcasestr(type, "json") != NULL;
 }
 
+static void note_peer(CURL *easy, struct http_answer *ret)
+{
+    const char *peer = NULL;
+    long port = 0;
+
+    if (curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &peer) == CURLE_OK && peer != NULL &&
+        curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port) == CURLE_OK)
+        (void)snprintf(ret->peer, sizeof ret->peer, "%s", peer);
+    ret->peer_port = (uint16_t)port;
+}
+
+static unsigned retry_after_s(CURL *easy)
+{
+    curl_off_t seconds = 0;
+
+    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+    return (unsigned)MIN_OF(MAX_OF(seconds, 0), HTTP_RETRY_AFTER_MAX_S);
+}
+
 void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
                           struct http_answer *ret_answer)
 {
@@ -240,6 +259,8 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
         (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
         http_answer_take(ret_answer, (unsigned)status, says_json(exchange->easy),
                          TAKE_PTR(exchange->body), exchange->body_size);
+        note_peer(exchange->easy, ret_answer);
+        ret_answer->retry_after_s = retry_after_s(exchange->easy);
         return;
     }
     http_trust_explain(exchange->easy, exchange->base, result, exchange->text,

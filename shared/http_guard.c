@@ -9,14 +9,19 @@
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/fair_share.h"
+#include "shared/http_server.h"
 #include "shared/macro.h"
 
 #define TIMER_ACCURACY_US (50 * USEC_PER_MSEC)
 
-/* An IPv4 address as it is mapped into IPv6; of IPv6 the half that one site has to itself. */
+/* An IPv4 address as it is mapped into IPv6; of IPv6 the half that one site has to itself; of a
+ * Unix socket the account, with what no such address has. */
 struct origin_key {
     uint8_t bytes[16];
 };
+
+enum { UNIX_AT = 8, UID_AT = 12 };
 
 struct origin {
     struct origin_key key;
@@ -27,15 +32,21 @@ struct origin {
 struct owner {
     char *name; /* owned */
     unsigned n;
+    uint64_t body_bytes;
+    uint64_t body_most; /* when it stands apart; 0: any */
+    bool apart;
+    struct http_guarded *list; /* when it stands apart: oldest first */
     UT_hash_handle hh;
 };
 
 struct http_guarded {
-    int fd;                /* borrowed */
-    uint64_t since_us;     /* CLOCK_MONOTONIC */
-    struct origin *origin; /* while it is fresh */
-    struct owner *owner;   /* that it counts for; NULL: none */
-    struct http_guarded *prev, *next;
+    int fd;                                       /* borrowed */
+    uint64_t since_us;                            /* CLOCK_MONOTONIC */
+    struct origin *origin;                        /* while it is fresh */
+    struct owner *owner;                          /* that it counts for; NULL: none */
+    uint64_t body_bytes;                          /* that it holds of that owner's */
+    struct http_guarded *prev, *next;             /* among the fresh ones */
+    struct http_guarded *owner_prev, *owner_next; /* among its owner's, when that stands apart */
 };
 
 struct http_guard {
@@ -46,30 +57,37 @@ struct http_guard {
     struct origin *origins;    /* uthash */
     struct owner *owners;      /* uthash, those with connections */
     unsigned fresh;
-    unsigned owned; /* of all owners */
+    unsigned owned;      /* of all owners, but for those that stand apart */
+    uint64_t body_bytes; /* the same */
     uint64_t cut_off;
 };
 
 /* --- addresses --- */
 
-static struct origin_key key_of(const struct sockaddr *address)
+static struct origin_key key_of(int fd, const struct sockaddr *address)
 {
     const struct sockaddr_in *v4 = (const void *)address;
     const struct sockaddr_in6 *v6 = (const void *)address;
     struct origin_key key = { { 0 } };
+    struct ucred peer;
+    socklen_t size = sizeof peer;
 
     if (address != NULL && address->sa_family == AF_INET) {
         key.bytes[10] = key.bytes[11] = 0xff;
         memcpy(key.bytes + 12, &v4->sin_addr, 4);
     } else if (address != NULL && address->sa_family == AF_INET6) {
-        memcpy(key.bytes, &v6->sin6_addr, 8);
+        memcpy(key.bytes, &v6->sin6_addr, UNIX_AT);
+    } else if (address != NULL && address->sa_family == AF_UNIX &&
+               getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+        key.bytes[UNIX_AT] = 1;
+        memcpy(key.bytes + UID_AT, &peer.uid, sizeof peer.uid);
     }
     return key;
 }
 
-static struct origin *origin_of(struct http_guard *guard, const struct sockaddr *address)
+static struct origin *origin_of(struct http_guard *guard, int fd, const struct sockaddr *address)
 {
-    struct origin_key key = key_of(address);
+    struct origin_key key = key_of(fd, address);
     struct origin *origin;
 
     HASH_FIND(hh, guard->origins, &key, sizeof key, origin);
@@ -182,7 +200,7 @@ struct http_guarded *http_guard_open(struct http_guard *guard, int fd,
                                      const struct sockaddr *address)
 {
     struct http_guarded *connection = xcalloc(1, sizeof *connection);
-    struct origin *origin = origin_of(guard, address);
+    struct origin *origin = origin_of(guard, fd, address);
 
     connection->fd = fd;
     connection->origin = origin;
@@ -198,13 +216,30 @@ struct http_guarded *http_guard_open(struct http_guard *guard, int fd,
 
 /* --- whose they are --- */
 
-static void disown(struct http_guard *guard, struct http_guarded *connection)
+void http_guard_release(struct http_guard *guard, struct http_guarded *connection)
 {
-    struct owner *owner = TAKE_PTR(connection->owner);
+    struct owner *owner = connection->owner;
 
     if (owner == NULL)
         return;
-    guard->owned--;
+    owner->body_bytes -= connection->body_bytes;
+    if (!owner->apart)
+        guard->body_bytes -= connection->body_bytes;
+    connection->body_bytes = 0;
+}
+
+static void disown(struct http_guard *guard, struct http_guarded *connection)
+{
+    struct owner *owner = connection->owner;
+
+    if (owner == NULL)
+        return;
+    http_guard_release(guard, connection);
+    connection->owner = NULL;
+    if (owner->apart)
+        DL_DELETE2(owner->list, connection, owner_prev, owner_next);
+    else
+        guard->owned--;
     if (--owner->n > 0)
         return;
     HASH_DEL(guard->owners, owner);
@@ -212,38 +247,110 @@ static void disown(struct http_guard *guard, struct http_guarded *connection)
     free(owner);
 }
 
-/* false: there is no more room for its connections */
-static bool own(struct http_guard *guard, struct http_guarded *connection, const char *name)
+/* has_room - for one more connection of an owner who has n, beside those of all others */
+static bool has_room(const struct http_guard_limits *limits, unsigned most, unsigned n,
+                     unsigned others)
 {
-    const struct http_guard_limits *limits = &guard->limits;
-    struct owner *owner;
+    if (most == 0)
+        most = limits->owner;
+    return (most == 0 || n < most) &&
+           (limits->owners == 0 || fair_share_has_room(n, n + others, limits->owners));
+}
 
-    HASH_FIND_STR(guard->owners, name, owner);
+static struct owner *owner_new(struct http_guard *guard, const struct http_owner *wanted)
+{
+    struct owner *owner = xcalloc(1, sizeof *owner);
+
+    owner->name = xstrdup(wanted->name);
+    owner->apart = wanted->apart;
+    owner->body_most = wanted->body_bytes;
+    HASH_ADD_KEYPTR(hh, guard->owners, owner->name, strlen(owner->name), owner);
+    return owner;
+}
+
+/* What is lost on the way stays open here for long, and whoever comes back after that is not to be
+ * kept out by it: the newest ones count. */
+static void append(struct http_guard *guard, struct owner *owner, unsigned most,
+                   struct http_guarded *connection)
+{
+    struct http_guarded *oldest;
+
+    DL_APPEND2(owner->list, connection, owner_prev, owner_next);
+    if (most == 0 || owner->n <= most)
+        return;
+    oldest = owner->list;
+    disown(guard, oldest);
+    cut_off(guard, oldest);
+}
+
+/* false: there is no more room for its connections */
+static bool own(struct http_guard *guard, struct http_guarded *connection,
+                const struct http_owner *wanted)
+{
+    bool counts = connection->owner != NULL && !connection->owner->apart;
+    struct owner *owner;
+    unsigned n;
+
+    HASH_FIND_STR(guard->owners, wanted->name, owner);
     if (owner != NULL && owner == connection->owner)
         return true;
-    if ((owner != NULL && limits->owner != 0 && owner->n >= limits->owner) ||
-        (connection->owner == NULL && limits->owners != 0 && guard->owned >= limits->owners))
+    n = owner != NULL ? owner->n : 0;
+    if (!wanted->apart &&
+        !has_room(&guard->limits, wanted->connections, n, guard->owned - n - counts))
         return false;
     disown(guard, connection);
-    if (owner == NULL) {
-        owner = xcalloc(1, sizeof *owner);
-        owner->name = xstrdup(name);
-        HASH_ADD_KEYPTR(hh, guard->owners, owner->name, strlen(owner->name), owner);
-    }
-    owner->n++;
-    guard->owned++;
+    if (owner == NULL)
+        owner = owner_new(guard, wanted);
     connection->owner = owner;
+    owner->n++;
+    if (owner->apart)
+        append(guard, owner, wanted->connections, connection);
+    else
+        guard->owned++;
     return true;
 }
 
-bool http_guard_prove(struct http_guard *guard, struct http_guarded *connection, const char *owner)
+bool http_guard_prove(struct http_guard *guard, struct http_guarded *connection,
+                      const struct http_owner *owner)
 {
-    if (owner == NULL)
+    if (owner->name == NULL)
         disown(guard, connection);
     else if (!own(guard, connection, owner))
         return false;
     forget(guard, connection);
     arm(guard);
+    return true;
+}
+
+bool http_guard_may_hold(const struct http_guard *guard, const struct http_guarded *connection,
+                         uint64_t bytes)
+{
+    const struct owner *owner = connection->owner;
+    uint64_t more = bytes - MIN_OF(connection->body_bytes, bytes);
+
+    if (owner == NULL || more == 0)
+        return true;
+    if (owner->apart)
+        return owner->body_most == 0 ||
+               more <= owner->body_most - MIN_OF(owner->body_bytes, owner->body_most);
+    /* whether there is room for the last of them */
+    return guard->limits.body_bytes == 0 ||
+           fair_share_has_room(owner->body_bytes + more - 1, guard->body_bytes + more - 1,
+                               guard->limits.body_bytes);
+}
+
+bool http_guard_hold(struct http_guard *guard, struct http_guarded *connection, uint64_t bytes)
+{
+    struct owner *owner = connection->owner;
+
+    if (!http_guard_may_hold(guard, connection, bytes))
+        return false;
+    if (owner == NULL)
+        return true;
+    owner->body_bytes += bytes - connection->body_bytes;
+    if (!owner->apart)
+        guard->body_bytes += bytes - connection->body_bytes;
+    connection->body_bytes = bytes;
     return true;
 }
 

@@ -42,6 +42,8 @@ struct http_server {
     unsigned n_requests;
     uint64_t id_prefix;
     uint64_t id_next;
+    /* CLOCK_MONOTONIC: when the loop began to wait, and when whatever came last may have come */
+    uint64_t waits_us, since_us;
     bool running; /* inside MHD_run */
     bool resumed; /* a connection was resumed since MHD_run began: run it again at once */
     bool closing;
@@ -71,9 +73,10 @@ struct http_request {
     unsigned status;               /* of the answer; 0 = there is none yet */
     struct http_stream *stream;    /* owned; when the answer is one */
     bool begun;
-    bool parked;  /* whether it may is not known yet */
-    bool rested;  /* http_request_go_on was called */
-    bool sinking; /* the route's sink began and has not ended */
+    bool malformed; /* where it ends is not known: nobody waits for its body */
+    bool parked;    /* whether it may is not known yet */
+    bool rested;    /* http_request_go_on was called */
+    bool sinking;   /* the route's sink began and has not ended */
     bool handled;
     bool deferred;
     bool suspended;
@@ -91,7 +94,7 @@ struct http_request *http_request_new(struct http_server *server, struct MHD_Con
 void http_request_done(struct http_request *request);
 
 /* http_request_begin - finds the route, asks for permission, looks at the announced body */
-void http_request_begin(struct http_request *request, const char *method);
+void http_request_begin(struct http_request *request, const char *method, const char *version);
 
 /* http_request_admit - the same without the route, which was found, when the request was parked */
 void http_request_admit(struct http_request *request);
@@ -100,12 +103,19 @@ void http_request_admit(struct http_request *request);
  * one only after http_request_go_on */
 int http_request_append(struct http_request *request, const char *data, size_t size);
 
-/* http_request_wants_early - the client waits for "100 Continue", or announced more than we drop */
+/* http_request_wants_early - the client waits for "100 Continue", announced more than we drop, or
+ * what follows is not to be read */
 bool http_request_wants_early(const struct http_request *request);
 
 /* http_request_is_cut_off - the peer sends no more, nothing of it is unread, and the body is
  * shorter than it said */
 bool http_request_is_cut_off(const struct http_request *request);
+
+/* http_request_hold - the body takes so many bytes now; false: more than the connection's owner may
+ * hold. http_request_may_hold: only whether; http_request_release: none any more */
+bool http_request_hold(struct http_request *request, uint64_t bytes);
+bool http_request_may_hold(const struct http_request *request, uint64_t bytes);
+void http_request_release(struct http_request *request);
 
 /* http_request_suspend - the connection rests until http_request_detach */
 void http_request_suspend(struct http_request *request);
@@ -119,6 +129,11 @@ void http_stream_gone(struct http_stream *stream);
 
 /* http_request_detach - takes a suspended request off the list and lets its connection run again */
 void http_request_detach(struct http_request *request);
+
+/* http_check_head - method and version: as libmicrohttpd hands them to on_request. -EINVAL with
+ * error: the head can be read in more than one way, and the connection has to end. */
+int http_check_head(const struct http_request *request, const char *method, const char *version,
+                    struct edl_error *error);
 
 /* http_parse_target - path segments and query arguments of request->target; -EINVAL with error */
 int http_parse_target(struct http_request *request, struct edl_error *error);

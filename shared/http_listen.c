@@ -5,8 +5,8 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/socket_address.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,34 +14,12 @@
 
 enum { BACKLOG = 1024 };
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-static socklen_t fill_address(union address *a, const char *text, uint16_t port)
-{
-    *a = (union address){ .v6 = { 0 } };
-    if (inet_pton(AF_INET, text, &a->v4.sin_addr) == 1) {
-        a->v4.sin_family = AF_INET;
-        a->v4.sin_port = htons(port);
-        return sizeof a->v4;
-    }
-    if (inet_pton(AF_INET6, text, &a->v6.sin6_addr) == 1) {
-        a->v6.sin6_family = AF_INET6;
-        a->v6.sin6_port = htons(port);
-        return sizeof a->v6;
-    }
-    return 0;
-}
-
 /* http_listen_tcp - the descriptor, or a negative code */
 int http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
-    union address a;
-    socklen_t size = fill_address(&a, address, port);
+    union socket_address a;
+    socklen_t size = socket_address_parse(address, port, &a);
     const int on = 1;
 
     if (size == 0)

@@ -90,6 +90,15 @@ static int take_length(struct http_parse *parse, const char *value)
     return 0;
 }
 
+/* A date is no number of seconds: then it does not say. */
+static void take_retry_after(struct http_parse *parse, const char *value)
+{
+    uint64_t seconds;
+
+    if (parse_u64(value, &seconds) == 0)
+        parse->retry_after_s = (unsigned)MIN_OF(seconds, (uint64_t)HTTP_RETRY_AFTER_MAX_S);
+}
+
 static int take_header(struct http_parse *parse)
 {
     char *colon = strchr(parse->line, ':');
@@ -114,6 +123,8 @@ static int take_header(struct http_parse *parse)
         parse->chunked = true;
     } else if (strcasecmp(parse->line, "Content-Type") == 0) {
         parse->is_json = strcasestr(value, "json") != NULL;
+    } else if (strcasecmp(parse->line, "Retry-After") == 0) {
+        take_retry_after(parse, value);
     }
     return 0;
 }

@@ -30,7 +30,8 @@ struct http_parse {
     enum http_parse_state state;
     bool no_body; /* the request was HEAD */
     unsigned status;
-    bool is_json; /* Content-Type says so */
+    bool is_json;           /* Content-Type says so */
+    unsigned retry_after_s; /* as Retry-After says; 0: it does not */
     bool has_length, chunked;
     uint64_t left; /* bytes of the body or of the chunk */
     unsigned n_headers;

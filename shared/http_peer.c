@@ -79,15 +79,44 @@ bool http_request_is_local(const struct http_request *request)
     return address->sa_family == AF_UNIX;
 }
 
-bool http_request_proven(struct http_request *request, const char *owner)
+/* guarded - NULL: the server has no such limits, or the connection is not counted */
+static struct http_guarded *guarded(const struct http_request *request)
 {
     const union MHD_ConnectionInfo *info;
 
     if (request->server->guard == NULL)
-        return true;
+        return NULL;
     info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info == NULL || info->socket_context == NULL ||
-           http_guard_prove(request->server->guard, info->socket_context, owner);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+bool http_request_proven(struct http_request *request, const struct http_owner *owner)
+{
+    struct http_guarded *connection = guarded(request);
+
+    return connection == NULL || http_guard_prove(request->server->guard, connection, owner);
+}
+
+bool http_request_hold(struct http_request *request, uint64_t bytes)
+{
+    struct http_guarded *connection = guarded(request);
+
+    return connection == NULL || http_guard_hold(request->server->guard, connection, bytes);
+}
+
+bool http_request_may_hold(const struct http_request *request, uint64_t bytes)
+{
+    const struct http_guarded *connection = guarded(request);
+
+    return connection == NULL || http_guard_may_hold(request->server->guard, connection, bytes);
+}
+
+void http_request_release(struct http_request *request)
+{
+    struct http_guarded *connection = guarded(request);
+
+    if (connection != NULL)
+        http_guard_release(request->server->guard, connection);
 }
 
 struct repeats {

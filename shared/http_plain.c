@@ -259,10 +259,12 @@ static void exchange(int fd, const struct http_base *base, const char *request, 
     r = send_all(fd, request, size, deadline_us);
     if (r == 0)
         r = receive(fd, &parse, deadline_us);
-    if (r == 0)
+    if (r == 0) {
         http_answer_take(ret, parse.status, parse.is_json, TAKE_PTR(parse.body), parse.body_size);
-    else
+        ret->retry_after_s = parse.retry_after_s;
+    } else {
         fail(base, r, &parse, timeout_us, ret);
+    }
     http_parse_clear(&parse);
 }
 

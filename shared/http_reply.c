@@ -188,7 +188,7 @@ void http_reply_problem(struct http_request *request, const struct edl_error *er
     json_decref(take_members);
     if (status == MHD_HTTP_UNAUTHORIZED)
         http_reply_header(request, "WWW-Authenticate", "Bearer");
-    if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE || status == MHD_HTTP_TOO_MANY_REQUESTS)
         http_reply_header(request, "Retry-After", "1");
     reply_document(request, status, "application/problem+json", document);
 }

@@ -34,6 +34,7 @@ void http_request_done(struct http_request *request)
     if (request->sinking)
         request->route->sink->end(request, request->server->config.userdata);
     request->server->n_requests--;
+    http_request_release(request);
     if (request->response != NULL)
         MHD_destroy_response(request->response);
     for (size_t i = 0; i < request->n_headers; i++) {
@@ -71,16 +72,12 @@ static int refuse_body(const struct http_request *request, struct edl_error *err
     return edl_error_set(error, -E2BIG, "the body is larger than %zu bytes", body_cap(request));
 }
 
-/* Where the body ends is then a matter of taste: what stands between may see another request behind
- * it than we do (RFC 9112 §6.3). Nothing that follows on the connection is believed. */
-static int check_length(struct http_request *request, struct edl_error *error)
+/* What is in memory of those who may hold less than all of it. */
+static int refuse_more(struct edl_error *error)
 {
-    if (http_request_header(request, "Content-Length") == NULL ||
-        (!http_request_repeats(request, "Content-Length") &&
-         http_request_header(request, "Transfer-Encoding") == NULL))
-        return 0;
-    http_reply_header(request, "Connection", "close");
-    return edl_error_set(error, -EINVAL, "the request says twice how long its body is");
+    (void)edl_error_set(error, EDL_ETOOMANY,
+                        "the bodies of your calls, or of all, take as much memory as they may");
+    return edl_error_remedy(error, "send fewer of them at once, or try again in a moment");
 }
 
 /* begin_sink - last of all checks: what refuses the request has done so */
@@ -100,7 +97,7 @@ static int refuse_at_the_end(const struct http_request *request, struct edl_erro
     return request->server->closing ? edl_error_set(error, -EAGAIN, "the server is stopping") : 0;
 }
 
-void http_request_begin(struct http_request *request, const char *method)
+void http_request_begin(struct http_request *request, const char *method, const char *version)
 {
     struct edl_error error = { 0 };
     int r;
@@ -109,7 +106,10 @@ void http_request_begin(struct http_request *request, const char *method)
     (void)snprintf(request->method, sizeof request->method, "%s", method);
     r = refuse_at_the_end(request, &error);
     if (r >= 0)
-        r = check_length(request, &error);
+        r = http_check_head(request, method, version, &error);
+    request->malformed = r == -EINVAL;
+    if (request->malformed)
+        http_reply_header(request, "Connection", "close");
     if (r >= 0)
         r = http_parse_target(request, &error);
     if (r >= 0)
@@ -140,6 +140,9 @@ void http_request_admit(struct http_request *request)
         r = http_check_query(request, &error);
     if (r >= 0 && http_request_announced_bytes(request) > body_cap(request))
         r = refuse_body(request, &error);
+    if (r >= 0 && request->route->sink == NULL &&
+        !http_request_may_hold(request, http_request_announced_bytes(request)))
+        r = refuse_more(&error);
     if (r >= 0)
         r = begin_sink(request, &error);
     if (r < 0)
@@ -148,20 +151,35 @@ void http_request_admit(struct http_request *request)
 
 bool http_request_wants_early(const struct http_request *request)
 {
-    return http_request_header(request, "Expect") != NULL ||
+    return request->malformed || http_request_header(request, "Expect") != NULL ||
            http_request_announced_bytes(request) > HTTP_DRAIN_BYTES;
 }
 
-/* keep - the piece is a part of request->body */
-static void keep(struct http_request *request, const char *data, size_t size)
+/* keep - the piece is a part of request->body; EDL_ETOOMANY: there is no room for it */
+static int keep(struct http_request *request, const char *data, size_t size,
+                struct edl_error *error)
 {
-    if (request->body_size + size > request->body_room) {
-        request->body_room =
-            MIN_OF(MAX_OF(request->body_room * 2, request->body_size + size), body_cap(request));
-        request->body = xreallocarray(request->body, request->body_room + 1, 1);
+    uint64_t announced = http_request_announced_bytes(request);
+    size_t most = announced > 0 ? MIN_OF(announced, body_cap(request)) : body_cap(request);
+    size_t room = request->body_room;
+
+    if (request->body_size + size > room) {
+        room = MIN_OF(MAX_OF(room * 2, request->body_size + size), most);
+        if (!http_request_hold(request, room))
+            return refuse_more(error);
+        request->body_room = room;
+        request->body = xreallocarray(request->body, room + 1, 1);
     }
     memcpy(request->body + request->body_size, data, size);
     request->body[request->body_size + size] = '\0';
+    return 0;
+}
+
+static void drop_body(struct http_request *request)
+{
+    free(TAKE_PTR(request->body));
+    request->body_size = request->body_room = 0;
+    http_request_release(request);
 }
 
 int http_request_append(struct http_request *request, const char *data, size_t size)
@@ -173,21 +191,23 @@ int http_request_append(struct http_request *request, const char *data, size_t s
     if (request->status == 0 && size > cap - request->body_size) {
         (void)refuse_body(request, &error);
         http_reply_error(request, &error);
-        free(TAKE_PTR(request->body));
-        request->body_size = 0;
+        drop_body(request);
     }
     if (request->status != 0) { /* answered already: read on, keep nothing */
         request->dropped_bytes += size;
         return request->dropped_bytes > HTTP_DRAIN_BYTES ? -EPIPE : 0;
     }
     if (!request->sinking)
-        keep(request, data, size);
+        r = keep(request, data, size, &error);
     else if ((r = refuse_at_the_end(request, &error)) == 0)
         r = request->route->sink->take(request, data, size, request->server->config.userdata,
                                        &error);
     if (r < 0)
         http_reply_error(request, &error);
-    request->body_size += size;
+    if (r < 0 && !request->sinking)
+        drop_body(request);
+    else
+        request->body_size += size;
     if (r > 0)
         return 1;
     /* While the body rested the end may have come behind the last of it: one edge for both, which

@@ -31,21 +31,42 @@ enum {
     CONNECTION_MEMORY_BYTES = 16 * 1024, /* for its headers; what it holds is touched as a whole */
     CLOSING_US = 250 * 1000,
     CLOSING_LOOK_MS = 10, /* libmicrohttpd may hold what its epoll does not show, as bytes of TLS */
+    SLEEP_US = 50, /* the loop waited: more than it takes to see that something is there already */
     TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
     FRESH_SHARE = 4,          /* of the connections, for those without a credential */
     FRESH_LEAST = 8,
     OWNER_SHARE = 8,  /* of the connections, for those of one owner */
     OWNERS_SHARE = 2, /* and for those of all owners */
+    /* And so many at most: what all of them send at the same moment is read in one pass, some 100
+     * ms in which nobody else is heard. */
+    FRESH_MOST = 1024,
+    OWNER_MOST = 1024,
 };
 
 /* TLS 1.2 and 1.3 with forward secrecy; nothing below 128 bits. */
 #define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:%SERVER_PRECEDENCE"
+
+/* note_wait - nothing had come when the loop woke before this; and what came while it slept woke it
+ */
+static void note_wait(struct http_server *server, bool before)
+{
+    uint64_t woken_us = 0;
+
+    if (sd_event_now(sd_event_source_get_event(server->timer), CLOCK_MONOTONIC, &woken_us) != 0)
+        return; /* it has not waited yet */
+    if (before && sd_event_source_get_pending(server->io_source) == 0)
+        server->since_us = MAX_OF(server->since_us, woken_us);
+    else if (woken_us > server->waits_us + SLEEP_US)
+        server->since_us = woken_us;
+}
 
 static void run_daemon(struct http_server *server)
 {
     struct http_tls *before = http_tls_enter(server->tls);
 
     assert(!server->running);
+    if (server->timer != NULL) /* not at the end */
+        note_wait(server, false);
     server->running = true;
     server->resumed = false;
     (void)MHD_run(server->daemon);
@@ -80,6 +101,8 @@ static int on_prepare(sd_event_source *source, void *userdata)
     int r;
 
     (void)source;
+    note_wait(server, true);
+    server->waits_us = clock_read_us(CLOCK_MONOTONIC);
     /* why resumed: MHD_get_timeout of 0.9.75 does not know of resumed connections */
     if (!server->resumed && MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
         return 0; /* a timer that is still armed does no harm */
@@ -177,7 +200,6 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
     (void)userdata;
     (void)connection;
     (void)url;
-    (void)version;
     if (request->suspended) /* chunks that came together are handed over together: not now */
         return MHD_YES;
     if (request->left)
@@ -186,7 +208,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
         if (request->parked)
             http_request_admit(request);
         else
-            http_request_begin(request, method);
+            http_request_begin(request, method, version);
         if (request->parked)
             http_request_suspend(request);
         if (request->response != NULL && http_request_wants_early(request))
@@ -256,10 +278,11 @@ static int add_guard(struct http_server *server, sd_event *event, struct edl_err
 {
     unsigned most = server->config.max_connections;
     struct http_guard_limits limits = {
-        .fresh = MAX_OF(most / FRESH_SHARE, (unsigned)FRESH_LEAST),
+        .fresh = MIN_OF(MAX_OF(most / FRESH_SHARE, (unsigned)FRESH_LEAST), (unsigned)FRESH_MOST),
         .fresh_us = server->config.fresh_timeout_s * USEC_PER_SEC,
-        .owner = MAX_OF(most / OWNER_SHARE, (unsigned)FRESH_LEAST),
+        .owner = MIN_OF(MAX_OF(most / OWNER_SHARE, (unsigned)FRESH_LEAST), (unsigned)OWNER_MOST),
         .owners = MAX_OF(most / OWNERS_SHARE, (unsigned)FRESH_LEAST),
+        .body_bytes = server->config.body_bytes,
     };
 
     if (limits.fresh_us == 0)
@@ -372,8 +395,8 @@ struct http_server *http_server_free(struct http_server *server)
         return NULL;
     assert(!server->running); /* not from a handler */
     server->closing = true;
-    (void)sd_event_source_disable_unref(server->io_source);
-    (void)sd_event_source_disable_unref(server->timer);
+    server->io_source = sd_event_source_disable_unref(server->io_source);
+    server->timer = sd_event_source_disable_unref(server->timer);
     if (server->daemon != NULL) {
         (void)safe_close(MHD_quiesce_daemon(server->daemon));
         answer_deferred(server); /* a suspended connection would be an API violation below */
@@ -413,6 +436,19 @@ uint64_t http_server_answers(const struct http_server *server, size_t route, uns
     if (route > server->config.n_routes || status_class < 1 || status_class > HTTP_STATUS_CLASSES)
         return 0;
     return server->answers[route * HTTP_STATUS_CLASSES + status_class - 1];
+}
+
+uint64_t http_request_waited_us(const struct http_request *request)
+{
+    const struct http_server *server = request->server;
+    uint64_t now_us = clock_read_us(CLOCK_MONOTONIC);
+
+    return now_us > server->since_us ? now_us - server->since_us : 0;
+}
+
+uint64_t http_server_shut_out(const struct http_server *server)
+{
+    return server->tls != NULL ? http_tls_refused(server->tls) : 0;
 }
 
 uint64_t http_server_cut_off(const struct http_server *server)

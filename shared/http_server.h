@@ -75,9 +75,13 @@ struct http_server_config {
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
     /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at
-     * most, each for so long; one too many costs the address that has most. One owner of proven
-     * ones holds an eighth at most, all owners half. 0: no such limits. */
+     * most (1,024 in any case), each for so long; one too many costs the address (of a Unix socket:
+     * the account) that has most. One owner of proven ones holds an eighth at most, and no more
+     * than is left of the half that all owners have. 0: no such limits. */
     unsigned fresh_timeout_s;
+    /* With such limits: what bodies of all owners may take in memory, each a fair share of it;
+     * beyond is 429. 0: any, of which max_body_bytes is the bound of each. */
+    uint64_t body_bytes;
     /* PEM; both or none: TLS or plain HTTP. Not kept. The server's own certificate first. */
     const char *tls_certificates;
     const char *tls_key;
@@ -103,12 +107,17 @@ unsigned http_server_waiting(const struct http_server *server); /* deferred requ
  * status_class: 1 for 1xx .. 5 for 5xx */
 uint64_t http_server_answers(const struct http_server *server, size_t route, unsigned status_class);
 uint64_t http_server_cut_off(const struct http_server *server); /* connections, for those limits */
+/* http_server_shut_out - TLS handshakes that were refused, as too many came at once */
+uint64_t http_server_shut_out(const struct http_server *server);
 
 /* What came in. All borrowed until the answer. */
 const char *http_request_method(const struct http_request *request);
 const char *http_request_path(const struct http_request *request); /* as received, not decoded */
 const char *
-http_request_target(const struct http_request *request);         /* path and query as received */
+http_request_target(const struct http_request *request); /* path and query as received */
+/* http_request_waited_us - before it is looked at, at the longest: since the loop woke from sleep,
+ * or looked and found nothing; good in config.dispatch */
+uint64_t http_request_waited_us(const struct http_request *request);
 const char *http_request_id(const struct http_request *request); /* what X-Request-Id will say */
 const char *http_request_param(const struct http_request *request,
                                const char *name); /* path {name}; NULL */
@@ -127,10 +136,19 @@ bool http_request_repeats(const struct http_request *request, const char *name);
 #define HTTP_PEER_MAX 64
 const char *http_request_peer(const struct http_request *request, char ret[HTTP_PEER_MAX]);
 bool http_request_is_local(const struct http_request *request); /* Unix socket or loopback */
+/* Whose a connection is, and how much of the server it may hold. */
+struct http_owner {
+    const char *name;     /* NULL: somebody for whom there is always room, whom nothing bounds */
+    unsigned connections; /* at once, at most; 0: an eighth of the server's */
+    uint64_t body_bytes;  /* apart: that its bodies hold in memory, at most; 0: any */
+    /* Not of what all owners share (http_server_config.fresh_timeout_s, body_bytes): whatever they
+     * hold, it has room, and its oldest connection gives way to its newest. */
+    bool apart;
+};
+
 /* http_request_proven - the peer has shown a credential: see http_server_config.fresh_timeout_s
- * owner: whose connection it is; NULL: somebody for whom there is always room. false: that one, or
- * all owners together, have as many connections as they may. */
-bool http_request_proven(struct http_request *request, const char *owner);
+ * false: the owner, or all of them together, have as many connections as they may. */
+bool http_request_proven(struct http_request *request, const struct http_owner *owner);
 void http_request_set_data(struct http_request *request, void *data);
 void *http_request_data(const struct http_request *request);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -20,8 +21,17 @@ struct shown {
     gnutls_privkey_t key;
 };
 
+/* A handshake takes some 100 us. In a pass of the daemon that has computed for so long none is
+ * begun any more: whoever comes with hundreds at once is asked to come again, and those who are in
+ * are heard.
+ */
+#define HANDSHAKES_US (20 * USEC_PER_MSEC)
+
 struct http_tls {
     struct shown *now, *before; /* owned; before may be NULL */
+    uint64_t entered_us; /* CLOCK_THREAD_CPUTIME_ID: what others compute meanwhile is no reason */
+    uint64_t refused;    /* handshakes */
+    gnutls_session_t refused_last;
 };
 
 static struct http_tls *entered; /* one thread, and no daemon runs inside another */
@@ -120,6 +130,8 @@ struct http_tls *http_tls_enter(struct http_tls *tls)
     struct http_tls *before = entered;
 
     entered = tls;
+    if (tls != NULL)
+        tls->entered_us = clock_read_us(CLOCK_THREAD_CPUTIME_ID);
     return before;
 }
 
@@ -127,17 +139,26 @@ int http_tls_pick(gnutls_session_t session, const gnutls_datum_t *authorities, i
                   const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
                   gnutls_pcert_st **ret_certificates, unsigned *ret_n, gnutls_privkey_t *ret_key)
 {
-    (void)session;
     (void)authorities;
     (void)n_authorities;
     (void)algorithms;
     (void)n_algorithms;
     if (entered == NULL)
         return -1;
+    if (clock_read_us(CLOCK_THREAD_CPUTIME_ID) - entered->entered_us > HANDSHAKES_US) {
+        entered->refused += session != entered->refused_last; /* gnutls may ask again */
+        entered->refused_last = session;
+        return -1;
+    }
     *ret_certificates = entered->now->certificates;
     *ret_n = entered->now->n;
     *ret_key = entered->now->key;
     return 0;
+}
+
+uint64_t http_tls_refused(const struct http_tls *tls)
+{
+    return tls->refused;
 }
 
 bool http_tls_pending(gnutls_session_t session)

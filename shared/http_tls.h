@@ -10,6 +10,7 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct edl_error;
 struct http_tls;
@@ -27,8 +28,12 @@ int http_tls_replace(struct http_tls *tls, const char *certificates, const char 
 /* http_tls_free - accepts NULL; returns NULL */
 struct http_tls *http_tls_free(struct http_tls *tls);
 
-/* http_tls_enter - whose handshakes are served from here on; returns whose they were */
+/* http_tls_enter - whose handshakes are served from here on; returns whose they were
+ * A pass begins: once it has computed for 20 ms, handshakes fail that it would have to begin. */
 struct http_tls *http_tls_enter(struct http_tls *tls);
+
+/* http_tls_refused - how many have, since the start */
+uint64_t http_tls_refused(const struct http_tls *tls);
 
 /* http_tls_pick - a gnutls_certificate_retrieve_function2 */
 int http_tls_pick(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,

@@ -76,6 +76,18 @@ static const char *node(const struct log_record *record, char number[NUMBER_SIZE
     return record->subject.node[0] != '\0' ? record->subject.node : NULL;
 }
 
+static const char *user(const struct log_record *record, char number[NUMBER_SIZE])
+{
+    (void)number;
+    return record->subject.user;
+}
+
+static const char *request(const struct log_record *record, char number[NUMBER_SIZE])
+{
+    (void)number;
+    return record->subject.request;
+}
+
 static const struct {
     const char *name;
     field_text text;
@@ -89,6 +101,8 @@ static const struct {
     { "EDL_INDEX=", index_in_role },
     { "EDL_INCARNATION=", incarnation },
     { "EDL_NODE=", node },
+    { "EDL_USER=", user },
+    { "EDL_REQUEST=", request },
 };
 
 static int send_entry(const struct log_record *record)

@@ -33,6 +33,8 @@ struct log_subject {
     uint32_t index;       /* of a process, as the next */
     uint64_t incarnation; /* 0: none */
     const char *node;     /* NULL or "": the one of log_node */
+    const char *user;     /* who did it: NULL: nobody is known */
+    const char *request;  /* the number of the request that it came with; NULL: none */
 };
 
 /* An entry for a sink; all of it is borrowed. */

@@ -511,6 +511,7 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
                             node_boot_us(sim, node));
         node->lease_deadline_us =
             MAX_OF(node->lease_deadline_us, agent_core_lease_deadline_us(agent->core));
+        keep_told(sim, node, answer->kept);
         if (was_away && agent->orders != NULL && sim->config.mutant == SIM_MUTANT_ORDERS_KEPT)
             hand_in_orders(sim, node, node_boot_us(sim, node));
     }

@@ -55,6 +55,9 @@ static const struct profile profiles[] = {
       .weights = { [SCRIPT_SERVER_CRASH_IN_COMMIT] = 6,
                    [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 4,
                    [SCRIPT_DISK_SLOW] = 3 } },
+    { .name = "stall",
+      .per_minute = 4,
+      .weights = { [SCRIPT_SERVER_FREEZE] = 6, [SCRIPT_DISK_SLOW] = 3, [SCRIPT_CUT] = 3 } },
     { .name = "mixed",
       .per_minute = 2,
       .loss_ppm = 5000,
@@ -429,6 +432,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
     static const uint64_t leases_s[] = { 6, 10, 15, 20, 30 };
     uint64_t hold_random = stream_of(config->seed, "foreign-hold", 0);
     uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
+    uint64_t keeper_random = stream_of(config->seed, "keeper", 0);
 
     config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
     /* as the scheduler derives it */
@@ -439,6 +443,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
     config->max_load_permille = (uint32_t)between(random, 900, 1000);
     config->latency = (struct sim_range){ 100, between(random, 200, 20000) };
     config->commit = (struct sim_range){ 500, between(random, 1000, 30000) };
+    config->no_keeper = random_below(&keeper_random, 4) == 0;
     config->groups = profile->groups;
     config->loss_ppm = profile->loss_ppm;
     config->duplicate_ppm = profile->duplicate_ppm;

@@ -15,7 +15,9 @@
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "simulator/groups.h"
+#include "simulator/keeper.h"
 #include "simulator/program.h"
+#include "simulator/script.h"
 #include "simulator/sim.h"
 
 struct truth_job;
@@ -47,6 +49,9 @@ enum event_kind {
     EVENT_SCRIPT,       /* p: script, owned */
     EVENT_HEAL,         /* p: script, owned: its time is over */
     EVENT_NODE,         /* a: node: switched on for the first time */
+    EVENT_KEEP_ASK,     /* a: node */
+    EVENT_KEEP_ASKED,   /* a: node, b: generation and instant; p: number of the agent */
+    EVENT_KEPT,         /* likewise */
     _EVENT_MAX,
 };
 
@@ -158,6 +163,7 @@ struct message {
     uint64_t sent_us; /* boot time of the node */
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     uint64_t session;
+    uint32_t kept; /* answer: keep_tell */
     struct report_data *report;
     uint64_t lease_us, next_report_us, version;
     bool has_version;
@@ -266,6 +272,8 @@ struct offer_told {
     struct offer_told *next;
 };
 
+#define EXCUSED_AFTER_US (60 * USEC_PER_SEC) /* until it was heard again, or its lease ended */
+
 struct sim_node {
     uint32_t number;
     char name[NODE_NAME_MAX + 1];
@@ -287,6 +295,8 @@ struct sim_node {
     /* when the last one of its faults heals: an earlier one does not end a later one */
     uint64_t cut_up_until_us, cut_down_until_us, slow_until_us, down_until_us;
     uint64_t frozen_until_us, agent_frozen_until_us, starts_fail_until_us;
+    uint64_t excused_until_us; /* for being silent: a fault of its own */
+    struct sim_keep keep;
     uint64_t network_random, agent_random;
     /* truth */
     uint64_t lost_commit;                    /* the last one that called it lost */
@@ -400,6 +410,8 @@ struct server {
     bool timer_late;            /* it came during a commit */
     bool regrouped;             /* what is being committed was planned with other groups */
     uint64_t disk_slow_us, disk_slow_until_us, frozen_until_us;
+    uint64_t deaf_since_us;          /* while frozen or busy: it hears nobody since then */
+    uint64_t excused_until_us;       /* it was down, and its keeper with it */
     uint64_t forgets_at_us;          /* NEVER_US but for a mutant */
     struct message *inbox, *answers; /* owned lists */
     struct message **orders_waiters; /* owned array of owned lists, by node */
@@ -414,6 +426,8 @@ void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
 /* server_regroup - people made other groups: sim->groups */
 void server_regroup(struct sim *sim);
 void server_receive(struct sim *sim, struct message *take_request);
+/* server_hears_again - after a freeze or a commit: the core hears of it when it was long */
+void server_hears_again(struct sim *sim);
 void server_on_committed(struct sim *sim, uint64_t generation);
 void server_on_timer(struct sim *sim, uint64_t generation);
 void server_on_poll_end(struct sim *sim, uint32_t node, uint64_t call);
@@ -612,45 +626,6 @@ void check_rest(struct sim *sim);
 void check_kills(struct sim *sim, uint64_t since_us);
 /* check_calm - after the last fault and time enough: nothing is left to be done */
 void check_calm(struct sim *sim);
-
-/* --- script.c: faults, as data ------------------------------------------------------------------
- */
-enum script_kind {
-    SCRIPT_CUT,    /* node for us; a: bit 0 what it sends, bit 1 what it gets */
-    SCRIPT_SLOW,   /* node for us; a: so much slower */
-    SCRIPT_LOSS,   /* for us; a: ppm of all messages */
-    SCRIPT_FREEZE, /* machine for us */
-    SCRIPT_FREEZE_AGENT,
-    SCRIPT_AGENT_CRASH, /* comes back after us */
-    SCRIPT_REBOOT,      /* machine; comes back after us */
-    SCRIPT_KILL_UNIT,   /* a: which of the node's */
-    SCRIPT_SERVER_CRASH,
-    SCRIPT_SERVER_CRASH_IN_COMMIT,
-    SCRIPT_SERVER_CRASH_AFTER_COMMIT,
-    SCRIPT_SERVER_REBOOT,
-    SCRIPT_SERVER_FREEZE,
-    SCRIPT_WALL_JUMP,      /* a: by so much, two's complement */
-    SCRIPT_DISK_SLOW,      /* for us; a: each commit by so much */
-    SCRIPT_FOREIGN,        /* a: cpu, b: memory */
-    SCRIPT_CUT_CLIENTS,    /* for us; a: as SCRIPT_CUT */
-    SCRIPT_AGENT_STOP,     /* graceful; comes back after us */
-    SCRIPT_REBOOT_CHANGED, /* as REBOOT; a: cores and GPUs, b: memory when it is back, permille */
-    SCRIPT_GROUPS,         /* other groups of users; a: their number */
-    SCRIPT_STARTS_FAIL,    /* node for us: a program that is not installed there */
-    SCRIPT_CALM,           /* the end of everything of this kind */
-    _SCRIPT_MAX,
-};
-
-struct script {
-    enum script_kind kind;
-    uint32_t node;
-    uint64_t for_us;
-    uint64_t a, b;
-};
-void sim_script_at(struct sim *sim, uint64_t at_us, const struct script *script);
-void script_run(struct sim *sim, const struct script *script);
-void script_heal(struct sim *sim, const struct script *script); /* its time is over */
-const char *script_name(enum script_kind kind);
 
 struct sim {
     struct sim_config config;

@@ -261,6 +261,18 @@ static bool knows_types(const struct sim *sim, const struct job *job)
     return known > 1;
 }
 
+/* A node whose every message comes in time is not called lost, whatever the scheduler goes through.
+ */
+static void check_excuse(struct sim *sim, const struct sim_node *node)
+{
+    bool is_lossy = sim->config.loss_ppm > 0 || sim->config.tail_ppm > 0 || sim->loss_ppm > 0;
+
+    if (sim->config.mutant == SIM_MUTANT_KEEPER_NOT_ASKED)
+        return; /* it is to show what comes of that */
+    if (!is_lossy && sim->now_us > node->excused_until_us)
+        violate(sim, "lease", "%s is called lost, and nothing kept it from reporting", node->name);
+}
+
 static void commit_event(struct sim *sim, const struct effect *effect)
 {
     const struct node *node;
@@ -292,6 +304,8 @@ static void commit_event(struct sim *sim, const struct effect *effect)
         return;
     sim->seen[SIM_SEEN_NODES_LOST]++;
     node = cluster_node(sim->server.cluster, effect->name);
+    if (node != NULL)
+        check_excuse(sim, sim->nodes[sim_node_number(node)]);
     if (node != NULL) /* not removed in the same turn */
         sim->nodes[sim_node_number(node)]->lost_commit = sim->server.commits;
 }

@@ -153,8 +153,21 @@ void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us)
     look(sim, unit);
 }
 
+/* Whoever can be heard keeps what it runs, whether the scheduler listens or not. */
+static void check_fenced(struct sim *sim, const struct unit *unit)
+{
+    uint64_t excused_us = MAX_OF(unit->node->excused_until_us, sim->server.excused_until_us);
+    bool is_lossy = sim->config.loss_ppm > 0 || sim->config.tail_ppm > 0 || sim->loss_ppm > 0;
+
+    if (!is_lossy && !sim->config.no_keeper && sim->now_us > excused_us)
+        violate(sim, "lease", "%s ends %s-%u of %s with its lease, and nothing kept it from asking",
+                unit->node->name, unit->id.role, unit->id.index, unit->job->name);
+}
+
 static void count_end(struct sim *sim, const struct unit *unit, int signal)
 {
+    if (unit->fence.cause == FENCE_LEASE)
+        check_fenced(sim, unit);
     if (unit->fence.cause == FENCE_LEASE)
         sim->seen[SIM_SEEN_ENDS_BY_FENCE]++;
     else if (unit->fence.cause == FENCE_NONE)
@@ -332,6 +345,8 @@ static bool is_of_agent(const struct event *event)
     case EVENT_AGENT_START:
     case EVENT_AGENT_TIMER:
     case EVENT_TAIL:
+    case EVENT_KEEP_ASK:
+    case EVENT_KEPT:
         return true;
     case EVENT_DELIVER:
         return message->answer && message->node != NOBODY;

@@ -128,6 +128,7 @@ static void thaw_server(struct sim *sim)
     struct server *server = &sim->server;
 
     server->frozen = false;
+    server_hears_again(sim);
     for (size_t i = 0; i < server->n_late; i++)
         sim_at(sim, sim->now_us, server->late[i].kind, server->late[i].a, server->late[i].b,
                server->late[i].p);
@@ -138,6 +139,8 @@ static void freeze_server(struct sim *sim, const struct script *script)
 {
     if (!sim->server.up)
         return;
+    if (!sim->server.frozen && !sim->server.busy)
+        sim->server.deaf_since_us = sim->now_us;
     sim->server.frozen = true;
     sim->seen[SIM_SEEN_SCHEDULER_FREEZES]++;
     last_until(sim, script, &sim->server.frozen_until_us);
@@ -285,13 +288,33 @@ void sim_script_at(struct sim *sim, uint64_t at_us, const struct script *script)
     sim_at(sim, at_us, EVENT_SCRIPT, 0, 0, twin);
 }
 
+/* What silences a node itself, and so long after it as its agent may need to be heard again. */
+static void excuse(struct sim *sim, const struct script *script)
+{
+    static const bool silences[_SCRIPT_MAX] = {
+        [SCRIPT_CUT] = true,          [SCRIPT_SLOW] = true,           [SCRIPT_FREEZE] = true,
+        [SCRIPT_FREEZE_AGENT] = true, [SCRIPT_AGENT_CRASH] = true,    [SCRIPT_REBOOT] = true,
+        [SCRIPT_AGENT_STOP] = true,   [SCRIPT_REBOOT_CHANGED] = true,
+    };
+    struct sim_node *node = target(sim, script);
+    uint64_t until_us = sim->now_us + script->for_us + EXCUSED_AFTER_US;
+
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        if (script->kind == SCRIPT_LOSS || script->kind == SCRIPT_CALM)
+            sim->nodes[i]->excused_until_us = MAX_OF(sim->nodes[i]->excused_until_us, until_us);
+    if (silences[script->kind])
+        node->excused_until_us = MAX_OF(node->excused_until_us, until_us);
+}
+
 void script_run(struct sim *sim, const struct script *script)
 {
     TRACE(sim, "fault %s, node %u, for %llu ms, %lld", kinds[script->kind].name,
           sim->n_nodes > 0 ? script->node % sim->n_nodes : 0,
           (unsigned long long)(script->for_us / USEC_PER_MSEC), (long long)script->a);
-    if (sim->n_nodes > 0)
-        kinds[script->kind].run(sim, script);
+    if (sim->n_nodes == 0)
+        return;
+    excuse(sim, script);
+    kinds[script->kind].run(sim, script);
 }
 
 static void heal_cut(struct sim *sim, struct sim_node *node)

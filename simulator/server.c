@@ -5,6 +5,7 @@
  * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
  * crash before the end of a commit leaves nothing of it. */
 #include "scheduler/core/core_internal.h" /* what is learnt of a job, for a mutant */
+#include "scheduler/core/lease.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
@@ -53,6 +54,8 @@ void server_node_removed(struct sim *sim, uint32_t node)
     struct message *request;
     struct message *next;
 
+    keep_forget(sim->nodes[node]);
+    sim->nodes[node]->excused_until_us = sim->now_us + EXCUSED_AFTER_US;
     DL_FOREACH_SAFE(*waiters, request, next)
     {
         DL_DELETE(*waiters, request);
@@ -92,6 +95,8 @@ static void answer_all(struct sim *sim)
                 cluster_node(sim->server.cluster, sim->nodes[answer->node]->name);
 
             answer->version = node != NULL ? node->orders_version : 0;
+            if (node != NULL && node->state != NODE_LOST)
+                answer->kept = keep_tell(sim, sim->nodes[answer->node]);
         }
         if (answer->kind == CALL_ORDERS && answer->orders == NULL && answer->status == 200)
             server_answer_orders(sim, answer);
@@ -211,6 +216,7 @@ static void commit(struct sim *sim)
     uint64_t us = draw(&server->random, sim->config.commit) + server->disk_slow_us;
 
     server->busy = true;
+    server->deaf_since_us = sim->now_us;
     if (sim->config.mutant == SIM_MUTANT_ORDERS_BEFORE_COMMIT)
         for (uint32_t i = 0; i < sim->n_nodes; i++)
             wake_orders(sim, i);
@@ -316,15 +322,36 @@ static void take_inbox(struct sim *sim)
     turn(sim);
 }
 
+void server_hears_again(struct sim *sim)
+{
+    struct server *server = &sim->server;
+    uint64_t missed_us = sim->now_us - server->deaf_since_us;
+
+    server->deaf_since_us = sim->now_us;
+    if (!server->up || missed_us < cluster_stall_least_us(server->cluster))
+        return;
+    sim->seen[SIM_SEEN_STALLS]++;
+    if (sim->config.mutant != SIM_MUTANT_STALL_IGNORED &&
+        sim->config.mutant != SIM_MUTANT_KEEPER_NOT_ASKED)
+        cluster_stalled(server->cluster, missed_us, server_instant(sim));
+}
+
+static void judge(struct sim *sim)
+{
+    keep_judge(sim, server_instant(sim));
+    cluster_tick(sim->server.cluster, server_instant(sim));
+}
+
 void server_on_committed(struct sim *sim, uint64_t generation)
 {
     struct server *server = &sim->server;
 
     if (generation != server->generation || !server->up)
         return;
+    server_hears_again(sim);
     finish_turn(sim, true);
     if (server->up && server->timer_late)
-        cluster_tick(server->cluster, server_instant(sim));
+        judge(sim);
     if (server->up && (server->inbox != NULL || server->timer_late))
         take_inbox(sim);
 }
@@ -359,7 +386,7 @@ void server_on_timer(struct sim *sim, uint64_t generation)
         return;
     }
     server->timer_at_us = NEVER_US;
-    cluster_tick(server->cluster, server_instant(sim));
+    judge(sim);
     server->planned = true;
     turn(sim);
     if (server->up && !server->busy)
@@ -393,6 +420,16 @@ static void keep_half(struct sim *sim)
     memory_store_commit(sim->server.store, effects, (n + 1) / 2);
 }
 
+/* Whose answer is lost with it waits until its call's time is over. */
+static void excuse_unanswered(struct sim *sim)
+{
+    const struct message *answer;
+
+    DL_FOREACH(sim->server.answers, answer)
+    if (answer->node < sim->n_nodes)
+        sim->nodes[answer->node]->excused_until_us = sim->now_us + EXCUSED_AFTER_US;
+}
+
 static void end(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -408,6 +445,8 @@ static void end(struct sim *sim)
     server->generation++;
     server->timer_at_us = NEVER_US;
     reset_list(sim, &server->inbox);
+    excuse_unanswered(sim);
+    server->excused_until_us = sim->now_us + server->down_us + EXCUSED_AFTER_US;
     free_list(sim, &server->answers); /* their callers' time runs out */
     for (uint32_t i = 0; i < sim->n_nodes; i++)
         reset_list(sim, &server->orders_waiters[i]);
@@ -471,6 +510,7 @@ void server_start(struct sim *sim)
         violate(sim, "replay", "the store cannot be read: %s", error.text);
         return;
     }
+    keep_begin(sim);
     ledger_restored(sim);
     cluster_restored(server->cluster, server_instant(sim));
     server->forgets_at_us = sim->config.mutant == SIM_MUTANT_RESTART_FORGETS_INCARNATION

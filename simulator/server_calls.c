@@ -296,12 +296,11 @@ static struct task_queue *make_queue(const struct sim *sim, const struct job *jo
         config.lease_timeout_us = NEVER_US / 2;
     queue = task_queue_new(&config);
     for (uint32_t i = 0; i < work->tasks; i++) {
-        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+        const struct task_chunk chunk = { .path = "data",
+                                          .offset_bytes = i,
+                                          .n_records = work->records_per_task };
 
-        chunk->path = xstrdup("data");
-        chunk->offset_bytes = i;
-        chunk->n_records = work->records_per_task;
-        (void)task_queue_add(queue, chunk, 1);
+        (void)task_queue_add(queue, &chunk, 1);
     }
     return queue;
 }

@@ -64,6 +64,8 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_STARTS_FORGOTTEN] = "starts-forgotten",
     [SIM_MUTANT_NOBODY_SPARED] = "nobody-spared",
     [SIM_MUTANT_COST_OVERRATED] = "cost-overrated",
+    [SIM_MUTANT_STALL_IGNORED] = "stall-ignored",
+    [SIM_MUTANT_KEEPER_NOT_ASKED] = "keeper-not-asked",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -107,6 +109,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_FAULTS_OVERLAPPING] = "faults-overlapping",
     [SIM_SEEN_SCHEDULER_CRASHES] = "scheduler-crashes",
     [SIM_SEEN_SCHEDULER_FREEZES] = "scheduler-freezes",
+    [SIM_SEEN_LEASES_KEPT] = "leases-kept",
+    [SIM_SEEN_STALLS] = "stalls",
     [SIM_SEEN_COMMITS] = "commits",
     [SIM_SEEN_ARCHIVED] = "archived",
     [SIM_SEEN_COMMITS_TORN] = "commits-torn",
@@ -243,6 +247,7 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     machine_tell_offer(sim, node);
     node->network_random = stream(sim, "network", node->number, 0);
     node->agent_random = stream(sim, "agent", node->number, 0);
+    node->keep.random = stream(sim, "keep", node->number, 0);
     node->drift_ppm = drift(sim, node->number);
     sim->seen[SIM_SEEN_CLOCKS_DRIFTING] += node->drift_ppm != 0;
     sim->server.orders_waiters[sim->n_nodes] = NULL;
@@ -410,6 +415,11 @@ static void dispatch(struct sim *sim, const struct event *event)
         break;
     case EVENT_CLIENT:
         client_on_event(sim, event->a, event->b);
+        break;
+    case EVENT_KEEP_ASK:
+    case EVENT_KEEP_ASKED:
+    case EVENT_KEPT:
+        keep_event(sim, event);
         break;
     case EVENT_SCRIPT:
         script_run(sim, event->p);

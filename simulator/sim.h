@@ -81,6 +81,8 @@ enum sim_mutant {
     SIM_MUTANT_STARTS_FORGOTTEN, /* the core forgets what could not be started on which node */
     SIM_MUTANT_NOBODY_SPARED,    /* a job of which one process is given up is failed */
     SIM_MUTANT_COST_OVERRATED,   /* a change of size is believed to take ten minutes */
+    SIM_MUTANT_STALL_IGNORED,    /* nobody tells the core that the scheduler stood still */
+    SIM_MUTANT_KEEPER_NOT_ASKED, /* it stands still, and calls lost whom its keeper has heard */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -127,6 +129,8 @@ enum sim_seen {
     SIM_SEEN_FAULTS_OVERLAPPING,  /* one more of a kind that had not healed */
     SIM_SEEN_SCHEDULER_CRASHES,
     SIM_SEEN_SCHEDULER_FREEZES,
+    SIM_SEEN_LEASES_KEPT, /* answers of the keeper that agents heard */
+    SIM_SEEN_STALLS,      /* freezes and commits so long that leases were made longer */
     SIM_SEEN_COMMITS,
     SIM_SEEN_ARCHIVED,       /* jobs that were over long enough */
     SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
@@ -162,6 +166,7 @@ struct sim_config {
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */
+    bool no_keeper;                     /* a firewall lets no datagram of it through */
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */

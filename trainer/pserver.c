@@ -28,13 +28,12 @@
 
 #define CONNECTIONS_MAX 2048
 #define TRAINERS_MAX 65536
-#define GREETING_US (10 * USEC_PER_SEC)
 
 struct pserver {
     struct pserver_config config;
     char *checkpoint_path;
     sd_event *event;
-    sd_event_source *listen_source, *tick_source, *child_source;
+    sd_event_source *listen_source, *checkpoint_source, *greeting_source, *child_source;
     struct table *table;    /* NULL before the first declaration */
     uint64_t saved_updates; /* in the checkpoint; UINT64_MAX: none written */
     uint64_t saving_updates;
@@ -311,6 +310,17 @@ static void on_closed(struct ps_connection *connection, const char *reason, void
     drop(userdata, connection);
 }
 
+/* In its time somebody may have to be dropped, or is there room for one more. */
+static void await_greeting(struct pserver *server)
+{
+    int enabled = SD_EVENT_OFF;
+
+    if (sd_event_source_get_enabled(server->greeting_source, &enabled) > 0)
+        return;
+    (void)sd_event_source_set_time_relative(server->greeting_source, server->config.greeting_us);
+    (void)sd_event_source_set_enabled(server->greeting_source, SD_EVENT_ONESHOT);
+}
+
 static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct pserver *server = userdata;
@@ -325,11 +335,12 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
     }
     peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0) {
-        /* Out of descriptors: the pending connection would wake us again and again; the tick tries
-         * anew. */
+        /* Out of descriptors: the pending connection would wake us again and again; it is tried
+         * anew with the next look at who is silent. */
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             log_warning("cannot accept: %s", strerror(errno));
             (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+            await_greeting(server);
         }
         return 0;
     }
@@ -338,6 +349,7 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
         (void)log_failure(&error, "accept");
     else
         server->n_connections++;
+    await_greeting(server);
     return 0;
 }
 
@@ -410,23 +422,43 @@ int pserver_checkpoint_now(struct pserver *server, struct edl_error *error)
     return r;
 }
 
-static void drop_silent(struct pserver *server, uint64_t now_us)
+/* Returns when the next one has to have greeted; NEVER_US: all have. */
+static uint64_t drop_silent(struct pserver *server, uint64_t now_us)
 {
+    uint64_t next_us = NEVER_US;
+
     for (size_t i = server->n_connections; i-- > 0;) {
         const struct ps_peer *peer = ps_connection_peer(server->connections[i]);
+        uint64_t until_us = peer->accepted_us + server->config.greeting_us;
 
-        if (!peer->greeted && now_us > peer->accepted_us + GREETING_US)
+        if (peer->greeted)
+            continue;
+        if (now_us >= until_us)
             drop(server, server->connections[i]);
+        else
+            next_us = MIN_OF(next_us, until_us);
     }
+    return next_us;
 }
 
-static int on_tick(sd_event_source *source, uint64_t time_us, void *userdata)
+static int on_greeting_due(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    struct pserver *server = userdata;
+    uint64_t next_us = drop_silent(server, clock_read_us(CLOCK_BOOTTIME));
+
+    (void)time_us;
+    (void)sd_event_source_set_enabled(server->listen_source, SD_EVENT_ON);
+    if (next_us == NEVER_US)
+        return 0;
+    (void)sd_event_source_set_time(source, next_us);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_checkpoint_due(sd_event_source *source, uint64_t time_us, void *userdata)
 {
     struct pserver *server = userdata;
 
     (void)time_us;
-    drop_silent(server, clock_read_us(CLOCK_BOOTTIME));
-    (void)sd_event_source_set_enabled(server->listen_source, SD_EVENT_ON);
     if (server->child == 0 && checkpoint_due(server))
         checkpoint_start(server);
     (void)sd_event_source_set_time_relative(source, server->config.checkpoint_period_us);
@@ -465,6 +497,8 @@ int pserver_new(sd_event *event, const struct pserver_config *config, struct pse
     server->saved_updates = UINT64_MAX;
     if (server->config.checkpoint_period_us == 0)
         server->config.checkpoint_period_us = 10 * USEC_PER_SEC;
+    if (server->config.greeting_us == 0)
+        server->config.greeting_us = 10 * USEC_PER_SEC;
     if (config->checkpoint_path != NULL) {
         server->checkpoint_path = xstrdup(config->checkpoint_path);
         r = load(server, error);
@@ -476,8 +510,12 @@ int pserver_new(sd_event *event, const struct pserver_config *config, struct pse
     r = sd_event_add_io(event, &server->listen_source, config->listen_fd, EPOLLIN, on_listen,
                         server);
     if (r >= 0)
-        r = sd_event_add_time_relative(event, &server->tick_source, CLOCK_MONOTONIC,
-                                       server->config.checkpoint_period_us, 0, on_tick, server);
+        r = sd_event_add_time_relative(event, &server->checkpoint_source, CLOCK_MONOTONIC,
+                                       server->config.checkpoint_period_us, 0, on_checkpoint_due,
+                                       server);
+    if (r >= 0)
+        r = sd_event_add_time_relative(event, &server->greeting_source, CLOCK_BOOTTIME,
+                                       server->config.greeting_us, 0, on_greeting_due, server);
     if (r < 0) {
         (void)pserver_free(server);
         return edl_error_errno(error, r, "cannot set up the event loop");
@@ -493,7 +531,8 @@ struct pserver *pserver_free(struct pserver *server)
     while (server->n_connections > 0)
         (void)ps_connection_free(server->connections[--server->n_connections]);
     server->child_source = sd_event_source_disable_unref(server->child_source);
-    server->tick_source = sd_event_source_disable_unref(server->tick_source);
+    server->checkpoint_source = sd_event_source_disable_unref(server->checkpoint_source);
+    server->greeting_source = sd_event_source_disable_unref(server->greeting_source);
     server->listen_source = sd_event_source_disable_unref(server->listen_source);
     (void)safe_close(server->config.listen_fd);
     (void)table_free(server->table);

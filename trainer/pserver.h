@@ -24,6 +24,7 @@ struct pserver_config {
     uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
     const char *checkpoint_path;      /* NULL: none; an existing file is loaded */
     uint64_t checkpoint_period_us;    /* 0 = 10 s */
+    uint64_t greeting_us;             /* who has not proved itself by then is dropped; 0 = 10 s */
 };
 
 /* pserver_new - the caller has blocked SIGCHLD (checkpoints are written by children)

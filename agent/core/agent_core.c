@@ -399,15 +399,19 @@ static void beat(struct agent_core *core, bool all_told)
     }
 }
 
+void agent_core_kept(struct agent_core *core, uint64_t sent_us, uint64_t lease_us, uint64_t now_us)
+{
+    if (now_us >= core->lease_deadline_us)
+        core->orders_since_us = now_us;
+    core->lease_us = lease_us;
+    core->lease_deadline_us = MAX_OF(core->lease_deadline_us, sent_us + lease_us);
+}
+
 void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
                          bool all_told, uint64_t now_us)
 {
-    if (lease_us > 0) {
-        if (now_us >= core->lease_deadline_us)
-            core->orders_since_us = now_us;
-        core->lease_us = lease_us;
-        core->lease_deadline_us = MAX_OF(core->lease_deadline_us, sent_us + lease_us);
-    }
+    if (lease_us > 0)
+        agent_core_kept(core, sent_us, lease_us, now_us);
     core->all_told = all_told && !core->report_queued;
     beat(core, all_told);
     plan(core, now_us);

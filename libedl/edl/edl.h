@@ -127,7 +127,8 @@ EDL_API int edl_dataset_exists(struct edl_client *client);
 
 /* edl_dataset_put - the list of the job's tasks; what chunks mean is the program's business
  * digest: at most 64 bytes that name the content, so that each process may put it and the first
- * one counts. -ESTALE: another data set was put before; that one is in force. */
+ * one counts. -ESTALE: another data set was put before; that one is in force. -E2BIG: too many
+ * bytes; -EINVAL also for too many tasks: edl_last_error names the bound and what to do. */
 EDL_API int edl_dataset_put(struct edl_client *client, const char *digest,
                             const struct edl_piece *pieces, size_t n_pieces);
 

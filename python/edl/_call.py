@@ -24,7 +24,8 @@ TURN_LEAST_S = 1.0  # in which an agent answers whoever has not to wait
 PATH_MAX_BYTES = 107  # unix(7), without the last zero
 ANSWER_MAX_BYTES = 64 << 20
 NOTHING_STORED = 507  # the scheduler is there, and waits for room on its disk
-AWAY = (502, 503, 504, NOTHING_STORED)
+TOO_MANY = 429  # this job has as many calls under way as it may
+AWAY = (TOO_MANY, 502, 503, 504, NOTHING_STORED)
 
 
 class Error(Exception):
@@ -202,6 +203,7 @@ class Caller:
         while True:
             end = min(give_up, deadline)
             left = max(end - time.monotonic(), 1.0)
+            answer = None
             try:
                 answer = _try(self.path, method, target, data, wait + min(left, CALL_TIMEOUT_S))
                 if answer.status not in AWAY:
@@ -214,6 +216,8 @@ class Caller:
                 why = str(error) or type(error).__name__
             now = time.monotonic()
             if now >= min(give_up, deadline):
+                if answer is not None and answer.status == TOO_MANY and now >= give_up:
+                    _check(answer)
                 text = f"{method} {target} over {self.path}: {why}"
                 raise Unreachable(text) if now >= give_up else Timeout(text)
             time.sleep(pause)

@@ -353,12 +353,12 @@ class Test(unittest.TestCase):
             _call.ANSWER_MAX_BYTES = most
 
     def test_it_is_waited_for(self) -> None:
-        away = ["", refuses("503 Service Unavailable"), refuses("507 Insufficient Storage")]
+        away = ["", refuses("503 Service Unavailable"), refuses("507 Insufficient Storage"), refuses("429 Too Many")]
         cut = HEAD.format("200 OK") + 'Content-Length: 9\r\n\r\n{"stop'
         with Agent(*away, cut, says({"stopping": True}), "", says({"wait": True})) as agent:
             client = agent.client(patience=1000)
             self.assertTrue(client.checkpoint_done())
-            self.assertEqual(agent.asked, [agent.asked[0]] * 5)  # the same call each time
+            self.assertEqual(agent.asked, [agent.asked[0]] * 6)  # the same call each time
             with self.assertRaises(edl.Timeout):
                 client.next_task(0)
 

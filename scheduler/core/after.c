@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "shared/printable.h"
+
 #define ULL(value) ((unsigned long long)(value))
 
 #define DEPENDENCY_TEXT 128
@@ -149,8 +151,9 @@ static void fail(struct cluster *cluster, struct job *job, const struct job *on,
 {
     unlink_all(job);
     job_set_reason(cluster, job, "dependency-failed",
-                   "it was to run after %s (%llu), which %s: %.140s", on->spec->name, ULL(on->id),
-                   on->state == JOB_KILLED ? "was killed" : "failed", on->reason);
+                   "it was to run after %s (%llu), which %s: %.*s", on->spec->name, ULL(on->id),
+                   on->state == JOB_KILLED ? "was killed" : "failed",
+                   printable_prefix(on->reason, 140), on->reason);
     job_want_nothing(job);
     (void)job_set_state(cluster, job, JOB_FAILED, now);
 }

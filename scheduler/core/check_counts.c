@@ -434,6 +434,8 @@ static int check_holdings(const struct cluster *cluster, struct edl_error *error
         counted[HOLDING_JOBS]++;
         counted[HOLDING_INSTANCES] += job->held_instances;
         counted[HOLDING_BYTES] += job->held_bytes;
+        counted[HOLDING_TASKS] += job->queue != NULL ? task_queue_n_tasks(job->queue) : 0;
+        counted[HOLDING_TASK_BYTES] += job->held_task_bytes;
     }
     for (holding = cluster->holdings.users; holding != NULL; holding = holding->hh.next)
         for (unsigned i = 0; i < HOLDING_AMOUNTS; i++)

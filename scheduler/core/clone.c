@@ -140,6 +140,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
     to->plan.gives = job->plan.gives;
+    to->plan.noted_us = job->plan.noted_us;
     to->plan.turn_known = job->plan.turn_known;
     if (to->plan.turn_known)
         job_turn_leave(copy, to);

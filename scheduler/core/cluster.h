@@ -307,7 +307,7 @@ struct job {
     struct dependency *dependents; /* list: who waits for this one */
     uint32_t n_named;              /* queued jobs that were to run after it, over or not */
     uint32_t held_instances;       /* counted in the holdings while it is not over, and: */
-    uint64_t held_bytes;
+    uint64_t held_bytes, held_tasks, held_task_bytes;
     struct awaited_array *awaited; /* borrowed; the array that it is of, when one waits for that */
     struct job *ends_next;         /* cluster->ends */
     struct process *past; /* list of those whose slot has a newer one, first superseded first */

@@ -276,7 +276,10 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
                       const struct node_offer *offer);
 struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation);
 struct node *node_free(struct cluster *cluster, struct node *node);
+/* lease.c
+ * node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent */
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
+void node_end_lease(struct cluster *cluster, struct node *node);
 /* node_identity.c
  * node_admit - whether a report is to be believed, see cluster_report; node_take_identity - of one
  * that is: its machine and boot; true: the node was started again since its last report */

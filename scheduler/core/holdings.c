@@ -16,6 +16,11 @@ static const struct {
     [HOLDING_BYTES] = { "bytes", "bytes of documents of jobs that are not over",
                         "put what is long in env, command or entrypoint into a file of the "
                         "workspace, or wait until some have ended" },
+    [HOLDING_TASKS] = { "tasks", "tasks of jobs that are not over",
+                        "put more chunks into each task, or wait until some jobs have ended" },
+    [HOLDING_TASK_BYTES] = { "task_bytes", "bytes of tasks of jobs that are not over",
+                             "let chunks be larger pieces of files, or wait until some jobs have "
+                             "ended" },
 };
 
 const char *holding_amount_to_string(unsigned amount)
@@ -36,6 +41,8 @@ static void add(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
     sums[HOLDING_JOBS]++;
     sums[HOLDING_INSTANCES] += job->held_instances;
     sums[HOLDING_BYTES] += job->held_bytes;
+    sums[HOLDING_TASKS] += job->held_tasks;
+    sums[HOLDING_TASK_BYTES] += job->held_task_bytes;
 }
 
 static void subtract(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
@@ -43,6 +50,8 @@ static void subtract(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
     sums[HOLDING_JOBS]--;
     sums[HOLDING_INSTANCES] -= job->held_instances;
     sums[HOLDING_BYTES] -= job->held_bytes;
+    sums[HOLDING_TASKS] -= job->held_tasks;
+    sums[HOLDING_TASK_BYTES] -= job->held_task_bytes;
 }
 
 void holdings_enter(struct holdings *holdings, struct job *job)
@@ -56,6 +65,8 @@ void holdings_enter(struct holdings *holdings, struct job *job)
     }
     job->held_bytes = job_spec_bytes(job->spec);
     job->held_instances = 0;
+    job->held_tasks = job->queue != NULL ? task_queue_n_tasks(job->queue) : 0;
+    job->held_task_bytes = job->queue != NULL ? task_queue_bytes(job->queue) : 0;
     for (size_t r = 0; r < job->spec->n_roles; r++)
         job->held_instances += job->n_slots[r];
     add(holding->amounts, job);
@@ -79,6 +90,18 @@ void holdings_grow(struct holdings *holdings, struct job *job, uint32_t instance
     job->held_instances += instances;
     find(holdings, job->user)->amounts[HOLDING_INSTANCES] += instances;
     holdings->all[HOLDING_INSTANCES] += instances;
+}
+
+void holdings_data(struct holdings *holdings, struct job *job)
+{
+    struct holding *holding = find(holdings, job->user);
+
+    subtract(holding->amounts, job);
+    subtract(holdings->all, job);
+    job->held_tasks = task_queue_n_tasks(job->queue);
+    job->held_task_bytes = task_queue_bytes(job->queue);
+    add(holding->amounts, job);
+    add(holdings->all, job);
 }
 
 void holdings_done(struct holdings *holdings)
@@ -148,4 +171,15 @@ int cluster_check_scale(const struct cluster *cluster, const struct job *job, ui
     };
 
     return check_both(cluster, user_counts ? job->user : NULL, more, limits, error);
+}
+
+int cluster_check_dataset(const struct cluster *cluster, const char *user, uint64_t tasks,
+                          uint64_t bytes, const struct holding_limits *limits,
+                          struct edl_error *error)
+{
+    const uint64_t more[HOLDING_AMOUNTS] = {
+        [HOLDING_TASKS] = tasks, [HOLDING_TASK_BYTES] = bytes
+    };
+
+    return check_both(cluster, user, more, limits, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holdings.h - what the jobs that are not over take of the scheduler itself, by user and in all
  *
- * A job that waits costs memory, rows and time of every plan, granted or not. Counted where a job
- * comes, grows and ends; bounded where somebody asks for more, and nowhere else: what is restored
- * or forecast is taken as it is. */
+ * A job that waits costs memory, rows and time of every plan, granted or not; so do the tasks of
+ * its data. Counted where a job comes, grows, gets its data and ends; bounded where somebody asks
+ * for more, and nowhere else: what is restored or forecast is taken as it is. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,10 @@ struct job_spec;
 
 enum holding_amount {
     HOLDING_JOBS,
-    HOLDING_INSTANCES, /* of all roles, each at its largest so far */
-    HOLDING_BYTES,     /* of documents: job_spec_bytes */
+    HOLDING_INSTANCES,  /* of all roles, each at its largest so far */
+    HOLDING_BYTES,      /* of documents: job_spec_bytes */
+    HOLDING_TASKS,      /* of datasets */
+    HOLDING_TASK_BYTES, /* the same in memory: task_queue_bytes */
     HOLDING_AMOUNTS
 };
 
@@ -52,10 +54,17 @@ int cluster_check_scale(const struct cluster *cluster, const struct job *job, ui
                         uint32_t max, bool user_counts, const struct holding_limits *limits,
                         struct edl_error *error);
 
+/* cluster_check_dataset - whether there is room for so much more data of jobs of user; -EDQUOT */
+int cluster_check_dataset(const struct cluster *cluster, const char *user, uint64_t tasks,
+                          uint64_t bytes, const struct holding_limits *limits,
+                          struct edl_error *error);
+
 /* --- the core's own */
 /* holdings_enter, holdings_leave - a job that is not over; its end */
 void holdings_enter(struct holdings *holdings, struct job *job);
 void holdings_leave(struct holdings *holdings, struct job *job);
 /* holdings_grow - it keeps account of so many more instances */
 void holdings_grow(struct holdings *holdings, struct job *job, uint32_t instances);
+/* holdings_data - it has its task queue now; once, and not of a job that is over */
+void holdings_data(struct holdings *holdings, struct job *job);
 void holdings_done(struct holdings *holdings);

@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "scheduler/core/queue_rules.h"
+#include "scheduler/core/task_parts.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -22,7 +23,7 @@ struct process_row {
 /* One task with what it is made of, which never changes. */
 struct task_row {
     struct task_record record;
-    struct task_chunk *chunks; /* owned */
+    const struct task_chunk *chunks; /* of the job's parts */
     uint32_t n_chunks;
 };
 
@@ -32,7 +33,8 @@ struct job_row {
     struct rendezvous_record generations[JOB_ROLES_MAX]; /* generation 0: none; members are owned */
     bool has_queue;
     struct queue_record queue;
-    struct task_row *tasks; /* owned, n_tasks */
+    struct task_row *tasks;   /* owned, n_tasks */
+    struct task_parts *parts; /* owned; NULL without tasks */
     size_t n_tasks;
     bool archived;     /* the core has let go of it */
     UT_hash_handle hh; /* k: record.id */
@@ -55,19 +57,13 @@ struct memory_store *memory_store_new(void)
     return xcalloc(1, sizeof(struct memory_store));
 }
 
-static void free_chunks(struct task_chunk *chunks, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        free(chunks[i].path);
-    free(chunks);
-}
-
 static void free_tasks(struct job_row *row)
 {
-    for (size_t i = 0; i < row->n_tasks; i++)
-        free_chunks(row->tasks[i].chunks, row->tasks[i].n_chunks);
     free(row->tasks);
+    if (row->parts != NULL)
+        task_parts_unref(row->parts);
     row->tasks = NULL;
+    row->parts = NULL;
     row->n_tasks = 0;
 }
 
@@ -239,20 +235,17 @@ static void forget_process(struct job_row *job, uint64_t incarnation)
 
 /* --- task queues: as the SQLite store does it --- */
 
-static void reset_tasks(void *userdata)
-{
-    struct job_row *row = userdata;
-
-    for (uint32_t i = 0; i < row->n_tasks; i++)
-        row->tasks[i].record = (struct task_record){ .id = i, .lease = row->tasks[i].record.lease };
-}
+struct task_writer {
+    struct job_row *row;
+    const struct task_queue *queue;
+};
 
 static void set_task(const struct task *task, void *userdata)
 {
-    struct job_row *row = userdata;
+    struct task_writer *writer = userdata;
 
-    if (task->id < row->n_tasks)
-        record_of_task(task, &row->tasks[task->id].record);
+    if (task->id < writer->row->n_tasks)
+        record_of_task(writer->queue, task, &writer->row->tasks[task->id].record);
 }
 
 static void put_queue(struct job_row *row, const struct job *job)
@@ -266,11 +259,12 @@ static void put_queue(struct job_row *row, const struct job *job)
 static void put_tasks(struct memory_store *store, const struct job *job)
 {
     struct job_row *row = job_row(store, job->id);
+    struct task_writer writer = { row, job->queue };
 
     put_queue(row, job);
     if (row->queue.closed)
         free_tasks(row);
-    task_queue_take_changed(job->queue, reset_tasks, set_task, row);
+    task_queue_take_changed(job->queue, set_task, &writer);
 }
 
 static void put_dataset(struct memory_store *store, const struct job *job)
@@ -281,15 +275,16 @@ static void put_dataset(struct memory_store *store, const struct job *job)
     put_queue(row, job);
     row->n_tasks = task_queue_n_tasks(job->queue);
     row->tasks = xcalloc(row->n_tasks, sizeof *row->tasks);
+    row->parts = task_parts_new();
     for (uint32_t i = 0; i < row->n_tasks; i++) {
         const struct task *task = task_queue_task(job->queue, i);
 
-        record_of_task(task, &row->tasks[i].record);
-        row->tasks[i].chunks = task_chunks_copy(task->chunks, task->n_chunks);
+        record_of_task(job->queue, task, &row->tasks[i].record);
+        row->tasks[i].chunks = task_parts_add(row->parts, task->chunks, task->n_chunks);
         row->tasks[i].n_chunks = task->n_chunks;
     }
     /* they are all written just now */
-    task_queue_take_changed(job->queue, NULL, NULL, NULL);
+    task_queue_take_changed(job->queue, NULL, NULL);
 }
 
 static void put_rendezvous(struct memory_store *store, const struct job *job)
@@ -423,9 +418,7 @@ static int load_queue(const struct job_row *row, struct cluster *cluster, struct
 
     job->queue = task_queue_new(&config);
     for (size_t i = 0; i < row->n_tasks; i++) {
-        (void)task_queue_add(job->queue,
-                             task_chunks_copy(row->tasks[i].chunks, row->tasks[i].n_chunks),
-                             row->tasks[i].n_chunks);
+        (void)task_queue_add(job->queue, row->tasks[i].chunks, row->tasks[i].n_chunks);
         tasks[i] = row->tasks[i].record;
     }
     r = cluster_restore_queue_record(cluster, &row->queue, tasks, row->n_tasks, now, error);

@@ -82,25 +82,6 @@ struct node *node_free(struct cluster *cluster, struct node *node)
     return NULL;
 }
 
-/* All leases are equally long, so the renewed one ends last: the list stays sorted. */
-void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now)
-{
-    if (node->lease_prev != NULL)
-        DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
-    node->lease_deadline_us =
-        now.now_us + cluster->config.lease_us + cluster->config.lease_margin_us;
-    DL_APPEND2(cluster->leases, node, lease_prev, lease_next);
-}
-
-static void end_lease(struct cluster *cluster, struct node *node)
-{
-    if (node->lease_prev == NULL)
-        return;
-    DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
-    node->lease_prev = NULL;
-    node->lease_next = NULL;
-}
-
 static bool name_is_valid(const char *name)
 {
     size_t length =
@@ -284,7 +265,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
 {
     struct process *process;
 
-    end_lease(cluster, node);
+    node_end_lease(cluster, node);
     node->n_stale = 0;
     node->heard = false;
     node->foreign_cpu_millicores = 0;
@@ -689,7 +670,7 @@ int cluster_remove_node(struct cluster *cluster, struct node *node, struct insta
                                       "%s",
                                 node->name);
     }
-    end_lease(cluster, node);
+    node_end_lease(cluster, node);
     effect_forget_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, "node-removed", "%s was removed", node->name);
     HASH_DEL(cluster->nodes, node);

@@ -136,9 +136,15 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
     ret->records_pass = counts.records_pass;
 }
 
-void record_of_task(const struct task *task, struct task_record *ret)
+void record_of_task(const struct task_queue *queue, const struct task *task,
+                    struct task_record *ret)
 {
-    *ret = (struct task_record){ task->id, task->state, task->lease, task->failures, task->holder };
+    *ret = (struct task_record){ .id = task->id,
+                                 .state = task->state,
+                                 .lease = task->lease,
+                                 .failures = task->failures,
+                                 .holder = task->holder,
+                                 .pass = task_queue_pass(queue) };
 }
 
 bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret)
@@ -343,6 +349,17 @@ static int check_task(const struct queue_record *queue, const struct task_record
                    task->lease);
 }
 
+/* The last pass has no other behind it: it keeps its states. */
+static void restore_task(struct task_queue *queue, const struct task_record *task, uint64_t now_us)
+{
+    bool of_before =
+        task->pass < task_queue_pass(queue) && task->pass + 1 < task_queue_passes(queue);
+
+    (void)task_queue_restore_task(queue, task->id, of_before ? TASK_TODO : task->state, task->lease,
+                                  of_before ? 0 : task->failures, of_before ? 0 : task->holder,
+                                  now_us);
+}
+
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
                                  const struct task_record *tasks, size_t n, struct instant now,
                                  struct edl_error *error)
@@ -368,8 +385,7 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
                            .tasks_discarded_total = record->tasks_discarded_total,
                            .retries_total = record->retries_total });
     for (uint32_t i = 0; i < n; i++)
-        (void)task_queue_restore_task(job->queue, i, tasks[i].state, tasks[i].lease,
-                                      tasks[i].failures, tasks[i].holder, now.now_us);
+        restore_task(job->queue, &tasks[i], now.now_us);
     task_queue_restore_model(job->queue, record->saver, record->model_saved, record->model_path);
     if (record->closed)
         task_queue_restore_closed(job->queue, &(struct task_queue_counts){
@@ -379,7 +395,7 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
                                                   .records_done = record->records_done,
                                                   .records_pass = record->records_pass });
     /* what was just read needs no writing */
-    task_queue_take_changed(job->queue, NULL, NULL, NULL);
+    task_queue_take_changed(job->queue, NULL, NULL);
     return 0;
 }
 

@@ -88,6 +88,7 @@ struct task_record {
     enum task_state state;
     uint32_t lease, failures;
     uint64_t holder;
+    uint32_t pass; /* that this is of; before the queue's: since then it is to do again */
 };
 
 /* Live object to record. record_of_job borrows spec and metrics from the job; slots is an array of
@@ -97,7 +98,8 @@ size_t record_max_slots(const struct job *job);
 void record_of_job(const struct job *job, struct slot_record *slots, struct job_record *ret);
 void record_of_process(const struct process *process, struct process_record *ret);
 void record_of_queue(const struct job *job, struct queue_record *ret);
-void record_of_task(const struct task *task, struct task_record *ret);
+void record_of_task(const struct task_queue *queue, const struct task *task,
+                    struct task_record *ret);
 /* record_of_family - what a job tells of its family are several records, by number: of the family
  * itself, of its speed with so many servers, and that of one program with so many. Borrows all of
  * it; false: nothing is known */

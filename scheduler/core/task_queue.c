@@ -15,9 +15,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uthash.h>
 #include <utlist.h>
 
+#include "scheduler/core/task_parts.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -38,24 +40,24 @@ struct holder {
     UT_hash_handle hh;
 };
 
-/* The chunks of every task: they never change, so a queue and its copies share them. */
-struct parts {
-    uint32_t refs;
-    struct task_chunk **chunks; /* by task, owned arrays of owned paths */
-    uint32_t *n_chunks;
-    size_t n, cap;
+/* Many at once: a queue has hundreds of thousands, and all go together. */
+enum { BLOCK_ENTRIES_LEAST = 4, BLOCK_ENTRIES_MOST = 512 };
+struct entry_block {
+    struct entry_block *next;
+    size_t used, size;
+    struct entry entries[];
 };
 
 struct task_queue {
     struct task_queue_config config;
-    struct entry **entries; /* by id; owned */
+    struct entry **entries; /* by id; owned, they are in: */
     size_t n_entries, cap_entries;
-    struct entry *block; /* owned: a copy's entries are of one piece; else NULL, each is owned */
-    struct parts *parts; /* a reference */
+    struct entry_block *blocks; /* owned list; the first has room */
+    struct task_parts *parts;   /* a reference: the chunks */
     struct entry *todo, *leased, *changed;
     struct holder *holders;
-    bool all_changed;
-    bool closed; /* the tasks are gone */
+    uint32_t n_stored; /* see task_queue_set_stored */
+    bool closed;       /* the tasks are gone */
     bool model_saved;
     uint64_t saver;
     char *model_path; /* owned; NULL: it was not told */
@@ -68,38 +70,13 @@ struct task_queue *task_queue_new(const struct task_queue_config *config)
     struct task_queue *queue = xcalloc(1, sizeof *queue);
 
     queue->config = *config;
-    queue->parts = xcalloc(1, sizeof *queue->parts);
-    queue->parts->refs = 1;
+    queue->parts = task_parts_new();
     return queue;
-}
-
-static void parts_add(struct parts *parts, struct task_chunk *take_chunks, uint32_t n_chunks)
-{
-    if (parts->n == parts->cap) {
-        parts->cap = parts->cap ? 2 * parts->cap : 64;
-        parts->chunks = xreallocarray(parts->chunks, parts->cap, sizeof *parts->chunks);
-        parts->n_chunks = xreallocarray(parts->n_chunks, parts->cap, sizeof *parts->n_chunks);
-    }
-    parts->chunks[parts->n] = take_chunks;
-    parts->n_chunks[parts->n++] = n_chunks;
-}
-
-static void parts_unref(struct parts *parts)
-{
-    if (--parts->refs > 0)
-        return;
-    for (size_t i = 0; i < parts->n; i++) {
-        for (uint32_t c = 0; c < parts->n_chunks[i]; c++)
-            free(parts->chunks[i][c].path);
-        free(parts->chunks[i]);
-    }
-    free(parts->chunks);
-    free(parts->n_chunks);
-    free(parts);
 }
 
 static void free_tasks(struct task_queue *queue)
 {
+    struct entry_block *block, *next_block;
     struct holder *holder, *next;
 
     HASH_ITER(hh, queue->holders, holder, next)
@@ -107,11 +84,12 @@ static void free_tasks(struct task_queue *queue)
         HASH_DEL(queue->holders, holder);
         free(holder);
     }
-    for (size_t i = 0; queue->block == NULL && i < queue->n_entries; i++)
-        free(queue->entries[i]);
-    free(queue->block);
+    for (block = queue->blocks; block != NULL; block = next_block) {
+        next_block = block->next;
+        free(block);
+    }
     free(queue->entries);
-    parts_unref(queue->parts);
+    task_parts_unref(queue->parts);
 }
 
 struct task_queue *task_queue_free(struct task_queue *queue)
@@ -167,22 +145,43 @@ static void mark_changed(struct task_queue *queue, struct entry *entry)
     DL_APPEND2(queue->changed, entry, changed_prev, changed_next);
 }
 
-struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,
+static struct entry_block *add_block(struct task_queue *queue, size_t n)
+{
+    struct entry_block *block = xcalloc(1, sizeof *block + n * sizeof block->entries[0]);
+
+    block->next = queue->blocks;
+    block->size = n;
+    queue->blocks = block;
+    return block;
+}
+
+static struct entry *add_entry(struct task_queue *queue)
+{
+    struct entry_block *block = queue->blocks;
+
+    if (block == NULL)
+        block = add_block(queue, BLOCK_ENTRIES_LEAST);
+    else if (block->used == block->size)
+        block = add_block(queue, MIN_OF(2 * block->size, (size_t)BLOCK_ENTRIES_MOST));
+    return &block->entries[block->used++];
+}
+
+struct task *task_queue_add(struct task_queue *queue, const struct task_chunk *chunks,
                             uint32_t n_chunks)
 {
-    struct entry *entry = xcalloc(1, sizeof *entry);
+    struct entry *entry;
 
-    assert(queue->parts->refs == 1 && queue->block == NULL); /* not to a copy, nor copied yet */
-    parts_add(queue->parts, take_chunks, n_chunks);
+    assert(!task_parts_is_shared(queue->parts)); /* not to a copy, nor copied yet */
+    entry = add_entry(queue);
     if (queue->n_entries == queue->cap_entries) {
         queue->cap_entries = queue->cap_entries ? 2 * queue->cap_entries : 64;
         queue->entries = xreallocarray(queue->entries, queue->cap_entries, sizeof(struct entry *));
     }
     entry->task.id = (uint32_t)queue->n_entries;
-    entry->task.chunks = take_chunks;
+    entry->task.chunks = task_parts_add(queue->parts, chunks, n_chunks);
     entry->task.n_chunks = n_chunks;
     for (uint32_t i = 0; i < n_chunks; i++)
-        entry->task.n_records += take_chunks[i].n_records;
+        entry->task.n_records += chunks[i].n_records;
     queue->entries[queue->n_entries++] = entry;
     DL_APPEND(queue->todo, entry);
     queue->counts.todo++;
@@ -294,15 +293,13 @@ static bool end_pass_if_over(struct task_queue *queue)
     queue->pass++;
     if (task_queue_is_finished(queue))
         return true; /* the last pass keeps its states and counts for the record */
-    /* not marked one by one: the store resets all of them, then writes those that were marked for
-     * something else in this turn (their lease numbers moved) */
+    /* not marked: that the pass has moved on says it of all of them */
     for (size_t i = 0; i < queue->n_entries; i++) {
         move_todo(queue, queue->entries[i], false);
         queue->entries[i]->task.failures = 0;
         queue->entries[i]->leased_before = false;
     }
     queue->counts.records_done = 0;
-    queue->all_changed = true;
     return true;
 }
 
@@ -322,32 +319,20 @@ static void count_failure(struct task_queue *queue, struct entry *entry, bool at
 /* --- a copy
  * -------------------------------------------------------------------------------------------- */
 
-struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n)
-{
-    struct task_chunk *copy = xcalloc(n, sizeof *copy);
-
-    for (uint32_t i = 0; i < n; i++) {
-        copy[i] = chunks[i];
-        copy[i].path = xstrdup(chunks[i].path);
-    }
-    return copy;
-}
-
 static void copy_entries(struct task_queue *copy, const struct task_queue *queue)
 {
     size_t n = queue->n_entries;
+    struct entry_block *block = add_block(copy, n);
 
-    parts_unref(copy->parts);
-    copy->parts = queue->parts;
-    copy->parts->refs++;
-    copy->block = xcalloc(n, sizeof *copy->block);
+    task_parts_unref(copy->parts);
+    copy->parts = task_parts_ref(queue->parts);
     copy->entries = xcalloc(n, sizeof(struct entry *));
     copy->n_entries = copy->cap_entries = n;
     for (size_t i = 0; i < n; i++) {
-        copy->entries[i] = &copy->block[i];
-        copy->block[i].task = queue->entries[i]->task;
-        copy->block[i].counted_lease = queue->entries[i]->counted_lease;
-        copy->block[i].leased_before = queue->entries[i]->leased_before;
+        copy->entries[i] = &block->entries[i];
+        block->entries[i].task = queue->entries[i]->task;
+        block->entries[i].counted_lease = queue->entries[i]->counted_lease;
+        block->entries[i].leased_before = queue->entries[i]->leased_before;
     }
 }
 
@@ -676,13 +661,27 @@ struct task_queue_counts task_queue_counts(const struct task_queue *queue)
     return queue->counts;
 }
 
-void task_queue_take_changed(struct task_queue *queue, void (*reset)(void *userdata),
+uint64_t task_queue_bytes(const struct task_queue *queue)
+{
+    return task_parts_bytes(queue->parts) +
+           queue->n_entries * (sizeof(struct entry) + sizeof(void *));
+}
+
+void task_queue_set_stored(struct task_queue *queue, uint32_t n)
+{
+    queue->n_stored = n;
+}
+
+uint32_t task_queue_n_stored(const struct task_queue *queue)
+{
+    return queue->n_stored;
+}
+
+void task_queue_take_changed(struct task_queue *queue,
                              void (*fn)(const struct task *task, void *userdata), void *userdata)
 {
     struct entry *entry, *next;
 
-    if (queue->all_changed && reset != NULL)
-        reset(userdata);
     DL_FOREACH_SAFE2(queue->changed, entry, next, changed_next)
     {
         DL_DELETE2(queue->changed, entry, changed_prev, changed_next);
@@ -690,5 +689,4 @@ void task_queue_take_changed(struct task_queue *queue, void (*reset)(void *userd
         if (fn != NULL)
             fn(&entry->task, userdata);
     }
-    queue->all_changed = false;
 }

@@ -17,7 +17,7 @@
 struct edl_error;
 
 struct task_chunk {
-    char *path; /* owned */
+    const char *path; /* of the queue that has it, or of the caller */
     uint64_t offset_bytes;
     uint32_t n_records;
 };
@@ -66,12 +66,9 @@ struct task_queue *task_queue_free(struct task_queue *queue);
  * changed. Linear. */
 struct task_queue *task_queue_copy(const struct task_queue *queue);
 
-/* task_chunks_copy - an array of n with paths of its own */
-struct task_chunk *task_chunks_copy(const struct task_chunk *chunks, uint32_t n);
-
 /* task_queue_add - one task at the end (while the queue is built or restored, before it is copied);
- * chunks are taken over */
-struct task *task_queue_add(struct task_queue *queue, struct task_chunk *take_chunks,
+ * chunks are copied */
+struct task *task_queue_add(struct task_queue *queue, const struct task_chunk *chunks,
                             uint32_t n_chunks);
 
 /* task_queue_close - its job is over: the tasks go, what was counted stays; nothing is leased,
@@ -147,8 +144,16 @@ size_t task_queue_n_tasks(const struct task_queue *queue);
 const struct task *task_queue_task(const struct task_queue *queue, uint32_t id);
 struct task_queue_counts task_queue_counts(const struct task_queue *queue);
 
-/* Tasks changed since the last call, for the store: if a pass ended since, first reset (to do, no
- * failures, no holder, lease as it was: one statement for all tasks), then fn for each that changed
- * by itself, as it is now. They are forgotten then. NULL for both: just forget. */
-void task_queue_take_changed(struct task_queue *queue, void (*reset)(void *userdata),
+/* task_queue_bytes - the memory that its tasks take, about */
+uint64_t task_queue_bytes(const struct task_queue *queue);
+
+/* Tasks at the front that the store has already, written before the queue was a job's: what is
+ * stored with the dataset begins behind them. */
+void task_queue_set_stored(struct task_queue *queue, uint32_t n);
+uint32_t task_queue_n_stored(const struct task_queue *queue);
+
+/* Tasks changed since the last call, for the store: fn for each as it is now, of the pass that the
+ * queue is in; then they are forgotten. NULL: just forget. When a pass ends all others are to do,
+ * without failures or a holder, which is not told: the pass says it. */
+void task_queue_take_changed(struct task_queue *queue,
                              void (*fn)(const struct task *task, void *userdata), void *userdata);

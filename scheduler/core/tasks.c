@@ -104,6 +104,7 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     job_learn(cluster, job, now);
     cluster->plan_wanted = true;
     job->dataset_digest = xstrdup(digest);
+    holdings_data(&cluster->holdings, job);
     effect_save_job(cluster, job);
     effect_save_dataset(cluster, job);
     effect_event(cluster, now, job, "", "dataset-set", "the data has %zu tasks",

@@ -244,6 +244,15 @@ static json_t *answers_of(const struct http_route *route)
         (void)json_object_update_new(json_object_get(json_object_get(answers, status), "content"),
                                      content("text/event-stream",
                                              json_pack("{s:s}", "type", "string")));
+    if ((route->flags & ROUTE_FIRST) == 0) {
+        json_t *later = answer("the caller has more waiting than its share; nothing was done",
+                               "application/problem+json", reference("Problem"));
+
+        (void)json_object_set_new(later, "headers",
+                                  json_pack("{s:o}", "Retry-After",
+                                            header_of("seconds until it may be asked again")));
+        (void)json_object_set_new(answers, "429", later);
+    }
     (void)json_object_set_new(answers, "default",
                               answer("what is wrong", "application/problem+json",
                                      reference("Problem")));

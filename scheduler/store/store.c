@@ -81,12 +81,13 @@ static const char *const statement_texts[ST_N] = {
         " ON CONFLICT (job_id) DO UPDATE SET pass=?2, records_total=?3,"
         " records_discarded_total=?4, retries_total=?5, model_saved=?6, saver=?7,"
         " tasks_discarded_total=?8, model_path=?9",
-    [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, chunks)"
-                    " VALUES (?1,?2,?3,?4,?5,?6,?7)",
-    [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6"
+    [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, pass, chunks)"
+                    " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+                    " ON CONFLICT (job_id, id) DO UPDATE SET state=?3, lease=?4, failures=?5,"
+                    " holder=?6, pass=?7, chunks=?8",
+    [ST_TASK_TRIM] = "DELETE FROM task WHERE job_id=?1 AND id>=?2",
+    [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6, pass=?7"
                     " WHERE job_id=?1 AND id=?2",
-    /* One statement for a whole pass; leases only ever rise. */
-    [ST_TASK_RESET] = "UPDATE task SET state=0, failures=0, holder=0 WHERE job_id=?1",
     [ST_RENDEZVOUS_PUT] = "INSERT INTO rendezvous (job_id, role, generation, members)"
                           " VALUES (?1,?2,?3,?4)"
                           " ON CONFLICT (job_id, role) DO UPDATE SET generation=?3, members=?4",
@@ -113,12 +114,16 @@ static const char *const statement_texts[ST_N] = {
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6,"
         " times=?7",
     /* REPLACE: a key that had its day comes anew, as the newest row. */
-    [ST_ANSWER_PUT] =
-        "INSERT OR REPLACE INTO answer (user, idempotency_key, request_digest, status, location,"
-        " body, answered_wall_us, etag) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
-    [ST_ANSWER_TRIM] =
+    [ST_ANSWER_PUT] = "INSERT INTO answer (user, idempotency_key, request_digest, status, location,"
+                      " body, answered_wall_us, etag) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    [ST_ANSWER_DROP] = "DELETE FROM answer WHERE user = ?1 AND idempotency_key = ?2",
+    [ST_ANSWER_OLD] =
         "DELETE FROM answer WHERE sequence IN (SELECT sequence FROM answer ORDER BY sequence"
-        " LIMIT 2) AND (answered_wall_us < ?1 OR sequence <= ?2)",
+        " LIMIT 2) AND answered_wall_us < ?1",
+    [ST_ANSWER_SHARE] = "DELETE FROM answer WHERE sequence = (SELECT sequence FROM answer"
+                        " WHERE user = (SELECT user FROM answer_share WHERE user <> '*'"
+                        " ORDER BY bytes DESC LIMIT 1) ORDER BY sequence LIMIT 1)",
+    [ST_ANSWER_BYTES] = "SELECT bytes FROM answer_share WHERE user = '*'",
     [ST_ANSWER_FIND] =
         "SELECT request_digest, status, location, body, answered_wall_us, etag"
         " FROM answer WHERE user = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
@@ -144,8 +149,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
     [ST_AUDIT_ADD] = "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
                      " VALUES (?1,?2,?3,?4,?5,?6,?7)",
-    [ST_AUDIT_TRIM] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ?2)"
-                      " AND id <= ?1",
+    [ST_AUDIT_OLD] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT 2)"
+                     " AND wall_us < ?1",
+    [ST_AUDIT_SHARE] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
+                       " WHERE user = (SELECT user FROM audit_share WHERE user <> '*'"
+                       " ORDER BY lines DESC LIMIT 1) ORDER BY id LIMIT 2)",
+    [ST_AUDIT_LINES] = "SELECT lines FROM audit_share WHERE user = '*'",
     [ST_AUDIT_AFTER] = "SELECT id, wall_us, user, via, method, target, status, request_id FROM"
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
     [ST_JOIN_TOKEN_PUT] =
@@ -191,8 +200,9 @@ static const char *const statement_texts[ST_N] = {
                          " records_done, records_pass) VALUES (?1,?2,?3,?4,?5,?6)",
     [ST_QUEUE_ALL] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"
                      " WHERE job_id IN (SELECT id FROM job WHERE archived = 0) ORDER BY job_id",
-    [ST_TASK_ALL] = "SELECT id, state, lease, failures, holder, chunks FROM task WHERE job_id=?1"
-                    " ORDER BY id",
+    [ST_TASK_ALL] =
+        "SELECT id, state, lease, failures, holder, chunks, pass FROM task WHERE job_id=?1"
+        " ORDER BY id",
     /* twice is once: what is archived already is not changed, and not counted again */
     [ST_ARCHIVE] = "UPDATE job SET archived = 1 WHERE id = ?1 AND archived = 0",
     [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
@@ -345,6 +355,15 @@ uint64_t store_column_u64(sqlite3_stmt *statement, int at)
     return (uint64_t)sqlite3_column_int64(statement, at);
 }
 
+uint64_t store_first_number_of(const struct store *store, enum statement which)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    uint64_t number = sqlite3_step(statement) == SQLITE_ROW ? store_column_u64(statement, 0) : 0;
+
+    (void)sqlite3_reset(statement);
+    return number;
+}
+
 int store_prepare_all(struct store *store, struct edl_error *error)
 {
     for (int i = 0; i < ST_N; i++)
@@ -407,6 +426,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
     for (size_t i = 0; r == 0 && i < records->n_tokens; i++)
         r = store_put_token(store, &records->tokens[i], error);
     if (r == 0)
+        r = store_put_tasks(store, &records->tasks, error);
+    if (r == 0)
         r = store_trim_events(store, records, error);
     if (r == 0)
         r = store_trim_archive(store, records, error);
@@ -424,8 +445,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
-    size_t n_records =
-        records->n_tails + records->n_answers + records->n_accounts + records->n_tokens;
+    size_t n_records = records->n_tails + records->n_answers + records->n_accounts +
+                       records->n_tokens + records->tasks.n + records->tasks.dropped;
     int r;
 
     for (size_t i = 0; i < records->n_effects; i++)

@@ -21,6 +21,8 @@ struct edl_error;
 struct effect;
 struct histogram;
 struct store;
+struct task;
+struct task_queue;
 struct usage;
 
 /* store_open - opens or makes the database and brings its schema up to date
@@ -44,6 +46,8 @@ struct store_history {
     uint64_t jobs;      /* that are over, the last to end; those of the core count and stay */
     uint64_t us;        /* what is not older, of both */
     uint64_t log_bytes; /* of kept ends of logs, the newest */
+    uint64_t audit;     /* so many lines of the audit log */
+    uint64_t audit_us;  /* none of them older */
 };
 /* store_keep - from now on; what is beyond goes in small steps, with the turns that come */
 void store_keep(struct store *store, const struct store_history *history);
@@ -75,7 +79,7 @@ struct stored_answer {
 };
 
 #define STORED_ANSWER_US (24 * 3600 * USEC_PER_SEC)
-#define STORED_ANSWERS_MAX 65536
+#define STORED_ANSWERS_BYTES ((uint64_t)64 << 20) /* of all, each with 512 for itself */
 
 /* A change of who may do what, or a line of the audit log; owned by whoever made it. */
 enum account_change_kind {
@@ -101,7 +105,6 @@ struct account_change {
     unsigned status;
 };
 
-#define STORED_AUDIT_MAX 100000
 /* What lets one node join, once. The token itself is not kept. */
 struct stored_token {
     char hash[65]; /* SHA-256 of the token, in hex */
@@ -120,6 +123,20 @@ struct stored_token {
 /* stored_token_oldest_us - what ended before that is forgotten as new ones come */
 uint64_t stored_token_oldest_us(uint64_t now_wall_us);
 
+/* Tasks of a dataset that is stored before it is set: n of them from the first on, by their ids.
+ * They count for nothing before EFFECT_SAVE_DATASET says that all are there (see
+ * task_queue_set_stored); what is left of one that never was, the next one of the job replaces. */
+struct stored_tasks {
+    uint64_t job_id;
+    const struct task_queue *queue;
+    uint32_t first, n;
+    const char *const *chunks; /* of each: store_chunks_text */
+    bool dropped; /* the job is over and will not have them: those that are there go, bit by bit */
+};
+
+/* store_chunks_text - a task's chunks as its row has them; the caller's. Pure: a worker may. */
+char *store_chunks_text(const struct task *task);
+
 /* What a turn leaves behind; all borrowed during store_commit. */
 struct turn_records {
     const struct effect *effects;
@@ -134,6 +151,7 @@ struct turn_records {
     size_t n_accounts;
     const struct stored_token *tokens;
     size_t n_tokens;
+    struct stored_tasks tasks;
 };
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_answers.c - what requests with an Idempotency-Key were answered with
  *
- * Bounded without a sweep: each row that comes lets the two oldest go that have had their day or
- * are beyond the bound. What is too old and still there is not found. */
+ * Bounded without a sweep: each row that comes lets the two oldest go that have had their day, and
+ * when all take too much, the oldest of whoever takes the most. What is too old and still there is
+ * not found. */
 #include "scheduler/store/store.h"
 
 #include <string.h>
@@ -16,12 +17,31 @@ static uint64_t oldest_us(uint64_t now_wall_us)
     return now_wall_us > STORED_ANSWER_US ? now_wall_us - STORED_ANSWER_US : 0;
 }
 
+/* The one that has just come may be large, and those that go small. */
+static int make_room(struct store *store, struct edl_error *error)
+{
+    int r = 0;
+
+    while (r == 0 && store_first_number_of(store, ST_ANSWER_BYTES) > STORED_ANSWERS_BYTES) {
+        r = store_step_done(store, ST_ANSWER_SHARE, error);
+        if (sqlite3_changes(store->db) == 0)
+            break;
+    }
+    return r;
+}
+
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ANSWER_PUT];
+    sqlite3_stmt *statement = store->statements[ST_ANSWER_DROP];
     int r;
 
+    store_bind_text(statement, 1, answer->user);
+    store_bind_text(statement, 2, answer->key);
+    r = store_step_done(store, ST_ANSWER_DROP, error); /* one that had its day */
+    if (r < 0)
+        return r;
+    statement = store->statements[ST_ANSWER_PUT];
     store_bind_text(statement, 1, answer->user);
     store_bind_text(statement, 2, answer->key);
     store_bind_text(statement, 3, answer->digest);
@@ -33,11 +53,9 @@ int store_put_answer(struct store *store, const struct stored_answer *answer,
     r = store_step_done(store, ST_ANSWER_PUT, error);
     if (r < 0)
         return r;
-    statement = store->statements[ST_ANSWER_TRIM];
-    store_bind_u64(statement, 1, oldest_us(answer->wall_us));
-    (void)sqlite3_bind_int64(statement, 2,
-                             sqlite3_last_insert_rowid(store->db) - STORED_ANSWERS_MAX);
-    return store_step_done(store, ST_ANSWER_TRIM, error);
+    store_bind_u64(store->statements[ST_ANSWER_OLD], 1, oldest_us(answer->wall_us));
+    r = store_step_done(store, ST_ANSWER_OLD, error);
+    return r < 0 ? r : make_room(store, error);
 }
 
 int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,

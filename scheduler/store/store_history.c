@@ -79,11 +79,7 @@ static int last_to_go(struct store *store, uint64_t limit, uint64_t now_us, uint
 
 uint64_t store_log_bytes(const struct store *store)
 {
-    sqlite3_stmt *statement = store->statements[ST_TAIL_BYTES];
-    uint64_t bytes = sqlite3_step(statement) == SQLITE_ROW ? store_column_u64(statement, 0) : 0;
-
-    (void)sqlite3_reset(statement);
-    return bytes;
+    return store_first_number_of(store, ST_TAIL_BYTES);
 }
 
 int store_trim_tails(struct store *store, const struct turn_records *records,

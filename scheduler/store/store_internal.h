@@ -30,7 +30,7 @@ enum statement {
     ST_QUEUE_END_PUT,
     ST_TASK_PUT,
     ST_TASK_SET,
-    ST_TASK_RESET,
+    ST_TASK_TRIM,
     ST_RENDEZVOUS_PUT,
     ST_RENDEZVOUS_ALL,
     ST_FAMILY_PUT,
@@ -39,7 +39,10 @@ enum statement {
     ST_EVENT_ADD,
     ST_TAIL_PUT,
     ST_ANSWER_PUT,
-    ST_ANSWER_TRIM,
+    ST_ANSWER_DROP,
+    ST_ANSWER_OLD,
+    ST_ANSWER_SHARE,
+    ST_ANSWER_BYTES,
     ST_ANSWER_FIND,
     ST_JOIN_TOKEN_PUT,
     ST_JOIN_TOKEN_TRIM,
@@ -103,7 +106,9 @@ enum statement {
     ST_TOKEN_ALL,
     ST_TOKEN_LAST,
     ST_AUDIT_ADD,
-    ST_AUDIT_TRIM,
+    ST_AUDIT_OLD,
+    ST_AUDIT_SHARE,
+    ST_AUDIT_LINES,
     ST_AUDIT_AFTER,
     ST_PROBE,
     ST_N,
@@ -141,6 +146,10 @@ void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value);
 /* store_column_text - "" for NULL */
 const char *store_column_text(sqlite3_stmt *statement, int at);
 uint64_t store_column_u64(sqlite3_stmt *statement, int at);
+
+/* store_first_number_of - the first column of the first row of a statement that binds nothing; 0:
+ * there is none */
+uint64_t store_first_number_of(const struct store *store, enum statement which);
 
 /* store_number - the first column of the first row; -1: there is none */
 int64_t store_number(struct store *store, const char *sql);
@@ -211,5 +220,8 @@ int store_put_answer(struct store *store, const struct stored_answer *answer,
 /* store_put_account - one change, inside the caller's transaction */
 int store_put_account(struct store *store, const struct account_change *change,
                       struct edl_error *error);
+/* store_put_tasks - some of a dataset that is not set yet, inside the caller's transaction */
+int store_put_tasks(struct store *store, const struct stored_tasks *tasks, struct edl_error *error);
+
 /* store_put_token - one join token, inside the caller's transaction; forgotten ones go */
 int store_put_token(struct store *store, const struct stored_token *token, struct edl_error *error);

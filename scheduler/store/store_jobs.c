@@ -262,35 +262,27 @@ static int put_queue(struct store *store, const struct job *job, struct edl_erro
     return r < 0 ? r : store_forget_tasks(store, queue.job_id, error);
 }
 
-static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct task *live)
+static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct task_queue *queue,
+                      const struct task *live)
 {
     struct task_record task;
 
-    record_of_task(live, &task);
+    record_of_task(queue, live, &task);
     store_bind_u64(statement, 1, job_id);
     store_bind_u64(statement, 2, task.id);
     store_bind_u64(statement, 3, task.state);
     store_bind_u64(statement, 4, task.lease);
     store_bind_u64(statement, 5, task.failures);
     store_bind_u64(statement, 6, task.holder);
+    store_bind_u64(statement, 7, task.pass);
 }
 
 struct task_writer {
     struct store *store;
-    uint64_t job_id;
+    const struct job *job;
     struct edl_error *error;
     int r;
 };
-
-static void reset_tasks(void *userdata)
-{
-    struct task_writer *writer = userdata;
-
-    if (writer->r < 0)
-        return;
-    store_bind_u64(writer->store->statements[ST_TASK_RESET], 1, writer->job_id);
-    writer->r = store_step_done(writer->store, ST_TASK_RESET, writer->error);
-}
 
 static void set_task(const struct task *task, void *userdata)
 {
@@ -298,22 +290,22 @@ static void set_task(const struct task *task, void *userdata)
 
     if (writer->r < 0)
         return;
-    bind_task(writer->store->statements[ST_TASK_SET], writer->job_id, task);
+    bind_task(writer->store->statements[ST_TASK_SET], writer->job->id, writer->job->queue, task);
     writer->r = store_step_done(writer->store, ST_TASK_SET, writer->error);
 }
 
 static int put_tasks(struct store *store, const struct job *job, struct edl_error *error)
 {
-    struct task_writer writer = { .store = store, .job_id = job->id, .error = error };
+    struct task_writer writer = { .store = store, .job = job, .error = error };
     int r = put_queue(store, job, error);
 
     if (r < 0)
         return r;
-    task_queue_take_changed(job->queue, reset_tasks, set_task, &writer);
+    task_queue_take_changed(job->queue, set_task, &writer);
     return writer.r;
 }
 
-static char *chunks_to_text(const struct task *task)
+char *store_chunks_text(const struct task *task)
 {
     json_t *array = json_array();
 
@@ -324,22 +316,43 @@ static char *chunks_to_text(const struct task *task)
     return dump_and_free(array);
 }
 
-static int put_dataset(struct store *store, const struct job *job, struct edl_error *error)
+static int put_task(struct store *store, uint64_t job_id, const struct task_queue *queue,
+                    const struct task *task, const char *chunks, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_TASK_PUT];
+
+    bind_task(statement, job_id, queue, task);
+    store_bind_text(statement, 8, chunks);
+    return store_step_done(store, ST_TASK_PUT, error);
+}
+
+int store_put_tasks(struct store *store, const struct stored_tasks *tasks, struct edl_error *error)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < tasks->n; i++)
+        r = put_task(store, tasks->job_id, tasks->queue,
+                     task_queue_task(tasks->queue, tasks->first + i), tasks->chunks[i], error);
+    return r == 0 && tasks->dropped ? store_forget_tasks(store, tasks->job_id, error) : r;
+}
+
+static int put_dataset(struct store *store, const struct job *job, struct edl_error *error)
+{
+    size_t n = task_queue_n_tasks(job->queue);
     int r = put_queue(store, job, error);
 
-    for (uint32_t i = 0; r == 0 && i < task_queue_n_tasks(job->queue); i++) {
+    for (uint32_t i = task_queue_n_stored(job->queue); r == 0 && i < n; i++) {
         const struct task *task = task_queue_task(job->queue, i);
-        _cleanup_free_ char *chunks = chunks_to_text(task);
+        _cleanup_free_ char *chunks = store_chunks_text(task);
 
-        bind_task(statement, job->id, task);
-        store_bind_text(statement, 7, chunks);
-        r = store_step_done(store, ST_TASK_PUT, error);
+        r = put_task(store, job->id, job->queue, task, chunks, error);
     }
-    if (r == 0) /* they are all written just now */
-        task_queue_take_changed(job->queue, NULL, NULL, NULL);
-    return r;
+    if (r < 0)
+        return r;
+    task_queue_take_changed(job->queue, NULL, NULL); /* they are all written */
+    store_bind_u64(store->statements[ST_TASK_TRIM], 1, job->id);
+    store_bind_u64(store->statements[ST_TASK_TRIM], 2, n);
+    return store_step_done(store, ST_TASK_TRIM, error);
 }
 
 static char *members_to_text(const struct rendezvous_record *record)

@@ -339,9 +339,9 @@ static int load_family(struct loader *loader, sqlite3_stmt *statement)
 
 /* --- task queues --- */
 
-static struct task_chunk *read_chunks(struct row *row, int column, uint32_t *ret_n)
+/* The caller's, as long as the array, whose paths they have. */
+static struct task_chunk *read_chunks(struct row *row, int column, const json_t *array)
 {
-    json_t *array = row_array(row, column, UINT32_MAX);
     size_t n = json_array_size(array);
     struct task_chunk *chunks = xcalloc(n, sizeof *chunks);
     json_t *chunk;
@@ -354,13 +354,11 @@ static struct task_chunk *read_chunks(struct row *row, int column, uint32_t *ret
         if (path == NULL)
             (void)row_damaged(row, column, "has a chunk without a path");
         chunks[i] = (struct task_chunk){
-            .path = xstrdup(path != NULL ? path : ""),
+            .path = path != NULL ? path : "",
             .offset_bytes = row_element(row, column, json_array_get(chunk, 1), INT64_MAX),
             .n_records = (uint32_t)row_element(row, column, json_array_get(chunk, 2), UINT32_MAX),
         };
     }
-    json_decref(array);
-    *ret_n = (uint32_t)n;
     return chunks;
 }
 
@@ -372,6 +370,7 @@ static struct task_record read_task(struct row *row)
         .lease = (uint32_t)row_u64(row, 2, UINT32_MAX),
         .failures = (uint32_t)row_u64(row, 3, UINT32_MAX),
         .holder = row_u64(row, 4, INT64_MAX),
+        .pass = (uint32_t)row_u64(row, 6, UINT32_MAX),
     };
 }
 
@@ -390,8 +389,8 @@ static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
 
     store_bind_u64(statement, 1, job->id);
     while (r == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
-        struct task_chunk *chunks;
-        uint32_t n_chunks;
+        _cleanup_free_ struct task_chunk *chunks = NULL;
+        json_t *array;
         struct row row;
 
         if (step != SQLITE_ROW) {
@@ -405,8 +404,10 @@ static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
             ret->items = xreallocarray(ret->items, ret->cap, sizeof *ret->items);
         }
         ret->items[ret->n++] = read_task(&row);
-        chunks = read_chunks(&row, 5, &n_chunks);
-        (void)task_queue_add(job->queue, chunks, n_chunks);
+        array = row_array(&row, 5, UINT32_MAX);
+        chunks = read_chunks(&row, 5, array);
+        (void)task_queue_add(job->queue, chunks, (uint32_t)json_array_size(array));
+        json_decref(array);
         r = row.r;
     }
     (void)sqlite3_reset(statement);

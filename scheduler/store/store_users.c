@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_users.c - people and their groups, tokens and the audit log
  *
- * The log is bounded without a sweep: of the rows that come one in AUDIT_TRIM_EVERY lets twice as
- * many of the oldest go that are beyond the bound. */
+ * The log is bounded without a sweep: each line that comes lets the two oldest go that are too old,
+ * and when there are too many lines, the two oldest of whoever has the most: nobody can push out
+ * what others did. */
 #include "scheduler/store/store.h"
 
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-
-#define AUDIT_TRIM_EVERY 64
 
 static int put_user(struct store *store, const struct account_change *change,
                     struct edl_error *error)
@@ -77,11 +76,25 @@ static int drop_group(struct store *store, const struct account_change *change,
     return store_step_done(store, ST_GROUP_DELETE, error);
 }
 
+/* Two go at most where one comes: the bound is reached soon after it was lowered. */
+static int trim_audit(struct store *store, uint64_t now_us, struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    int r = 0;
+
+    if (keep->audit_us != 0) {
+        store_bind_u64(store->statements[ST_AUDIT_OLD], 1, now_us - MIN_OF(now_us, keep->audit_us));
+        r = store_step_done(store, ST_AUDIT_OLD, error);
+    }
+    if (r == 0 && keep->audit != 0 && store_first_number_of(store, ST_AUDIT_LINES) > keep->audit)
+        r = store_step_done(store, ST_AUDIT_SHARE, error);
+    return r;
+}
+
 static int add_audit(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_AUDIT_ADD];
-    sqlite3_int64 last;
     int r;
 
     store_bind_u64(statement, 1, change->created_wall_us);
@@ -92,12 +105,7 @@ static int add_audit(struct store *store, const struct account_change *change,
     store_bind_u64(statement, 6, change->status);
     store_bind_text(statement, 7, change->request_id);
     r = store_step_done(store, ST_AUDIT_ADD, error);
-    last = sqlite3_last_insert_rowid(store->db);
-    if (r < 0 || last % AUDIT_TRIM_EVERY != 0)
-        return r;
-    (void)sqlite3_bind_int64(store->statements[ST_AUDIT_TRIM], 1, last - STORED_AUDIT_MAX);
-    (void)sqlite3_bind_int64(store->statements[ST_AUDIT_TRIM], 2, 2L * AUDIT_TRIM_EVERY);
-    return store_step_done(store, ST_AUDIT_TRIM, error);
+    return r < 0 ? r : trim_audit(store, change->created_wall_us, error);
 }
 
 int store_put_account(struct store *store, const struct account_change *change,

@@ -17,8 +17,8 @@ refused() { # REMEDY COMMAND...: with a remedy, and nothing has changed
 }
 servers() { job_field one '.roles[] | select(.role == "pserver") | [.min, .max, .target] | @csv'; }
 for n in 1 3; do
-    refused "for $n servers kill it and submit it anew" edl scale one "$n" --role pserver
-    refused "for $n servers kill it and submit it anew" edl plan --scale one "$n" --role pserver
+    refused "for $n servers\? kill it and submit it anew" edl scale one "$n" --role pserver
+    refused "for $n servers\? kill it and submit it anew" edl plan --scale one "$n" --role pserver
 done
 [ "$(api PATCH /jobs/one -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d '{"role": "pserver", "min": 3, "max": 3}')" = 409 ] ||
     fail 'PATCH has another status'

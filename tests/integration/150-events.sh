@@ -48,6 +48,7 @@ echo "$last" >&8
 submit wake # readers that were at the end wait for an event, some for the next sign of life of the stream, 15 s
 cat <&9
 wait "$checker" || fail 'a reader does not have the history'
+edl wait wake --timeout 60 >/dev/null # nothing happens any more
 
 # what is not there is said, and where to go on
 gone=$(api GET "/events?after=$((last + 1000))")

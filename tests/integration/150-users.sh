@@ -37,6 +37,36 @@ grep -q 'audit: eve DELETE /jobs/.*: 202 (token 2, request ' "$work"/state/sched
 sent=/workspaces/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad # SHA-256 of abc
 curl -sS --fail -X PUT -H "Authorization: Bearer $(cat "$work/ann")" --data-binary abc "$EDL_SERVER$sent" >/dev/null
 edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]' | grep -qx "ann PUT $sent" || fail "an upload is not on record: $(edl audit)"
+# what ann has sent is hers: others neither see it nor get it, nor may run it; operators may look after it
+as eve workspace list | grep -q "${sent##*/}" || fail 'an operator does not see an archive'
+edl user set eve --role user
+silent as eve workspace list || fail "another's archive is listed: $(as eve workspace list)"
+as ann workspace list | grep -q "${sent##*/}" || fail 'her own archive is not listed'
+status=$(curl -sS -o "$work/got" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/eve")" "$EDL_SERVER$sent")
+[ "$status" = 404 ] || fail "another's archive is answered with $status: $(cat "$work/got")"
+grep -q 'what others sent is theirs' "$work/got" || fail "it is not told why: $(cat "$work/got")"
+jq -n --arg workspace "sha256:${sent##*/}" '{metadata: {name: "stolen"}, spec: {trainer: {entrypoint: "cat x", workspace: $workspace, "min-instance": 1}}}' \
+    >"$work/stolen.json"
+if as eve submit "$work/stolen.json" 2>"$work/err"; then fail "a job runs in another's archive"; fi
+grep -q 'there is no workspace sha256:.* of yours' "$work/err" || fail "no word of whose it is: $(cat "$work/err")"
+curl -sS --fail -X PUT -H "Authorization: Bearer $(cat "$work/eve")" --data-binary abc "$EDL_SERVER$sent" >/dev/null # who has it has it
+as eve workspace list | grep -q "${sent##*/}" || fail 'what she has sent is not hers'
+# token calls have a rate: nobody fills the audit log with them, nor pushes out what others did
+rate() { # asks as ann until it is refused; $asked: how often it was not
+    local status
+    asked=0
+    while status=$(curl -sS -o "$work/got" -D "$work/headers" -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat "$work/ann")" \
+        -d '{"ttl_s": 60}' "$EDL_SERVER/tokens"); [ "$status" = 201 ] && [ $asked -lt 300 ]; do
+        asked=$((asked + 1))
+        curl -sS --fail -o /dev/null -X DELETE -H "Authorization: Bearer $(cat "$work/ann")" "$EDL_SERVER/tokens/$(jq .id "$work/got")" || break
+        asked=$((asked + 1))
+    done
+}
+rate
+status=$(curl -sS -o "$work/got" -D "$work/headers" -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat "$work/ann")" -d '{}' "$EDL_SERVER/tokens")
+if [ "$status" != 429 ] || [ $asked -gt 120 ]; then fail "$asked token calls, then $status: $(cat "$work/got")"; fi
+grep -qi '^Retry-After: [1-6]' "$work/headers" || fail "no word of when to come again: $(cat "$work/headers")"
+edl audit --json | jq -rs 'map(select(.user == "eve" and .method == "DELETE")) | length' | grep -qx 1 || fail "what eve did is gone: $(edl audit)"
 edl token list | grep -q 'eve *test' || fail 'tokens are not listed'
 edl user remove eve
 if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi

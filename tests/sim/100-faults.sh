@@ -7,7 +7,7 @@ seeds=${EDL_SEEDS:-2000}
 first=${EDL_FIRST_SEED:-1}
 status=0
 "$EDL_BUILD_DIR/edl" simulate --faults mixed --seeds "$seeds" --first-seed "$first" || status=1
-for profile in none network crash clock storage storm; do
+for profile in none network crash clock storage stall storm; do
     "$EDL_BUILD_DIR/edl" simulate --faults $profile --seeds $((seeds / 8)) --first-seed "$first" || status=1
 done
 exit $status

@@ -488,11 +488,9 @@ struct task_queue *world_queue(uint32_t n_tasks, uint32_t passes)
     struct task_queue *queue = task_queue_new(&cfg);
 
     for (uint32_t i = 0; i < n_tasks; i++) {
-        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+        const struct task_chunk chunk = { .path = "/data", .offset_bytes = i, .n_records = 10 };
 
-        *chunk =
-            (struct task_chunk){ .path = xstrdup("/data"), .offset_bytes = i, .n_records = 10 };
-        (void)task_queue_add(queue, chunk, 1);
+        (void)task_queue_add(queue, &chunk, 1);
     }
     return queue;
 }

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 enum { NEEDS_TOKEN = 1 };
 
@@ -305,11 +306,27 @@ static void on_resting_gone(struct http_request *request, void *userdata)
     f->n_gone++;
 }
 
+static int check_owner(struct http_request *request, struct edl_error *error)
+{
+    const char *name = http_request_header(request, "X-Owner");
+    bool apart = name != NULL && streq(name, "apart");
+    const struct http_owner owner = {
+        .name = name, .connections = 2, .body_bytes = APART_BODY_BYTES, .apart = apart
+    };
+
+    return http_request_proven(request, &owner)
+               ? 0
+               : edl_error_set(error, EDL_ETOOMANY, "too many connections");
+}
+
 static int authorise(struct http_request *request, const struct http_route *route, void *userdata,
                      struct edl_error *error)
 {
     const char *given = http_request_header(request, "authorization");
     struct fixture *f = userdata;
+
+    if (f->guarded)
+        return check_owner(request, error);
 
     if (!(route->flags & NEEDS_TOKEN))
         return 0;
@@ -338,6 +355,8 @@ static void start(struct fixture *f, int fd, unsigned max_connections)
         .userdata = f,
         .authorise = authorise,
         .max_connections = max_connections,
+        .fresh_timeout_s = f->guarded ? 60 : 0,
+        .body_bytes = GUARDED_BODY_BYTES,
     };
     struct edl_error error = { 0 };
 
@@ -371,6 +390,16 @@ int fixture_setup(void **state)
 {
     struct fixture *f = fixture_new();
 
+    start_tcp(f, 0);
+    *state = f;
+    return 0;
+}
+
+int fixture_setup_guarded(void **state)
+{
+    struct fixture *f = fixture_new();
+
+    f->guarded = true;
     start_tcp(f, 0);
     *state = f;
     return 0;
@@ -483,15 +512,25 @@ static int on_raw(sd_event_source *source, int fd, uint32_t events, void *userda
     return 0;
 }
 
+void raw_send_bytes(struct fixture *f, struct raw *raw, const char *text, size_t size)
+{
+    struct sockaddr_un path = { .sun_family = AF_UNIX };
+    struct sockaddr_in port = { .sin_family = AF_INET,
+                                .sin_port = htons(f->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    bool local = f->socket_path[0] != '\0';
+
+    *raw = (struct raw){ .fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+    memcpy(path.sun_path, f->socket_path, strnlen(f->socket_path, sizeof path.sun_path - 1));
+    assert_int_equal(connect(raw->fd, local ? (struct sockaddr *)&path : (struct sockaddr *)&port,
+                             local ? sizeof path : sizeof port),
+                     0);
+    assert_int_equal(write(raw->fd, text, size), (ssize_t)size);
+}
+
 void raw_send(struct fixture *f, struct raw *raw, const char *text)
 {
-    struct sockaddr_in to = { .sin_family = AF_INET,
-                              .sin_port = htons(f->port),
-                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-
-    *raw = (struct raw){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
-    assert_int_equal(connect(raw->fd, (struct sockaddr *)&to, sizeof to), 0);
-    assert_int_equal(write(raw->fd, text, strlen(text)), (ssize_t)strlen(text));
+    raw_send_bytes(f, raw, text, strlen(text));
 }
 
 void raw_more(const struct raw *raw, const char *text)

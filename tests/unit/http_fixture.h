@@ -25,6 +25,7 @@ struct fixture {
     sd_event *event;
     struct http_server *server;
     struct http_async *async;
+    bool guarded; /* the header X-Owner says whose a connection is */
     uint16_t port;
     char folder[64]; /* "" unless a Unix socket is used */
     char socket_path[128];
@@ -64,6 +65,10 @@ struct raw {
 /* over TCP; with room for three connections; over a Unix socket */
 int fixture_setup(void **state);
 int fixture_setup_small(void **state);
+/* fixture_setup_guarded - with bounds of owners; "apart" stands apart, with two connections */
+#define GUARDED_BODY_BYTES 1000000
+#define APART_BODY_BYTES 300000
+int fixture_setup_guarded(void **state);
 int fixture_setup_unix(void **state);
 int fixture_teardown(void **state);
 
@@ -84,6 +89,7 @@ const char *text_of(const struct result *result, const char *key);
 /* raw_ask - sends text (which asks for the connection's end) and collects what comes back */
 void raw_ask(struct fixture *f, struct raw *raw, const char *text);
 void raw_send(struct fixture *f, struct raw *raw, const char *text);
+void raw_send_bytes(struct fixture *f, struct raw *raw, const char *text, size_t size);
 /* raw_more - sends more; raw_collect: what comes back until the peer closes */
 void raw_more(const struct raw *raw, const char *text);
 void raw_collect(struct fixture *f, struct raw *raw);

@@ -120,6 +120,7 @@ static void on_answer(const struct http_answer *answer, void *userdata)
 
     reply->n++;
     reply->status = answer->status;
+    reply->retry_after_s = answer->retry_after_s;
     reply->json = json_incref(answer->json);
     reply->size = answer->body_size;
     reply->body = xcalloc(answer->body_size + 1, 1);
@@ -135,9 +136,8 @@ void live_send(struct live *live, const char *method, const char *path, const ch
                  path, key, body, reply);
 }
 
-/* header: NULL none */
-static void send_with(struct live *live, const char *token, const char *header, const char *method,
-                      const char *path, const char *body, struct reply *reply)
+void live_send_with(struct live *live, const char *token, const char *header, const char *method,
+                    const char *path, const char *body, struct reply *reply)
 {
     struct http_call call = { .method = method,
                               .path = path,
@@ -158,7 +158,7 @@ void live_send_as(struct live *live, const char *token, const char *method, cons
     char header[400];
 
     (void)snprintf(header, sizeof header, "Idempotency-Key: %s", key != NULL ? key : "");
-    send_with(live, token, key != NULL ? header : NULL, method, path, body, reply);
+    live_send_with(live, token, key != NULL ? header : NULL, method, path, body, reply);
 }
 
 void live_send_for(struct live *live, const struct process *process, const char *method,
@@ -169,8 +169,8 @@ void live_send_for(struct live *live, const struct process *process, const char 
     (void)snprintf(header, sizeof header, "X-EDL-Process: %" PRIu64 ".%s.%u.%" PRIu64,
                    process->job->id, process->job->spec->roles[process->role].name, process->index,
                    process->incarnation);
-    send_with(live, live->token != NULL ? live->token : live->scheduler->admin_token, header,
-              method, path, body, reply);
+    live_send_with(live, live->token != NULL ? live->token : live->scheduler->admin_token, header,
+                   method, path, body, reply);
 }
 
 void live_wait(struct live *live, const struct reply *reply)

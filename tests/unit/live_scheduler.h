@@ -28,7 +28,7 @@ struct live {
 
 /* What came back; n is 0 until it did. */
 struct reply {
-    unsigned n, status;
+    unsigned n, status, retry_after_s;
     char *body; /* owned */
     size_t size;
     json_t *json;
@@ -55,6 +55,10 @@ void live_send(struct live *live, const char *method, const char *path, const ch
 /* live_send_as - the same with another bearer */
 void live_send_as(struct live *live, const char *token, const char *method, const char *path,
                   const char *key, const char *body, struct reply *reply);
+
+/* live_send_with - the same with any header; NULL: none */
+void live_send_with(struct live *live, const char *token, const char *header, const char *method,
+                    const char *path, const char *body, struct reply *reply);
 
 /* live_send_for - a call for a process, with live->token or as an admin */
 void live_send_for(struct live *live, const struct process *process, const char *method,

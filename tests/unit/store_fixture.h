@@ -94,12 +94,11 @@ static inline struct task_queue *new_queue(const struct job *job, size_t n)
     struct task_queue *queue = task_queue_new(&config);
 
     for (size_t i = 0; i < n; i++) {
-        struct task_chunk *chunk = xcalloc(1, sizeof *chunk);
+        const struct task_chunk chunk = { .path = "/data/\"train\"-\xc3\xa9",
+                                          .offset_bytes = UINT64_C(1) << 40,
+                                          .n_records = 10 };
 
-        chunk->path = xstrdup("/data/\"train\"-\xc3\xa9");
-        chunk->offset_bytes = UINT64_C(1) << 40;
-        chunk->n_records = 10;
-        (void)task_queue_add(queue, chunk, 1);
+        (void)task_queue_add(queue, &chunk, 1);
     }
     return queue;
 }

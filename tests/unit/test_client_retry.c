@@ -31,6 +31,9 @@
     "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 8\r\n"              \
     "Connection: close\r\n\r\n{\"id\":7}"
 #define BUSY "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+#define TOO_MANY                                                                                   \
+    "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n"                    \
+    "Connection: close\r\n\r\n"
 #define HALF "HTTP/1.1 201 Created\r\nContent-Type: appl"
 #define BROKEN "" /* the connection ends without a word */
 
@@ -40,7 +43,7 @@ struct script {
     struct server server;
 };
 
-/* The whole request: bodies of the test end with '}', headers hold none. */
+/* The whole request: bodies of the test have a '}', headers hold none, and no GET has a body. */
 static void read_request(int fd, char *text, size_t size, bool has_body)
 {
     size_t used = 0;
@@ -52,7 +55,8 @@ static void read_request(int fd, char *text, size_t size, bool has_body)
             _exit(1);
         used += (size_t)n;
         text[used] = '\0';
-        if (strstr(text, "\r\n\r\n") != NULL && (!has_body || strchr(text, '}') != NULL))
+        if (strstr(text, "\r\n\r\n") != NULL &&
+            (!has_body || strncmp(text, "GET ", 4) == 0 || strchr(text, '}') != NULL))
             return;
     }
 }
@@ -73,6 +77,7 @@ static void tell_key(int fd, const char *request)
 static _Noreturn void play(int listen_fd, int keys_fd, const char *const *steps, bool has_body)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)alarm(60);
     for (; *steps != NULL; steps++) {
         char text[4096];
         int fd = accept(listen_fd, NULL, NULL);
@@ -194,6 +199,50 @@ static void test_reads_have_no_key_and_are_repeated_when_the_server_says_so(void
     assert_string_equal(keys, "-\n");
 }
 
+/* Whether other nodes have its folder is asked for behind it: a scheduler that dies meanwhile takes
+ * nothing along. */
+static void test_the_submission_goes_first(void **state)
+{
+    static const char *const steps[] = { BROKEN, ACCEPTED, BROKEN, NULL };
+    const char *argv[] = { "edl",  "submit", "--server", NULL, "--workspace",
+                           "/dev", "--",     "true",     NULL };
+    struct script script;
+    char keys[2048];
+    size_t size;
+
+    (void)state;
+    begin(&script, steps, true);
+    argv[3] = script.server.base;
+    assert_int_equal(verb_main((int)ELEMENTS(argv) - 1, (char **)(uintptr_t)argv), STATUS_OK);
+    end(&script, keys, sizeof keys);
+    size = strlen(keys);
+    assert_string_equal(keys + size - 2, "-\n");
+    keys[size - 2] = '\0';
+    assert_same_key(keys, 2);
+}
+
+/* Whoever asks for more than a share is told when to come again, and comes then. */
+static void test_too_many_is_waited_for_as_long_as_the_server_says(void **state)
+{
+    static const char *const steps[] = { TOO_MANY, TOO_MANY, ACCEPTED, NULL };
+    uint64_t began_us = clock_read_us(CLOCK_BOOTTIME);
+    struct script script;
+    char keys[2048];
+
+    (void)state;
+    begin(&script, steps, false);
+    assert_int_equal(server_request(&script.server, "DELETE", "/jobs/a", NULL, NULL), STATUS_OK);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us >= 2 * USEC_PER_SEC);
+    end(&script, keys, sizeof keys);
+    assert_same_key(keys, 3);
+    begin(&script, steps, false);
+    assert_null(http_client_free(script.server.http));
+    assert_int_equal(http_client_new(script.server.base, &script.server.http, NULL), 0); /* curl */
+    assert_int_equal(server_request(&script.server, "GET", "/jobs", NULL, NULL), STATUS_OK);
+    assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us >= 4 * USEC_PER_SEC);
+    end(&script, keys, sizeof keys);
+}
+
 /* Nobody was there from the beginning: that is told at once. */
 static void test_nobody_there_is_told_at_once(void **state)
 {
@@ -218,6 +267,8 @@ int main(void)
         cmocka_unit_test(test_lost_answers_are_asked_for_again_with_the_same_key),
         cmocka_unit_test(test_each_thing_has_its_own_key),
         cmocka_unit_test(test_reads_have_no_key_and_are_repeated_when_the_server_says_so),
+        cmocka_unit_test(test_the_submission_goes_first),
+        cmocka_unit_test(test_too_many_is_waited_for_as_long_as_the_server_says),
         cmocka_unit_test(test_nobody_there_is_told_at_once),
     };
 

@@ -97,6 +97,10 @@ static void serve_submit(struct http_request *request, void *userdata)
                    "{\"status\":422,\"detail\":\"not valid\",\"remedy\":\"make it 1\","
                    "\"errors\":[{\"pointer\":\"/spec/trainer/min-instance\",\"detail\":\"is 0\"},"
                    "{\"pointer\":\"/spec/x\",\"detail\":\"is unknown\"}]}");
+    else if (body != NULL && strstr(body, "once") != NULL)
+        serve_json(request, 409,
+                   "{\"status\":409,\"detail\":\"taken\",\"errors\":["
+                   "{\"pointer\":\"/name\",\"detail\":\"taken\"}]}");
     else
         serve_json(request, 201,
                    "{\"job\":\"example\",\"id\":1,\"state\":\"queued\","
@@ -423,9 +427,11 @@ static void test_submit_refused_prints_every_pointer(void **state)
     _cleanup_free_ char *err = NULL;
 
     assert_int_equal(EDL(NULL, &err, "submit", "--name", "bad", "--", "true"), STATUS_BAD_INPUT);
-    assert_string_equal(
-        err, "edl: not valid\n  /spec/trainer/min-instance: is 0\n  /spec/x: is unknown\n"
-             "try: make it 1\n");
+    assert_string_equal(err, "edl: not valid\n  /spec/trainer/min-instance: is 0\n  /spec/x: is "
+                             "unknown\ntry: make it 1\n");
+    free(TAKE_PTR(err));
+    assert_int_equal(EDL(NULL, &err, "submit", "--name", "once", "--", "true"), STATUS_FAILED);
+    assert_string_equal(err, "edl: taken\n  /name\n");
 }
 
 static void test_submit_follow_exits_as_the_job_ends(void **state)

@@ -181,7 +181,9 @@ static void no_more_of_an_archive_is_sent_to_who_may_no_more(void **state)
     content_hash_end(hash, hex);
     (void)content_hash_free(hash);
     (void)snprintf(path, sizeof path, "/workspaces/%s", hex);
+    live->token = ann; /* it is hers: as a user she may still have it */
     ask(live, 200, "PUT", path, data, &reply);
+    live->token = NULL;
     assert_int_equal(read_file(live, path, ann, "user", &size), ARCHIVE_BYTES); /* enough for it */
     assert_true(read_file(live, path, ann, "viewer", &size) < ARCHIVE_BYTES);
     assert_int_equal(size, ARCHIVE_BYTES);

@@ -371,29 +371,6 @@ static void test_keep_alive_and_pipelining(void **state)
     assert_string_equal(raw.text + raw.size - 2, "42");
 }
 
-static void test_length_that_is_told_twice(void **state)
-{
-    static const char *const heads[] = {
-        "Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}",
-        "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
-        "Content-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-    };
-
-    for (size_t i = 0; i < ELEMENTS(heads); i++) {
-        struct raw raw;
-        char text[400];
-
-        (void)snprintf(text, sizeof text,
-                       "POST /small HTTP/1.1\r\nHost: x\r\n%sGET /hello HTTP/1.1\r\nHost: x\r\n"
-                       "Connection: close\r\n\r\n",
-                       heads[i]);
-        raw_ask(*state, &raw, text);
-        assert_non_null(strstr(raw.text, "HTTP/1.1 400 "));
-        assert_non_null(strstr(raw.text, "application/problem+json"));
-        assert_null(strstr(raw.text, "HTTP/1.1 200 ")); /* what follows is not answered */
-    }
-}
-
 static void test_deferred_from_a_timer(void **state)
 {
     struct fixture *f = *state;
@@ -663,7 +640,6 @@ int main(void)
         TEST(test_body_from_a_file, fixture_setup),
         TEST(test_answer_from_a_file, fixture_setup),
         TEST(test_keep_alive_and_pipelining, fixture_setup),
-        TEST(test_length_that_is_told_twice, fixture_setup),
         TEST(test_deferred_from_a_timer, fixture_setup),
         TEST(test_who_waits_and_leaves_is_noticed, fixture_setup),
         TEST(test_many_deferred, fixture_setup),

@@ -6,6 +6,7 @@
 #include "tests/unit/http_fixture.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,7 +15,10 @@
 
 #include "shared/certificate.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/http_guard.h"
+#include "shared/http_tls.h"
+#include "shared/macro.h"
 #include "shared/whole_file.h"
 
 #define YEAR_S (365ULL * 86400)
@@ -318,6 +322,12 @@ static struct guarded come(struct http_guard *guard, const char *address)
     return one;
 }
 
+/* owner: NULL: there is always room for it */
+static bool prove(struct http_guard *guard, const struct guarded *one, const char *owner)
+{
+    return http_guard_prove(guard, one->connection, &(struct http_owner){ .name = owner });
+}
+
 static bool is_cut_off(const struct guarded *one)
 {
     char byte;
@@ -334,7 +344,7 @@ static void leave(struct http_guard *guard, struct guarded *one)
 
 static struct http_guard *new_guard(sd_event *event, uint64_t fresh_us)
 {
-    const struct http_guard_limits limits = { FRESH, fresh_us, .owner = 3, .owners = 5 };
+    const struct http_guard_limits limits = { FRESH, fresh_us, .owner = 3, .owners = 7 };
     struct http_guard *guard;
     struct edl_error error = { 0 };
 
@@ -382,7 +392,7 @@ static void test_those_with_a_credential_stay(void **state)
     struct guarded waits = come(guard, "10.0.0.9");
     struct guarded flood[64];
 
-    assert_true(http_guard_prove(guard, proven.connection, NULL));
+    assert_true(prove(guard, &proven, NULL));
     for (size_t i = 0; i < ELEMENTS(flood); i++) { /* each from an address of its own */
         char address[32];
 
@@ -402,15 +412,17 @@ static void test_those_with_a_credential_stay(void **state)
     (void)http_guard_free(guard);
 }
 
-/* A credential is no way to have all connections: three are each owner's, five all owners'. */
+/* A credential is no way to have all connections: three are each owner's, seven all owners', and
+ * nobody has more than are left. */
 static void test_an_owner_has_a_part(void **state)
 {
     static const struct {
         const char *owner; /* NULL: there is always room for it */
         bool good;
     } cases[] = {
-        { "ann", true }, { "ann", true }, { "ann", true },  { "ann", false }, { "bob", true },
-        { "bob", true }, { NULL, true },  { "bob", false }, { "eve", false }, { NULL, true },
+        { "ann", true },  { "ann", true }, { "ann", true },  { "ann", false }, { "bob", true },
+        { "bob", true },  { NULL, true },  { "bob", false }, { "eve", true },  { NULL, true },
+        { "eve", false }, { "joe", true }, { "zoe", false },
     };
     struct guarded all[ELEMENTS(cases)];
     struct tls *t = *state;
@@ -418,21 +430,23 @@ static void test_an_owner_has_a_part(void **state)
 
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         all[i] = come(guard, "10.0.0.1");
-        if (http_guard_prove(guard, all[i].connection, cases[i].owner) != cases[i].good)
+        if (prove(guard, &all[i], cases[i].owner) != cases[i].good)
             fail_msg("case %zu", i);
     }
-    assert_int_equal(http_guard_fresh(guard), 3); /* who is refused has no place of its own */
-    assert_true(http_guard_prove(guard, all[0].connection, "ann")); /* the next call */
-    assert_false(http_guard_prove(guard, all[3].connection, "ann"));
+    assert_int_equal(http_guard_fresh(guard), 4); /* who is refused has no place of its own */
+    assert_true(prove(guard, &all[0], "ann"));    /* the next call */
+    assert_false(prove(guard, &all[3], "ann"));
     /* what is used for another in turn makes room */
-    assert_true(http_guard_prove(guard, all[0].connection, "bob"));
-    assert_true(http_guard_prove(guard, all[1].connection, NULL));
-    assert_true(http_guard_prove(guard, all[3].connection, "ann"));
-    assert_false(http_guard_prove(guard, all[8].connection, "eve"));
-    leave(guard, &all[2]);
-    assert_true(http_guard_prove(guard, all[8].connection, "eve"));
+    assert_true(prove(guard, &all[0], NULL));
+    assert_false(prove(guard, &all[3], "ann")); /* two, and one is left */
+    assert_true(prove(guard, &all[1], "eve"));
+    assert_true(prove(guard, &all[12], "zoe"));
+    assert_false(prove(guard, &all[3], "joe"));
+    leave(guard, &all[4]);
+    assert_false(prove(guard, &all[3], "joe"));
+    assert_true(prove(guard, &all[3], "max"));
     for (size_t i = 0; i < ELEMENTS(cases); i++)
-        if (i != 2)
+        if (i != 4)
             leave(guard, &all[i]);
     assert_int_equal(http_guard_fresh(guard), 0);
     (void)http_guard_free(guard);
@@ -446,7 +460,7 @@ static void test_no_fresh_one_grows_old(void **state)
     struct guarded slow = come(guard, "127.0.0.1");
     uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
 
-    assert_true(http_guard_prove(guard, proven.connection, "ann"));
+    assert_true(prove(guard, &proven, "ann"));
     while (http_guard_cut_off(guard) == 0) {
         assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
         assert_true(sd_event_run(t->plain->event, 100 * USEC_PER_MSEC) >= 0);
@@ -456,6 +470,49 @@ static void test_no_fresh_one_grows_old(void **state)
     leave(guard, &slow);
     leave(guard, &proven);
     (void)http_guard_free(guard);
+}
+
+/* What a pass is busy with. */
+static void compute(uint64_t us)
+{
+    uint64_t end_us = clock_read_us(CLOCK_THREAD_CPUTIME_ID) + us;
+
+    while (clock_read_us(CLOCK_THREAD_CPUTIME_ID) < end_us)
+        continue;
+}
+
+/* Hundreds that come at the same moment are not all served in it: who is in waits for them. */
+static void test_a_pass_that_takes_long_begins_no_more_handshakes(void **state)
+{
+    const char *name = "127.0.0.1";
+    struct certificate_pair ca = { 0 }, pair = { 0 };
+    struct edl_error error = { 0 };
+    struct http_tls *tls;
+    gnutls_session_t session;
+    gnutls_pcert_st *shown;
+    gnutls_privkey_t key;
+    unsigned n;
+
+    (void)state;
+    assert_int_equal(certificate_make_ca(NULL, now_s(), &ca, &error), 0);
+    assert_int_equal(certificate_make_server(&ca, &name, 1, now_s(), &pair, &error), 0);
+    assert_int_equal(http_tls_new(pair.certificate, pair.key, &tls, &error), 0);
+    assert_int_equal(gnutls_init(&session, GNUTLS_SERVER), 0);
+    assert_null(http_tls_enter(tls));
+    assert_int_equal(http_tls_pick(session, NULL, 0, NULL, 0, &shown, &n, &key), 0);
+    assert_int_equal(poll(NULL, 0, 25), 0); /* what takes long, but no time of the processor */
+    assert_int_equal(http_tls_pick(session, NULL, 0, NULL, 0, &shown, &n, &key), 0);
+    compute(25 * USEC_PER_MSEC);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(http_tls_pick(session, NULL, 0, NULL, 0, &shown, &n, &key), -1);
+    assert_int_equal(http_tls_refused(tls), 1);
+    assert_ptr_equal(http_tls_enter(tls), tls); /* the next one */
+    assert_int_equal(http_tls_pick(session, NULL, 0, NULL, 0, &shown, &n, &key), 0);
+    assert_ptr_equal(http_tls_enter(NULL), tls);
+    gnutls_deinit(session);
+    assert_null(http_tls_free(tls));
+    certificate_pair_clear(&pair);
+    certificate_pair_clear(&ca);
 }
 
 int main(void)
@@ -473,6 +530,7 @@ int main(void)
         T(test_those_with_a_credential_stay),
         T(test_an_owner_has_a_part),
         T(test_no_fresh_one_grows_old),
+        cmocka_unit_test(test_a_pass_that_takes_long_begins_no_more_handshakes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

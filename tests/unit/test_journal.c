@@ -109,6 +109,19 @@ static void test_an_entry_says_what_it_is_about(void **state)
     assert_string_equal(sent, expected);
 }
 
+static void test_who_did_it_is_a_field(void **state)
+{
+    struct world world = begin(true);
+
+    (void)state;
+    log_entry(LOG_LEVEL_INFO,
+              &(struct log_subject){ .message = MESSAGE_AUDIT, .user = "ann", .request = "r-1" },
+              "audit");
+    (void)end(&world);
+    assert_non_null(strstr(sent, "\nEDL_USER=ann\nEDL_REQUEST=r-1\n"));
+    assert_non_null(strstr(sent, message_id(MESSAGE_AUDIT)));
+}
+
 static void test_what_is_about_nothing_has_no_fields(void **state)
 {
     struct world world = begin(true);
@@ -301,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_entry_says_what_it_is_about),
+        cmocka_unit_test(test_who_did_it_is_a_field),
         cmocka_unit_test(test_what_is_about_nothing_has_no_fields),
         cmocka_unit_test(test_a_job_has_no_index),
         cmocka_unit_test(test_an_agent_speaks_of_its_own_node),

@@ -442,6 +442,7 @@ static void test_it_is_waited_for(void **state)
     static const char *const answers[] = { "",
                                            REFUSES("503 Service Unavailable", "not reached"),
                                            REFUSES("507 Insufficient Storage", "the disk is full"),
+                                           REFUSES("429 Too Many Requests", "wait"),
                                            HEAD("200 OK") "Content-Length: 9\r\n\r\n{\"stop",
                                            SAYS("{\"stopping\":true}"),
                                            "",
@@ -454,7 +455,7 @@ static void test_it_is_waited_for(void **state)
     edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
     assert_int_equal(edl_checkpoint_done(agent.client), 1);
-    assert_int_equal(agent.asked->n, 5);
+    assert_int_equal(agent.asked->n, 6);
     for (unsigned i = 1; i < agent.asked->n; i++) /* the same call each time */
         assert_string_equal(agent.asked->text[i], agent.asked->text[0]);
     assert_int_equal(edl_task_next(agent.client, 0, &task), -ETIMEDOUT);

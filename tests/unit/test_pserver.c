@@ -484,6 +484,37 @@ static void test_slow_reader(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
+/* Whoever says nothing is dropped in time, whenever the next checkpoint is due; who is of the job
+ * may be silent for as long as it computes. */
+static void test_who_says_nothing_is_dropped(void **state)
+{
+    const struct pserver_config config = { .job_id = TEST_JOB,
+                                           .incarnation = 1,
+                                           .checkpoint_period_us = 3600 * USEC_PER_SEC,
+                                           .greeting_us = 300 * USEC_PER_MSEC };
+    struct wire_hello hello = { .job_id = TEST_JOB, .incarnation = 1, .trainer = 3, .n_shards = 1 };
+    struct pollfd trainer = { .events = POLLIN }, silent[3];
+    struct test_server server;
+    char byte;
+
+    (void)state;
+    server_start_with(&server, config);
+    trainer.fd = raw_connect(&server);
+    raw_greet(trainer.fd, &hello);
+    for (size_t round = 0; round < 2; round++) { /* also when nobody was there for a while */
+        for (size_t i = 0; i < ELEMENTS(silent); i++)
+            silent[i] = (struct pollfd){ .fd = raw_connect(&server), .events = POLLIN };
+        for (size_t i = 0; i < ELEMENTS(silent); i++) {
+            assert_int_equal(poll(&silent[i], 1, 30000), 1);
+            assert_int_equal(recv(silent[i].fd, &byte, 1, 0), 0);
+            (void)safe_close(silent[i].fd);
+        }
+    }
+    assert_int_equal(poll(&trainer, 1, 0), 0);
+    (void)safe_close(trainer.fd);
+    assert_int_equal(server_stop(&server), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_damaged_checkpoint_is_named),
         cmocka_unit_test(test_port_taken),
         cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_who_says_nothing_is_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

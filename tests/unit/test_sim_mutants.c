@@ -59,7 +59,7 @@ static const struct mutant_case {
     { SIM_MUTANT_SAVE_ASSUMED, "none", "tasks", "nobody saved", 20 },
     { SIM_MUTANT_MARGIN_NONE, "network", "one-incarnation", NULL, 60 },
     { SIM_MUTANT_NUMBER_REUSED, "none", "incarnation", NULL, 10 },
-    { SIM_MUTANT_ORDERS_KEPT, "network", "stale-start", NULL, 30 },
+    { SIM_MUTANT_ORDERS_KEPT, "network", "stale-start", NULL, 120 },
     { SIM_MUTANT_SUM_SPOILED, "none", "core", NULL, 5 },
     { SIM_MUTANT_REQUEST_INFLATED, "none", "convergence", "never", 5 },
     { SIM_MUTANT_SUCCESS_FAILS, "none", "failed", NULL, 10 },
@@ -74,6 +74,8 @@ static const struct mutant_case {
     { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 20 },
     { SIM_MUTANT_STARTS_FORGOTTEN, "none", "failed", "is put there again", 60 },
     { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 60 },
+    { SIM_MUTANT_STALL_IGNORED, "stall", "lease", "is called lost", 20 },
+    { SIM_MUTANT_KEEPER_NOT_ASKED, "stall", "one-incarnation", NULL, 20 },
     { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 20 },
 };
 

@@ -99,19 +99,10 @@ static void test_answers_make_room(void **state)
 {
     struct fixture *f = *state;
     uint64_t then_us = start.wall_us, end_us = then_us + STORED_ANSWER_US;
-    char key[24];
 
     put_answers(f, 0, 10, then_us);
     put_answers(f, 10, 5, end_us + 1); /* each lets two go that had their day */
     assert_int_equal(count_answers(f), 5);
-    put_answers(f, 15, STORED_ANSWERS_MAX - 5, end_us + 1);
-    assert_int_equal(count_answers(f), STORED_ANSWERS_MAX);
-    put_answers(f, 10 + STORED_ANSWERS_MAX, 3, end_us + 1);
-    assert_int_equal(count_answers(f), STORED_ANSWERS_MAX);
-    assert_false(has_answer(f, "me", "k12", end_us + 1)); /* the oldest gave way */
-    assert_true(has_answer(f, "me", "k13", end_us + 1));
-    (void)snprintf(key, sizeof key, "k%d", STORED_ANSWERS_MAX + 12);
-    assert_true(has_answer(f, "me", key, end_us + 1));
 }
 
 /* --- other versions --- */
@@ -359,10 +350,111 @@ static void test_what_is_over_is_archived(void **state)
     assert_int_equal(number(f->path, "SELECT count(*) FROM job WHERE array_name = 'job'"), 8);
 }
 
+/* --- shares --- */
+
+/* Of so many bytes, as so many rows; user's. */
+static void put_large(struct fixture *f, char *user, unsigned first, unsigned n, size_t bytes)
+{
+    static char digest[] = "d", none[] = "";
+    _cleanup_free_ char *body = xcalloc(bytes + 1, 1);
+    struct edl_error error = { 0 };
+    char key[24];
+
+    memset(body, 'x', bytes);
+    for (unsigned i = first; i < first + n; i++) {
+        struct stored_answer answer = { .user = user,
+                                        .key = key,
+                                        .digest = digest,
+                                        .status = 201,
+                                        .location = none,
+                                        .etag = none,
+                                        .body = body,
+                                        .wall_us = start.wall_us };
+
+        (void)snprintf(key, sizeof key, "k%u", i);
+        if (store_commit(f->store, &(struct turn_records){ .answers = &answer, .n_answers = 1 },
+                         &error) < 0)
+            fail_msg("%s", error.text);
+    }
+}
+
+static bool has_key(struct fixture *f, const char *user, const char *key)
+{
+    struct stored_answer found = { 0 };
+    int r = store_find_answer(f->store, user, key, start.wall_us, &found, NULL);
+
+    stored_answer_clear(&found);
+    return r == 1;
+}
+
+/* Somebody who fills all there is pushes out what is its own, also with few that are large. */
+static void test_nobody_pushes_out_answers_of_others(void **state)
+{
+    static char eve[] = "eve", ann[] = "ann";
+    struct fixture *f = *state;
+    const unsigned large = 1 << 20, n = STORED_ANSWERS_BYTES / large;
+    char key[24];
+
+    put_large(f, ann, 0, 100, 100);
+    put_large(f, eve, 0, 2000, 100);
+    put_large(f, eve, 2000, n + 10, large);
+    assert_in_range(number(f->path, "SELECT sum(512 + length(body)) FROM answer"),
+                    STORED_ANSWERS_BYTES - 2 * large, STORED_ANSWERS_BYTES);
+    for (unsigned i = 0; i < 100; i++) {
+        (void)snprintf(key, sizeof key, "k%u", i);
+        assert_true(has_key(f, ann, key));
+    }
+    assert_false(has_key(f, eve, "k2000"));
+    (void)snprintf(key, sizeof key, "k%u", 2000 + n + 9);
+    assert_true(has_key(f, eve, key));
+    assert_int_equal(number(f->path, "SELECT count(*) FROM answer_share WHERE bytes <> (SELECT"
+                                     " sum(512 + length(body)) FROM answer WHERE answer.user ="
+                                     " answer_share.user) AND user <> '*'"),
+                     0);
+}
+
+static void put_audit(struct fixture *f, char *user, unsigned n, uint64_t wall_us)
+{
+    static char via[] = "token 1", method[] = "POST", target[] = "/tokens", id[] = "r";
+    const struct account_change line = { .kind = ACCOUNT_AUDIT,
+                                         .name = user,
+                                         .via = via,
+                                         .method = method,
+                                         .target = target,
+                                         .request_id = id,
+                                         .status = 201,
+                                         .created_wall_us = wall_us };
+    struct edl_error error = { 0 };
+
+    for (unsigned i = 0; i < n; i++)
+        if (store_commit(f->store, &(struct turn_records){ .accounts = &line, .n_accounts = 1 },
+                         &error) < 0)
+            fail_msg("%s", error.text);
+}
+
+static void test_nobody_pushes_out_what_others_did(void **state)
+{
+    static char eve[] = "eve", ann[] = "ann";
+    struct fixture *f = *state;
+
+    store_keep(f->store, &(struct store_history){ .audit = 100, .audit_us = 1000 });
+    put_audit(f, ann, 10, start.wall_us);
+    put_audit(f, eve, 1000, start.wall_us + 1);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM audit WHERE user = 'ann'"), 10);
+    assert_in_range(number(f->path, "SELECT count(*) FROM audit"), 99, 100);
+    put_audit(f, eve, 10, start.wall_us + 1001); /* hers are too old by then */
+    assert_int_equal(number(f->path, "SELECT count(*) FROM audit WHERE user = 'ann'"), 0);
+    assert_int_equal(number(f->path, "SELECT lines FROM audit_share WHERE user = '*'"),
+                     number(f->path, "SELECT count(*) FROM audit"));
+    assert_int_equal(number(f->path, "SELECT count(*) FROM audit_share WHERE user = 'ann'"), 0);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        T(test_nobody_pushes_out_answers_of_others),
+        T(test_nobody_pushes_out_what_others_did),
         T(test_answer_is_found_for_a_day),
         T(test_answers_make_room),
         T(test_newer_database_is_refused),

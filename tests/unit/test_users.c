@@ -150,8 +150,71 @@ static void test_uploads_are_bounded(void **state)
     live->token = NULL; /* who sets the limit has none */
     assert_int_equal(ask(live, "PUT", path, "abc"), 200);
     live->token = ann;
-    assert_int_equal(ask(live, "PUT", path, "abc"), 200); /* it is there */
+    assert_int_equal(ask(live, "PUT", path, "abc"), 409); /* it is there, and not hers */
+    limits->sender_bytes = 0;
+    assert_int_equal(ask(live, "PUT", path, "abc"), 200);
+    limits->sender_bytes = 1;
+    assert_int_equal(ask(live, "PUT", path, "abc"), 200); /* now it is: nothing is sent */
     reply_clear(&reply);
+}
+
+#define ABC "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define WITH_ABC(name_)                                                                            \
+    "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\","       \
+    "\"workspace\":\"" ABC "\",\"min-instance\":1}}}"
+
+static size_t listed(struct live *live)
+{
+    struct reply reply = { 0 };
+    size_t n;
+
+    assert_int_equal(live_ask(live, "GET", "/workspaces", NULL, NULL, &reply), 200);
+    n = json_array_size(json_object_get(reply.json, "workspaces"));
+    reply_clear(&reply);
+    return n;
+}
+
+/* Its name is in every job that uses it, which everybody may look at. */
+static void test_workspaces_are_of_users(void **state)
+{
+    static const char path[] = "/workspaces/"
+                               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    struct live *live = *state;
+    char ann[65], eve[65], op[65];
+
+    live->scheduler->workspaces.limits = (struct workspace_limits){ .max_bytes = 1 << 20 };
+    make_user(live, "ann", "user", ann);
+    make_user(live, "eve", "user", eve);
+    make_user(live, "op", "operator", op);
+    live->token = ann;
+    assert_int_equal(ask(live, "PUT", path, "abc"), 200);
+    assert_int_equal(ask(live, "GET", path, NULL), 200);
+    assert_int_equal(ask(live, "POST", "/jobs", WITH_ABC("hers")), 201);
+    live->token = eve;
+    assert_int_equal(ask(live, "GET", path, NULL), 404);
+    assert_int_equal(listed(live), 0);
+    assert_int_equal(ask(live, "POST", "/jobs", WITH_ABC("stolen")), 422);
+    assert_int_equal(ask(live, "POST", "/jobs?dry_run=1", WITH_ABC("stolen")), 422);
+    assert_int_equal(ask(live, "PUT", path, "abd"), 400); /* to know the name is not to have it */
+    assert_int_equal(ask(live, "GET", path, NULL), 404);
+    live->token = op;
+    assert_int_equal(ask(live, "GET", path, NULL), 200);
+    assert_int_equal(listed(live), 1);
+    assert_int_equal(ask(live, "POST", "/jobs", WITH_ABC("looked-after")), 201);
+    live->token = eve; /* who has it may send it, and both have it then */
+    assert_int_equal(ask(live, "PUT", path, "abc"), 200);
+    assert_int_equal(ask(live, "GET", path, NULL), 200);
+    assert_int_equal(ask(live, "POST", "/jobs", WITH_ABC("own")), 201);
+    live_restart(live);
+    assert_int_equal(listed(live), 1);
+    live->token = ann;
+    assert_int_equal(ask(live, "GET", path, NULL), 200);
+    live->token = op; /* a job of one's own that uses it is enough */
+    assert_true(workspace_is_of(live->scheduler->workspaces.all, "op"));
+    live->token = NULL;
+    make_user(live, "lee", "viewer", ann);
+    live->token = ann;
+    assert_int_equal(listed(live), 0);
 }
 
 static void test_tokens_are_kept_and_go_with_their_user(void **state)
@@ -302,6 +365,41 @@ static void test_changes_are_on_record_and_nothing_else(void **state)
     reply_clear(&reply);
 }
 
+/* Each such call is a commit and a line of the audit log. */
+static void test_token_calls_have_a_rate(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char ann[65], bob[65], path[40];
+    unsigned n = 0;
+
+    make_user(live, "ann", "viewer", ann);
+    make_user(live, "bob", "viewer", bob);
+    live->token = ann;
+    while (live_ask(live, "POST", "/tokens", NULL, "{}", &reply) == 201) {
+        (void)snprintf(path, sizeof path, "/tokens/%lld",
+                       (long long)json_integer_value(json_object_get(reply.json, "id")));
+        n++;
+        if (live_ask(live, "DELETE", path, NULL, NULL, &reply) != 200)
+            break;
+        n++;
+        assert_true(n < 2 * TOKEN_CALLS_AT_ONCE);
+    }
+    assert_int_equal(reply.status, 429);
+    assert_non_null(strstr(reply.body, "and may one more every 6 seconds"));
+    assert_in_range(n, TOKEN_CALLS_AT_ONCE, TOKEN_CALLS_AT_ONCE + 10); /* time passes */
+    live->token = bob;
+    assert_int_equal(ask(live, "POST", "/tokens", "{}"), 201);
+    live->token = NULL; /* who makes them for others has no such bound */
+    for (unsigned i = 0; i < TOKEN_CALLS_AT_ONCE + 1; i++) {
+        assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"x\",\"role\":\"user\"}") / 100,
+                         2);
+        assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"x\"}"), 201);
+        assert_int_equal(ask(live, "DELETE", "/users/x", NULL), 200);
+    }
+    reply_clear(&reply);
+}
+
 static void test_tokens_expire_and_numbers_are_given_once(void **state)
 {
     struct live *live = *state;
@@ -409,7 +507,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_jobs_belong_to_who_submits_them),
         T(test_jobs_of_a_user_are_bounded),
+        T(test_token_calls_have_a_rate),
         T(test_uploads_are_bounded),
+        T(test_workspaces_are_of_users),
         T(test_tokens_are_kept_and_go_with_their_user),
         T(test_a_user_is_forgotten),
         T(test_bad_users_are_refused),

@@ -57,11 +57,17 @@ void server_start(struct test_server *server, uint32_t index, uint64_t incarnati
                                      .incarnation = incarnation,
                                      .checkpoint_path = checkpoint,
                                      .checkpoint_period_us = period_us };
+
+    server_start_with(server, config);
+}
+
+void server_start_with(struct test_server *server, struct pserver_config config)
+{
     sigset_t mask, before;
 
     memcpy(config.secret, TEST_SECRET, sizeof config.secret);
-    server->index = index;
-    server->incarnation = incarnation;
+    server->index = config.index;
+    server->incarnation = config.incarnation;
     config.listen_fd = pserver_listen("127.0.0.1", 0, &server->port, NULL);
     assert_true(config.listen_fd >= 0);
     sigemptyset(&mask);

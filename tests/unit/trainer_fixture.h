@@ -30,6 +30,8 @@ struct test_server {
 /* server_start - a parameter server on 127.0.0.1; checkpoint may be NULL */
 void server_start(struct test_server *server, uint32_t index, uint64_t incarnation,
                   const char *checkpoint, uint64_t period_us);
+/* server_start_with - its port and secret are those of the tests */
+void server_start_with(struct test_server *server, struct pserver_config config);
 void server_kill(struct test_server *server);
 
 /* server_stop - SIGTERM; its exit status (writes the checkpoint, checks for leaks under a

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_lease.c - a scheduler that stood still makes leases longer, and no longer than it has to */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/lease.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+#define LEASE_US (20 * USEC_PER_SEC) /* cluster_world.c */
+
+static uint64_t left_us(const struct world *w, unsigned i)
+{
+    return cluster_node(w->cluster, w->agents[i].name)->lease_deadline_us - w->now.now_us;
+}
+
+static enum node_state state_of(const struct world *w, unsigned i)
+{
+    return cluster_node(w->cluster, w->agents[i].name)->state;
+}
+
+/* Time passes, and nobody is judged yet. */
+static void pass(struct world *w, uint64_t us)
+{
+    w->now.now_us += us;
+    w->now.wall_us += us;
+}
+
+static void judge(struct world *w)
+{
+    cluster_tick(w->cluster, w->now);
+    world_plan(w);
+}
+
+/* Both were heard before, one of them 10 s earlier than the other. */
+static struct world *two_nodes(void)
+{
+    struct world *w = world_new(2, 4000, GIB, 900);
+
+    world_turn(w, 0);
+    pass(w, 10 * USEC_PER_SEC);
+    world_turn(w, 1);
+    return w;
+}
+
+static void test_silence_of_a_standstill_does_not_count(void **state)
+{
+    struct world *w = two_nodes();
+    uint64_t left[2] = { left_us(w, 0), left_us(w, 1) };
+
+    (void)state;
+    pass(w, 60 * USEC_PER_SEC);
+    cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
+    judge(w);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(state_of(w, i), NODE_READY);
+        assert_int_equal(left_us(w, i), left[i]);
+    }
+    assert_int_equal(w->cluster->figures.nodes_lost, 0);
+    assert_int_equal(w->cluster->figures.stalls, 1);
+    assert_int_equal(w->cluster->figures.stalled_us, 60 * USEC_PER_SEC);
+    world_free(w);
+}
+
+/* The same without a word of it: what the test above is there for. */
+static void test_silence_counts_else(void **state)
+{
+    struct world *w = two_nodes();
+
+    (void)state;
+    pass(w, 60 * USEC_PER_SEC);
+    judge(w);
+    assert_int_equal(w->cluster->figures.nodes_lost, 2);
+    world_free(w);
+}
+
+static void test_a_dead_node_is_lost_as_soon_as_it_can_be(void **state)
+{
+    struct world *w = two_nodes();
+
+    (void)state;
+    pass(w, 60 * USEC_PER_SEC);
+    cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
+    world_turn(w, 1);
+    pass(w, left_us(w, 0));
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_LOST);
+    assert_int_equal(state_of(w, 1), NODE_READY);
+    world_free(w);
+}
+
+/* What waits in the sockets is read first. */
+static void test_nobody_is_judged_at_once(void **state)
+{
+    struct world *w = two_nodes();
+
+    (void)state;
+    pass(w, left_us(w, 0) - 1);
+    pass(w, 30 * USEC_PER_SEC);
+    cluster_stalled(w->cluster, 30 * USEC_PER_SEC, w->now);
+    pass(w, LEASE_US / 8 - 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_READY);
+    pass(w, 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_LOST);
+    world_free(w);
+}
+
+/* One that was read before the standstill was told of has a full lease, not two; hours do not
+ * overflow. */
+static void test_no_lease_is_longer_than_a_full_one(void **state)
+{
+    struct world *w = two_nodes();
+    uint64_t full_us;
+
+    (void)state;
+    pass(w, 60 * USEC_PER_SEC);
+    world_turn(w, 1);
+    full_us = left_us(w, 1);
+    cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
+    assert_int_equal(left_us(w, 1), full_us);
+    cluster_stalled(w->cluster, UINT64_MAX, w->now);
+    assert_int_equal(left_us(w, 0), full_us);
+    world_check(w);
+    world_free(w);
+}
+
+static void test_a_standstill_stores_nothing(void **state)
+{
+    struct world *w = two_nodes();
+    size_t n;
+
+    (void)state;
+    world_commit(w);
+    cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
+    (void)cluster_effects(w->cluster, &n);
+    assert_int_equal(n, 0);
+    assert_false(w->cluster->plan_wanted);
+    assert_true(cluster_stall_least_us(w->cluster) < LEASE_US / 4); /* agents report so often */
+    world_free(w);
+}
+
+/* --- the keeper --- */
+
+/* The words of the world's nodes; NULL for one whose number is not below n. */
+struct words {
+    _Atomic uint64_t of[WORLD_NODES];
+    unsigned n;
+};
+
+static _Atomic uint64_t *word_of(const char *node, void *userdata)
+{
+    struct words *words = userdata;
+    unsigned i = (unsigned)(node[5] - '0'); /* node-I */
+
+    return i < words->n ? &words->of[i] : NULL;
+}
+
+static void ask_and_judge(struct world *w, struct words *words)
+{
+    cluster_ask_kept(w->cluster, word_of, words, w->now);
+    judge(w);
+}
+
+static void test_who_was_heard_by_the_keeper_is_not_lost(void **state)
+{
+    struct world *w = two_nodes();
+    struct words words = { .n = 2 };
+    uint64_t full_us = left_us(w, 1);
+    uint64_t heard_us;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(kept_open(&words.of[i], w->now.now_us), 0);
+    pass(w, 21 * USEC_PER_SEC);
+    heard_us = w->now.now_us;
+    assert_true(kept_renew(&words.of[0], 0, heard_us));
+    pass(w, full_us - 10 * USEC_PER_SEC);
+    ask_and_judge(w, &words);
+    assert_int_equal(state_of(w, 0), NODE_READY);
+    assert_int_equal(state_of(w, 1), NODE_LOST);
+    assert_int_equal(left_us(w, 0), heard_us + full_us - w->now.now_us);
+    assert_int_equal(w->cluster->figures.leases_kept, 1);
+    world_check(w);
+    /* the lost one's word is closed: nothing is promised to it any more */
+    assert_false(kept_renew(&words.of[1], 0, w->now.now_us));
+    assert_int_equal(kept_open(&words.of[1], w->now.now_us), 1);
+    assert_false(kept_renew(&words.of[1], 0, w->now.now_us));
+    assert_true(kept_renew(&words.of[1], 1, w->now.now_us));
+    /* and when it is silent for the keeper too, the other one is lost as well */
+    pass(w, left_us(w, 0));
+    ask_and_judge(w, &words);
+    assert_int_equal(state_of(w, 0), NODE_LOST);
+    world_free(w);
+}
+
+static void test_leases_stay_in_order(void **state)
+{
+    static const unsigned heard_s[] = { 7, 2, 9, 4, 4, 1 };
+    struct world *w = world_new(ELEMENTS(heard_s) + 2, 4000, GIB, 900);
+    struct words words = { .n = ELEMENTS(heard_s) };
+    uint64_t start_us;
+
+    (void)state;
+    world_run(w, 1);
+    start_us = w->now.now_us;
+    for (unsigned i = 0; i < ELEMENTS(heard_s); i++) {
+        (void)kept_open(&words.of[i], start_us);
+        assert_true(kept_renew(&words.of[i], 0, start_us + heard_s[i] * USEC_PER_SEC));
+    }
+    pass(w, left_us(w, 0));
+    ask_and_judge(w, &words); /* the two without a word are lost */
+    assert_int_equal(w->cluster->figures.nodes_lost, 2);
+    world_check(w);
+    for (unsigned lost = 2, s = 1; s <= 9; s++) {
+        pass(w, USEC_PER_SEC);
+        ask_and_judge(w, &words);
+        for (unsigned i = 0; i < ELEMENTS(heard_s); i++)
+            lost += heard_s[i] == s;
+        assert_int_equal(w->cluster->figures.nodes_lost, lost);
+    }
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_silence_of_a_standstill_does_not_count),
+        cmocka_unit_test(test_silence_counts_else),
+        cmocka_unit_test(test_a_dead_node_is_lost_as_soon_as_it_can_be),
+        cmocka_unit_test(test_nobody_is_judged_at_once),
+        cmocka_unit_test(test_no_lease_is_longer_than_a_full_one),
+        cmocka_unit_test(test_a_standstill_stores_nothing),
+        cmocka_unit_test(test_who_was_heard_by_the_keeper_is_not_lost),
+        cmocka_unit_test(test_leases_stay_in_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
