@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay_main.c - gives each file named as an argument to a fuzz target, once
  *
- * Linked instead of libFuzzer, so that every build runs the stored corpora as an ordinary test. */
+ * Linked instead of libFuzzer, so that every build runs the stored corpora as an ordinary test.
+ * With EDL_FUZZER it is empty, and the same program is the fuzzer (Makefile.inc). */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #define INPUT_BYTES_MAX (4u * 1024 * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifndef EDL_FUZZER
 
 static int replay_file(const char *path)
 {
@@ -47,3 +50,4 @@ int main(int argc, char **argv)
     (void)printf("%d inputs\n", argc - 1);
     return EXIT_SUCCESS;
 }
+#endif
