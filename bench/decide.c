@@ -80,7 +80,7 @@ struct bench {
     bool distinct;              /* hardly two jobs ask for the same */
     bool servers;               /* many leave the number of their parameter servers open */
     uint64_t types, types_seed; /* of GPU, on which each job is as fast as is drawn; 0: no label */
-    struct samples events[EVENTS], plans;
+    struct samples events[EVENTS], plans, copies;
 };
 
 static double now_us(void)
@@ -297,8 +297,9 @@ static void teach_all(struct bench *b)
 struct size {
     size_t nodes, jobs, running, processes;
     bool distinct, servers;
-    uint64_t types;                                  /* of GPU; 0: nodes do not tell */
-    struct sample_figures events[EVENTS], all, plan; /* all: every event but the loss of a node */
+    uint64_t types; /* of GPU; 0: nodes do not tell */
+    struct sample_figures events[EVENTS], all, plan,
+        copy; /* all: every event but the loss of a node */
 };
 
 static void build(struct bench *b, const struct size *size, const struct policy *policy)
@@ -489,6 +490,13 @@ static void measure(struct bench *b, size_t rounds)
         samples_add(&b->plans, now_us() - begun);
         cluster_effects_clear(b->cluster);
     }
+    for (size_t i = 0; i < 20; i++) {
+        double begun = now_us();
+        struct cluster *copy = cluster_clone_active(b->cluster, b->now);
+
+        samples_add(&b->copies, now_us() - begun);
+        (void)cluster_free(copy);
+    }
 }
 
 /* --- the report --- */
@@ -528,8 +536,10 @@ static struct size run(const struct size *what, size_t rounds, const struct poli
     }
     size.all = samples_figures(&all);
     size.plan = samples_figures(&b.plans);
+    size.copy = samples_figures(&b.copies);
     free(all.us);
     free(b.plans.us);
+    free(b.copies.us);
     (void)cluster_free(b.cluster);
     return size;
 }
@@ -549,18 +559,21 @@ static void print_size(const struct size *size)
     for (int e = 0; e < EVENTS; e++)
         printf("  %-26s %10.1f %10.1f %10.1f\n", event_names[e], size->events[e].p50,
                size->events[e].p99, size->events[e].most);
-    printf("  %-26s %10.2f %10.2f %10.2f  (ms)\n\n", "everything planned afresh",
+    printf("  %-26s %10.2f %10.2f %10.2f  (ms)\n", "everything planned afresh",
            size->plan.p50 / 1e3, size->plan.p99 / 1e3, size->plan.most / 1e3);
+    printf("  %-26s %10.2f %10.2f %10.2f  (ms)\n\n", "a copy for a forecast", size->copy.p50 / 1e3,
+           size->copy.p99 / 1e3, size->copy.most / 1e3);
 }
 
 static json_t *size_to_json(const struct size *size)
 {
     json_t *object =
-        json_pack("{s:I,s:I,s:b,s:I,s:I,s:f,s:f,s:f,s:f}", "nodes", (json_int_t)size->nodes, "jobs",
-                  (json_int_t)size->jobs, "distinct_requests", (int)size->distinct, "running_jobs",
-                  (json_int_t)size->running, "processes", (json_int_t)size->processes,
-                  "event_p50_us", size->all.p50, "event_p99_us", size->all.p99, "full_plan_p50_ms",
-                  size->plan.p50 / 1e3, "full_plan_p99_ms", size->plan.p99 / 1e3);
+        json_pack("{s:I,s:I,s:b,s:I,s:I,s:f,s:f,s:f,s:f,s:f}", "nodes", (json_int_t)size->nodes,
+                  "jobs", (json_int_t)size->jobs, "distinct_requests", (int)size->distinct,
+                  "running_jobs", (json_int_t)size->running, "processes",
+                  (json_int_t)size->processes, "event_p50_us", size->all.p50, "event_p99_us",
+                  size->all.p99, "full_plan_p50_ms", size->plan.p50 / 1e3, "full_plan_p99_ms",
+                  size->plan.p99 / 1e3, "copy_p99_ms", size->copy.p99 / 1e3);
 
     for (int e = 0; e < EVENTS; e++)
         (void)json_object_set_new(object, event_keys[e],
