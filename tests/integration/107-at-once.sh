@@ -39,6 +39,6 @@ job asked '{"max": 5, "backoff": "0s"}' sh -c 'exit 1'
 fails asked 'Failed trainer count beyond the threshold: 5 (trainer-'
 [ "$(job_field asked .reason_code)" = process-failed ] || fail "$(job_field asked .)"
 [ "$(job_field asked '.spec.restart | [.max, .tries_at_once] | @csv')" = 5,0 ] || fail "$(job_field asked .spec.restart)"
-job once '{"tries_at_once": 1, "backoff": "0s"}' sh -c 'exit 1'
+job once '{"tries_at_once": 1, "backoff": "20s"}' sh -c 'exit 1'
 fails once 'up to 1 time each'
 cluster_stop
