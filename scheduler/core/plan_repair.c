@@ -69,6 +69,11 @@ struct room *place_slot(struct plan *plan, const struct job *job, const struct s
     elsewhere.avoids = failed_there;
     elsewhere.userdata = &failed;
     room = place_one(&plan->planner->rooms, &elsewhere, &near, true);
+    if (room == NULL) { /* its program may do better a second time, a node's start does not */
+        elsewhere.avoids = could_not_start;
+        elsewhere.userdata = &failed.starts;
+        room = place_one(&plan->planner->rooms, &elsewhere, &near, true);
+    }
     return room != NULL ? room : place_one(&plan->planner->rooms, want, &near, true);
 }
 

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -250,6 +251,34 @@ static void test_what_cannot_start_is_tried_elsewhere(void **state)
     world_free(w);
 }
 
+/* Its program failed on one node, and the other one cannot start it: that one is the worse. */
+static void test_where_it_failed_is_better_than_where_it_cannot_start(void **state)
+{
+    for (int other_first = 0; other_first < 2; other_first++) {
+        struct world *w = world_new(2, 1000, GIB, 1000);
+        struct job *job = submit_failing(w, "a", 300);
+        char failed_on[NODE_NAME_MAX + 1];
+
+        (void)state;
+        if (other_first == 1)
+            fail_start(w, job);
+        (void)snprintf(failed_on, sizeof failed_on, "%s", node_of(job, "trainer", 0));
+        world_run(w, 6);
+        world_exit(w, world_live(job, "trainer", 0), 1, 0);
+        world_run(w, 2);
+        for (unsigned i = 0; i < 2 && streq(node_of(job, "trainer", 0), "nowhere"); i++) {
+            world_second(w);
+            world_run(w, 2);
+        }
+        if (other_first == 0) {
+            assert_string_not_equal(node_of(job, "trainer", 0), failed_on);
+            fail_start(w, job);
+        }
+        assert_string_equal(node_of(job, "trainer", 0), failed_on);
+        world_free(w);
+    }
+}
+
 /* Where there is no other place it is tried again in the same one, and after ten minutes the
  * tightest is again the best. */
 static void test_what_cannot_start_waits_for_no_other_node(void **state)
@@ -360,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_what_backs_off_keeps_its_place_when_others_give_way),
         cmocka_unit_test(test_moves_stay_within_a_lower_maximum),
         cmocka_unit_test(test_what_cannot_start_is_tried_elsewhere),
+        cmocka_unit_test(test_where_it_failed_is_better_than_where_it_cannot_start),
         cmocka_unit_test(test_what_a_smaller_node_refuses_goes_elsewhere),
         cmocka_unit_test(test_what_cannot_start_waits_for_no_other_node),
     };
