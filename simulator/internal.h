@@ -569,6 +569,8 @@ void ledger_restored(struct sim *sim);
 void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
 void ledger_unit_runs(struct sim *sim, struct unit *unit);
 void ledger_unit_gone(struct sim *sim, struct unit *unit);
+/* ledger_units_stop - the job begins to end */
+void ledger_units_stop(struct sim *sim, struct truth_job *truth);
 /* ledger_node_thawed - what is late has happened: what is there acts again */
 void ledger_node_thawed(struct sim *sim, const struct sim_node *node);
 /* ledger_stops_committed - of a job whose processes were asked to end by this commit */

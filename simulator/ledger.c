@@ -416,6 +416,8 @@ static void commit_job(struct sim *sim, const struct job *job)
     if (truth->state < JOB_STOPPING && job->state >= JOB_STOPPING &&
         streq(job->reason_code, "process-failed") && !truth->killed)
         check_given_up(sim, truth);
+    if (truth->state < JOB_STOPPING && job->state >= JOB_STOPPING)
+        ledger_units_stop(sim, truth);
     truth->state = job->state;
     truth->resizes = job->resizes;
     if (job_state_is_final(job->state) && truth->ended_us == NEVER_US)

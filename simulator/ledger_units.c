@@ -257,6 +257,29 @@ static void count_failure(struct unit *unit, const struct truth_process *known)
                       known->state != PROCESS_STOPPING && !succeeded(unit, known);
 }
 
+static void note_run(const struct sim *sim, struct truth_role *role, const struct unit *unit)
+{
+    role->longest_us = MAX_OF(role->longest_us, sim->now_us - unit->runs_since_us);
+}
+
+/* How long a unit goes on because its node did not hear of the end tells nothing of its program. */
+void ledger_units_stop(struct sim *sim, struct truth_job *truth)
+{
+    for (uint32_t r = 0; r < truth->n_roles; r++) {
+        struct truth_role *role = &truth->roles[r];
+
+        for (uint32_t i = 0; i < role->n_slots; i++) {
+            const struct unit *unit;
+
+            DL_FOREACH2(role->slots[i].live, unit, slot_next)
+            {
+                if (unit->life == LIFE_RUNNING)
+                    note_run(sim, role, unit);
+            }
+        }
+    }
+}
+
 void ledger_unit_gone(struct sim *sim, struct unit *unit)
 {
     struct truth_job *truth = unit->job;
@@ -267,7 +290,8 @@ void ledger_unit_gone(struct sim *sim, struct unit *unit)
     if (!unit->told)
         role->n_live--;
     if (unit->life == LIFE_RUNNING) {
-        role->longest_us = MAX_OF(role->longest_us, sim->now_us - unit->runs_since_us);
+        if (truth->state < JOB_STOPPING) /* later ones: ledger_units_stop */
+            note_run(sim, role, unit);
         if (role->n_running-- == role->min)
             role->short_since_us = sim->now_us;
     }
