@@ -35,6 +35,7 @@ struct keep {
     uint8_t key[KEEP_KEY_BYTES];
     uint64_t lease_us;
     uint64_t kept_us;    /* sent_us of the newest question that was answered */
+    uint64_t told_us;    /* when the newest report was answered */
     unsigned unanswered; /* in a row, of this key */
     bool complained;
 };
@@ -87,6 +88,12 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
+    /* Who hears no answer may still be heard: a cable that is broken one way. What ran here has
+     * ended with the lease, and runs elsewhere only once the scheduler hears no more of us. */
+    if (now_us - MAX_OF(keep->kept_us, keep->told_us) >= keep->lease_us) {
+        hang_up(keep);
+        return 0;
+    }
     ask(keep, now_us);
     arm(keep, now_us + keep->lease_us / ASK_PART_OF_LEASE);
     return 0;
@@ -164,9 +171,10 @@ void keep_tell(struct keep *keep, const struct http_answer *answer)
     keep->slot = (uint32_t)json_integer_value(json_object_get(told, "slot"));
     keep->generation = (uint32_t)json_integer_value(json_object_get(told, "generation"));
     keep->lease_us = (uint64_t)lease_us;
+    keep->told_us = now();
     if (anew) {
         keep->unanswered = 0;
-        arm(keep, now());
+        arm(keep, keep->told_us);
     }
     complain(keep);
 }

@@ -20,7 +20,8 @@ int keep_new(sd_event *event, keep_fn on_kept, void *userdata, struct keep **ret
              struct edl_error *error);
 struct keep *keep_free(struct keep *keep);
 
-/* keep_tell - the answer to a report that was taken: whom to ask from now on, or nobody */
+/* keep_tell - the answer to a report that was taken: whom to ask from now on, or nobody. After a
+ * lease without such an answer or the keeper's it asks no more, until it is told again. */
 void keep_tell(struct keep *keep, const struct http_answer *answer);
 /* keep_nobody - there is no scheduler any more that knows this node */
 void keep_nobody(struct keep *keep);

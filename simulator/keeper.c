@@ -29,7 +29,8 @@ static void on_ask(struct sim *sim, struct sim_node *node)
 {
     uint64_t us;
 
-    node->keep.asks = node->agent != NULL;
+    node->keep.asks = node->agent != NULL &&
+                      agent_core_lease_deadline_us(node->agent->core) > node_boot_us(sim, node);
     if (!node->keep.asks)
         return;
     sim_after(sim, sim->config.lease_us / ASK_PART_OF_LEASE, EVENT_KEEP_ASK, node->number, 0);
