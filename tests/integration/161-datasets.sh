@@ -47,11 +47,12 @@ body $((tasks + 1)) m
 body 1 s
 printf '%9437184s' '' >"$work/l"
 
-# Each gives what it is told to, once all are there: the status and the answer are its output.
+# Each gives what it is told to, once all are there: the status and the answer are its output. All at once are more than a node
+# holds of bodies: a job that is answered 429 comes again when Retry-After says so, as the library does.
 cat >"$work/give" <<END
 #!/bin/bash
 while read -r file; do
-    curl -sS --max-time 100 --unix-socket "\$EDL_SOCKET" -X PUT --data-binary "@$work/\$file" -H 'Content-Type: application/json' \
+    curl -sS --max-time 100 --retry 60 --unix-socket "\$EDL_SOCKET" -X PUT --data-binary "@$work/\$file" -H 'Content-Type: application/json' \
         -H 'Expect:' -o "$work/answer.\$EDL_JOB" -w '%{http_code}\n' http://edl/jobs/self/dataset >"$work/status.\$EDL_JOB.\$file"
 done <>"$work/orders.\$EDL_JOB"
 END
