@@ -84,6 +84,37 @@ static void add_time(struct table *table, const json_t *job)
         table_add(table, "%s", text_duration(now_us - start_us, text, sizeof(text)));
 }
 
+/* Names of which several users have a job here: null; of the others their user. */
+static json_t *users_of_names(const json_t *jobs)
+{
+    json_t *users = json_object();
+    size_t i;
+    json_t *job;
+
+    json_array_foreach(jobs, i, job)
+    {
+        const char *name = json_text(job, "name");
+        json_t *user = json_object_get(job, "user");
+        const json_t *other = json_object_get(users, name);
+
+        if (other == NULL)
+            (void)json_object_set(users, name, user);
+        else if (user != NULL && !json_equal(other, user))
+            (void)json_object_set_new(users, name, json_null());
+    }
+    return users;
+}
+
+static void add_name(struct table *table, const json_t *job, const json_t *users)
+{
+    const char *name = json_text(job, "name");
+
+    if (json_is_null(json_object_get(users, name)))
+        table_add(table, "%s/%s", json_text(job, "user"), name);
+    else
+        table_add(table, "%s", name);
+}
+
 static char *jobs_path(bool all, const char *array)
 {
     _cleanup_free_ char *segment = array != NULL ? text_url_segment(array) : NULL;
@@ -114,6 +145,7 @@ static int run(const struct invocation *invocation)
         return STATUS_OK;
     }
 
+    _cleanup_json_ json_t *users = users_of_names(json_object_get(answer, "jobs"));
     _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1);
     size_t i;
     json_t *job;
@@ -121,7 +153,7 @@ static int run(const struct invocation *invocation)
     json_array_foreach(json_object_get(answer, "jobs"), i, job)
     {
         table_add(table, "%" PRIu64, json_u64(job, "id"));
-        table_add(table, "%s", json_text(job, "name"));
+        add_name(table, job, users);
         table_add(table, "%s", json_text(job, "state"));
         add_roles(table, json_object_get(job, "roles"));
         add_progress(table, job);

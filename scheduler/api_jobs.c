@@ -205,7 +205,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = api_workspaces_check(scheduler, spec, &caller, &error);
     if (r == 0)
-        r = archive_after(scheduler, spec, &archived, &error);
+        r = archive_after(scheduler, caller.user, spec, &archived, &error);
     if (r == 0 && dry_run)
         r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored, flat,
                                 &error);
@@ -253,7 +253,8 @@ static int query_cursor(struct http_request *request, uint64_t *ret, struct edl_
 struct listing {
     const struct cluster *cluster;
     bool all;
-    const char *array;        /* of this one only; NULL: any */
+    const char *array;        /* of these only; NULL: any */
+    const char *user;         /* of this one's array only; NULL: of all users' */
     struct cluster *archived; /* owned; one more than the page has; NULL: they are not wanted */
     const struct job *core, *past; /* the next of either; NULL: there are no more */
 };
@@ -266,7 +267,8 @@ static const struct job *next_job(const struct listing *listing, const struct jo
         else
             job = listing->all ? job->hh.next : job->active_next;
     } while (job != NULL && listing->array != NULL &&
-             !streq(job_spec_array(job->spec), listing->array));
+             (!streq(job_spec_array(job->spec), listing->array) ||
+              (listing->user != NULL && !streq(job->user, listing->user))));
     return job;
 }
 
@@ -289,9 +291,9 @@ static int listing_open(struct scheduler *scheduler, struct listing *listing, ui
                         uint64_t *limit, struct edl_error *error)
 {
     uint64_t most = MIN_OF(*limit, (uint64_t)JOBS_OF_A_PAGE);
-    const struct archive_query query = { .after = after,
-                                         .limit = most + 1,
-                                         .array = listing->array };
+    const struct archive_query query = {
+        .after = after, .limit = most + 1, .array = listing->array, .user = listing->user
+    };
     int r = listing->all ? archive_page(scheduler, &query, &listing->archived, error) : 0;
 
     if (r < 0)
@@ -322,8 +324,11 @@ void api_jobs_list(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     const struct job *job;
     uint64_t limit, last;
+    const char *array = http_request_query(request, "array");
+    struct job_ref ref = job_ref_read(array != NULL ? array : "");
     struct listing listing = { .cluster = scheduler->cluster,
-                               .array = http_request_query(request, "array") };
+                               .array = array != NULL ? ref.name : NULL,
+                               .user = ref.has_user ? ref.user : NULL };
     json_t *jobs, *next = json_null();
 
     if (query_state(request, "active", "all", &listing.all, &error) < 0 ||
@@ -426,25 +431,30 @@ void api_job_kill(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
-/* Whose jobs of it the caller may stop: *ret is the caller, or NULL for anybody's. -EACCES when
- * what is not over is all of others. */
-static int array_owner(struct scheduler *scheduler, const struct http_request *request,
-                       const char *name, struct caller *caller, const char **ret,
-                       struct edl_error *error)
+/* Whose array the caller means by name: their own, that of the only other user who has one that is
+ * not over, or USER/NAME's. */
+static int array_owner(const struct scheduler *scheduler, const struct job_ref *ref,
+                       const char *caller, const char **ret, struct edl_error *error)
 {
-    const struct job *job, *others = NULL;
+    const struct job *job, *other = NULL;
+    const char *rival = NULL;
 
-    (void)auth_caller(scheduler, request, caller);
-    *ret = caller->role >= USER_OPERATOR ? NULL : caller->user;
+    *ret = ref->has_user ? ref->user : caller;
     DL_FOREACH2(scheduler->cluster->active, job, active_next)
     {
-        if (!streq(job_spec_array(job->spec), name))
+        if (ref->has_user || !streq(job_spec_array(job->spec), ref->name))
             continue;
-        if (*ret == NULL || streq(job->user, *ret))
+        if (streq(job->user, caller))
             return 0;
-        others = job;
+        if (other != NULL && !streq(other->user, job->user))
+            rival = job->user;
+        other = job;
     }
-    return others != NULL ? auth_owner(scheduler, request, others->user, error) : 0;
+    if (rival != NULL)
+        return names_are_of_several("an array", ref->name, other->user, rival, error);
+    if (other != NULL)
+        *ret = other->user;
+    return 0;
 }
 
 void api_array_kill(struct http_request *request, void *userdata)
@@ -456,16 +466,22 @@ void api_array_kill(struct http_request *request, void *userdata)
     const char *reason;
     json_t *body = NULL;
     uint32_t n = 0;
+    struct job_ref ref = job_ref_read(name);
     struct caller caller = { .user = "" };
-    const char *owner = NULL;
-    int archived = store_has_archived_array(scheduler->store, name, &error);
-    int r =
-        archived < 0 ? archived : array_owner(scheduler, request, name, &caller, &owner, &error);
+    const char *owner;
+    int archived = 0;
+    int r;
 
+    (void)auth_caller(scheduler, request, &caller);
+    r = array_owner(scheduler, &ref, caller.user, &owner, &error);
+    if (r == 0)
+        r = archived = store_has_archived_array(scheduler->store, owner, ref.name, &error);
+    if (r >= 0)
+        r = auth_owner(scheduler, request, owner, &error);
     if (r == 0)
         r = read_kill(scheduler, request, by_whom, &body, &reason, &error);
     if (r == 0)
-        r = cluster_kill_array(scheduler->cluster, name, owner, archived == 1, reason,
+        r = cluster_kill_array(scheduler->cluster, ref.name, owner, archived == 1, reason,
                                clock_instant(), &n, &error);
     if (r == -ENOENT)
         (void)edl_error_remedy(&error, "`edl ps --all` lists every job; one that is no array is "

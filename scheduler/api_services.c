@@ -25,7 +25,8 @@
 /* JOB is a number as well. */
 struct poll {
     uint64_t after;
-    char name[ID_DIGITS_MAX + SERVICE_NAME_MAX + 1];
+    char user[USER_NAME_MAX + 1];
+    char name[USER_NAME_MAX + 1 + ID_DIGITS_MAX + SERVICE_NAME_MAX + 1];
 };
 
 static int unknown(const struct scheduler *scheduler, const char *name, struct edl_error *error)
@@ -45,10 +46,10 @@ static int unknown(const struct scheduler *scheduler, const char *name, struct e
 }
 
 /* A job that is over serves with nobody, and is known all the same. */
-static int find(struct scheduler *scheduler, const char *name, struct service *ret,
-                struct edl_error *error)
+static int find(struct scheduler *scheduler, const char *user, const char *name,
+                struct service *ret, struct edl_error *error)
 {
-    const char *dot = strchr(name, '.');
+    const char *dot = strchr(job_ref_read(name).name, '.');
     char job_name[sizeof((struct poll *)0)->name];
     struct job *job = NULL;
     int r;
@@ -57,7 +58,7 @@ static int find(struct scheduler *scheduler, const char *name, struct service *r
         return unknown(scheduler, name, error);
     (void)snprintf(job_name, sizeof job_name, "%.*s",
                    (int)(dot != NULL ? (size_t)(dot - name) : strlen(name)), name);
-    r = archive_find_job(scheduler, job_name, &job, error);
+    r = archive_find_job(scheduler, user, job_name, &job, error);
     if (r < 0)
         return r;
     return r == 0 ? unknown(scheduler, name, error)
@@ -93,7 +94,7 @@ static bool poll_service(struct scheduler *scheduler, struct held *held, void *d
     struct service service;
     size_t n;
 
-    if (find(scheduler, poll->name, &service, &error) < 0) {
+    if (find(scheduler, poll->user, poll->name, &service, &error) < 0) {
         held_reply_error(held, &error);
         return true;
     }
@@ -112,6 +113,7 @@ void api_service(struct http_request *request, void *userdata)
     struct service service;
     struct poll *poll;
     char topic[TOPIC_MAX];
+    char user[USER_NAME_MAX + 1];
     uint64_t deadline_us = 0;
     uint64_t after = 0;
     bool waits = http_request_query(request, "after") != NULL;
@@ -121,14 +123,16 @@ void api_service(struct http_request *request, void *userdata)
         r = api_wait_us(request, 0, &deadline_us, &error);
     if (r == 0)
         r = auth_reader(scheduler, request, &error);
+    auth_whose(scheduler, request, user);
     if (r == 0)
-        r = find(scheduler, name, &service, &error);
+        r = find(scheduler, user, name, &service, &error);
     if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
         return;
     }
     poll = xcalloc(1, sizeof *poll);
     poll->after = after;
+    (void)snprintf(poll->user, sizeof poll->user, "%s", user);
     (void)snprintf(poll->name, sizeof poll->name, "%s", name);
     (void)snprintf(topic, sizeof topic, "service/%s", service.job->spec->name);
     if (!waits) {

@@ -2,6 +2,7 @@
 /* archive.c - see archive.h */
 #include "scheduler/archive.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -42,18 +43,31 @@ static int load(struct scheduler *scheduler, uint64_t id, struct job **ret, stru
     return *ret != NULL;
 }
 
-/* The core first: what it let go of is older than what it has of the same name. */
-int archive_find_job(struct scheduler *scheduler, const char *name_or_id, struct job **ret,
-                     struct edl_error *error)
+/* The caller's own before those of others, and the core before the archive: what it let go of is
+ * older than what it has of the same user and name. 1: it is *ret, or *past when *ret is NULL. */
+static int look_for_job(struct scheduler *scheduler, const char *user, const char *text,
+                        struct job **ret, struct archived_job *past, struct edl_error *error)
 {
-    struct archived_job found;
+    struct job_ref ref = job_ref_read(text);
     int r;
 
-    *ret = cluster_find_job(scheduler->cluster, name_or_id);
+    *ret = cluster_job_of(scheduler->cluster, user, &ref);
     if (*ret != NULL)
         return 1;
-    r = store_find_archived(scheduler->store, name_or_id, &found, error);
-    return r == 1 ? load(scheduler, found.id, ret, error) : r;
+    r = store_find_archived(scheduler->store, user, text, past, error);
+    if (r != 0 || ref.by_id || ref.has_user)
+        return r;
+    r = cluster_only_job(scheduler->cluster, ref.name, ret, error);
+    return r != 0 ? r : store_only_archived(scheduler->store, text, past, error);
+}
+
+int archive_find_job(struct scheduler *scheduler, const char *user, const char *text,
+                     struct job **ret, struct edl_error *error)
+{
+    struct archived_job past;
+    int r = look_for_job(scheduler, user, text, ret, &past, error);
+
+    return r == 1 && *ret == NULL ? load(scheduler, past.id, ret, error) : r;
 }
 
 struct job *archive_job(struct scheduler *scheduler, uint64_t id)
@@ -63,7 +77,7 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
     char text[24];
 
     (void)snprintf(text, sizeof text, "%" PRIu64, id);
-    if (archive_find_job(scheduler, text, &job, &error) < 0)
+    if (archive_find_job(scheduler, "", text, &job, &error) < 0)
         log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .job = id },
                   "job %" PRIu64 " cannot be read: %s", id, error.text);
     return job;
@@ -73,32 +87,33 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
 #define ARRAYS_MAX 16
 
 /* An array that is only in the core, and not older than what is here, needs nothing of here. */
-static int look_for_array(struct scheduler *scheduler, char *name, struct archived_array *ret,
-                          struct edl_error *error)
+static int look_for_array(struct scheduler *scheduler, const char *user, char *name,
+                          struct archived_array *ret, struct edl_error *error)
 {
     struct array_place here, past;
-    int r = store_find_archived_array(scheduler->store, name, &past, error);
+    int r = store_find_archived_array(scheduler->store, user, name, &past, error);
 
     if (r <= 0)
         return r;
-    cluster_find_arrays(scheduler->cluster, &name, 1, &here);
-    *ret = (struct archived_array){ .named = name, .place = here.id > past.id ? here : past };
+    cluster_find_arrays(scheduler->cluster, user, &name, 1, &here);
+    *ret = (struct archived_array){ .named = name,
+                                    .place = here.own && here.id > past.id ? here : past };
     r = store_archived_of_array(scheduler->store, ret, error);
     return r < 0 ? r : 1;
 }
 
 /* 1: it is the next of jobs or of arrays, which ret counts. */
-static int look_for_one(struct scheduler *scheduler, char *name, struct archived_jobs *ret,
-                        struct archived_job *jobs, struct archived_array *arrays,
-                        struct edl_error *error)
+static int look_for_one(struct scheduler *scheduler, const char *user, char *name,
+                        struct archived_jobs *ret, struct archived_job *jobs,
+                        struct archived_array *arrays, struct edl_error *error)
 {
-    int r;
+    struct job *job;
+    int r = look_for_job(scheduler, user, name, &job, &jobs[ret->n], error);
 
-    if (cluster_find_job(scheduler->cluster, name) != NULL)
-        return 0;
-    r = store_find_archived(scheduler->store, name, &jobs[ret->n], error);
-    if (r == 1)
+    if (r == 1 && job == NULL)
         ret->n++;
+    if (r == -ENOTUNIQ)
+        return edl_error_at_key(error, EDL_EBADSPEC, "/spec/after");
     if (r != 0)
         return r;
     if (ret->n_arrays == ARRAYS_MAX) {
@@ -106,7 +121,7 @@ static int look_for_one(struct scheduler *scheduler, char *name, struct archived
                            ARRAYS_MAX);
         return edl_error_remedy(error, "name the last ones, or wait for a job that waits for some");
     }
-    r = look_for_array(scheduler, name, &arrays[ret->n_arrays], error);
+    r = look_for_array(scheduler, user, name, &arrays[ret->n_arrays], error);
     if (r == 1)
         ret->n_arrays++;
     return r;
@@ -121,7 +136,7 @@ static bool is_named_before(char *const *names, size_t i)
     return before < i;
 }
 
-int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
+int archive_after(struct scheduler *scheduler, const char *user, const struct job_spec *spec,
                   struct archived_jobs *ret, struct edl_error *error)
 {
     struct archived_job *jobs;
@@ -138,7 +153,7 @@ int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
     ret->arrays = arrays = xcalloc(n, sizeof *arrays);
     for (size_t i = 0; r >= 0 && i < n; i++)
         if (!is_named_before(spec->after, i))
-            r = look_for_one(scheduler, spec->after[i], ret, jobs, arrays, error);
+            r = look_for_one(scheduler, user, spec->after[i], ret, jobs, arrays, error);
     if (r < 0)
         archive_after_done(ret);
     return r < 0 ? r : 0;

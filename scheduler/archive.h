@@ -14,11 +14,11 @@ struct archive_query;
 struct edl_error;
 struct scheduler;
 
-/* archive_find_job - by id in digits or by name, in the core or in the archive. 1 with *ret; 0 when
- * there is none; negative when that cannot be read. One of the archive is valid
- * until the next call of this or archive_job */
-int archive_find_job(struct scheduler *scheduler, const char *name_or_id, struct job **ret,
-                     struct edl_error *error);
+/* archive_find_job - what user means by text (job_names.h), in the core or in the archive. 1 with
+ * *ret; 0 when there is none; -ENOTUNIQ when only others have one, and several; negative when that
+ * cannot be read. One of the archive is valid until the next call of this or archive_job */
+int archive_find_job(struct scheduler *scheduler, const char *user, const char *text,
+                     struct job **ret, struct edl_error *error);
 
 /* archive_job - the same by its number; NULL also when it cannot be read, which is logged */
 struct job *archive_job(struct scheduler *scheduler, uint64_t id);
@@ -29,7 +29,7 @@ int archive_page(struct scheduler *scheduler, const struct archive_query *query,
 
 /* archive_after - what is known of those jobs and arrays that spec is to run after and that are not
  * in the core; names are borrowed from spec, archive_after_done frees the rest */
-int archive_after(struct scheduler *scheduler, const struct job_spec *spec,
+int archive_after(struct scheduler *scheduler, const char *user, const struct job_spec *spec,
                   struct archived_jobs *ret, struct edl_error *error);
 void archive_after_done(struct archived_jobs *jobs);
 

@@ -187,6 +187,13 @@ static struct process *look_up(const struct scheduler *scheduler, const struct p
                      : NULL;
 }
 
+static bool is_called(const struct scheduler *scheduler, const struct job *job, const char *text)
+{
+    struct job_ref ref = job_ref_read(text);
+
+    return cluster_job_of(scheduler->cluster, job->user, &ref) == job;
+}
+
 static int find_process(struct scheduler *scheduler, const struct http_request *request,
                         struct process **ret, struct edl_error *error)
 {
@@ -204,7 +211,7 @@ static int find_process(struct scheduler *scheduler, const struct http_request *
     process = look_up(scheduler, &key);
     if (process == NULL)
         return edl_error_set(error, EDL_ESTALE, "process %s has ended, or never was", header);
-    if (path_job != NULL && cluster_find_job(scheduler->cluster, path_job) != process->job)
+    if (path_job != NULL && !is_called(scheduler, process->job, path_job))
         return edl_error_set(error, -EACCES, "process %s does not belong to job %s", header,
                              path_job);
     *ret = process;
@@ -236,6 +243,19 @@ int auth_reader(struct scheduler *scheduler, const struct http_request *request,
     return auth_caller(scheduler, request, &caller) == 1
                ? 0
                : auth_process(scheduler, request, &process, error);
+}
+
+void auth_whose(struct scheduler *scheduler, const struct http_request *request, char *ret)
+{
+    struct caller caller = { .user = "" };
+    struct process *process;
+    const char *user = caller.user;
+
+    if (auth_caller(scheduler, request, &caller) != 1 &&
+        http_request_header(request, "X-EDL-Process") != NULL &&
+        find_process(scheduler, request, &process, NULL) == 0)
+        user = process->job->user;
+    (void)snprintf(ret, USER_NAME_MAX + 1, "%.*s", USER_NAME_MAX, user);
 }
 
 /* --- people --- */

@@ -94,6 +94,10 @@ const struct stored_token *auth_join_token(const struct scheduler *scheduler,
 int auth_process(struct scheduler *scheduler, const struct http_request *request,
                  struct process **ret, struct edl_error *error);
 
+/* auth_whose - who means his own job by its name: the person who calls, or whose job the calling
+ * process is of; "": nobody who is known. ret holds USER_NAME_MAX + 1 bytes */
+void auth_whose(struct scheduler *scheduler, const struct http_request *request, char *ret);
+
 /* auth_reader - 0 for a person who was let in, and for a live process; EDL_ESTALE otherwise */
 int auth_reader(struct scheduler *scheduler, const struct http_request *request,
                 struct edl_error *error);

@@ -280,8 +280,12 @@ struct job *api_job(struct scheduler *scheduler, struct http_request *request)
 {
     const char *name = http_request_param(request, "job");
     struct edl_error error = { 0 };
+    char user[USER_NAME_MAX + 1];
     struct job *job;
-    int r = archive_find_job(scheduler, name, &job, &error);
+    int r;
+
+    auth_whose(scheduler, request, user);
+    r = archive_find_job(scheduler, user, name, &job, &error);
 
     if (r == 1)
         return job;

@@ -17,6 +17,7 @@ static const struct {
         { -EINVAL, 400, NULL },
     { -ENOENT, 404, NULL },
     { -EEXIST, 409, NULL },
+    { -ENOTUNIQ, 409, NULL },
     { -EDQUOT, 409, NULL },
     { -E2BIG, 413, NULL },
     { -EACCES, 403, NULL },
@@ -86,6 +87,15 @@ int edl_error_remedy(struct edl_error *error, const char *format, ...)
     (void)vsnprintf(error->remedy, sizeof error->remedy, format, ap);
     va_end(ap);
     return error->code;
+}
+
+int edl_error_at_key(struct edl_error *error, int code, const char *pointer)
+{
+    if (error != NULL) {
+        error->code = code;
+        (void)snprintf(error->pointer, sizeof error->pointer, "%s", pointer);
+    }
+    return code;
 }
 
 void edl_error_prefix(struct edl_error *error, const char *format, ...)

@@ -56,6 +56,9 @@ int edl_error_at(struct edl_error *error, int code, const char *pointer, const c
 int edl_error_remedy(struct edl_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* edl_error_at_key - what is set already becomes the fault of a key; returns code */
+int edl_error_at_key(struct edl_error *error, int code, const char *pointer);
+
 /* edl_error_prefix - puts context in front of the text: "hosts.conf line 3: " */
 void edl_error_prefix(struct edl_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -526,7 +526,7 @@ static void on_submit(struct sim *sim, struct message *request)
     if (answer_again(sim, request))
         return;
     spec = job_spec_copy(sim->submissions[op->submission].spec);
-    job = cluster_find_job(sim->server.cluster, spec->name);
+    job = cluster_own_job(sim->server.cluster, user_of(sim, op->submission), spec->name);
     spoil_spec(sim, spec);
     if (sim->config.mutant == SIM_MUTANT_NUMBER_REUSED && sim->server.cluster->next_job_id > 1)
         sim->server.cluster->next_job_id--;

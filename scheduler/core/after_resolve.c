@@ -46,40 +46,73 @@ static bool has_failed(enum job_state state)
 
 /* --- a job --- */
 
-/* The core first: what it let go of is older than what it has of the same name. */
-static bool find_named(const struct cluster *cluster, const struct archived_jobs *archived,
-                       const char *name, struct archived_job *ret)
+static int found(const struct job *job, const char *text, struct archived_job *ret)
 {
-    const struct job *job = cluster_find_job(cluster, name);
+    *ret = (struct archived_job){ .named = text, .id = job->id, .state = job->state };
+    memcpy(ret->name, job->spec->name, sizeof ret->name);
+    return 1;
+}
 
-    if (job != NULL) {
-        *ret = (struct archived_job){ .named = name, .id = job->id, .state = job->state };
-        memcpy(ret->name, job->spec->name, sizeof ret->name);
-        return true;
-    }
+/* The core first: what it let go of is older than what it has of the same name and user. 1, 0, or
+ * -ENOTUNIQ. */
+static int find_named(const struct cluster *cluster, const char *user,
+                      const struct archived_jobs *archived, const char *text,
+                      struct archived_job *ret, struct edl_error *error)
+{
+    struct job_ref ref = job_ref_read(text);
+    struct job *job = cluster_job_of(cluster, user, &ref);
+    int r;
+
+    if (job != NULL)
+        return found(job, text, ret);
     for (size_t i = 0; archived != NULL && i < archived->n; i++)
-        if (streq(archived->jobs[i].named, name)) {
+        if (streq(archived->jobs[i].named, text)) {
             *ret = archived->jobs[i];
-            return true;
+            return 1;
         }
-    return false;
+    if (ref.by_id || ref.has_user)
+        return 0;
+    r = cluster_only_job(cluster, ref.name, &job, error);
+    return r == 1 ? found(job, text, ret) : r;
 }
 
 /* --- an array --- */
 
-/* cluster_find_arrays - see cluster.h */
-void cluster_find_arrays(const struct cluster *cluster, char *const *names, size_t n,
-                         struct array_place *ret)
+static void look_at(const struct job *job, bool own, struct array_place *place)
 {
+    const struct array_place seen = *place;
+
+    if (seen.n > 0 && !own && seen.own)
+        return;
+    if (seen.n == 0 || (own && !seen.own) || job->id > seen.id)
+        *place = (struct array_place){ .id = job->id,
+                                       .index = job->spec->array.first,
+                                       .n = job->spec->array.n,
+                                       .own = own,
+                                       .user = job->user };
+    if (seen.n > 0 && !own)
+        place->rival = streq(seen.user, job->user) ? seen.rival : seen.user;
+}
+
+/* cluster_find_arrays - see cluster.h */
+void cluster_find_arrays(const struct cluster *cluster, const char *user, char *const *names,
+                         size_t n, struct array_place *ret)
+{
+    struct job_ref refs[JOB_AFTER_MAX];
+
+    n = MIN_OF(n, (size_t)JOB_AFTER_MAX);
     memset(ret, 0, n * sizeof *ret);
+    for (size_t i = 0; i < n; i++)
+        refs[i] = job_ref_read(names[i]);
     for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
         const char *array = job_spec_array(job->spec);
 
-        for (size_t i = 0; *array != '\0' && i < n; i++)
-            if (streq(array, names[i]) && (ret[i].n == 0 || job->id > ret[i].id))
-                ret[i] = (struct array_place){ .id = job->id,
-                                               .index = job->spec->array.first,
-                                               .n = job->spec->array.n };
+        for (size_t i = 0; *array != '\0' && i < n; i++) {
+            bool own = streq(job->user, refs[i].has_user ? refs[i].user : user);
+
+            if (streq(array, refs[i].name) && (own || !refs[i].has_user))
+                look_at(job, own, &ret[i]);
+        }
     }
 }
 
@@ -92,14 +125,14 @@ static const struct archived_array *find_archived_array(const struct archived_jo
     return NULL;
 }
 
-/* The newest of that name, wherever it is known from. */
+/* The newest of that name, wherever it is known from; what is archived is the caller's own. */
 static bool find_array(const struct archived_array *archived, const struct array_place *here,
                        struct array_place *ret)
 {
-    bool found = here->n > 0;
+    bool own = here->n > 0 && here->own;
 
-    *ret = archived != NULL && (!found || archived->place.id > here->id) ? archived->place : *here;
-    return found || archived != NULL;
+    *ret = archived != NULL && (!own || archived->place.id > here->id) ? archived->place : *here;
+    return here->n > 0 || archived != NULL;
 }
 
 /* How many of its jobs the core has, and the number of the first; the one that has failed is
@@ -158,22 +191,30 @@ static int resolve_array(const struct cluster *cluster, const struct archived_ar
 /* --- all that a document names --- */
 
 /* here: where the core has an array of that name */
-static int resolve_one(const struct cluster *cluster, const struct archived_jobs *archived,
-                       const char *name, const struct array_place *here, const char *pointer,
-                       struct after_name *ret, struct edl_error *error)
+static int resolve_one(const struct cluster *cluster, const char *user,
+                       const struct archived_jobs *archived, const char *name,
+                       const struct array_place *here, const char *pointer, struct after_name *ret,
+                       struct edl_error *error)
 {
     const struct archived_array *array = find_archived_array(archived, name);
     struct array_place place;
     struct archived_job on;
+    int r = find_named(cluster, user, archived, name, &on, error);
 
-    if (find_named(cluster, archived, name, &on)) {
+    if (r < 0)
+        return edl_error_at_key(error, EDL_EBADSPEC, pointer);
+    if (r == 1) {
         *ret = (struct after_name){ .first = on.id };
         return has_failed(on.state)
                    ? refuse_failed(on.name, on.id, on.state, on.name, pointer, error)
                    : 0;
     }
-    if (find_array(array, here, &place))
-        return resolve_array(cluster, array, name, &place, pointer, ret, error);
+    if (find_array(array, here, &place) && place.rival != NULL) {
+        (void)names_are_of_several("an array", name, place.user, place.rival, error);
+        return edl_error_at_key(error, EDL_EBADSPEC, pointer);
+    }
+    if (place.n > 0)
+        return resolve_array(cluster, array, job_ref_read(name).name, &place, pointer, ret, error);
     (void)edl_error_at(error, EDL_EBADSPEC, pointer, "there is no job \"%.80s\"", name);
     return edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
 }
@@ -221,8 +262,9 @@ static bool are_all_jobs(const struct cluster *cluster, char *const *names, size
     return i == n;
 }
 
-int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
-                  struct job_spec *spec, struct edl_error *error)
+int after_resolve(const struct cluster *cluster, const char *user,
+                  const struct archived_jobs *archived, struct job_spec *spec,
+                  struct edl_error *error)
 {
     struct array_place here[JOB_AFTER_MAX] = { { 0 } };
     struct after_name names[JOB_AFTER_MAX];
@@ -233,7 +275,7 @@ int after_resolve(const struct cluster *cluster, const struct archived_jobs *arc
     if (n == JOB_AFTER_MAX && spec->after[n] != NULL)
         return edl_error_at(error, EDL_EBADSPEC, "/spec/after", "more than %d jobs", JOB_AFTER_MAX);
     if (!are_all_jobs(cluster, spec->after, n))
-        cluster_find_arrays(cluster, spec->after, n, here);
+        cluster_find_arrays(cluster, user, spec->after, n, here);
     for (size_t i = 0; i < n; i++) {
         size_t same = first_same(spec->after, i);
         char pointer[40];
@@ -243,7 +285,8 @@ int after_resolve(const struct cluster *cluster, const struct archived_jobs *arc
         if (same < i)
             continue;
         (void)snprintf(pointer, sizeof pointer, "/spec/after/%zu", i);
-        r = resolve_one(cluster, archived, spec->after[i], &here[i], pointer, &names[i], error);
+        r = resolve_one(cluster, user, archived, spec->after[i], &here[i], pointer, &names[i],
+                        error);
         if (r < 0)
             return r;
     }

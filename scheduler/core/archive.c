@@ -103,7 +103,7 @@ static void let_go(struct cluster *cluster, struct job *job)
     DL_DELETE2(cluster->ended, job, ended_prev, ended_next);
     cluster->n_ended--;
     cluster->figures.jobs[job->state]--;
-    job_unname(cluster, job);
+    job_name_leave(cluster, job);
     HASH_DEL(cluster->jobs, job);
     effect_archive_job(cluster, job->id);
     job_free(job);

@@ -66,7 +66,7 @@ struct cluster *cluster_free(struct cluster *cluster)
 
     if (cluster == NULL)
         return NULL;
-    HASH_CLEAR(hh_name, cluster->jobs_by_name);
+    job_names_done(cluster);
     HASH_ITER(hh, cluster->jobs, job, next_job)
     {
         HASH_DEL(cluster->jobs, job);
@@ -101,29 +101,6 @@ struct job *cluster_job(const struct cluster *cluster, uint64_t id)
     struct job *job;
 
     HASH_FIND(hh, cluster->jobs, &id, sizeof id, job);
-    return job;
-}
-
-bool job_id_from_text(const char *text, uint64_t *ret)
-{
-    uint64_t id = 0;
-    const char *p;
-
-    for (p = text; *p >= '0' && *p <= '9' && p - text < 19; p++)
-        id = 10 * id + (uint64_t)(*p - '0');
-    *ret = id;
-    return *p == '\0' && p != text;
-}
-
-/* cluster_find_job - by id in digits, or the newest of that name; NULL when there is none */
-struct job *cluster_find_job(const struct cluster *cluster, const char *name_or_id)
-{
-    struct job *job;
-    uint64_t id;
-
-    if (job_id_from_text(name_or_id, &id))
-        return cluster_job(cluster, id);
-    HASH_FIND(hh_name, cluster->jobs_by_name, name_or_id, strlen(name_or_id), job);
     return job;
 }
 

@@ -22,6 +22,7 @@
 #include "scheduler/core/gpu_types.h"
 #include "scheduler/core/groups.h"
 #include "scheduler/core/holdings.h"
+#include "scheduler/core/job_names.h"
 #include "scheduler/core/job_plan.h"
 #include "scheduler/core/node_speed.h"
 #include "scheduler/core/policy.h"
@@ -320,11 +321,11 @@ struct job {
     struct unfit_nodes *unfit;   /* owned; NULL: no node has refused it (this run) */
     struct job_plan plan;
     uint32_t effects_pending;
-    struct job *active_next, *active_prev; /* cluster->active */
-    struct job *ended_next, *ended_prev;   /* cluster->ended */
-    struct job *name_older, *name_newer;   /* jobs of the same name, by number */
-    UT_hash_handle hh_name;                /* k: spec->name, newest of its name only */
-    UT_hash_handle hh;                     /* k: id */
+    struct job *active_next, *active_prev;         /* cluster->active */
+    struct job *ended_next, *ended_prev;           /* cluster->ended */
+    struct job *name_older, *name_newer;           /* its user's jobs of the same name, by number */
+    struct job *name_users_next, *name_users_prev; /* the newest only: other users' newest */
+    UT_hash_handle hh;                             /* k: id */
 };
 
 enum effect_kind {
@@ -387,7 +388,7 @@ struct cluster {
     struct node *nodes;             /* uthash by name */
     struct machine_nodes *machines; /* uthash by id */
     struct job *jobs;               /* uthash by id; without those that are archived */
-    struct job *jobs_by_name;       /* uthash: the newest job of each name */
+    struct job_name *job_names;     /* uthash by name; job_names.c */
     struct awaited_array *awaited;  /* uthash by first; owned */
     struct job *active;             /* list of the jobs that are not final, in submit order */
     uint64_t newest_wall_us;  /* the latest submission; the clock may have been put back since */
@@ -414,13 +415,8 @@ struct cluster {
 struct cluster *cluster_new(const struct cluster_config *config);
 struct cluster *cluster_free(struct cluster *cluster);
 
-/* job_id_from_text - whether it is an id in digits; else it is a name */
-bool job_id_from_text(const char *text, uint64_t *ret);
-
-/* Look-ups; NULL when absent. cluster_find_job takes an id in digits or a name (the newest job of
- * that name). */
+/* Look-ups; NULL when absent. Jobs by what people call them: job_names.h */
 struct job *cluster_job(const struct cluster *cluster, uint64_t id);
-struct job *cluster_find_job(const struct cluster *cluster, const char *name_or_id);
 struct node *cluster_node(const struct cluster *cluster, const char *name);
 struct process *job_find_process(const struct job *job, uint32_t role, uint32_t index,
                                  uint64_t incarnation);
@@ -451,6 +447,8 @@ struct archived_job {
 struct array_place {
     uint64_t id;
     uint32_t index, n;
+    bool own;                 /* it is of the user who was asked for */
+    const char *user, *rival; /* whose it is in the core; another one who has one, when not own */
 };
 struct archived_array {
     const char *named;
@@ -466,15 +464,15 @@ struct archived_jobs {
     size_t n_arrays;
 };
 
-/* cluster_find_arrays - of each of n names the newest array of which the core has a job, n 0: there
- * is none; linear in all of its jobs, once for all names */
-void cluster_find_arrays(const struct cluster *cluster, char *const *names, size_t n,
-                         struct array_place *ret);
+/* cluster_find_arrays - of each of n names, ARRAY of that user, else of others, or USER/ARRAY, the
+ * newest array of which the core has a job, n 0: none; n <= JOB_AFTER_MAX; linear in all jobs, once
+ * for all */
+void cluster_find_arrays(const struct cluster *cluster, const char *user, char *const *names,
+                         size_t n, struct array_place *ret);
 
 /* cluster_submit_array - the jobs of take_spec->array, all or none, with consecutive ids; without
  * an array the one job. archived: of those in take_spec->after that are not in the core; NULL:
- * there are none. Errors as cluster_submit's; -EEXIST also when an array of that name is somebody
- * else's and not over. Linear in them, and in the jobs that are not over */
+ * there are none. Errors as cluster_submit's. Linear in them */
 int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                          const struct archived_jobs *archived, struct instant now,
                          struct job **ret_first, struct edl_error *error);
@@ -665,6 +663,7 @@ void cluster_effects_clear(struct cluster *cluster);
  * ---------------------------------- */
 struct job *
 cluster_restore_job(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
+                    const char *user,
                     enum job_state state); /* caller fills the plain members it stored */
 struct process *cluster_restore_process(struct job *job, uint32_t role, uint32_t index,
                                         uint64_t incarnation, enum process_state state,

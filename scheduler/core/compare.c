@@ -257,9 +257,8 @@ int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl
         HASH_CNT(hh, a->jobs) != HASH_CNT(hh, b->jobs))
         return DIFFERS("%u and %u nodes, %u and %u jobs", HASH_COUNT(a->nodes),
                        HASH_COUNT(b->nodes), HASH_CNT(hh, a->jobs), HASH_CNT(hh, b->jobs));
-    if (HASH_CNT(hh_name, a->jobs_by_name) != HASH_CNT(hh_name, b->jobs_by_name))
-        return DIFFERS("%u and %u names of jobs", HASH_CNT(hh_name, a->jobs_by_name),
-                       HASH_CNT(hh_name, b->jobs_by_name));
+    if (job_names_count(a) != job_names_count(b))
+        return DIFFERS("%u and %u names of jobs", job_names_count(a), job_names_count(b));
     if (a->next_job_id != b->next_job_id)
         return DIFFERS("the next job is %llu and %llu", ULL(a->next_job_id), ULL(b->next_job_id));
     for (node = a->nodes; r == 0 && node != NULL; node = node->hh.next)

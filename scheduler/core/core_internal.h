@@ -67,8 +67,11 @@ void unlisted_move(struct cluster *cluster, const char *what, const char *name, 
                    const char *to);
 
 void job_free(struct job *job);
-/* job_unname - it can no longer be found by its name; an older one of that name can */
-void job_unname(struct cluster *cluster, struct job *job);
+/* job_name_enter, job_name_leave - it is found by its name; an older one of its user's is again */
+void job_name_enter(struct cluster *cluster, struct job *job);
+void job_name_leave(struct cluster *cluster, struct job *job);
+unsigned job_names_count(const struct cluster *cluster);
+void job_names_done(struct cluster *cluster);
 
 /* --- job_sm.c
  * ------------------------------------------------------------------------------------------- */
@@ -120,10 +123,11 @@ struct after_name {
 };
 struct after_name after_read(const char *text);
 /* after_resolve - names in spec->after become numbers; EDL_EBADSPEC (pointer set) when one is not
- * there or has ended without success: all or nothing. Linear in all jobs of the core for each array
- * that is named */
-int after_resolve(const struct cluster *cluster, const struct archived_jobs *archived,
-                  struct job_spec *spec, struct edl_error *error);
+ * there, is of several other users, or has ended without success: all or nothing. Linear in all
+ * jobs of the core for each array that is named */
+int after_resolve(const struct cluster *cluster, const char *user,
+                  const struct archived_jobs *archived, struct job_spec *spec,
+                  struct edl_error *error);
 /* after_link - a queued job, new or restored: it enters the queue, waits for others first, or fails
  * because one of them has. tell: as queue_enter has it. O(n) in those it names */
 void after_link(struct cluster *cluster, struct job *job, bool tell, struct instant now);
@@ -271,7 +275,8 @@ void process_name(const struct process *process, char *buffer, size_t size);
 
 /* --- jobs, nodes
  * ---------------------------------------------------------------------------------------- */
-struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec);
+struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
+                    const char *user);
 struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
                       const struct node_offer *offer);
 struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation);

@@ -259,7 +259,7 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
 
     if (r < 0)
         return r;
-    job = cluster_restore_job(cluster, record->id, take_spec, record->state);
+    job = cluster_restore_job(cluster, record->id, take_spec, record->user, record->state);
     job->next_incarnation = record->next_incarnation;
     job->resizes = record->resizes;
     job->servers_min = record->servers_min;

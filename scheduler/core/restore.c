@@ -15,9 +15,9 @@
 
 /* cluster_restore_job - takes spec; the caller fills the plain members that it stored */
 struct job *cluster_restore_job(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
-                                enum job_state state)
+                                const char *user, enum job_state state)
 {
-    struct job *job = job_new(cluster, id, take_spec);
+    struct job *job = job_new(cluster, id, take_spec, user);
 
     job->state = state;
     return job;

@@ -9,46 +9,6 @@
 
 #include "shared/rfc3339.h"
 
-/* Jobs of one name, by number; only the newest is found by it. */
-static void name_job(struct cluster *cluster, struct job *job)
-{
-    struct job *newer = NULL;
-    struct job *older;
-
-    HASH_FIND(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name), older);
-    if (older != NULL && older->id < job->id)
-        HASH_DELETE(hh_name, cluster->jobs_by_name, older);
-    while (older != NULL && older->id > job->id) { /* rows come in any order */
-        newer = older;
-        older = older->name_older;
-    }
-    job->name_older = older;
-    job->name_newer = newer;
-    if (older != NULL)
-        older->name_newer = job;
-    if (newer != NULL)
-        newer->name_older = job;
-    else
-        HASH_ADD_KEYPTR(hh_name, cluster->jobs_by_name, job->spec->name, strlen(job->spec->name),
-                        job);
-}
-
-void job_unname(struct cluster *cluster, struct job *job)
-{
-    struct job *older = job->name_older;
-
-    if (older != NULL)
-        older->name_newer = job->name_newer;
-    if (job->name_newer != NULL) {
-        job->name_newer->name_older = older;
-        return;
-    }
-    HASH_DELETE(hh_name, cluster->jobs_by_name, job);
-    if (older != NULL)
-        HASH_ADD_KEYPTR(hh_name, cluster->jobs_by_name, older->spec->name,
-                        strlen(older->spec->name), older);
-}
-
 /* make_roles - see struct job; the largest come first, so that all are aligned */
 static void make_roles(struct job *job, size_t n)
 {
@@ -59,12 +19,14 @@ static void make_roles(struct job *job, size_t n)
     job->target = job->n_slots + n;
 }
 
-struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec)
+struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
+                    const char *user)
 {
     struct job *job = xcalloc(1, sizeof *job);
 
     job->id = id;
     job->spec = take_spec;
+    (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     job->next_incarnation = 1;
     job->reason = xstrdup("");
     make_roles(job, take_spec->n_roles);
@@ -74,7 +36,7 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     }
     job_recount(job);
     HASH_ADD(hh, cluster->jobs, id, sizeof job->id, job);
-    name_job(cluster, job);
+    job_name_enter(cluster, job);
     cluster->next_job_id = MAX_OF(cluster->next_job_id, id + 1);
     return job;
 }
@@ -178,9 +140,10 @@ static void fix_deadline(struct job_spec *spec, struct instant now)
     spec->deadline_us = 0;
 }
 
-static int check_name(const struct cluster *cluster, const char *name, struct edl_error *error)
+static int check_name(const struct cluster *cluster, const char *user, const char *name,
+                      struct edl_error *error)
 {
-    const struct job *job = cluster_find_job(cluster, name);
+    const struct job *job = cluster_own_job(cluster, user, name);
 
     if (job == NULL || job_state_is_final(job->state))
         return 0;
@@ -189,34 +152,17 @@ static int check_name(const struct cluster *cluster, const char *name, struct ed
                         job_state_to_string(job->state));
 }
 
-static int check_array_names(const struct cluster *cluster, const struct job_spec *spec,
-                             struct edl_error *error)
+static int check_array_names(const struct cluster *cluster, const char *user,
+                             const struct job_spec *spec, struct edl_error *error)
 {
     for (uint32_t i = 0; i < spec->array.n; i++) {
         char name[JOB_NAME_MAX + 16];
         int r;
 
         (void)snprintf(name, sizeof name, "%s-%u", spec->name, spec->array.first + i);
-        r = check_name(cluster, name, error);
+        r = check_name(cluster, user, name, error);
         if (r < 0)
             return r;
-    }
-    return 0;
-}
-
-/* Who stops an array stops all that has its name: so it is of one owner. */
-static int check_array_owner(const struct cluster *cluster, const char *name, const char *user,
-                             struct edl_error *error)
-{
-    const struct job *job;
-
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        if (!streq(job_spec_array(job->spec), name) || streq(job->user, user))
-            continue;
-        (void)edl_error_at(error, -EEXIST, "/metadata/name", "there is an array %s of %s's", name,
-                           job->user);
-        return edl_error_remedy(error, "give yours another name");
     }
     return 0;
 }
@@ -234,19 +180,17 @@ static int prepare(const struct cluster *cluster, struct job_spec *spec,
                    const struct submission *submission, struct edl_error *error)
 {
     const char *user = submission->user != NULL ? submission->user : "";
-    int r = is_to_be_made(spec) ? check_array_owner(cluster, spec->name, user, error) : 0;
+    int r = check_spec(spec, error);
 
-    if (r == 0)
-        r = check_spec(spec, error);
     if (r == 0)
         r = spec_check_size(spec, error);
     if (r == 0)
         r = check_deadline(spec, submission->now, error);
     if (r == 0)
-        r = is_to_be_made(spec) ? check_array_names(cluster, spec, error)
-                                : check_name(cluster, spec->name, error);
+        r = is_to_be_made(spec) ? check_array_names(cluster, user, spec, error)
+                                : check_name(cluster, user, spec->name, error);
     if (r == 0 && !submission->resolved)
-        r = after_resolve(cluster, submission->archived, spec, error);
+        r = after_resolve(cluster, user, submission->archived, spec, error);
     if (r == 0)
         fix_deadline(spec, submission->now);
     return r;
@@ -255,14 +199,13 @@ static int prepare(const struct cluster *cluster, struct job_spec *spec,
 static struct job *add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                        struct instant now)
 {
-    struct job *job = job_new(cluster, cluster->next_job_id, take_spec);
+    struct job *job = job_new(cluster, cluster->next_job_id, take_spec, user);
 
     job->state = JOB_QUEUED;
     cluster->figures.jobs[JOB_QUEUED]++;
     cluster->figures.jobs_submitted++;
     job->submitted_us = now.now_us;
     job->submitted_wall_us = now.wall_us;
-    (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
     job->plan.group = group_table_index(cluster->config.groups, job->user);
     DL_APPEND2(cluster->active, job, active_prev, active_next);
     holdings_enter(&cluster->holdings, job);
@@ -357,7 +300,8 @@ int cluster_kill_array(struct cluster *cluster, const char *name, const char *ow
     struct job *next;
     uint32_t n = 0;
 
-    while (any != NULL && !streq(job_spec_array(any->spec), name))
+    while (any != NULL &&
+           (!streq(job_spec_array(any->spec), name) || (owner != NULL && !streq(any->user, owner))))
         any = any->hh.next;
     if ((any == NULL && !archived) || *name == '\0')
         return edl_error_set(error, -ENOENT, "there is no array \"%.80s\"", name);

@@ -106,7 +106,8 @@ static void add_path_parameters(json_t *parameters, const char *path)
         size_t length = strcspn(++at, "}");
 
         add_parameter(parameters, "path", at, length,
-                      strncmp(at, "job", length) == 0 ? "name or number" : "which one");
+                      strncmp(at, "job", length) == 0 ? "number, NAME, or USER/NAME (encoded)"
+                                                      : "which one");
     }
 }
 

@@ -218,13 +218,18 @@ static const char *const statement_texts[ST_N] = {
                " memory_mib_ms = memory_mib_ms + excluded.memory_mib_ms",
     [ST_ARCHIVED_BY_ID] = "SELECT id, name, state FROM job WHERE id = ?1 AND archived = 1",
     [ST_ARCHIVED_BY_NAME] = "SELECT id, name, state FROM job INDEXED BY archived_name"
-                            " WHERE name = ?1 AND archived = 1 ORDER BY id DESC LIMIT 1",
-    [ST_ARCHIVED_ARRAY] = "SELECT id FROM job INDEXED BY archived_array"
-                          " WHERE array_name = ?1 AND archived = 1 LIMIT 1",
+                            " WHERE name = ?1 AND user = ?2 AND archived = 1"
+                            " ORDER BY id DESC LIMIT 1",
+    [ST_ARCHIVED_USERS] =
+        "SELECT (SELECT min(user) FROM job INDEXED BY archived_name"
+        " WHERE name = ?1 AND archived = 1), (SELECT max(user) FROM job INDEXED BY archived_name"
+        " WHERE name = ?1 AND archived = 1)",
+    [ST_ARCHIVED_ARRAY] = "SELECT id FROM job INDEXED BY archived_array_user"
+                          " WHERE array_name = ?1 AND user = ?2 AND archived = 1 LIMIT 1",
     [ST_ARCHIVED_ARRAY_NEWEST] =
         "SELECT id, json_extract(spec, '$.array.index'), json_extract(spec, '$.array.jobs')"
-        " FROM job INDEXED BY archived_array"
-        " WHERE array_name = ?1 AND archived = 1 ORDER BY id DESC LIMIT 1",
+        " FROM job INDEXED BY archived_array_user"
+        " WHERE array_name = ?1 AND user = ?2 AND archived = 1 ORDER BY id DESC LIMIT 1",
     [ST_ARCHIVED_OF_ARRAY] = "SELECT id, name, state FROM job INDEXED BY archived_array"
                              " WHERE array_name = ?1 AND archived = 1 AND id > ?2 AND id < ?3"
                              " AND id - json_extract(spec, '$.array.index') = ?4 ORDER BY id",
@@ -242,7 +247,8 @@ static const char *const statement_texts[ST_N] = {
                          " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
     [ST_ARCHIVED_ARRAY_PAGE] =
         "SELECT " JOB_COLUMNS " FROM job INDEXED BY archived_array"
-        " WHERE array_name = ?3 AND archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
+        " WHERE array_name = ?3 AND archived = 1 AND id > ?1 AND (?4 IS NULL OR user = ?4)"
+        " ORDER BY id LIMIT ?2",
     [ST_PROCESS_OF] =
         "SELECT " PROCESS_COLUMNS " FROM process WHERE job_id = ?1 ORDER BY incarnation",
     [ST_QUEUE_OF] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"

@@ -175,24 +175,31 @@ struct archive_query {
     uint64_t id;       /* this one, with its processes; 0: a page, without */
     uint64_t after;    /* from the next higher number on */
     uint64_t limit;    /* so many at most */
-    const char *array; /* of this array; NULL: any */
+    const char *array; /* of arrays of this name; NULL: any */
+    const char *user;  /* and of this user; NULL: any */
 };
 /* store_load_archived - into an empty cluster, as store_load. O(log n) beside what is loaded */
 int store_load_archived(struct store *store, const struct archive_query *query,
                         struct cluster *cluster, struct instant now, struct edl_error *error);
 
-/* store_find_archived - by id in digits, or the newest of that name. 1 with *ret, which keeps
- * name_or_id; 0 when there is none. O(log n) */
-int store_find_archived(struct store *store, const char *name_or_id, struct archived_job *ret,
+/* store_find_archived - by number, USER/NAME, or the newest of NAME of that user; text is what ref
+ * was read from, and kept by *ret. 1; 0 when there is none. O(log n) */
+int store_find_archived(struct store *store, const char *user, const char *text,
+                        struct archived_job *ret, struct edl_error *error);
+
+/* store_only_archived - the same of NAME of whatever user has one; -ENOTUNIQ several have */
+int store_only_archived(struct store *store, const char *name, struct archived_job *ret,
                         struct edl_error *error);
 
-/* store_has_archived_array - 1 or 0: is a job of an array of that name there? O(log n) */
-int store_has_archived_array(struct store *store, const char *name, struct edl_error *error);
+/* store_has_archived_array - 1 or 0: is a job of an array of that name there, of that user?
+ * O(log n) */
+int store_has_archived_array(struct store *store, const char *user, const char *name,
+                             struct edl_error *error);
 
-/* store_find_archived_array - where the newest array of that name is, of which there is a job here.
- * 1 with *ret; 0 when there is none. O(log n) */
-int store_find_archived_array(struct store *store, const char *name, struct array_place *ret,
-                              struct edl_error *error);
+/* store_find_archived_array - where the newest array is, ARRAY of that user or USER/ARRAY, of which
+ * there is a job here. 1 with *ret; 0 when there is none. O(log n) */
+int store_find_archived_array(struct store *store, const char *user, const char *text,
+                              struct array_place *ret, struct edl_error *error);
 /* store_archived_of_array - n, first and failed of the array at ret->place that is called
  * ret->named. Linear in twice its jobs */
 int store_archived_of_array(struct store *store, struct archived_array *ret,

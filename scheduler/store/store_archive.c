@@ -38,25 +38,17 @@ static int next_row(struct store *store, enum statement which, struct edl_error 
     return step == SQLITE_DONE ? 0 : store_error(store, "reading archived jobs", error);
 }
 
-int store_find_archived(struct store *store, const char *name_or_id, struct archived_job *ret,
-                        struct edl_error *error)
+static int read_found(struct store *store, enum statement which, const char *text,
+                      struct archived_job *ret, struct edl_error *error)
 {
-    uint64_t id;
-    enum statement which =
-        job_id_from_text(name_or_id, &id) ? ST_ARCHIVED_BY_ID : ST_ARCHIVED_BY_NAME;
     sqlite3_stmt *statement = store->statements[which];
     struct row row;
-    int r;
+    int r = next_row(store, which, error);
 
-    if (which == ST_ARCHIVED_BY_ID)
-        store_bind_u64(statement, 1, MIN_OF(id, (uint64_t)INT64_MAX));
-    else
-        store_bind_text(statement, 1, name_or_id);
-    r = next_row(store, which, error);
     if (r == 1) {
         row_begin(&row, statement, error, "job %lld",
                   (long long)sqlite3_column_int64(statement, 0));
-        *ret = (struct archived_job){ .named = name_or_id, .id = row_u64(&row, 0, INT64_MAX) };
+        *ret = (struct archived_job){ .named = text, .id = row_u64(&row, 0, INT64_MAX) };
         row_text(&row, 1, ret->name, sizeof ret->name);
         ret->state = (enum job_state)row_state(&row, 2, job_state_from_string);
         r = row.r < 0 ? row.r : 1;
@@ -65,25 +57,74 @@ int store_find_archived(struct store *store, const char *name_or_id, struct arch
     return r;
 }
 
-int store_has_archived_array(struct store *store, const char *name, struct edl_error *error)
+int store_find_archived(struct store *store, const char *user, const char *text,
+                        struct archived_job *ret, struct edl_error *error)
+{
+    struct job_ref ref = job_ref_read(text);
+    enum statement which = ref.by_id ? ST_ARCHIVED_BY_ID : ST_ARCHIVED_BY_NAME;
+    sqlite3_stmt *statement = store->statements[which];
+
+    if (ref.by_id) {
+        store_bind_u64(statement, 1, MIN_OF(ref.id, (uint64_t)INT64_MAX));
+    } else {
+        store_bind_text(statement, 1, ref.name);
+        store_bind_text(statement, 2, ref.has_user ? ref.user : user);
+    }
+    return read_found(store, which, text, ret, error);
+}
+
+int store_only_archived(struct store *store, const char *name, struct archived_job *ret,
+                        struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_USERS];
+    char user[sizeof((struct job *)0)->user];
+    char other[sizeof user];
+    struct row row;
+    int r;
+
+    store_bind_text(statement, 1, name);
+    r = next_row(store, ST_ARCHIVED_USERS, error);
+    if (r == 1 && sqlite3_column_type(statement, 0) == SQLITE_NULL)
+        r = 0;
+    if (r == 1) {
+        row_begin(&row, statement, error, "jobs named %s", name);
+        row_text(&row, 0, user, sizeof user);
+        row_text(&row, 1, other, sizeof other);
+        r = row.r < 0 ? row.r : 1;
+    }
+    (void)sqlite3_reset(statement);
+    if (r != 1)
+        return r;
+    if (!streq(user, other))
+        return names_are_of_several("a job", name, user, other, error);
+    store_bind_text(store->statements[ST_ARCHIVED_BY_NAME], 1, name);
+    store_bind_text(store->statements[ST_ARCHIVED_BY_NAME], 2, user);
+    return read_found(store, ST_ARCHIVED_BY_NAME, name, ret, error);
+}
+
+int store_has_archived_array(struct store *store, const char *user, const char *name,
+                             struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_ARCHIVED_ARRAY];
     int r;
 
     store_bind_text(statement, 1, name);
+    store_bind_text(statement, 2, user);
     r = next_row(store, ST_ARCHIVED_ARRAY, error);
     (void)sqlite3_reset(statement);
     return r;
 }
 
-int store_find_archived_array(struct store *store, const char *name, struct array_place *ret,
-                              struct edl_error *error)
+int store_find_archived_array(struct store *store, const char *user, const char *text,
+                              struct array_place *ret, struct edl_error *error)
 {
+    struct job_ref ref = job_ref_read(text);
     sqlite3_stmt *statement = store->statements[ST_ARCHIVED_ARRAY_NEWEST];
     struct row row;
     int r;
 
-    store_bind_text(statement, 1, name);
+    store_bind_text(statement, 1, ref.name);
+    store_bind_text(statement, 2, ref.has_user ? ref.user : user);
     r = next_row(store, ST_ARCHIVED_ARRAY_NEWEST, error);
     if (r == 1) {
         row_begin(&row, statement, error, "job %lld",
@@ -125,7 +166,7 @@ int store_archived_of_array(struct store *store, struct archived_array *ret,
     ret->n = 0;
     ret->first = UINT64_MAX;
     ret->failed = (struct archived_job){ .id = 0 };
-    store_bind_text(statement, 1, ret->named);
+    store_bind_text(statement, 1, job_ref_read(ret->named).name);
     store_bind_u64(statement, 2, place->id - MIN_OF(place->id, (uint64_t)place->n));
     store_bind_u64(statement, 3, place->id + place->n);
     (void)sqlite3_bind_int64(statement, 4, (int64_t)(place->id - place->index));

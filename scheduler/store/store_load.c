@@ -486,8 +486,10 @@ int store_load_archived(struct store *store, const struct archive_query *query,
                    MIN_OF(query->id != 0 ? query->id : query->after, (uint64_t)INT64_MAX));
     if (query->id == 0)
         store_bind_u64(store->statements[which], 2, query->limit);
-    if (which == ST_ARCHIVED_ARRAY_PAGE)
+    if (which == ST_ARCHIVED_ARRAY_PAGE) {
         store_bind_text(store->statements[which], 3, query->array);
+        store_bind_text(store->statements[which], 4, query->user);
+    }
     r = each_row(&loader, which, load_job);
     for (const struct job *job = cluster->jobs; r == 0 && job != NULL; job = job->hh.next)
         r = load_parts(&loader, job->id, query->id != 0);

@@ -27,11 +27,24 @@ edl user set eve --role user
 if as eve kill hers 2>"$work/err"; then fail "a user killed another's job"; fi
 grep -q 'belongs to ann' "$work/err" || fail "no word of whose it is: $(cat "$work/err")"
 job_is hers running || fail 'a job was stopped by a refused request'
-edl user set eve --role operator
+# names are of users: eve has a job of that name as well, and each means their own
+as eve submit --name hers -- sleep 1001
+await 30 'it runs' job_is eve%2Fhers running
+[ "$(as ann show hers --json | jq -r .job.user) $(as eve show hers --json | jq -r .job.user)" = 'ann eve' ] || fail 'a name is not their own'
+[ "$(as eve show ann/hers --json | jq -r .job.user)" = ann ] || fail "ann/hers is not ann's"
+if edl show hers 2>"$work/err"; then fail 'of two jobs of that name one was shown'; fi
+grep -q 'several users have a job "hers"' "$work/err" || fail "no word of why: $(cat "$work/err")"
+grep -Eq 'say whose it is: (ann|eve)/hers' "$work/err" || fail "no word of what to type: $(cat "$work/err")"
+edl ps | grep -q 'ann/hers' && edl ps | grep -q 'eve/hers' || fail "the list does not tell them apart: $(edl ps)"
 as eve kill hers
-await 30 'it is stopped' job_is hers killed
+ended() { [ "$(edl show eve/hers --json | jq -r .job.state)" = killed ]; }
+await 30 "eve's is killed" ended
+job_is ann%2Fhers running || fail "ann's was stopped"
+edl user set eve --role operator
+as eve kill ann/hers
+await 30 'it is stopped' job_is ann%2Fhers killed
 [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/1' ] ||
-    [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/hers' ] ||
+    [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/ann%2Fhers' ] ||
     fail "not on record: $(edl audit)"
 grep -q 'audit: eve DELETE /jobs/.*: 202 (token 2, request ' "$work"/state/scheduler.log || fail 'not in the log'
 sent=/workspaces/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad # SHA-256 of abc
@@ -66,7 +79,7 @@ rate
 status=$(curl -sS -o "$work/got" -D "$work/headers" -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat "$work/ann")" -d '{}' "$EDL_SERVER/tokens")
 if [ "$status" != 429 ] || [ $asked -gt 120 ]; then fail "$asked token calls, then $status: $(cat "$work/got")"; fi
 grep -qi '^Retry-After: [1-6]' "$work/headers" || fail "no word of when to come again: $(cat "$work/headers")"
-edl audit --json | jq -rs 'map(select(.user == "eve" and .method == "DELETE")) | length' | grep -qx 1 || fail "what eve did is gone: $(edl audit)"
+edl audit --json | jq -rs 'map(select(.user == "eve" and .method == "DELETE")) | length' | grep -qx 2 || fail "what eve did is gone: $(edl audit)"
 edl token list | grep -q 'eve *test' || fail 'tokens are not listed'
 edl user remove eve
 if as eve ps 2>"$work/err"; then fail 'a token outlived its user'; fi

@@ -273,12 +273,13 @@ static void test_archived(void **state)
     assert_string_equal(spec->after[0], "old"); /* nothing is half done */
     free(spec->after[1]);
     spec->after[1] = xstrdup("first"); /* the core knows a newer one of that name */
-    assert_int_equal(cluster_forecast(w->cluster, spec, "", &archived, w->now, NULL, &forecast,
+    assert_int_equal(cluster_forecast(w->cluster, spec, w->user, &archived, w->now, NULL, &forecast,
                                       &error),
                      0);
     assert_string_equal(forecast.code, "waits-for-job");
     forecast_done(&forecast);
-    assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
+    assert_int_equal(cluster_submit_array(w->cluster, spec, w->user, &archived, w->now, &job,
+                                          &error),
                      0);
     world_plan(w);
     assert_string_equal(job->spec->after[0], "7");

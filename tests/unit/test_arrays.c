@@ -303,11 +303,16 @@ static void test_array_is_whole(void **state)
     world_free(w);
 }
 
-/* As a database of before may have it: one of another owner among them. */
-static void test_array_is_of_one_owner(void **state)
+/* Two users have an array of one name; each stops and waits for their own. */
+static void test_arrays_are_of_users(void **state)
 {
-    struct world *w = world_new(1, 2500, GIB, 900);
-    struct job_spec *more = array_spec("many", 4, 2);
+    static const struct {
+        const char *user, *after, *wanted;
+    } waiters[] = { { "ann", "many", "1-3" },      { "bob", "many", "4-5" },
+                    { "ann", "bob/many", "4-5" },  { "ann", "many-1", "2" },
+                    { "carl", "bob/many-1", "5" }, { "carl", "bobs", "6-7" },
+                    { "carl", "many", NULL },      { "carl", "many-1", NULL } };
+    struct world *w = world_new(1, 9000, GIB, 900);
     struct edl_error error = { 0 };
     struct job *job = NULL;
     uint32_t n = 0;
@@ -316,22 +321,42 @@ static void test_array_is_of_one_owner(void **state)
     assert_int_equal(cluster_submit_array(w->cluster, array_spec("many", 0, 3), "ann", NULL, w->now,
                                           &job, &error),
                      0);
-    assert_int_equal(cluster_submit_array(w->cluster, more, "bob", NULL, w->now, &job, &error),
-                     -EEXIST);
-    assert_string_equal(error.text, "there is an array many of ann's");
-    assert_string_equal(error.pointer, "/metadata/name");
-    assert_int_equal(cluster_submit_array(w->cluster, more, "ann", NULL, w->now, &job, &error), 0);
-    holdings_leave(&w->cluster->holdings, job);
-    (void)snprintf(job->user, sizeof job->user, "bob");
-    holdings_enter(&w->cluster->holdings, job);
+    assert_int_equal(cluster_submit_array(w->cluster, array_spec("many", 0, 2), "bob", NULL, w->now,
+                                          &job, &error),
+                     0);
+    assert_int_equal(cluster_submit_array(w->cluster, array_spec("bobs", 0, 2), "bob", NULL, w->now,
+                                          &job, &error),
+                     0);
+    for (size_t i = 0; i < ELEMENTS(waiters); i++) {
+        char name[] = "waiter-0";
+        struct job_spec *spec;
+
+        name[7] = (char)('0' + i);
+        spec = spec_after(name, waiters[i].after, NULL);
+        if (waiters[i].wanted == NULL) {
+            assert_int_equal(cluster_submit(w->cluster, spec, waiters[i].user, w->now, &job,
+                                            &error),
+                             EDL_EBADSPEC);
+            assert_string_equal(error.pointer, "/spec/after/0");
+            assert_non_null(strstr(error.text, "several users have a"));
+            assert_non_null(strstr(error.remedy, "/many"));
+            (void)job_spec_free(spec);
+            continue;
+        }
+        assert_int_equal(cluster_submit(w->cluster, spec, waiters[i].user, w->now, &job, &error),
+                         0);
+        assert_string_equal(job->spec->after[0], waiters[i].wanted);
+    }
+    assert_int_equal(cluster_kill_array(w->cluster, "many", "carl", false, "", w->now, &n, &error),
+                     -ENOENT);
     assert_int_equal(cluster_kill_array(w->cluster, "many", "bob", false, "enough", w->now, &n,
                                         &error),
                      0);
-    assert_int_equal(n, 1);
+    assert_int_equal(n, 2);
     assert_int_equal(cluster_kill_array(w->cluster, "many", "ann", false, "enough", w->now, &n,
                                         &error),
                      0);
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 3);
     world_free(w);
 }
 
@@ -564,7 +589,8 @@ static void test_a_wide_array_is_played_in_part(void **state)
     spec = cores_spec("grid", 50, 1);
     spec->roles[0].min = spec->roles[0].max = 1000;
     (void)world_submit(w, world_spec("grid-49", 1, 1, 1, 0, 0)); /* also what is not played */
-    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, NULL),
+    assert_int_equal(cluster_forecast(w->cluster, spec, w->user, NULL, w->now, NULL, &forecast,
+                                      NULL),
                      -EEXIST);
     job_spec_free(spec);
     world_free(w);
@@ -580,7 +606,8 @@ static void test_an_array_that_cannot_be(void **state)
 
     (void)state;
     (void)world_submit(w, world_spec("grid-2", 1, 1, 200, 0, 0));
-    assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
+    assert_int_equal(cluster_forecast(w->cluster, spec, w->user, NULL, w->now, NULL, &forecast,
+                                      &error),
                      -EEXIST);
     job_spec_free(spec);
     forecast = forecast_of(w, cores_spec("large", 3, 9000));
@@ -625,7 +652,7 @@ int main(void)
         cmocka_unit_test(test_jobs_of_awaited_arrays_stay),
         cmocka_unit_test(test_array),
         cmocka_unit_test(test_array_is_whole),
-        cmocka_unit_test(test_array_is_of_one_owner),
+        cmocka_unit_test(test_arrays_are_of_users),
         cmocka_unit_test(test_array_is_bounded),
         cmocka_unit_test(test_array_is_archived),
         cmocka_unit_test(test_all_of_an_array_start_now),

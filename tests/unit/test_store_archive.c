@@ -110,7 +110,7 @@ static void test_an_archived_job_is_whole(void **state)
 static int find(struct fixture *f, const char *name, struct archived_job *ret)
 {
     struct edl_error error = { 0 };
-    int r = store_find_archived(f->store, name, ret, &error);
+    int r = store_find_archived(f->store, "me", name, ret, &error);
 
     if (r < 0)
         fail_msg("%s", error.text);
@@ -126,7 +126,7 @@ static void test_it_is_found(void **state)
     for (int i = 0; i < 3; i++)
         (void)add_ended(f, "many-1", i == 1 ? "many" : "", "me", 0);
     assert_int_equal(find(f, "many-1", &found), 0);
-    assert_int_equal(store_has_archived_array(f->store, "many", &error), 0);
+    assert_int_equal(store_has_archived_array(f->store, "me", "many", &error), 0);
     archive(f, 1);
     archive(f, 2);
     assert_int_equal(find(f, "many-1", &found), 1);
@@ -139,8 +139,44 @@ static void test_it_is_found(void **state)
     assert_int_equal(find(f, "3", &found), 0);
     assert_int_equal(find(f, "9999999999999999999", &found), 0);
     assert_int_equal(find(f, "many-", &found), 0);
-    assert_int_equal(store_has_archived_array(f->store, "many", &error), 1);
-    assert_int_equal(store_has_archived_array(f->store, "many-1", &error), 0);
+    assert_int_equal(store_has_archived_array(f->store, "me", "many", &error), 1);
+    assert_int_equal(store_has_archived_array(f->store, "me", "many-1", &error), 0);
+}
+
+/* Two users have jobs of the same names, and an array each. */
+static void test_names_are_of_users(void **state)
+{
+    static const char *const users[] = { "me", "you", "you", "me" };
+    struct fixture *f = *state;
+    struct archived_array array = { .named = "you/many" };
+    struct archived_job found;
+    struct edl_error error = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(users); i++)
+        (void)add_ended(f, i < 2 ? "both-1" : "many-1", i < 2 ? "" : "many", users[i], 0);
+    (void)add_ended(f, "yours", "", "you", 0);
+    for (uint64_t id = 1; id <= 5; id++)
+        archive(f, id);
+    assert_int_equal(find(f, "both-1", &found), 1);
+    assert_int_equal(found.id, 1);
+    assert_int_equal(find(f, "you/both-1", &found), 1);
+    assert_int_equal(found.id, 2);
+    assert_int_equal(find(f, "yours", &found), 0);
+    assert_int_equal(store_only_archived(f->store, "yours", &found, &error), 1);
+    assert_int_equal(found.id, 5);
+    assert_int_equal(store_only_archived(f->store, "nobodys", &found, &error), 0);
+    assert_int_equal(store_only_archived(f->store, "both-1", &found, &error), -ENOTUNIQ);
+    assert_non_null(strstr(error.text, "me and you among them"));
+    assert_string_equal(error.remedy, "say whose it is: me/both-1");
+    assert_int_equal(store_find_archived_array(f->store, "me", "many", &array.place, &error), 1);
+    assert_int_equal(array.place.id, 4);
+    assert_int_equal(store_find_archived_array(f->store, "me", "you/many", &array.place, &error),
+                     1);
+    assert_int_equal(array.place.id, 3);
+    assert_int_equal(store_archived_of_array(f->store, &array, &error), 0);
+    assert_int_equal(array.first, 3);
+    assert_int_equal(array.n, 1);
+    assert_int_equal(store_has_archived_array(f->store, "he", "many", &error), 0);
 }
 
 static struct archived_array of_array(struct fixture *f, const char *name)
@@ -148,7 +184,7 @@ static struct archived_array of_array(struct fixture *f, const char *name)
     struct archived_array array = { .named = name };
     struct edl_error error = { 0 };
 
-    assert_int_equal(store_find_archived_array(f->store, name, &array.place, &error), 1);
+    assert_int_equal(store_find_archived_array(f->store, "me", name, &array.place, &error), 1);
     if (store_archived_of_array(f->store, &array, &error) < 0)
         fail_msg("%s", error.text);
     return array;
@@ -165,7 +201,7 @@ static void test_an_array_is_found(void **state)
     struct archived_array array;
     struct edl_error error = { 0 };
 
-    assert_int_equal(store_find_archived_array(f->store, "many", &array.place, &error), 0);
+    assert_int_equal(store_find_archived_array(f->store, "me", "many", &array.place, &error), 0);
     for (size_t i = 0; i < ELEMENTS(jobs); i++)
         (void)add_ended(f, jobs[i].name, jobs[i].array, "me", 0);
     for (uint64_t id = 1; id <= 4; id++)
@@ -183,7 +219,7 @@ static void test_an_array_is_found(void **state)
     array = of_array(f, "many");
     assert_int_equal(array.place.id, 5);
     assert_int_equal(array.n, 1); /* its index shows that it was submitted with others */
-    assert_int_equal(store_find_archived_array(f->store, "few", &array.place, &error), 0);
+    assert_int_equal(store_find_archived_array(f->store, "me", "few", &array.place, &error), 0);
 }
 
 static void assert_page(const struct fixture *f, const struct archive_query *query,
@@ -322,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_an_archived_job_is_whole),
         T(test_it_is_found),
+        T(test_names_are_of_users),
         T(test_an_array_is_found),
         T(test_pages),
         T(test_what_they_were_granted_is_summed_up),
