@@ -31,6 +31,9 @@ enum {
     CONNECTION_MEMORY_BYTES = 16 * 1024, /* for its headers; what it holds is touched as a whole */
     CLOSING_US = 250 * 1000,
     CLOSING_LOOK_MS = 10, /* libmicrohttpd may hold what its epoll does not show, as bytes of TLS */
+    /* Who finds the kernel's queue full tries again after 1, 3, 7 s and so on. libmicrohttpd lets
+     * in ten of it in a run, so it runs again while there are more, for so long. */
+    ACCEPTING_US = 5 * 1000,
     SLEEP_US = 50, /* the loop waited: more than it takes to see that something is there already */
     TIMER_ACCURACY_US = 1000, /* 0 would mean the loop's default slack of 250 ms */
     FRESH_SHARE = 4,          /* of the connections, for those without a credential */
@@ -60,16 +63,28 @@ static void note_wait(struct http_server *server, bool before)
         server->since_us = woken_us;
 }
 
+/* comes_more - somebody waits to be let in, and there is room */
+static bool comes_more(const struct http_server *server)
+{
+    struct pollfd door = { .fd = server->config.listen_fd, .events = POLLIN };
+
+    return !server->closing && http_server_connections(server) < server->config.max_connections &&
+           poll(&door, 1, 0) == 1 && (door.revents & POLLIN) != 0;
+}
+
 static void run_daemon(struct http_server *server)
 {
     struct http_tls *before = http_tls_enter(server->tls);
+    uint64_t begun_us = clock_read_us(CLOCK_THREAD_CPUTIME_ID);
 
     assert(!server->running);
     if (server->timer != NULL) /* not at the end */
         note_wait(server, false);
     server->running = true;
     server->resumed = false;
-    (void)MHD_run(server->daemon);
+    do
+        (void)MHD_run(server->daemon);
+    while (comes_more(server) && clock_read_us(CLOCK_THREAD_CPUTIME_ID) - begun_us < ACCEPTING_US);
     server->running = false;
     (void)http_tls_enter(before);
 }

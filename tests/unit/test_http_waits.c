@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_waits.c - requests that wait before they are whole: for the rest of their body to be
- * wanted, and until it is known who calls */
+ * wanted, and until it is known who calls; connections that wait to be let in */
 #include "tests/unit/http_fixture.h"
 
 #include <sys/socket.h>
@@ -144,6 +144,26 @@ static void test_who_has_come_is_answered(void **state)
     assert_int_equal(silent.size, 0);
 }
 
+/* What has come is let in at once: who waits in the kernel's queue keeps others out of it, and who
+ * is kept out of it tries again after seconds. */
+static void test_a_queue_of_connections_is_let_in_at_once(void **state)
+{
+    enum { N = 35 };
+    struct fixture *f = *state;
+    struct raw raw;
+    int fds[N];
+
+    for (size_t i = 0; i < N; i++) {
+        raw_send(f, &raw, "");
+        fds[i] = raw.fd;
+    }
+    while (http_server_connections(f->server) == 0)
+        assert_true(sd_event_run(f->event, DEADLINE_US) >= 0);
+    assert_int_equal(http_server_connections(f->server), N);
+    for (size_t i = 0; i < N; i++)
+        fds[i] = safe_close(fds[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -153,6 +173,7 @@ int main(void)
         TEST(test_who_calls_is_known_later),
         TEST(test_a_wait_that_is_over_is_forgotten),
         TEST(test_who_has_come_is_answered),
+        TEST(test_a_queue_of_connections_is_let_in_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
