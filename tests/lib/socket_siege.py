@@ -4,6 +4,7 @@
 
     socket_siege.py silent NUMBER SOCKET     nothing is ever sent; one that is ended is opened again
     socket_siege.py bodies NUMBER SOCKET     a body of 16 MiB, but for its last byte
+    socket_siege.py storm NUMBER SOCKET      as bodies, and one that is ended is begun again
     socket_siege.py polls NUMBER SOCKET      a call that waits for news of the service "quiet"; one that is answered is made again
     socket_siege.py patience NUMBER SOCKET   as silent, until all were ended by the other side; none is opened again
 
@@ -62,7 +63,7 @@ class Siege:
     def __init__(self, kind, number, path):
         self.kind, self.number, self.path = kind, number, path
         self.call = (b"", 0)  # what is sent before the body, and the size of that
-        if kind == "bodies":
+        if kind in ("bodies", "storm"):
             self.call = (BODIES, BODY_BYTES - 1)
         elif kind == "polls":
             self.call = (ask_for_news(path), 0)
@@ -121,7 +122,7 @@ class Siege:
                           "retry_after": self.retry_after, "statuses": self.statuses}), flush=True)
 
     def run(self):
-        again = self.kind in ("silent", "polls")
+        again = self.kind in ("silent", "polls", "storm")
         told = False
         last = time.monotonic()
         while True:

@@ -5,7 +5,7 @@
     stolen_node.py HOST:PORT CREDENTIAL PROCESS KIND NUMBER
 
 calls: a call for the process, and then nothing; bodies: output of it, 2 MiB but for the last byte; reports: a report of 4 MiB of
-the node n1, but for the last byte. Prints, when all were opened, one line of JSON: how many of them are held, how often
+the node n1, but for the last byte; datasets: tasks of its job, 16 MiB but for the last byte. Prints, when all were opened, one line of JSON: how many of them are held, how often
 each status came, and the bytes that were sent. Ends with its standard input."""
 import collections
 import json
@@ -18,10 +18,17 @@ PIECE = b" " * 65536
 TIMEOUT_S = 30
 
 
-def head(kind, process, credential):
-    job = process.split(".")[0]
-    size = {"calls": 0, "bodies": 2 << 20, "reports": 4 << 20}[kind]
-    line = {"calls": "GET /jobs/%s/tasks" % job, "bodies": "POST /nodes/n1/logs", "reports": "POST /nodes/n1/report"}[kind]
+KINDS = {
+    "calls": ("GET /jobs/{job}/tasks", 0),
+    "bodies": ("POST /nodes/{node}/logs", 2 << 20),
+    "reports": ("POST /nodes/{node}/report", 4 << 20),
+    "datasets": ("PUT /jobs/{job}/dataset", 16 << 20),
+}
+
+
+def head(kind, process, credential, node="n1"):
+    line, size = KINDS[kind]
+    line = line.format(job=process.split(".")[0], node=node)
     lines = [line + " HTTP/1.1", "Host: x", "Authorization: Bearer " + credential, "X-EDL-Process: " + process]
     if size > 0:
         lines += ["Content-Length: %d" % size, "Expect: 100-continue"]
