@@ -11,7 +11,12 @@
 /* A poll is given up when so many reports in a row, over so long a time, spoke of other orders. */
 #define BEHIND_REPORTS 3
 #define BEHIND_LEAST_US (500 * USEC_PER_MSEC)
-#define REPORT_PART_OF_LEASE 3 /* one that is lost must not cost the lease */
+/* Two in a row that are lost must not cost the lease, of which two thirds are there for it: after a
+ * quarter the first, which is given up after a seventh and sent again, twice. */
+#define REPORT_PART_OF_LEASE 4
+#define TIMEOUT_PART_OF_LEASE 7
+#define BACKOFF_PART_OF_LEASE 16
+#define QUICK_FAILURES 2
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
 {
@@ -54,12 +59,20 @@ static void act(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
     sm->sent_us = now_us;
 }
 
+static bool has_lease(const struct link_sm *sm, uint64_t now_us)
+{
+    return sm->joined && now_us < sm->lease_end_us;
+}
+
 static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct link_actions *ret)
 {
     unsigned n = sm->failures;
+    uint64_t most_us = has_lease(sm, now_us)
+                           ? MIN_OF(sm->lease_us / BACKOFF_PART_OF_LEASE, BACKOFF_MOST_US)
+                           : BACKOFF_MOST_US;
 
     sm->failures += sm->failures < BACKOFF_DOUBLINGS;
-    arm_main(sm, now_us + link_backoff_us(n, BACKOFF_MOST_US, noise), ret);
+    arm_main(sm, now_us + link_backoff_us(n, most_us, noise), ret);
 }
 
 void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64_t now_us,
@@ -99,8 +112,11 @@ bool link_sm_all_told(const struct link_sm *sm)
 
 uint64_t link_sm_timeout_us(const struct link_sm *sm, uint64_t now_us)
 {
-    return sm->joined && sm->failures == 0 && now_us < sm->lease_end_us ? LINK_REPORT_TIMEOUT_US
-                                                                        : LINK_CALL_TIMEOUT_US;
+    unsigned slower = sm->failures > QUICK_FAILURES ? sm->failures - QUICK_FAILURES : 0;
+    uint64_t limit_us = MIN_OF(sm->lease_us / TIMEOUT_PART_OF_LEASE, LINK_REPORT_TIMEOUT_US);
+
+    return has_lease(sm, now_us) ? MIN_OF(limit_us << slower, LINK_CALL_TIMEOUT_US)
+                                 : LINK_CALL_TIMEOUT_US;
 }
 
 void link_sm_join_answered(struct link_sm *sm, uint64_t call, enum link_result result,
@@ -177,12 +193,13 @@ void link_sm_orders_timer(struct link_sm *sm, uint64_t now_us, struct link_actio
     poll_orders(sm, now_us, ret);
 }
 
-/* The scheduler's wish for fewer reports, within what its lease allows. */
+/* The heartbeat, or the scheduler's wish for fewer reports, within what its lease allows. */
 static uint64_t period_us(const struct link_sm *sm, const struct link_report_answer *answer)
 {
-    uint64_t wish_us = MIN_OF(answer->next_us, answer->lease_us / REPORT_PART_OF_LEASE);
-
-    return MAX_OF(sm->heartbeat_us, wish_us);
+    if (answer->lease_us == 0)
+        return sm->heartbeat_us;
+    return MIN_OF(MAX_OF(sm->heartbeat_us, answer->next_us),
+                  answer->lease_us / REPORT_PART_OF_LEASE);
 }
 
 void link_sm_report_answered(struct link_sm *sm, uint64_t call,
@@ -212,8 +229,10 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
     arm_main(sm,
              answer->not_stored || link_sm_all_told(sm) ? now_us + period_us(sm, answer) : now_us,
              ret);
-    if (answer->lease_us > 0)
+    if (answer->lease_us > 0) {
+        sm->lease_us = answer->lease_us;
         sm->lease_end_us = MAX_OF(sm->lease_end_us, sm->sent_us + answer->lease_us);
+    }
     if (lapsed)
         forget_orders(sm, ret);
     else

@@ -12,7 +12,10 @@
  * with LINK_FAILED.
  *
  *  - A report goes out at once after a change, else each heartbeat, or later when the scheduler
- *    asks for that, but never later than a third of its lease; after a failure with back-off.
+ *    asks for that, but four times in a lease at least; after a failure with back-off.
+ *  - Two in a row that are lost cost no lease: while it lasts each is given up after a seventh of
+ * it, and sent again soon. What runs here gets SIGTERM at two thirds (core/fence.c). From the third
+ *    on each has twice as long, or who is slow would never be answered.
  *  - Orders are first asked for after a report was taken: the scheduler knows then what runs here.
  *  - The first poll does not wait, and neither does the first one after the lease had run out or
  *    the node joined anew: what was ordered before may have been given to others. A poll in flight
@@ -26,10 +29,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* JOIN, and REPORT after a failure or without a lease: four round trips of 2 s on a new connection
- * (TCP, TLS, the call), and some */
+/* JOIN, and REPORT without a lease: four round trips of 2 s on a new connection (TCP, TLS, the
+ * call), and some */
 #define LINK_CALL_TIMEOUT_US (UINT64_C(10) * 1000000)
-/* REPORT while all is well: one that is lost must not cost the lease */
+/* REPORT while there is a lease, at most */
 #define LINK_REPORT_TIMEOUT_US (UINT64_C(5) * 1000000)
 #define LINK_ORDERS_WAIT_S 25
 #define LINK_ORDERS_TIMEOUT_US ((LINK_ORDERS_WAIT_S + UINT64_C(10)) * 1000000)
@@ -73,7 +76,8 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t orders_call; /* 0: none in flight */
     uint64_t sent_us;     /* instant of the report in flight, or of the last one */
     uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
-    uint64_t session; /* the next report repeats it: it shows that we hear the answers; 0: none */
+    uint64_t session;  /* the next report repeats it: it shows that we hear the answers; 0: none */
+    uint64_t lease_us; /* as the scheduler told last; 0: it did not */
     uint64_t lease_end_us;
     uint64_t main_at_us; /* what its timer is armed for */
     uint64_t changes;    /* told so far */

@@ -139,21 +139,70 @@ static void test_change_is_reported_at_once(void **state)
     assert_true(link_sm_all_told(&sm));
 }
 
+static void report_fails(void)
+{
+    link_sm_report_answered(&sm, main_timer(LINK_REPORT),
+                            &(struct link_report_answer){ .result = LINK_FAILED }, now, UINT32_MAX,
+                            &actions);
+}
+
 /* Slow ones are waited for when there is nothing to lose. */
 static void test_reports_are_given_up_before_the_lease(void **state)
 {
-    uint64_t call;
-
     (void)state;
     init(true);
     assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
     settle();
-    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_REPORT_TIMEOUT_US);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LEASE / 7);
     assert_int_equal(link_sm_timeout_us(&sm, now + LEASE), LINK_CALL_TIMEOUT_US);
-    call = main_timer(LINK_REPORT);
-    link_sm_report_answered(&sm, call, &(struct link_report_answer){ .result = LINK_FAILED }, now,
-                            0, &actions);
+    report_fails();
+    report_fails();
+    assert_int_equal(link_sm_timeout_us(&sm, now), LEASE / 7);
+    report_fails(); /* it seems to take that long */
+    assert_int_equal(link_sm_timeout_us(&sm, now), LEASE / 7 * 2);
+    for (int i = 0; i < 20; i++)
+        report_fails();
     assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
+}
+
+/* Leases from the shortest to one of a day: what runs gets SIGTERM a third of it before its end. */
+static void test_two_lost_reports_cost_no_lease(void **state)
+{
+    static const uint64_t leases_s[] = { 2, 3, 5, 10, 20, 60, 24 * 3600 };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(leases_s); i++) {
+        const struct link_report_answer taken = { .result = LINK_TAKEN,
+                                                  .lease_us = leases_s[i] * USEC_PER_SEC,
+                                                  .next_us = UINT64_MAX };
+        uint64_t sent_us;
+
+        init(true);
+        sent_us = now;
+        link_sm_report_answered(&sm, main_timer(LINK_REPORT), &taken, now, 0, &actions);
+        for (int lost = 0; lost < 2; lost++) {
+            now = action(LINK_ARM_MAIN)->at_us;
+            (void)main_timer(LINK_REPORT);
+            now += link_sm_timeout_us(&sm, now);
+            link_sm_report_answered(&sm, sm.main_call,
+                                    &(struct link_report_answer){ .result = LINK_FAILED }, now,
+                                    UINT32_MAX, &actions);
+        }
+        assert_true(action(LINK_ARM_MAIN)->at_us < sent_us + taken.lease_us * 2 / 3);
+    }
+}
+
+/* Who has a lease to lose tries more often than who has none. */
+static void test_tries_are_close_while_there_is_a_lease(void **state)
+{
+    (void)state;
+    settle();
+    for (int i = 0; i < 12; i++)
+        report_fails();
+    assert_armed(LINK_ARM_MAIN, now, now + LEASE / 16);
+    now += LEASE;
+    report_fails();
+    assert_armed(LINK_ARM_MAIN, now + LEASE / 16, now + 2 * USEC_PER_SEC);
 }
 
 static void test_failures_back_off(void **state)
@@ -550,8 +599,8 @@ static void test_what_was_not_stored_is_told_again(void **state)
     assert_true(link_sm_all_told(&sm));
 }
 
-/* The scheduler may ask for fewer reports than the heartbeat, not for more, and not for so few that
- * the lease is in danger. */
+/* The scheduler may ask for fewer reports than the heartbeat, not for more; neither may be so few
+ * that the lease is in danger. */
 static void test_next_report_follows_the_scheduler(void **state)
 {
     static const struct {
@@ -560,10 +609,11 @@ static void test_next_report_follows_the_scheduler(void **state)
         { 0, LEASE, HEARTBEAT },
         { HEARTBEAT / 2, LEASE, HEARTBEAT },
         { HEARTBEAT * 3 / 2, LEASE, HEARTBEAT * 3 / 2 },
-        { LEASE / 3 + 1, LEASE, LEASE / 3 },
-        { UINT64_MAX, LEASE, LEASE / 3 },
+        { LEASE / 4 + 1, LEASE, LEASE / 4 },
+        { UINT64_MAX, LEASE, LEASE / 4 },
         { UINT64_MAX, 0, HEARTBEAT },
-        { UINT64_MAX, HEARTBEAT, HEARTBEAT },
+        { UINT64_MAX, HEARTBEAT, HEARTBEAT / 4 },
+        { 0, 2 * HEARTBEAT, HEARTBEAT / 2 },
     };
 
     (void)state;
@@ -586,6 +636,8 @@ int main(void)
         cmocka_unit_test(test_one_main_call_at_a_time),
         cmocka_unit_test(test_change_is_reported_at_once),
         cmocka_unit_test(test_reports_are_given_up_before_the_lease),
+        cmocka_unit_test(test_two_lost_reports_cost_no_lease),
+        cmocka_unit_test(test_tries_are_close_while_there_is_a_lease),
         cmocka_unit_test(test_failures_back_off),
         cmocka_unit_test(test_joining_in_vain_backs_off),
         cmocka_unit_test(test_refused_drops_orders_and_poll),
