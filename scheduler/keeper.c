@@ -4,24 +4,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
-#include <signal.h>
-#include <spawn.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "scheduler/core/kept_word.h"
 #include "scheduler/core/lease.h"
+#include "scheduler/keeper_child.h"
+#include "scheduler/keeper_record.h"
 #include "scheduler/keeper_table.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/state.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/hex.h"
@@ -30,7 +28,7 @@
 #include "shared/socket_address.h"
 
 #define RETRY_US USEC_PER_SEC
-#define PROGRAM "edl-lease-keeper"
+#define TAKE_OVER_US (3 * USEC_PER_SEC) /* for the last run's keeper to say that it ends */
 
 struct keeper_node {
     char name[NODE_NAME_MAX + 1];
@@ -70,7 +68,7 @@ json_t *keeper_tell(struct scheduler *scheduler, const struct node *node)
     char text[2 * KEEP_KEY_BYTES + 1];
     uint32_t generation;
 
-    if (keeper->ended != NULL && node->state != NODE_LOST)
+    if (keeper->serves && node->state != NODE_LOST)
         known = find_or_add(keeper, node->name);
     if (known == NULL)
         return NULL;
@@ -104,7 +102,7 @@ void keeper_forget(struct keeper *keeper, const char *node)
         ;
 }
 
-/* --- the process --- */
+/* --- the call --- */
 
 static void arm_retry(struct keeper *keeper)
 {
@@ -112,28 +110,20 @@ static void arm_retry(struct keeper *keeper)
     (void)sd_event_source_set_enabled(keeper->retry, SD_EVENT_ONESHOT);
 }
 
-/* let_go - of one that has ended, or does at once */
-static void let_go(struct keeper *keeper, siginfo_t *ret_info)
+static void hang_up(struct keeper *keeper)
 {
-    keeper->ended = sd_event_source_disable_unref(keeper->ended);
-    keeper->alive_fd = safe_close(keeper->alive_fd);
-    (void)waitid(P_PIDFD, (id_t)keeper->pidfd, ret_info, WEXITED);
-    keeper->pidfd = safe_close(keeper->pidfd);
+    keeper->io = sd_event_source_disable_unref(keeper->io);
+    keeper->call_fd = safe_close(keeper->call_fd);
+    keeper->serves = false;
 }
 
-static int on_ended(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static void complain(struct keeper *keeper, const char *text)
 {
-    struct keeper *keeper = userdata;
-    siginfo_t info = { 0 };
-
-    (void)source;
-    (void)fd;
-    (void)events;
-    let_go(keeper, &info);
-    log_warning(PROGRAM " has ended (%s %d); another one is started",
-                info.si_code == CLD_EXITED ? "exit code" : "signal", info.si_status);
+    if (!keeper->complained)
+        log_warning("%s; while the scheduler stands still leases end (trying again)", text);
+    keeper->complained = true;
+    hang_up(keeper);
     arm_retry(keeper);
-    return 0;
 }
 
 /* At the address of a TCP listener; -1 when somebody has that port. */
@@ -172,125 +162,164 @@ static int open_sockets(const struct listeners *listeners, int *ret, unsigned *n
     return error->code;
 }
 
-/* The program beside this one. */
-static int program_path(char ret[PATH_MAX], struct edl_error *error)
+static int send_all(int to, const int *fds, unsigned n, struct edl_error *error)
 {
-    char own[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_PASSED_MAX * sizeof(int))] = { 0 };
+    char byte = 0;
+    struct iovec part = { .iov_base = &byte, .iov_len = 1 };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control,
+                              .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+    struct cmsghdr *passed = CMSG_FIRSTHDR(&message);
 
-    if (n < 0)
-        return edl_error_errno(error, -errno, "/proc/self/exe");
-    own[n] = '\0';
-    if (snprintf(ret, PATH_MAX, "%s/" PROGRAM, dirname(own)) >= PATH_MAX)
-        return edl_error_set(error, -ENAMETOOLONG, "the folder of edl-scheduler");
+    passed->cmsg_level = SOL_SOCKET;
+    passed->cmsg_type = SCM_RIGHTS;
+    passed->cmsg_len = CMSG_LEN(n * sizeof(int));
+    memcpy(CMSG_DATA(passed), fds, n * sizeof(int));
+    if (sendmsg(to, &message, MSG_NOSIGNAL) != 1)
+        return edl_error_errno(error, -errno, "edl-lease-keeper cannot be told");
     return 0;
 }
 
-/* fds become KEEPER_FD_ALIVE and those behind it; each is above all of these. */
-static int spawn(const char *path, const int *fds, unsigned n_fds, char *count, pid_t *ret)
+/* note_where - in the record, as soon as no keeper of another run can matter any more: until then a
+ * next run is to wait as this one did. That it cannot be written costs the next run that wait. */
+static void note_where(struct keeper *keeper)
 {
-    char name[] = PROGRAM;
-    char *argv[] = { name, count, NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    int r;
+    struct edl_error error = { 0 };
 
-    (void)sigemptyset(&none);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    /* what a terminal sends to the scheduler is not for it */
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawn_file_actions_init(&actions);
-    for (unsigned i = 0; i < n_fds; i++)
-        (void)posix_spawn_file_actions_adddup2(&actions, fds[i], KEEPER_FD_ALIVE + (int)i);
-    r = posix_spawn(ret, path, &actions, &attributes, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return -r;
-}
-
-static int watch(struct scheduler *scheduler, pid_t pid)
-{
-    struct keeper *keeper = &scheduler->keeper;
-    int r;
-
-    keeper->pidfd = pidfd_open(pid, 0); /* our unreaped child: the number is still its own */
-    if (keeper->pidfd < 0)
-        return -errno;
-    r = sd_event_add_io(scheduler->event, &keeper->ended, keeper->pidfd, EPOLLIN, on_ended, keeper);
-    if (r < 0)
-        let_go(keeper, NULL);
-    return r;
-}
-
-/* start_with - alive, table, sockets: borrowed */
-static int start_with(struct scheduler *scheduler, const int *fds, unsigned n_fds,
-                      struct edl_error *error)
-{
-    int high[KEEPER_FD_END - KEEPER_FD_ALIVE];
-    char path[PATH_MAX], count[12];
-    pid_t pid;
-    int r = program_path(path, error);
-
-    if (r < 0)
-        return r;
-    for (unsigned i = 0; i < n_fds; i++)
-        high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, KEEPER_FD_END);
-    (void)snprintf(count, sizeof count, "%u", n_fds - (KEEPER_FD_FIRST_SOCKET - KEEPER_FD_ALIVE));
-    r = spawn(path, high, n_fds, count, &pid);
-    for (unsigned i = 0; i < n_fds; i++)
-        (void)safe_close(high[i]);
-    if (r == 0)
-        r = watch(scheduler, pid);
-    return r < 0 ? edl_error_errno(error, r, "cannot start %s", path) : 0;
-}
-
-static int open_and_start(struct scheduler *scheduler, struct edl_error *error)
-{
-    struct keeper *keeper = &scheduler->keeper;
-    int fds[KEEPER_FD_END - KEEPER_FD_ALIVE];
-    const unsigned n_own = KEEPER_FD_FIRST_SOCKET - KEEPER_FD_ALIVE;
-    unsigned n = n_own;
-    int ends[2];
-    int r = open_sockets(&scheduler->listeners, fds, &n, error);
-
-    if (r == 0 && n > n_own && pipe2(ends, O_CLOEXEC) == -1)
-        r = edl_error_errno(error, -errno, "a pipe");
-    if (r == 0 && n > n_own) {
-        fds[0] = ends[0];
-        fds[KEEPER_FD_TABLE - KEEPER_FD_ALIVE] = keeper->table_fd;
-        keeper->alive_fd = ends[1];
-        r = start_with(scheduler, fds, n, error);
-        (void)safe_close(ends[0]);
-        if (r < 0)
-            keeper->alive_fd = safe_close(keeper->alive_fd);
+    if (clock_read_us(CLOCK_BOOTTIME) < keeper->floor_us) {
+        (void)sd_event_source_set_time(keeper->retry, keeper->floor_us);
+        (void)sd_event_source_set_enabled(keeper->retry, SD_EVENT_ONESHOT);
+    } else if (keeper_record_write(keeper->record, keeper->path, &error) < 0) {
+        log_info("%s: after a restart no node is called lost for a minute", error.text);
     }
-    for (unsigned i = n_own; i < n; i++)
+}
+
+/* hand_over - the table and the sockets; a record of another socket first: it is true no more */
+static int hand_over(struct scheduler *scheduler, struct edl_error *error)
+{
+    struct keeper *keeper = &scheduler->keeper;
+    int fds[KEEPER_PASSED_MAX] = { [KEEPER_PASSED_TABLE] = keeper->table_fd };
+    unsigned n = KEEPER_PASSED_SOCKETS;
+    int r = 0;
+
+    if (!keeper_record_holds(keeper->record, keeper->path))
+        r = keeper_record_remove(keeper->record, error);
+    if (r == 0)
+        r = open_sockets(&scheduler->listeners, fds, &n, error);
+    if (r == 0)
+        r = send_all(keeper->call_fd, fds, n, error);
+    for (unsigned i = KEEPER_PASSED_SOCKETS; i < n; i++)
         (void)safe_close(fds[i]);
     return r;
 }
 
+static void start(struct scheduler *scheduler);
+
+/* on_said - "ready", "ends", or that it is gone */
+static int on_said(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct keeper *keeper = &scheduler->keeper;
+    struct edl_error error = { 0 };
+    char says = 0;
+    ssize_t n = recv(fd, &says, 1, MSG_DONTWAIT);
+
+    (void)source;
+    (void)events;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n == 1 && keeper->last == LAST_UNKNOWN) { /* whoever it is, it is the only one */
+        keeper->last = LAST_ENDED;
+        if (says == KEEPER_ENDS || keeper->is_child) {
+            hang_up(keeper);
+            start(scheduler);
+            return 0;
+        }
+    }
+    if (n == 1 && says == KEEPER_READY && !keeper->serves) {
+        if (hand_over(scheduler, &error) < 0) {
+            complain(keeper, error.text);
+            return 0;
+        }
+        keeper->serves = true;
+        keeper->complained = false;
+        (void)sd_event_source_set_enabled(keeper->retry, SD_EVENT_OFF);
+        if (keeper->leases_begun)
+            note_where(keeper);
+        return 0;
+    }
+    if (keeper->serves)
+        log_warning("edl-lease-keeper has ended; another one is started");
+    hang_up(keeper);
+    arm_retry(keeper);
+    return 0;
+}
+
+/* call - who is a child of ours answers at once, or never; anybody else may have another to serve
+ */
+static int call(struct scheduler *scheduler)
+{
+    struct keeper *keeper = &scheduler->keeper;
+    int fd = keeper_child_call(keeper->path);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    keeper->call_fd = fd;
+    r = sd_event_add_io(scheduler->event, &keeper->io, fd, EPOLLIN, on_said, scheduler);
+    if (r < 0)
+        hang_up(keeper);
+    else if (keeper->is_child)
+        arm_retry(keeper);
+    return r;
+}
+
+/* start - calls one; a child of ours is started first, once the last run's keeper is out of the way
+ */
 static void start(struct scheduler *scheduler)
 {
     struct keeper *keeper = &scheduler->keeper;
     struct edl_error error = { 0 };
+    int r = 0;
 
-    if (open_and_start(scheduler, &error) == 0) {
-        keeper->complained = false;
-        return;
+    if (keeper->is_child && keeper->last == LAST_UNKNOWN) {
+        r = call(scheduler);
+        if (r == 0)
+            return;
+        if (r == -ECONNREFUSED) /* it was there once, and nobody has that socket any more */
+            keeper->last = LAST_ENDED;
+        else if (r != -EAGAIN)
+            keeper->last = LAST_LOST;
     }
-    if (!keeper->complained)
-        log_warning("%s; while the scheduler stands still leases end (trying again)", error.text);
-    keeper->complained = true;
-    arm_retry(keeper);
+    r = 0;
+    if (keeper->is_child && keeper->last == LAST_UNKNOWN)
+        r = edl_error_set(&error, -EAGAIN, "the last edl-lease-keeper does not answer");
+    else if (keeper->is_child)
+        r = keeper_child_start(&keeper->child, keeper->path, &error);
+    if (r == 0 && (r = call(scheduler)) < 0)
+        (void)edl_error_errno(&error, r, "edl-lease-keeper at %.160s", keeper->path);
+    if (r < 0)
+        complain(keeper, error.text);
 }
 
 static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 {
+    struct scheduler *scheduler = userdata;
+    struct keeper *keeper = &scheduler->keeper;
+
     (void)source;
-    (void)usec;
-    start(userdata);
+    if (keeper->serves) {
+        note_where(keeper);
+        return 0;
+    }
+    if (keeper->call_fd >= 0 && !keeper->is_child)
+        return 0; /* it has another to serve */
+    if (keeper->last == LAST_UNKNOWN && keeper->floor_us != 0 && usec >= keeper->floor_us)
+        keeper->last = LAST_LOST; /* stopped: its time is over */
+    hang_up(keeper);
+    start(scheduler);
     return 0;
 }
 
@@ -309,22 +338,67 @@ static int make_table(struct keeper *keeper, struct edl_error *error)
     return keep_key_make(keeper->table->master, error);
 }
 
+/* take_over - what they say at first is waited for: until then nobody has a lease */
+static void take_over(struct scheduler *scheduler)
+{
+    struct keeper *keeper = &scheduler->keeper;
+    uint64_t until_us = clock_read_us(CLOCK_BOOTTIME) + TAKE_OVER_US;
+
+    while (keeper->call_fd >= 0 && !keeper->serves) {
+        struct pollfd fd = { .fd = keeper->call_fd, .events = POLLIN };
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+        if (now_us >= until_us)
+            return;
+        if (poll(&fd, 1, (int)((until_us - now_us) / USEC_PER_MSEC) + 1) > 0)
+            (void)on_said(NULL, fd.fd, 0, scheduler);
+    }
+}
+
+/* begin_leases - full ones from now on; where the last keeper may be out of reach, nobody is judged
+ * before the end of what it can have promised */
+static void begin_leases(struct scheduler *scheduler, bool knows_last)
+{
+    struct keeper *keeper = &scheduler->keeper;
+    struct instant now = clock_instant();
+
+    keeper->leases_begun = true;
+    if (!knows_last && HASH_COUNT(scheduler->cluster->nodes) > 0) {
+        keeper->floor_us = now.now_us + KEEPER_ALONE_US + scheduler->options.lease_us;
+        log_info("an edl-lease-keeper of the last run may still answer where it cannot be called: "
+                 "no node is called lost for %d s",
+                 (int)((keeper->floor_us - now.now_us) / USEC_PER_SEC));
+    }
+    cluster_give_leases(scheduler->cluster, keeper->floor_us, now);
+}
+
 void keeper_init(struct scheduler *scheduler)
 {
     struct keeper *keeper = &scheduler->keeper;
     struct edl_error error = { 0 };
+    bool knows_last;
     int r;
 
-    keeper->table_fd = keeper->alive_fd = keeper->pidfd = -1;
+    keeper->is_child = scheduler->options.lease_keeper[0] == '\0';
+    if (keeper->is_child)
+        state_path(&scheduler->options, KEEPER_SOCKET_FILE, keeper->path);
+    else
+        (void)snprintf(keeper->path, sizeof keeper->path, "%s", scheduler->options.lease_keeper);
+    state_path(&scheduler->options, KEEPER_RECORD_FILE, keeper->record);
+    knows_last = keeper_record_holds(keeper->record, keeper->path);
     r = make_table(keeper, &error);
     if (r == 0)
         r = sd_event_add_time(scheduler->event, &keeper->retry, CLOCK_BOOTTIME, NEVER_US,
                               100 * USEC_PER_MSEC, on_retry, scheduler);
     if (r < 0) {
-        log_warning("no " PROGRAM ": %s", error.code != 0 ? error.text : strerror(-r));
-        return;
+        log_warning("no edl-lease-keeper: %s", error.code != 0 ? error.text : strerror(-r));
+    } else {
+        start(scheduler);
+        take_over(scheduler);
     }
-    start(scheduler);
+    begin_leases(scheduler, knows_last && keeper->last == LAST_ENDED);
+    if (keeper->serves)
+        note_where(keeper);
 }
 
 void keeper_done(struct keeper *keeper)
@@ -332,10 +406,8 @@ void keeper_done(struct keeper *keeper)
     struct keeper_node *node;
     struct keeper_node *next;
 
-    if (keeper->ended != NULL) {
-        (void)pidfd_send_signal(keeper->pidfd, SIGKILL, NULL, 0); /* it has nothing to finish */
-        let_go(keeper, NULL);
-    }
+    hang_up(keeper);
+    keeper_child_end(&keeper->child);
     keeper->retry = sd_event_source_disable_unref(keeper->retry);
     keeper->table_fd = safe_close(keeper->table_fd);
     if (keeper->table != NULL)

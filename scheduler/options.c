@@ -56,6 +56,7 @@ static const char usage[] =
     "  --policy NAME            allocation policy (default goodput)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 20s)\n"
+    "  --lease-keeper SOCKET    where edl-lease-keeper is called (default: a child of its own)\n"
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
@@ -278,6 +279,7 @@ static const struct setting {
     { "policy", set_policy, AT(policy), USE_AT_START },
     { "max-load", set_max_load, AT(max_load_permille), USE_AT_START },
     { "lease", set_lease, AT(lease_us), USE_AT_START },
+    { "lease-keeper", set_file, AT(lease_keeper), USE_AT_START },
     { "restore", set_file, AT(restore_file), USE_ONCE },
     { "keep-events", set_keep, AT(keep_events), USE_LIVE },
     { "keep-jobs", set_keep, AT(keep_jobs), USE_LIVE },
@@ -303,8 +305,10 @@ static const struct setting {
 
 _Static_assert(ELEMENTS(settings) <= SETTINGS_MAX, "each has its text in scheduler_options");
 _Static_assert(sizeof((struct scheduler_options *)NULL)->port_file ==
-                   sizeof((struct scheduler_options *)NULL)->restore_file,
-               "set_file is for both");
+                       sizeof((struct scheduler_options *)NULL)->restore_file &&
+                   sizeof((struct scheduler_options *)NULL)->port_file ==
+                       sizeof((struct scheduler_options *)NULL)->lease_keeper,
+               "set_file is for all three");
 
 static void *field_of(struct scheduler_options *options, const struct setting *setting)
 {

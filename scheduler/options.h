@@ -23,6 +23,7 @@ struct policy;
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
     char port_file[4096];
+    char lease_keeper[4096]; /* the socket where one is called; "": it is our child */
     char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;

@@ -140,6 +140,7 @@ int scheduler_new(const struct scheduler_options *options, struct scheduler **re
     scheduler->tokens =
         (struct call_rate){ .at_once = TOKEN_CALLS_AT_ONCE, .period_us = TOKEN_CALL_PERIOD_US };
     scheduler->lock_fd = -1;
+    scheduler->keeper = KEEPER_NONE;
     scheduler->workspaces.dir_fd = -1;
     r = init(scheduler, error);
     if (r < 0) {

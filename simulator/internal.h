@@ -400,6 +400,7 @@ struct server {
     uint64_t commits;
     uint64_t joins;
     uint64_t boot_base_us;
+    uint64_t kept_until_us; /* its keeper, while it is not up */
     int64_t wall_offset_us;
     uint64_t random;
     uint64_t timer_at_us;

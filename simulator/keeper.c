@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keeper.c - agents that have their leases kept while the scheduler stands still
+/* keeper.c - agents that have their leases kept while the scheduler stands still or is away
  *
  * As agent/keep.c and scheduler/lease_keeper.c: datagrams, which are lost where calls would be
- * late. The keeper is up as long as its scheduler is; that one may be frozen or write. */
+ * late. The scheduler may be frozen or write; the keeper outlives it, but for a reboot of its
+ * machine, by ALONE_US or until the next one begins. */
 #include "scheduler/core/lease.h"
 #include "simulator/internal.h"
 
 #define ASK_PART_OF_LEASE 8
+#define ALONE_US (60 * USEC_PER_SEC) /* KEEPER_ALONE_US of scheduler/keeper_table.h */
 
 /* false: it never arrives */
 static bool travel(const struct sim *sim, struct sim_node *node, bool is_cut, uint64_t *ret_us)
@@ -39,11 +41,16 @@ static void on_ask(struct sim *sim, struct sim_node *node)
                kept_word(node->keep.generation, 0) | node_boot_us(sim, node), agent_tag(node));
 }
 
+static bool is_up(const struct sim *sim)
+{
+    return sim->server.up || sim->now_us < sim->server.kept_until_us;
+}
+
 static void on_asked(struct sim *sim, struct sim_node *node, const struct event *event)
 {
     uint64_t us;
 
-    if (!sim->server.up ||
+    if (!is_up(sim) ||
         !kept_renew(&node->keep.word, kept_generation(event->b), server_instant(sim).now_us))
         return;
     if (travel(sim, node, node->cut_down, &us))
@@ -111,6 +118,11 @@ void keep_forget(struct sim_node *node)
     uint64_t word = atomic_load(&node->keep.word);
 
     (void)kept_close(&node->keep.word, &word);
+}
+
+void keep_end(struct sim *sim, bool is_reboot)
+{
+    sim->server.kept_until_us = is_reboot ? 0 : sim->now_us + ALONE_US;
 }
 
 void keep_begin(struct sim *sim)

@@ -28,8 +28,10 @@ void keep_told(struct sim *sim, struct sim_node *node, uint32_t told);
  */
 void keep_event(struct sim *sim, const struct event *event);
 
-/* keep_judge - right before cluster_tick; keep_forget - of a node that was removed; keep_begin -
- * another scheduler, which knows nothing of what the last one's keeper said */
+/* keep_judge - right before cluster_tick; keep_forget - of a node that was removed; keep_end - the
+ * scheduler has, or its machine with the keeper; keep_begin - another scheduler, which knows
+ * nothing of what the last one's keeper said, and to which that one has said that it ends */
 void keep_judge(struct sim *sim, struct instant now);
 void keep_forget(struct sim_node *node);
+void keep_end(struct sim *sim, bool is_reboot);
 void keep_begin(struct sim *sim);

@@ -454,6 +454,7 @@ static void end(struct sim *sim)
         if (sim->ledger.jobs[id] != NULL)
             reset_list(sim, &sim->ledger.jobs[id]->waiters);
     server->cluster = cluster_free(server->cluster);
+    keep_end(sim, false);
     ledger_crashed(sim);
 }
 

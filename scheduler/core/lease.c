@@ -24,7 +24,8 @@ static uint64_t full_lease_us(const struct cluster *cluster)
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now)
 {
     node_end_lease(cluster, node);
-    node->lease_deadline_us = now.now_us + full_lease_us(cluster);
+    node->lease_deadline_us =
+        MAX_OF(now.now_us + full_lease_us(cluster), cluster->config.lease_floor_us);
     DL_APPEND2(cluster->leases, node, lease_prev, lease_next);
 }
 
@@ -35,6 +36,15 @@ void node_end_lease(struct cluster *cluster, struct node *node)
     DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
     node->lease_prev = NULL;
     node->lease_next = NULL;
+}
+
+void cluster_give_leases(struct cluster *cluster, uint64_t floor_us, struct instant now)
+{
+    struct node *node;
+
+    cluster->config.lease_floor_us = floor_us;
+    DL_FOREACH2(cluster->leases, node, lease_next)
+    node->lease_deadline_us = MAX_OF(now.now_us + full_lease_us(cluster), floor_us);
 }
 
 uint64_t cluster_stall_least_us(const struct cluster *cluster)

@@ -17,6 +17,11 @@ uint64_t cluster_stall_least_us(const struct cluster *cluster);
  * standstill. Linear in the nodes */
 void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant now);
 
+/* cluster_give_leases - every node that has a lease gets a full one from now on; neither these nor
+ * any later ones end before floor_us, until when somebody else may have promised more (0: nobody).
+ * Linear in the nodes */
+void cluster_give_leases(struct cluster *cluster, uint64_t floor_us, struct instant now);
+
 /* cluster_ask_kept - each node whose lease is over at now: was it heard later by the keeper? Then
  * its lease counts from there; else its word is closed, and the next cluster_tick at the same
  * instant calls it lost. word_of: the word of a node's name; NULL: it has none. */

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +35,8 @@
 
 struct fixture {
     struct keeper_table *table;
-    int alive, ask; /* ask: connected to it */
+    int listen, call, ask; /* listen: where it is called; call: -1 is over; ask: connected to it */
+    char path[64];         /* of listen */
     pid_t pid;
     uint64_t asked_us; /* each question is newer than the last */
 };
@@ -50,36 +53,86 @@ static int bound(union socket_address *ret)
     return fd;
 }
 
+static int call_it(const struct fixture *f)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->path);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void listen_there(struct fixture *f)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(f->path, sizeof f->path, "%.40s/keeper.%d", tmp != NULL ? tmp : "/tmp",
+                   getpid());
+    (void)unlink(f->path);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->path);
+    f->listen = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(f->listen, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(f->listen, 4), 0);
+}
+
+static char said(int fd)
+{
+    struct pollfd it = { .fd = fd, .events = POLLIN };
+    char byte = 0;
+
+    assert_int_equal(poll(&it, 1, WAIT_MS), 1);
+    assert_int_equal(recv(fd, &byte, 1, 0), 1);
+    return byte;
+}
+
+static void pass(int to, const int fds[2])
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+    char byte = 0;
+    struct iovec part = { .iov_base = &byte, .iov_len = 1 };
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control
+    };
+    struct cmsghdr *passed = CMSG_FIRSTHDR(&message);
+
+    passed->cmsg_level = SOL_SOCKET;
+    passed->cmsg_type = SCM_RIGHTS;
+    passed->cmsg_len = CMSG_LEN(2 * sizeof(int));
+    memcpy(CMSG_DATA(passed), fds, 2 * sizeof(int));
+    assert_int_equal(sendmsg(to, &message, 0), 1);
+}
+
 static int start(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof *f);
     const char *build = getenv("EDL_BUILD_DIR");
-    char path[PATH_MAX], name[] = "edl-lease-keeper", count[] = "1";
-    char *argv[] = { name, count, NULL };
+    char path[PATH_MAX], name[] = "edl-lease-keeper";
+    char *argv[] = { name, NULL };
     int table = memfd_create("leases", MFD_CLOEXEC);
     posix_spawn_file_actions_t actions;
     union socket_address address;
-    int ends[2], served;
+    int served, high;
 
     (void)snprintf(path, sizeof path, "%s/edl-lease-keeper", build != NULL ? build : ".");
     assert_int_equal(ftruncate(table, sizeof *f->table), 0);
     f->table = mmap(NULL, sizeof *f->table, PROT_READ | PROT_WRITE, MAP_SHARED, table, 0);
     assert_ptr_not_equal(f->table, MAP_FAILED);
     assert_int_equal(keep_key_make(f->table->master, NULL), 0);
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     served = bound(&address);
-    const int fds[] = { ends[0], table, served };
-
+    listen_there(f);
+    high = fcntl(f->listen, F_DUPFD_CLOEXEC, KEEPER_FD_LISTEN + 1);
     (void)posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < 3; i++) {
-        int high = fcntl(fds[i], F_DUPFD_CLOEXEC, KEEPER_FD_END);
-
-        (void)posix_spawn_file_actions_adddup2(&actions, high, KEEPER_FD_ALIVE + i);
-    }
+    (void)posix_spawn_file_actions_adddup2(&actions, high, KEEPER_FD_LISTEN);
     assert_int_equal(posix_spawn(&f->pid, path, &actions, NULL, argv, environ), 0);
     (void)posix_spawn_file_actions_destroy(&actions);
-    f->alive = ends[1];
-    (void)safe_close(ends[0]);
+    (void)safe_close(high);
+    f->call = call_it(f);
+    assert_int_equal(said(f->call), KEEPER_READY);
+    pass(f->call, (const int[]){ table, served });
+    (void)safe_close(table);
+    (void)safe_close(served);
     f->ask = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(f->ask, &address.any, sizeof address.v4), 0);
     f->asked_us = 1000;
@@ -92,13 +145,17 @@ static int stop(void **state)
     struct fixture *f = *state;
     int status = -1;
 
-    if (f->alive >= 0)
-        (void)safe_close(f->alive);
-    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    if (f->pid > 0) {
+        assert_int_equal(kill(f->pid, SIGKILL), 0);
+        assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    }
+    (void)safe_close(f->call);
+    (void)safe_close(f->listen);
+    (void)unlink(f->path);
     (void)munmap(f->table, sizeof *f->table);
     (void)safe_close(f->ask);
     free(f);
-    return status;
+    return 0;
 }
 
 static void make(struct fixture *f, uint32_t slot, uint32_t generation, uint64_t sent_us,
@@ -225,27 +282,80 @@ static void test_a_closed_word_is_not_opened(void **state)
     assert_int_equal(answer(f).generation, 1);
 }
 
-/* It was stopped; the scheduler ended; a question waited. An answer would promise what the next
- * scheduler does not know of. */
-static void test_it_answers_nothing_once_the_scheduler_is_gone(void **state)
+static void make_next(struct fixture *f, uint8_t ret[KEEP_DATAGRAM_BYTES])
+{
+    f->asked_us += 1000;
+    make(f, 0, kept_generation(f->table->words[0]), f->asked_us, ret);
+}
+
+static bool anything_said(const struct fixture *f)
+{
+    uint8_t bytes[KEEP_DATAGRAM_BYTES];
+
+    return recv(f->ask, bytes, sizeof bytes, MSG_DONTWAIT) > 0;
+}
+
+static void assert_it_ends(struct fixture *f)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    f->pid = 0;
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The scheduler is restarted, or was killed: leases go on meanwhile. */
+static void test_it_answers_on_when_the_scheduler_is_gone(void **state)
 {
     struct fixture *f = *state;
-    struct pollfd fd = { .fd = f->ask, .events = POLLIN };
+
+    (void)kept_open(&f->table->words[0], 5000);
+    assert_next_is_answered(f);
+    f->call = safe_close(f->call);
+    for (int i = 0; i < 5; i++)
+        assert_next_is_answered(f);
+}
+
+/* The next one gives leases that hold whatever was promised before it was told so, and nothing that
+ * is promised later. */
+static void test_it_answers_nobody_once_it_said_that_it_ends(void **state)
+{
+    struct fixture *f = *state;
     uint8_t bytes[KEEP_DATAGRAM_BYTES];
-    siginfo_t info;
+    uint64_t word;
+    int next;
 
     (void)kept_open(&f->table->words[0], 5000);
     assert_next_is_answered(f);
     assert_int_equal(kill(f->pid, SIGSTOP), 0);
-    assert_int_equal(waitid(P_PID, (id_t)f->pid, &info, WSTOPPED), 0);
-    make(f, 0, 0, f->asked_us + 1000, bytes);
-    send_bytes(f, bytes, sizeof bytes);
-    (void)safe_close(f->alive);
-    f->alive = -1;
+    f->call = safe_close(f->call);
+    next = call_it(f);
     assert_int_equal(kill(f->pid, SIGCONT), 0);
-    assert_int_equal(waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOWAIT), 0);
-    assert_int_equal(info.si_status, 0);
-    assert_int_equal(poll(&fd, 1, 0) == 1 && recv(f->ask, bytes, sizeof bytes, 0) > 0, false);
+    assert_int_equal(said(next), KEEPER_ENDS);
+    word = f->table->words[0];
+    make_next(f, bytes);
+    (void)send(f->ask, bytes, sizeof bytes, 0); /* refused: nobody has that port */
+    assert_it_ends(f);
+    assert_false(anything_said(f));
+    assert_int_equal(f->table->words[0], word);
+    (void)safe_close(next);
+}
+
+/* Another scheduler, of whatever cluster, does not end it while it is used. */
+static void test_the_next_caller_waits_for_the_first(void **state)
+{
+    struct fixture *f = *state;
+    int next = call_it(f);
+    char byte;
+
+    (void)kept_open(&f->table->words[0], 5000);
+    for (int i = 0; i < 5; i++)
+        assert_next_is_answered(f);
+    assert_int_equal(recv(next, &byte, 1, MSG_DONTWAIT), -1);
+    f->call = safe_close(f->call);
+    assert_int_equal(said(next), KEEPER_ENDS);
+    (void)safe_close(next);
+    assert_it_ends(f);
 }
 
 int main(void)
@@ -255,8 +365,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nobody_is_answered_who_was_not_told, start, stop),
         cmocka_unit_test_setup_teardown(test_nothing_old_is_answered, start, stop),
         cmocka_unit_test_setup_teardown(test_a_closed_word_is_not_opened, start, stop),
-        cmocka_unit_test_setup_teardown(test_it_answers_nothing_once_the_scheduler_is_gone, start,
+        cmocka_unit_test_setup_teardown(test_it_answers_on_when_the_scheduler_is_gone, start, stop),
+        cmocka_unit_test_setup_teardown(test_it_answers_nobody_once_it_said_that_it_ends, start,
                                         stop),
+        cmocka_unit_test_setup_teardown(test_the_next_caller_waits_for_the_first, start, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
