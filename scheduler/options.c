@@ -17,6 +17,7 @@
 #include "shared/parse.h"
 
 #define DEFAULT_CONF "/etc/edl/scheduler.conf"
+#define LEASE_US (5 * USEC_PER_SEC)
 #define LEASE_MIN_US (2 * USEC_PER_SEC)
 #define KEEP_MAX 100000000
 #define KEEP_EVENTS 1000000
@@ -55,7 +56,7 @@ static const char usage[] =
     "  --port-file FILE         where to write the address of the first (default DIR/address)\n"
     "  --policy NAME            allocation policy (default goodput)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
-    "  --lease TIME             a node silent for so long is lost (default 20s)\n"
+    "  --lease TIME             a node silent for so long is lost (default 5s)\n"
     "  --lease-keeper SOCKET    where edl-lease-keeper is called (default: a child of its own)\n"
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
@@ -190,7 +191,7 @@ static int set_lease(const char *text, struct scheduler_options *options, void *
     (void)field;
     if (parse_seconds(text, &us) < 0 || us < LEASE_MIN_US || us > LEASE_MAX_US) {
         (void)edl_error_set(error, -EINVAL, "%.80s is not a time from 2s to 24h", text);
-        return edl_error_remedy(error, "for example --lease 20s");
+        return edl_error_remedy(error, "for example --lease 5s");
     }
     options->lease_us = us;
     return 0;
@@ -418,7 +419,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
     struct scheduler_options options = {
         .policy = policy_default,
         .max_load_permille = 970,
-        .lease_us = 20 * USEC_PER_SEC,
+        .lease_us = LEASE_US,
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
         .keep_logs_bytes = KEEP_LOGS_BYTES,

@@ -16,6 +16,7 @@
 #include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
+#include "scheduler/core/lease.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/peer.h"
@@ -189,6 +190,18 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     return NULL;
 }
 
+static void warn_of_short_lease(const struct scheduler *scheduler)
+{
+    uint64_t least_us = cluster_least_lease_us(scheduler->cluster);
+
+    if (scheduler->options.lease_us < least_us)
+        log_warning("a lease of %.0f s is short for %u nodes, which all report four times in it: "
+                    "lease: %.0fs in scheduler.conf is better",
+                    (double)scheduler->options.lease_us / (double)USEC_PER_SEC,
+                    HASH_COUNT(scheduler->cluster->nodes),
+                    (double)(least_us + USEC_PER_SEC - 1) / (double)USEC_PER_SEC);
+}
+
 int scheduler_run(struct scheduler *scheduler)
 {
     size_t n_tails;
@@ -198,6 +211,7 @@ int scheduler_run(struct scheduler *scheduler)
     log_info("%u nodes, %" PRIu64 " jobs known; policy %s", HASH_COUNT(scheduler->cluster->nodes),
              HASH_COUNT(scheduler->cluster->jobs) + store_archived_total(scheduler->store),
              scheduler->options.policy->name);
+    warn_of_short_lease(scheduler);
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(scheduler->event);
     (void)sd_notify(0, "STOPPING=1");

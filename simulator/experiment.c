@@ -35,6 +35,8 @@
 #define TIMES(duration, plateau)                                                                   \
     "policy: fulfilment\n"                                                                         \
     "max-load: 0.97\n"                                                                             \
+    "lease: 20s\n"                                                                                 \
+    "lease-margin: 2s\n"                                                                           \
     "begin: 10s\n"                                                                                 \
     "duration: " duration "\n"                                                                     \
     "plateau: " plateau "\n"                                                                       \
@@ -73,6 +75,8 @@
     "name: tutorial\n"                                                                             \
     "policy: fulfilment\n"                                                                         \
     "max-load: 0.9\n"                                                                              \
+    "lease: 20s\n"                                                                                 \
+    "lease-margin: 2s\n"                                                                           \
     "duration: 240s\n"                                                                             \
     "plateau: [200s, 240s]\n"                                                                      \
     "sample: 100ms\n"                                                                              \

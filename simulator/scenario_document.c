@@ -130,8 +130,8 @@ static int read_scenario(struct scenario_reader *reader, const json_t *document)
         .scenario = { .sample_us = USEC_PER_SEC,
                       .max_load_permille = 970,
                       .heartbeat_us = 2 * USEC_PER_SEC,
-                      .lease_us = 20 * USEC_PER_SEC,
-                      .lease_margin_us = 2 * USEC_PER_SEC,
+                      .lease_us = 5 * USEC_PER_SEC,
+                      .lease_margin_us = 1250 * USEC_PER_MSEC,
                       .latency = { 200, 2 * USEC_PER_MSEC },
                       .commit = { USEC_PER_MSEC, 5 * USEC_PER_MSEC } },
     };

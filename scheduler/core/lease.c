@@ -13,6 +13,7 @@
 #include "scheduler/core/core_internal.h"
 
 #define STALL_PART_OF_LEASE 16
+#define LEASE_OF_NODE_US (5 * USEC_PER_MSEC) /* at most 800 reports a second, of all nodes */
 /* What waits in the sockets is read first: nobody is judged sooner after a standstill. */
 #define HEARING_PART_OF_LEASE 8
 
@@ -45,6 +46,11 @@ void cluster_give_leases(struct cluster *cluster, uint64_t floor_us, struct inst
     cluster->config.lease_floor_us = floor_us;
     DL_FOREACH2(cluster->leases, node, lease_next)
     node->lease_deadline_us = MAX_OF(now.now_us + full_lease_us(cluster), floor_us);
+}
+
+uint64_t cluster_least_lease_us(const struct cluster *cluster)
+{
+    return HASH_COUNT(cluster->nodes) * LEASE_OF_NODE_US;
 }
 
 uint64_t cluster_stall_least_us(const struct cluster *cluster)

@@ -8,6 +8,10 @@
 #include "scheduler/core/cluster.h"
 #include "scheduler/core/kept_word.h"
 
+/* cluster_least_lease_us - with a shorter one its nodes report more often than one thread should
+ * have to answer: each does it four times in a lease */
+uint64_t cluster_least_lease_us(const struct cluster *cluster);
+
 /* cluster_stall_least_us - shorter standstills cost no lease: agents report several times in one */
 uint64_t cluster_stall_least_us(const struct cluster *cluster);
 

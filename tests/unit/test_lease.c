@@ -68,7 +68,55 @@ static void test_silence_of_a_standstill_does_not_count(void **state)
     world_free(w);
 }
 
-/* The same without a word of it: what the test above is there for. */
+/* The keeper of the last run may answer until then: nobody is judged, whoever reported meanwhile.
+ */
+static void test_no_lease_ends_before_the_floor(void **state)
+{
+    struct world *w = two_nodes();
+    uint64_t floor_us = w->now.now_us + 80 * USEC_PER_SEC;
+
+    (void)state;
+    cluster_give_leases(w->cluster, floor_us, w->now);
+    pass(w, 10 * USEC_PER_SEC);
+    world_turn(w, 1); /* one of them is heard, and then no more */
+    assert_int_equal(left_us(w, 1), 70 * USEC_PER_SEC);
+    cluster_stalled(w->cluster, 5 * USEC_PER_SEC, w->now);
+    pass(w, 70 * USEC_PER_SEC - 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_READY);
+    assert_int_equal(state_of(w, 1), NODE_READY);
+    world_turn(w, 1); /* from here on its lease is a usual one */
+    assert_int_equal(left_us(w, 1), LEASE_US + 5 * USEC_PER_SEC);
+    pass(w, 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_LOST);
+    assert_int_equal(state_of(w, 1), NODE_READY);
+    world_free(w);
+}
+
+/* The last keeper promised until now; what is left of what was given before does not count. */
+static void test_leases_are_given_anew(void **state)
+{
+    struct world *w = two_nodes();
+
+    (void)state;
+    pass(w, 5 * USEC_PER_SEC);
+    cluster_give_leases(w->cluster, 0, w->now);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(left_us(w, i), LEASE_US + 5 * USEC_PER_SEC);
+    world_free(w);
+}
+
+static void test_a_thousand_nodes_need_five_seconds(void **state)
+{
+    struct world *w = world_new(2, 4000, GIB, 900);
+
+    (void)state;
+    assert_int_equal(cluster_least_lease_us(w->cluster) * 500, 5 * USEC_PER_SEC);
+    world_free(w);
+}
+
+/* Silence without a word of a standstill: what the first test is there for. */
 static void test_silence_counts_else(void **state)
 {
     struct world *w = two_nodes();
@@ -233,6 +281,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silence_of_a_standstill_does_not_count),
+        cmocka_unit_test(test_no_lease_ends_before_the_floor),
+        cmocka_unit_test(test_leases_are_given_anew),
+        cmocka_unit_test(test_a_thousand_nodes_need_five_seconds),
         cmocka_unit_test(test_silence_counts_else),
         cmocka_unit_test(test_a_dead_node_is_lost_as_soon_as_it_can_be),
         cmocka_unit_test(test_nobody_is_judged_at_once),

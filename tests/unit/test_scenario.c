@@ -138,7 +138,8 @@ static void test_defaults(void **state)
     assert_int_equal(s->sample_us, USEC_PER_SEC);
     assert_int_equal(s->max_load_permille, 970);
     assert_int_equal(s->heartbeat_us, 2 * USEC_PER_SEC);
-    assert_int_equal(s->lease_us, 20 * USEC_PER_SEC);
+    assert_int_equal(s->lease_us, 5 * USEC_PER_SEC);
+    assert_int_equal(s->lease_margin_us, 1250 * USEC_PER_MSEC);
     assert_true(s->plateau_to_us == NEVER_US);
     assert_int_equal(s->nodes, 1);
     assert_int_equal(s->groups[0].offer.memory_bytes, 1 << 30);

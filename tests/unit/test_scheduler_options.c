@@ -125,7 +125,7 @@ static void test_refused(void **state)
         const char *option, *text, *remedy;
     } rows[] = {
         { "--max-load=1.5", "--max-load: 1.5 is not a fraction", "--max-load 0.97" },
-        { "--lease=1s", "--lease: 1s is not a time from 2s", "--lease 20s" },
+        { "--lease=1s", "--lease: 1s is not a time from 2s", "--lease 5s" },
         { "--policy=luck", "--policy: there is no policy \"luck\"", "known: " },
         { "--socket-role=operator", "--socket-role: operator is not one of", "edl user add" },
         { "--max-jobs=many", "--max-jobs: many is not a whole number", "0: any number" },
@@ -311,7 +311,7 @@ static void test_take(void **state)
     assert_true(changes[2].taken);
     assert_string_equal(changes[3].name, "max-user-jobs");
     assert_int_equal(options.limits.user[HOLDING_JOBS], 3);
-    assert_int_equal(options.lease_us, 20 * USEC_PER_SEC);
+    assert_int_equal(options.lease_us, 5 * USEC_PER_SEC);
     assert_int_equal(options.n_names, 1);
     assert_int_equal(options_take(&options, &newer, changes), 2);
 }

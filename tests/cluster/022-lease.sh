@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The lease of what is installed, without a word about it: three machines whose units are those of the packages. A scheduler that is
+# stopped for three leases and started again, or restarted while jobs run, ends no process, because its keeper is a unit of its own;
+# what ran on a machine that is switched off runs elsewhere within 8 s.
+. "$EDL_SOURCE_DIR/tests/lib/machines.sh"
+. "$EDL_SOURCE_DIR/tests/lib/units.sh"
+within_s=8
+edl() { machine_in s env EDL_SERVER=unix:/run/edl/scheduler.sock edl "$@"; }
+api() { # METHOD PATH [ARGUMENT...]
+    machine_in s curl -sS --fail-with-body -m 20 --unix-socket /run/edl/scheduler.sock -X "$1" "http://localhost$2" "${@:3}"
+}
+passed_s() { awk -v from="$1" '{ printf "%.1f", $1 - from }' /proc/uptime; }
+seconds_since() { [ $(($(cut -d. -f1 /proc/uptime) - $1)) -ge "$2" ]; }
+
+machine_boot s n1 n2
+for name in s n1 n2; do units_install $name || fail "the units cannot be installed on $name"; done
+machine_in s sh -c 'mkdir -p /etc/edl/scheduler.conf.d; echo "name: [10.77.0.11]" >/etc/edl/scheduler.conf.d/own.conf'
+machine_in s grep -rq lease: /etc/edl && fail 'this is no packaged default'
+machine_in s systemctl start edl-scheduler || fail 'the scheduler does not start'
+join() { # NAME
+    local token joining
+    token=$(api POST /tokens/join -d '{}') || return 1
+    machine_in "$1" sh -c 'rm -f /etc/edl/agent.conf.d/10-this-machine.conf; mkdir -p /etc/edl/agent.conf.d
+        printf "no-foreign: true\ncpu: 2\nlabel: [for-%s=yes]\n" "$0" >/etc/edl/agent.conf.d/own.conf' "$1"
+    machine_in "$1" edl-agent --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &
+    joining=$!
+    await 60 "$1 has joined" machine_in "$1" test -s /var/lib/edl/agent/credential
+    machine_in "$1" pkill -x edl-agent
+    wait $joining && machine_in "$1" systemctl start edl-agent
+}
+for name in n1 n2; do join $name; done
+ready() { [ "$(api GET /nodes | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; }
+await 60 'both are nodes' ready 2
+for job in one two; do edl submit --name $job -- sleep 3000 >/dev/null; done
+live() { api GET "/jobs/$1/processes?state=live" | jq -r '.processes[] | select(.state == "running") | "\(.node) \(.incarnation)"'; }
+running() { [ -n "$(live one)" ] && [ -n "$(live two)" ]; }
+await 60 'both jobs run' running
+all() { for job in one two; do api GET "/jobs/$job/processes?state=all" | jq -c '.processes[] | [.job_id, .incarnation, .pid, .state]'; done; }
+said() { machine_in s journalctl -u edl-lease-keeper --no-pager -o cat | grep -c 'the scheduler has ended'; }
+
+# ---- the scheduler is away: an upgrade that takes long, a restart, a crash
+before=$(all)
+machine_in s systemctl is-active -q edl-lease-keeper || fail 'there is no keeper'
+machine_in s systemctl stop edl-scheduler
+await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
+machine_in s systemctl is-active -q edl-lease-keeper || fail 'the keeper ended with its scheduler'
+machine_in s systemctl start edl-scheduler
+machine_in s systemctl restart edl-scheduler
+machine_in s systemctl kill -s KILL edl-scheduler
+again() { edl submit --name "probe" -- true >/dev/null 2>&1; }
+await 60 'it answers again' again
+probed() { [ "$(edl show probe --json | jq -r .job.state)" = succeeded ]; }
+await 60 'all nodes have reported' probed # nothing is started before
+[ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"
+[ "$(said)" -ge 3 ] || fail "the keeper was alone $(said) times"
+machine_in s journalctl -u edl-scheduler --no-pager -o cat | lacks 'may still answer' || fail 'a restart waits for a keeper that it could call'
+
+# ---- a machine is switched off
+for round in 1 2; do
+    read -r node incarnation <<<"$(live one)"
+    from=$(cut -d' ' -f1 /proc/uptime)
+    machine_cut "$node"
+    elsewhere() { local now; now=$(live one) && [ -n "$now" ] && [ "${now#* }" != "$incarnation" ] && [ "${now% *}" != "$node" ]; }
+    await 30 'it runs elsewhere' elsewhere
+    took=$(passed_s "$from")
+    echo "round $round: work of a machine that was switched off runs elsewhere after $took s"
+    awk "BEGIN { exit !($took <= $within_s) }" || fail "it took $took s, and is to take $within_s"
+    machine_boot "$node"
+    machine_in "$node" systemctl start edl-agent || fail "no agent on $node"
+    await 60 'the node is back' ready 2
+done
