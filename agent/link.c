@@ -286,6 +286,14 @@ static void reported(struct link *l, const struct link_report_answer *answer,
                               l->config.userdata);
 }
 
+static void on_kept(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata)
+{
+    struct link *l = userdata;
+
+    link_sm_kept(&l->sm, sent_us, lease_us, now_us);
+    l->config.on_kept(sent_us, lease_us, now_us, l->config.userdata);
+}
+
 static void on_reported(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
@@ -447,7 +455,7 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     if (r == 0)
         r = http_async_new(event, config->scheduler, &l->others, error);
     if (r == 0)
-        r = keep_new(event, config->on_kept, config->userdata, &l->keep, error);
+        r = keep_new(event, on_kept, l, &l->keep, error);
     if (r < 0) {
         (void)http_async_free(l->others);
         (void)http_async_free(l->async);

@@ -202,11 +202,18 @@ static uint64_t period_us(const struct link_sm *sm, const struct link_report_ans
                   answer->lease_us / REPORT_PART_OF_LEASE);
 }
 
+void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us)
+{
+    sm->lapsed = sm->lapsed || now_us >= sm->lease_end_us;
+    sm->lease_us = lease_us;
+    sm->lease_end_us = MAX_OF(sm->lease_end_us, sent_us + lease_us);
+}
+
 void link_sm_report_answered(struct link_sm *sm, uint64_t call,
                              const struct link_report_answer *answer, uint64_t now_us,
                              uint32_t noise, struct link_actions *ret)
 {
-    bool lapsed = now_us >= sm->lease_end_us;
+    bool lapsed = sm->lapsed || now_us >= sm->lease_end_us;
 
     ret->n = 0;
     if (call != sm->main_call || call == 0)
@@ -224,6 +231,7 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
         return;
     }
     sm->failures = 0;
+    sm->lapsed = false;
     if (!answer->not_stored)
         sm->reported = sm->reporting;
     arm_main(sm,

@@ -79,6 +79,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t session;  /* the next report repeats it: it shows that we hear the answers; 0: none */
     uint64_t lease_us; /* as the scheduler told last; 0: it did not */
     uint64_t lease_end_us;
+    bool lapsed;         /* it had ended before it was kept, and no report was taken since */
     uint64_t main_at_us; /* what its timer is armed for */
     uint64_t changes;    /* told so far */
     uint64_t reporting;  /* changes in the report in flight */
@@ -126,6 +127,10 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
 void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result result,
                              uint64_t version, uint64_t now_us, uint32_t noise,
                              struct link_actions *ret);
+
+/* link_sm_kept - the keeper renewed the lease as if a report that was sent at sent_us had been
+ * taken: tries to report stay close together while the scheduler is away */
+void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us);
 
 /* link_sm_all_told - does the scheduler know of every change? */
 bool link_sm_all_told(const struct link_sm *sm);

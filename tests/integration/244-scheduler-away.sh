@@ -6,7 +6,8 @@
 cluster_start --nodes 3 --lease 3s
 figure() { api GET /metrics | sed -n "s/^$1 //p"; }
 seconds_since() { [ $(($(cut -d. -f1 /proc/uptime) - $1)) -ge "$2" ]; }
-ready() { [ "$(figure 'edl_nodes{state="ready"}')" = 3 ]; }
+# each has reported to this scheduler, and so knows the key of its keeper
+ready() { [ "$(api GET /nodes | jq '[.nodes[] | select(.state == "ready" and .last_report_us > 0)] | length')" = 3 ]; }
 await 30 'all nodes report' ready
 for job in one two three; do edl submit --name $job -- sleep 600 >/dev/null; done
 all_run() { [ "$(figure 'edl_processes{state="running"}')" = 3 ]; }
