@@ -2,14 +2,16 @@
 # packages.sh - the Debian packages of this tree, built once for all tests of a build folder
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/packages.sh"     # skips with the reason where they cannot be built
-#   packages_build                                # $packages: an apt repository with them; $packages_tarball: what they are made of
+#   packages_build                                # $packages: an apt repository with them
 #   packages_build_again DIR                      # the same once more
 #   packages_build_next                           # $packages.next: a repository with those of a daemon, as of the next version
+#   packages_needed='make xz'                     # before that: a test that asks for less
+#   packages_dist                                 # $packages_archive: what `make dist` makes, as of the files of now
 packages=${EDL_BUILD_DIR:?the folder of the built programs}/packages
-packages_needed='dpkg-buildpackage dh dh_python3 apt-ftparchive lintian'
+packages_needed=${packages_needed-dpkg-buildpackage dh dh_python3 apt-ftparchive lintian}
 
 for packages_tool in $packages_needed; do
-    command -v $packages_tool >/dev/null || {
+    command -v "$packages_tool" >/dev/null || {
         echo "no packages can be built here: $packages_tool is missing"
         exit 77
     }
@@ -18,14 +20,38 @@ done
 packages_build() {
     (
         flock 9
-        make -s -C "$EDL_BUILD_DIR" dist >"$packages.log" 2>&1 || { cat "$packages.log" && exit 1; }
-        sum=$(tar -xJOf "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" | sha256sum)
+        packages_archive_now
+        sum=$(cat "$packages.archive")
         [ "$sum" = "$(cat "$packages.built" 2>/dev/null)" ] && exit 0
         rm -rf "$packages" "$packages.built"
         packages_build_again "$packages" || exit 1
         "${EDL_SOURCE_DIR:?the checkout}/packaging/repo" "$packages" >"$packages.source" || exit 1
         echo "$sum" >"$packages.built"
     ) 9>"$packages.lock" || exit 1
+}
+
+packages_dist() {
+    (flock 9 && packages_archive_now) 9>"$packages.lock" || exit 1
+    # shellcheck disable=SC2034
+    packages_archive=$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)
+}
+
+# under the lock: the archive and the sum of what is in it. A checkout of git says which files `make dist` may take; while those
+# are as they were, so is the archive. Of any other tree it is made each time.
+packages_archive_now() {
+    local files=''
+    [ ! -e "${EDL_SOURCE_DIR:?the checkout}/.git" ] || files=$(
+        set -o pipefail
+        git -C "$EDL_SOURCE_DIR" ls-files -z --cached --others --exclude-standard | sort -z |
+            (cd "$EDL_SOURCE_DIR" && xargs -0 stat -c '%n %s %.9Y %a') | sha256sum
+    ) || files=''
+    [ -n "$files" ] && [ "$files" = "$(cat "$packages.files" 2>/dev/null)" ] && [ -s "$packages.archive" ] &&
+        [ -s "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" ] && return 0
+    rm -f "$packages.files" "$EDL_BUILD_DIR"/edl-*.tar.xz
+    # nobody carries it anywhere: how small it is does not matter
+    XZ_OPT=-1 make -s -C "$EDL_BUILD_DIR" dist >"$packages.log" 2>&1 || { cat "$packages.log" && exit 1; }
+    tar -xJOf "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" | sha256sum >"$packages.archive"
+    echo "$files" >"$packages.files"
 }
 
 # without the unit tests: they have been run
