@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs at night, and for agent/ units/: its machine is an emulated one
 # Control groups of version 2 alone, with all controllers, without systemd: tests/integration/259-control-groups.sh in a virtual
 # machine, because on one with hierarchies of version 1 those have the controllers. The agent is in a group that is not the
 # root, which it has to leave before it can divide it.

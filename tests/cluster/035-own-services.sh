@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs at night, and for agent/ units/: its machine is an emulated one
 # What a machine does besides jobs goes before them: edl.slice as the package has it, under systemd with control groups of version 2
 # and all their controllers, in a virtual machine. Beside the machine's own load jobs have next to nothing, among themselves what
 # they asked for; a drop-in makes them equals.
