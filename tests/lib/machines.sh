@@ -19,7 +19,6 @@ machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd
 machine_packages=$machine_packages,libcurl3-gnutls,libyaml-0-2,libgnutls30,libarchive13,zlib1g
 # shellcheck disable=SC1091
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
-[ -z "${machine_has:-}" ] || machine_packages=$machine_packages,$machine_has
 machine_hierarchies='cpu cpuacct cpuset memory blkio pids devices freezer systemd unified'
 
 machines_skip() {
@@ -27,26 +26,38 @@ machines_skip() {
     exit 77
 }
 
-# the root of all machines: read-only below each one's own writes
+# the root of all machines: read-only below each one's own writes. One that has more is made out of the one that has the least
 machines_root() {
-    local dir=${EDL_MACHINES_DIR:-${EDL_BUILD_DIR:?}/../machines} key sources='' file
-    key=$(echo "$machine_packages" | sha256sum | cut -c1-16)
+    local dir=${EDL_MACHINES_DIR:-${EDL_BUILD_DIR:?}/../machines} sources='' file
     mkdir -p "$dir"
-    base=$(cd "$dir" && pwd)/$key
+    dir=$(cd "$dir" && pwd)
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do [ -s "$file" ] && sources="$sources $file"; done
     (
         flock 9
-        [ -e "$base/etc/machine-id" ] && exit 0
-        for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do [ -s "$file" ] && sources="$sources $file"; done
-        rm -rf "$base" "$base.new"
-        # shellcheck disable=SC2086
-        mmdebstrap --quiet --variant=minbase --include="$machine_packages" --dpkgopt='path-exclude=/usr/share/doc/*' \
-            --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-            "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$base.new" $sources || exit 1
-        rm -f "$base.new/etc/hostname"
-        : >"$base.new/etc/machine-id"
-        mkdir -p "$base.new/opt/edl/bin"
-        mv "$base.new" "$base"
+        machines_root_of "$machine_packages" --variant=minbase --include="$machine_packages" &&
+            { [ -z "${machine_has:-}" ] || machines_root_of "$machine_packages,$machine_has" --variant=custom --include="$machine_has" \
+                --setup-hook="tar -C '$(machines_root_at "$machine_packages")' --exclude=./dev -c . | tar -C \"\$1\" -x"; }
     ) 9>"$dir/lock" || machines_skip "mmdebstrap cannot make a root, see above"
+    base=$(machines_root_at "$machine_packages${machine_has:+,$machine_has}")
+}
+
+machines_root_at() { echo "$dir/$(echo "$1" | sha256sum | cut -c1-16)"; } # PACKAGES
+
+machines_root_of() { # PACKAGES OPTION...: unless it is there
+    local root new
+    root=$(machines_root_at "$1")
+    new=$root.new
+    [ ! -e "$root/etc/machine-id" ] || return 0
+    rm -rf "$root" "$new"
+    # dpkg leaves out by itself what nobody reads there: mmdebstrap would have each archive read by a filter in Python
+    # shellcheck disable=SC2016,SC2086
+    mmdebstrap --quiet "${@:2}" --setup-hook='mkdir -p "$1/etc/dpkg/dpkg.cfg.d" && printf "%s\n" \
+        force-unsafe-io "path-exclude=/usr/share/doc/*" "path-exclude=/usr/share/locale/*" "path-exclude=/usr/share/man/*" >"$1/etc/dpkg/dpkg.cfg.d/machines"' \
+        "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$new" $sources || return 1
+    rm -rf "$new/etc/hostname" "$new"/usr/share/{doc,locale,man}/*
+    : >"$new/etc/machine-id"
+    mkdir -p "$new/opt/edl/bin"
+    mv "$new" "$root"
 }
 
 # the kernel that Debian has for virtual machines: everything that a test needs is built into it
