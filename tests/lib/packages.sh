@@ -5,6 +5,7 @@
 #   packages_build                                # $packages: an apt repository with them
 #   packages_build_again DIR                      # the same once more
 #   packages_build_next                           # $packages.next: a repository with those of a daemon, as of the next version
+#   packages_cache=                               # before that: the compiler's cache is not used
 #   packages_needed='make xz'                     # before that: a test that asks for less
 #   packages_dist                                 # $packages_archive: what `make dist` makes, as of the files of now
 packages=${EDL_BUILD_DIR:?the folder of the built programs}/packages
@@ -56,10 +57,22 @@ packages_archive_now() {
 
 # without the unit tests: they have been run
 packages_build_again() { # DIR
-    DEB_BUILD_OPTIONS=nocheck "$EDL_SOURCE_DIR/packaging/build" "$1" "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" >"$packages.log" 2>&1 || {
+    (
+        packages_use_cache
+        DEB_BUILD_OPTIONS=nocheck "$EDL_SOURCE_DIR/packaging/build" "$1" "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" >"$packages.log" 2>&1
+    ) || {
         tail -n 60 "$packages.log"
         return 1
     }
+}
+
+# the compiler's cache, where there is one. debhelper gives the build a home of its own, so it is told where the cache is and how
+# much it may hold. Neither the folder of this build nor its name makes an object another one: dpkg-buildflags maps it away.
+packages_use_cache() {
+    local cache=${packages_cache-/usr/lib/ccache}
+    [ -n "$cache" ] && [ -x "$cache/gcc" ] && command -v ccache >/dev/null || return 0
+    CCACHE_DIR=$(ccache --get-config cache_dir) CCACHE_MAXSIZE=$(ccache --get-config max_size) || return 0
+    export CCACHE_DIR CCACHE_MAXSIZE CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${TMPDIR:-/tmp} PATH=$cache:$PATH
 }
 
 # the same files under a higher number: to apt, and to what the packages run, an upgrade
