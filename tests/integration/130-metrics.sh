@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # What operators watch: /metrics follows a job through real processes, /readyz knows when the store is not there.
-# Runs beside others, 10 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 

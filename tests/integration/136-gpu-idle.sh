@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A device that was granted and does nothing is told, and goes to who wants it, while its job has more than its minimum.
-# Runs beside others, 20 s.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_NVML_LIBRARY=$EDL_BUILD_DIR/tests/lib/libnvidia-ml.so.1 EDL_TEST_NVML=$work/gpus
 use_is() { # PERCENT-OF-A PERCENT-OF-B

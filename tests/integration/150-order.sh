@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Jobs in an order: one after another, many of one document, over by a time, and what an ended one keeps.
-# Runs beside others, 4 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 

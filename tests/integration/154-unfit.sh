@@ -2,7 +2,6 @@
 # A second node that does not have the folder or the account of who submits: jobs of an ordinary account pass by it, and are told
 # why when no node is left. The nodes are agents of root's, the second one in a mount namespace of its own, where /etc/passwd and
 # the folder are others.
-# Runs beside others, 10 s.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then

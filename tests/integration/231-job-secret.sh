@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A job's secret: its own processes are told it and nobody else; who reaches a parameter server's port and knows the job's number, but
 # not its secret, neither pushes nor pulls; a restart of the scheduler keeps it; the job trains to its end meanwhile.
+# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 python=$(command -v /usr/bin/python3 || command -v python3)
 cluster_start --nodes 2 --cpu 2000m

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Two types of GPU, and two programs, each of which is five times as fast on one of them: that is seen by their tasks, people are
 # told, and the next jobs of each start where it is fast.
-# Runs beside others, 40 s.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 python=$(command -v /usr/bin/python3 || command -v python3) || {
     echo 'there is no python3'

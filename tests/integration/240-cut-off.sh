@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A node that is cut off stops by itself before its work is granted elsewhere, even when its agent is dead for good.
-# Runs beside others, 8 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --lease 6s
 # one process that appends a line with its incarnation every 0.1 s, as long as it acts

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # on_disconnect: keep. A process goes on although its node is cut off, for longer than any lease, and nothing is started in its
 # place: not before the node is back, or somebody says that its machine is gone.
-# Runs beside others, 16 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --lease 6s
 # it appends a line with its incarnation every 0.1 s, as long as it acts

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A scheduler that is stopped for twice the lease costs nobody anything: no lease ends, no process does, and it says for how long.
-# Runs beside others, 16 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 3 --lease 3s
 figure() { api GET /metrics | sed -n "s/^$1 //p"; }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A scheduler that was killed, and is away for three times the lease, costs nobody anything: its edl-lease-keeper answers meanwhile,
 # and ends when the next scheduler calls it. From then on a node that is silent is lost as ever.
-# Runs beside others, 30 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 3 --lease 3s
 figure() { api GET /metrics | sed -n "s/^$1 //p"; }

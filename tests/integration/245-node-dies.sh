@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A machine dies while nobody reads its logs: the end of what its processes wrote is there, merged with that of the others,
 # after the job and over a restart of the scheduler.
-# Runs beside others, 20 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m --lease 6s
 # two processes, one on each node, that count

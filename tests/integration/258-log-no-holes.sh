@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A file system that cannot give back the beginning of a file: logs grow, nothing of them is lost, and the agent says so once.
-# Runs beside others, 10 s.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 mkdir "$work/ram"
 if ! unshare -m mount -t ramfs none "$work/ram" 2>/dev/null; then

@@ -2,7 +2,6 @@
 # Agents and schedulers of neighbouring versions talk: what each version of their calls looked like is kept in tests/wire, and
 # played against both programs as they are now; also with fields that nobody knows, and without those that nobody needs. One
 # that is too far away is refused, and told which of the two to upgrade.
-# Runs beside others, 15 s.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 play="python3 $EDL_SOURCE_DIR/tests/lib/wire_play.py"
 newest=$(sed -n 's/^#define AGENT_WIRE_NEWEST //p' "$EDL_SOURCE_DIR/shared/agent_wire.h")

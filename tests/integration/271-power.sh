@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The power goes at every call that changes a file: a first start, tokens, an archive, a join, a backup, a restore, a corpus.
 # Whatever was answered before is there afterwards, and every program starts again. Names count from when their folder was synced.
-# Runs beside others, 60 s.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 timeout 280 python3 "$EDL_SOURCE_DIR/tests/lib/power_cuts.py" "$work" &
 pids=$!
