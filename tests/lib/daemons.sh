@@ -36,7 +36,7 @@ trap 'echo "stopped in: $BASH_COMMAND"; exit 130' INT TERM
 until_says() {
     local line=''
     exec 7<"$work/$1.fifo"
-    while read -r -t 60 line <&7; do
+    while read -r -t 120 line <&7; do
         echo "$line" >>"$work/$1.log"
         case $line in *"$2"*) break ;; esac
     done
