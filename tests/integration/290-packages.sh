@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Debian packages: built out of a tarball of make dist, found without fault by lintian, the same bytes each time, each file in
-# one of them and configuration only in /etc; the units have the sandbox that is promised.
+# The Debian packages: built out of a tarball of make dist, found without fault by lintian, each file in one of them and
+# configuration only in /etc; the units have the sandbox that is promised. 291-packages-again.sh builds them a second time.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/packages.sh"
@@ -46,23 +46,4 @@ if command -v systemd-analyze >/dev/null; then
     awk "BEGIN { exit !($(exposure edl-lease-keeper.service) <= 1.2) }" || fail "edl-lease-keeper.service: $(exposure edl-lease-keeper.service)"
     awk "BEGIN { exit !($(exposure edl-agent.service) <= 3.3) }" || fail "edl-agent.service: $(exposure edl-agent.service)"
 fi
-
-# where there is a CUDA toolkit, with its package the second time: the others are the same bytes all the same
-nvcc=$(PATH=${CUDA_HOME:-/usr/local/cuda}/bin:$PATH command -v nvcc) || nvcc=''
-if [ -n "$nvcc" ]; then
-    CUDA_HOME=$(dirname "$(dirname "$nvcc")")
-    export CUDA_HOME DEB_BUILD_PROFILES=pkg.edl.cuda
-fi
-packages_build_again "$work/again"
-for package in "$packages"/*.deb; do
-    cmp "$package" "$work/again/${package##*/}" || fail "${package##*/} is another one the second time"
-done
 [ "$(echo "$packages"/*cuda*.deb)" = "$packages/*cuda*.deb" ] || fail 'edl-trainer-cuda is made although nobody asked for it'
-[ -n "$nvcc" ] || { echo 'edl-trainer-cuda is not looked at: there is no nvcc' && exit 0; }
-lintian --pedantic --allow-root --fail-on error,warning,pedantic "$work"/again/edl-trainer-cuda_*.deb >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
-dpkg-deb -x "$work"/again/edl-trainer-cuda_*.deb "$work/cuda"
-files=$(cd "$work/cuda" && find . -type f ! -path './usr/share/*')
-[[ $files == ./usr/lib/*/edl/libedl-kernels-cuda.so ]] || fail "edl-trainer-cuda has $files"
-grep -aqF "/$(dirname "${files#./}")" "$work/root/usr/bin/edl-trainer" || fail "edl-trainer does not look where edl-trainer-cuda has its file: $files"
-[[ $(dpkg-deb -f "$work"/again/edl-trainer-cuda_*.deb Depends) == *"edl-trainer (= $version)"* ]] || fail 'edl-trainer-cuda goes with any edl-trainer'
-readelf -d "$work/cuda/$files" | lacks -E 'RPATH|RUNPATH' || fail 'edl-trainer-cuda names a folder of the machine that built it'
