@@ -13,6 +13,7 @@
 #include "scheduler/core/capacity.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "tests/unit/seeds.h"
 
 #define ROOMS 60
 #define STEPS 100000
@@ -471,12 +472,10 @@ static void step(struct model *m)
 
 static void test_random_steps_answer_as_a_plain_list_does(void **state)
 {
-    const char *seed = getenv("EDL_SEED");
     struct model *m = xcalloc(1, sizeof *m);
 
     (void)state;
-    m->random = seed != NULL ? strtoull(seed, NULL, 10) : 20181103;
-    print_message("EDL_SEED=%" PRIu64 "\n", m->random);
+    m->random = the_seed(20181103);
     capacity_init(&m->capacity);
     for (size_t i = 0; i < ROOMS; i++) {
         char rack[8];

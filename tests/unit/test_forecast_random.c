@@ -3,8 +3,8 @@
  *
  * A random cluster is asked what a random change would do; then the change is really made and the
  * world goes on. It must do what was told: the same nodes, the same victims, the same wait, the
- * same sizes in the end. EDL_SEED and EDL_ROUNDS choose the run; the seed of a round is in every
- * message. */
+ * same sizes in the end. EDL_SEED (seeds.h) and EDL_ROUNDS choose the run; the seed of a round is
+ * in every message. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -18,6 +18,7 @@
 #include "scheduler/core/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/seeds.h"
 #include "tests/unit/world_storm.h"
 
 #define ROUNDS 1500
@@ -377,15 +378,14 @@ static enum forecast_verdict ask_and_compare(struct world *w)
 
 static void test_forecasts_come_true(void **state)
 {
-    uint64_t seed = storm_number("EDL_SEED", 20181103);
+    uint64_t first = first_seed(STORM_SEED);
     uint64_t rounds = storm_number("EDL_ROUNDS", ROUNDS);
     unsigned n[FORECAST_NEVER + 1] = { 0 };
 
     (void)state;
-    for (uint64_t i = 0; i < rounds; i++) {
+    for (round_seed = first; round_seed - first < rounds; round_seed++) {
         struct world *w;
 
-        round_seed = seed + i;
         w = random_world(round_seed);
         n[ask_and_compare(w)]++;
         world_free(w);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_text.c - the text is jansson's, of whatever value; EDL_SEED is printed */
-#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include "shared/json_text.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "tests/unit/seeds.h"
 
 #define VALUES 3000
 
@@ -155,11 +155,8 @@ static json_t *random_value(int depth)
 
 static void any_value_is_written_as_by_jansson(void **state)
 {
-    const char *wanted = getenv("EDL_SEED");
-
     (void)state;
-    dice = wanted != NULL ? strtoull(wanted, NULL, 10) : (uint64_t)time(NULL);
-    print_message("EDL_SEED=%" PRIu64 "\n", dice);
+    dice = the_seed((uint64_t)time(NULL));
     for (int i = 0; i < VALUES; i++) {
         json_t *value = random_value(4);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_policy_plain.c - the policy's index decides as a plain loop over everything does */
 #include "tests/unit/policy_world.h"
+#include "tests/unit/seeds.h"
 
 /* --- the plain algorithm: arrays, and a look at everything for every step --- */
 
@@ -263,9 +264,8 @@ static void make_random(struct world *w)
  * often it was told; within the bounds; and growth passes no limit. */
 static void test_random_decisions_equal_the_plain_algorithm(void **state)
 {
-    seed = getenv("EDL_SEED") != NULL ? strtoull(getenv("EDL_SEED"), NULL, 10) : 7;
     (void)state;
-    print_message("EDL_SEED=%llu\n", (unsigned long long)seed);
+    seed = the_seed(7);
     for (int round = 0; round < 5000; round++) {
         struct policy_state *policy = policy_fulfilment.new();
         struct world w, plain_world;

@@ -4,7 +4,8 @@
  * Turns of a random history are committed to a disk that fails at a chosen call. Then what is
  * loaded is the state of the last commit that was acknowledged, or of the one that was under way:
  * nothing of before is lost, nothing is half there. For each call of a short history one after the
- * other; at random in long ones (EDL_SEED, which is printed, EDL_ROUNDS). */
+ * other; at random in long ones. EDL_SEED chooses
+ * the run (seeds.h), EDL_ROUNDS and EDL_OPENINGS how much of it. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include "shared/macro.h"
 #include "tests/lib/faulty_vfs.h"
 #include "tests/unit/record_storm.h"
+#include "tests/unit/seeds.h"
 
 #define PATH "/disk/edl.db"
 #define SHORT_EVENTS 14
@@ -238,18 +240,9 @@ static uint64_t count(uint64_t seed, uint64_t events, enum fault fault)
     return n;
 }
 
-/* Where a failure is found by the seed alone. */
-static uint64_t the_seed(void)
-{
-    uint64_t seed = storm_number("EDL_SEED", 20181103);
-
-    print_message("EDL_SEED=%" PRIu64 "\n", seed);
-    return seed;
-}
-
 static void test_power_is_lost_at_each_call(void **state)
 {
-    uint64_t seed = the_seed();
+    uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, FAULT_POWER);
 
     (void)state;
@@ -261,7 +254,7 @@ static void test_power_is_lost_at_each_call(void **state)
 
 static void fail_each(enum fault fault, uint64_t stride)
 {
-    uint64_t seed = the_seed();
+    uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, fault);
 
     for (uint64_t i = 1; i <= n; i += stride)
@@ -297,19 +290,19 @@ static void test_memory_is_refused(void **state)
 
 static void test_long_histories(void **state)
 {
-    uint64_t seed = the_seed(), rounds = storm_number("EDL_ROUNDS", ROUNDS);
+    uint64_t first = first_seed(STORM_SEED), rounds = storm_number("EDL_ROUNDS", ROUNDS);
 
     (void)state;
-    for (uint64_t i = 0; i < rounds; i++) {
-        struct world dice = { .seed = seed + i + 1 };
+    for (uint64_t seed = first; seed - first < rounds; seed++) {
+        struct world dice = { .seed = seed + 1 };
         enum fault fault = (enum fault)(1 + world_random(&dice, FAULT_KINDS - 1));
-        uint64_t n = count(seed + i, LONG_EVENTS, fault);
+        uint64_t n = count(seed, LONG_EVENTS, fault);
         uint64_t nth = n > 0 ? 1 + world_random(&dice, n) : 1;
         enum survival survival = (enum survival)world_random(&dice, SURVIVAL_KINDS);
 
-        print_message("EDL_SEED=%" PRIu64 " EDL_ROUNDS=1: %s at %" PRIu64 " of %" PRIu64 "\n",
-                      seed + i, fault_name(fault), nth, n);
-        try_one(seed + i, LONG_EVENTS, fault, nth, survival);
+        print_message("EDL_FIRST_SEED=%" PRIu64 " EDL_ROUNDS=1: %s at %" PRIu64 " of %" PRIu64 "\n",
+                      seed, fault_name(fault), nth, n);
+        try_one(seed, LONG_EVENTS, fault, nth, survival);
     }
 }
 
@@ -377,12 +370,12 @@ static void test_making_fails_anywhere(void **state)
 {
     (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++)
-        fail_making(the_seed(), (enum fault)fault);
+        fail_making(the_seed(STORM_SEED), (enum fault)fault);
 }
 
 static void test_opening_fails_anywhere(void **state)
 {
-    uint64_t seed = the_seed();
+    uint64_t seed = the_seed(STORM_SEED);
 
     (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++) {

@@ -13,6 +13,7 @@
 #include "scheduler/core/task_queue.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/seeds.h"
 
 static struct task_queue *make_queue(uint32_t n_tasks, uint32_t passes, uint32_t failures_max)
 {
@@ -323,13 +324,12 @@ static void test_restore_continues_where_it_was(void **state)
  */
 static void test_random_history_counts_exactly(void **state)
 {
-    uint64_t seed = getenv("EDL_SEED") != NULL ? strtoull(getenv("EDL_SEED"), NULL, 10) : 1;
+    uint64_t seed = the_seed(1);
     enum { TASKS = 13, PASSES = 40, HOLDERS = 5 };
     struct task_queue *queue = make_queue(TASKS, PASSES, 1);
     uint64_t now = 0, counted = 0;
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (int step = 0; step < 200000 && !task_queue_is_finished(queue); step++) {
         struct task_queue_counts before = task_queue_counts(queue), after;
         uint32_t random, id, pass = task_queue_pass(queue);

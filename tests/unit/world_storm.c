@@ -12,21 +12,18 @@
 #include <utlist.h>
 
 #include "shared/macro.h"
+#include "tests/unit/seeds.h"
 
 uint64_t storm_number(const char *name, uint64_t otherwise)
 {
-    const char *text = getenv(name);
-
-    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+    return number_from_environment(name, otherwise);
 }
 
 struct world *storm_world(size_t n_nodes)
 {
     struct world *w = world_new(n_nodes, 2500, GIB, 900);
-    uint64_t seed = storm_number("EDL_SEED", 20181103);
 
-    print_message("EDL_SEED=%" PRIu64 "\n", seed);
-    w->seed = seed != 0 ? seed : 1;
+    w->seed = the_seed(STORM_SEED);
     return w;
 }
 
