@@ -2,9 +2,9 @@
 /* test_cluster_random.c - many random events; the invariants after each; at the end every job comes
  * to its end
  *
- * EDL_SEED and EDL_EVENTS choose the run; the seed is printed. Liveness: when the storm is over and
- * the nodes are back, every job that fits ends with success, or the reason for its waiting is that
- * it never fits. */
+ * EDL_SEED chooses the run (seeds.h), EDL_EVENTS and EDL_UNSETTLED_SEEDS how much of it. Liveness:
+ * when the storm is over and the nodes are back, every job that fits ends with success, or the
+ * reason for its waiting is that it never fits. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,11 +18,12 @@
 #include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/seeds.h"
 #include "tests/unit/world_storm.h"
 
-#define EVENTS 24000
+#define EVENTS 12000
 #define ACTIVE_MAX 12
-#define UNSETTLED_SEEDS 700
+#define UNSETTLED_SEEDS 20
 #define KINDS_SEEDS 12
 #define KINDS_MAX 180
 
@@ -160,34 +161,55 @@ static void act_at_once(struct world *w)
 }
 
 /* Much at once on few nodes: now and then the passes of one plan are too few. What it left is
- * wanted still, and the next turns go on with it though nothing else happens. */
+ * wanted still, and the next turns go on with it though nothing else happens. Returns how many
+ * plans did not settle at once. */
+static unsigned settle_much_at_once(uint64_t seed)
+{
+    struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
+    unsigned n_unsettled = 0;
+
+    w->seed = MAX_OF(seed * 7919, UINT64_C(1));
+    w->max_linger = 3;
+    for (int i = 0; i < 100; i++) {
+        int turns = 0;
+
+        act_at_once(w);
+        world_second(w);
+        n_unsettled += w->cluster->plan_wanted;
+        for (; w->cluster->plan_wanted && turns < 4; turns++)
+            world_plan(w);
+        if (w->cluster->plan_wanted)
+            fail_msg("seed %" PRIu64 ": not settled after %d turns more", seed, turns);
+        world_replan(w);
+        world_second(w);
+    }
+    if (n_unsettled > 0)
+        print_message("seed %" PRIu64 ": %u plans did not settle\n", seed, n_unsettled);
+    world_free(w);
+    return n_unsettled;
+}
+
+/* These seeds have such plans. When a change of the scheduler moves them, many seeds
+ * (EDL_FIRST_SEED=1 EDL_UNSETTLED_SEEDS=2000) find others: those that have some are printed. */
 static void test_plan_that_does_not_settle_goes_on_in_the_next_turn(void **state)
 {
+    static const uint64_t unsettled[] = { 423, 608, 691 };
     unsigned n_unsettled = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= UNSETTLED_SEEDS; seed++) {
-        struct world *w = world_new(WORLD_NODES, 2500, GIB, 900);
-
-        w->seed = seed * 7919;
-        w->max_linger = 3;
-        for (int i = 0; i < 100; i++) {
-            int turns = 0;
-
-            act_at_once(w);
-            world_second(w);
-            n_unsettled += w->cluster->plan_wanted;
-            for (; w->cluster->plan_wanted && turns < 4; turns++)
-                world_plan(w);
-            if (w->cluster->plan_wanted)
-                fail_msg("seed %" PRIu64 ": not settled after %d turns more", seed, turns);
-            world_replan(w);
-            world_second(w);
-        }
-        world_free(w);
-    }
-    print_message("%u plans did not settle\n", n_unsettled);
+    for (size_t i = 0; i < ELEMENTS(unsettled); i++)
+        n_unsettled += settle_much_at_once(unsettled[i]);
     assert_true(n_unsettled > 0);
+}
+
+/* Hardly any has such plans; whoever has settles. */
+static void test_plans_of_the_day_settle(void **state)
+{
+    uint64_t first = first_seed(1), n = storm_number("EDL_UNSETTLED_SEEDS", UNSETTLED_SEEDS);
+
+    (void)state;
+    for (uint64_t seed = first; seed - first < n; seed++)
+        (void)settle_much_at_once(seed);
 }
 
 /* Almost each is a kind of its own, most of them more than fits beside another. */
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_random_events_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_random_events_with_goodput_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_plan_that_does_not_settle_goes_on_in_the_next_turn),
+        cmocka_unit_test(test_plans_of_the_day_settle),
         cmocka_unit_test(test_more_kinds_than_the_depth),
     };
 
