@@ -48,6 +48,7 @@ uint64_t steps_take(struct process_steps *steps, const struct steps_told *told, 
     *ret_new = since(&told->sums, &steps->told);
     steps->told = (struct step_sums){ 0 };
     step_sums_add(&steps->told, &told->sums);
+    steps->total.step = steps->told.step; /* also where the sums tell of nothing new */
     if (ret_new->steps == 0 && !fell)
         return 0;
     step_sums_add(&steps->total, ret_new);

@@ -210,6 +210,30 @@ static void test_no_number_does_harm(void **state)
     assert_near(steps_samples_per_s(&steps, 5), 0, 0);
 }
 
+/* What sums can no longer show, as they have come to their end or nothing was done, the step shows:
+ * it is the last one told, however many reports brought it. */
+static void test_the_step_is_the_last_one_told(void **state)
+{
+    static const uint64_t sums[] = { 7, STEP_SUM_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(sums); i++) {
+        struct process_steps steps;
+        struct steps_told now = told(sums[i], 0);
+        struct step_sums more;
+
+        steps_begin(&steps, &now, 1000000);
+        assert_int_equal(steps.total.step, sums[i]);
+        now.sums.step = 3;
+        assert_int_equal(steps_take(&steps, &now, 9000000, &more), 0);
+        assert_int_equal(more.steps, 0);
+        assert_int_equal(steps.total.step, 3);
+        assert_int_equal(steps.total.steps, sums[i]);
+        steps_begin(&steps, &now, 1000000); /* both in one report */
+        assert_int_equal(steps.total.step, 3);
+    }
+}
+
 /* --- learnt --- */
 
 static double model_unit_s(const struct program *program, uint32_t n)
@@ -432,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_a_note_is_what_was_done_in_some_seconds),
         cmocka_unit_test(test_sums_that_fall_are_a_new_beginning),
         cmocka_unit_test(test_no_number_does_harm),
+        cmocka_unit_test(test_the_step_is_the_last_one_told),
         cmocka_unit_test(test_speed_curve_is_measured_without_a_queue),
         cmocka_unit_test(test_who_gains_by_more_instances_has_them),
         cmocka_unit_test(test_steps_of_a_job_with_a_queue_are_only_shown),
