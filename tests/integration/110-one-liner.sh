@@ -24,14 +24,14 @@ edl logs wrong | grep -q 'going wrong' || fail 'the log is gone'
 
 # that a program wrote nothing is known with its end: nobody waits for a log that does not come
 edl submit --name quiet -- true
-edl wait quiet --timeout 60
+edl wait quiet --timeout 120
 api GET /jobs/quiet/logs | holds .end || fail 'the log of a silent program has no end'
 
 # what is asked again and again needs no libcurl, which takes longer to load; what needs it says that it is not there
 curl=$(ldd "$EDL_BUILD_DIR/edl-agent" | sed -n 's/[[:space:]]*\(libcurl[^ ]*\).*/\1/p')
 mkdir "$work/no-curl" && : >"$work/no-curl/$curl"
 LD_LIBRARY_PATH=$work/no-curl edl submit --name light -- true || fail 'edl submit loads libcurl'
-LD_LIBRARY_PATH=$work/no-curl edl wait light --timeout 60 || fail 'edl wait loads libcurl'
+LD_LIBRARY_PATH=$work/no-curl edl wait light --timeout 120 || fail 'edl wait loads libcurl'
 status=0
 LD_LIBRARY_PATH=$work/no-curl edl ps --server https://127.0.0.1:1 2>"$work/err" || status=$?
 [ $status = 1 ] || fail "without libcurl: status $status, $(cat "$work/err")"
@@ -46,21 +46,21 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
     edl submit --name "early-$i" -- sh -c 'exec curl -sSf --unix-socket "$EDL_SOCKET" "http://agent/jobs/self/hosts?role=trainer"' >/dev/null
 done
 for i in 1 2 3 4 5 6 7 8 9 10; do
-    edl wait "early-$i" --timeout 60 || fail "early-$i: $(edl logs "early-$i")"
+    edl wait "early-$i" --timeout 120 || fail "early-$i: $(edl logs "early-$i")"
 done
 
 # a job whose children hide: double fork, new session, TERM ignored
 # shellcheck disable=SC2016
-hide='trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-$EDL_JOB sleep 1000" & ) ; echo up; sleep 1000'
+hide='trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-'$$' sleep 1000" & ) ; echo up; sleep 1000'
 jq -n --arg hide "$hide" '{metadata: {name: "hide"}, spec: {grace: "2s", trainer: {command: ["bash", "-c", $hide]}}}' >"$work/hide.json"
 edl submit "$work/hide.json"
-await 60 'hide runs' job_is hide running
-await 60 'hide says up' sh -c 'edl logs hide | grep -q up'
+await 120 'hide runs' job_is hide running
+await 120 'hide says up' sh -c 'edl logs hide | grep -q up'
 edl scale hide 1:1 >/dev/null
-hidden="^hidden-hide "
-await 60 'its child hides' pgrep -f "$hidden" >/dev/null
+hidden="^hidden-$$ "
+await 120 'its child hides' pgrep -f "$hidden" >/dev/null
 edl kill hide --reason test
-status=0; edl wait hide --timeout 60 || status=$?
+status=0; edl wait hide --timeout 120 || status=$?
 [ $status = 1 ] || fail "wait of a killed job: exit status $status"
 job_is hide killed || fail 'hide was not killed'
 if pgrep -f "$hidden" >/dev/null; then fail 'a hidden child is left'; fi

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Programs that know nothing of edl find what torchrun and Open MPI tell: a stock env:// script of torch.distributed sums over
-# three processes on two nodes, and processes with GPUs of their own call them 0.
+# three processes on two nodes, and processes with GPUs of their own call them 0. In a network namespace, so that the ports of the
+# nodes are nobody else's.
+. "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
-begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER"
+begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER" --lease 60s
 as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
 for n in 1 2; do
