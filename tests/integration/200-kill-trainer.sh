@@ -4,18 +4,18 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus
-training_job train 2 4 12 >"$work/job.yaml"
+training_job train 2 4 5 >"$work/job.yaml"
 edl submit "$work/job.yaml"
-await 60 'trainers run' at_least train trainer 2
-await 60 'it trains' records_at_least train 1000
+await 120 'trainers run' at_least train trainer 2
+await 120 'it trains' records_at_least train 1000
 servers=$(pids train pserver | sort | tr '\n' ' ')
 victim=$(pids train trainer | head -n 1)
 kill -9 "$victim"
-await 60 'training went on' records_at_least train 200000
+await 120 'training went on' records_at_least train 60000
 victim=$(pids train trainer | tail -n 1)
 [ -z "$victim" ] || kill -9 "$victim"
 [ "$servers" = "$(pids train pserver | sort | tr '\n' ' ')" ] || job_is train stopping succeeded || fail 'a parameter server was disturbed'
-edl wait train --timeout 240 || fail "train: $(job_field train .reason)"
+edl wait train --timeout 900 || fail "train: $(job_field train .reason)"
 exact_counts train
 n=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.role == "trainer" and .exit_signal == 9)] | length')
 [ "$n" -ge 1 ] || fail 'no trainer was seen killed'

@@ -4,20 +4,21 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m --max-load 0.9
 small_corpus 60 60000
-for name in one two three; do training_job $name 1 5 16 >"$work/$name.yaml"; done
+training_job one 1 5 8 >"$work/one.yaml"
+for name in two three; do training_job $name 1 5 2 >"$work/$name.yaml"; done
 edl submit "$work/one.yaml"
-await 60 'one has its maximum' at_least one trainer 5
+await 120 'one has its maximum' at_least one trainer 5
 edl submit "$work/two.yaml"
-await 60 'two runs' at_least two trainer 1
+await 120 'two runs' at_least two trainer 1
 edl submit "$work/three.yaml"
-await 90 'three runs beside the others' at_least three trainer 1
+await 120 'three runs beside the others' at_least three trainer 1
 for name in one two three; do
     [ "$(running $name trainer)" -ge 1 ] || job_is $name succeeded || fail "$name fell below its minimum"
 done
 api GET /nodes | holds '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)' || fail 'a node is over-committed'
 # its tasks have told how fast it is
 has_outlook() { edl why one | grep -Eq '^with its [1-5] instances it is over in [0-9][0-9a-z]*, at 20'; }
-await 90 'it is known when one will be over' has_outlook
+await 120 'it is known when one will be over' has_outlook
 # what is scarce has a price, which the moves were told with
 edl policy >"$work/policy"
 { grep -q '^goodput: ' "$work/policy" && grep -Eq '^cpu +([0-9.e-]+|-) +core' "$work/policy" &&
@@ -25,7 +26,7 @@ edl policy >"$work/policy"
 api GET /metrics | grep -Eq '^edl_price_ratio\{resource="cpu"\} [0-9]' || fail 'no price of cores is told'
 resizes=$(job_field one .resizes)
 for name in one two three; do
-    edl wait $name --timeout 280 || fail "$name: $(job_field $name .reason)"
+    edl wait $name --timeout 900 || fail "$name: $(job_field $name .reason)"
     exact_counts $name
     # one that is stopped while it still starts ends by the signal itself; nothing was begun
     hurt=$(api GET "/jobs/$name/processes?state=all" | jq '[.processes[] | select(.exit_signal > 0 or .exit_code > 0 or .state == "lost")
