@@ -8,7 +8,7 @@ use_is() { # PERCENT-OF-A PERCENT-OF-B
 }
 use_is 50 50
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
-begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER"
+begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER" --lease 60s
 as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
 begin agent 'joined as n1' edl-agent --conf '' --node n1 --scheduler "$EDL_SERVER" --join-token-file "$work/state/join-token" --state-dir "$work/n1" --runtime direct \
@@ -22,17 +22,17 @@ has() { # JOB DEVICES...: of its running processes, in their order
     [ "$(edl show "$job" --json | jq -r '[.processes[] | select(.state == "running") | .gpus[]] | sort | map(tostring) | join(" ")')" = "$*" ]
 }
 submit one 2
-await 30 'one has both' has one 0 1
+await 120 'one has both' has one 0 1
 idle_is() { # DEVICES as JSON
     [ "$(edl nodes n1 --json | jq -c .gpus_idle)" = "$1" ]
 }
 use_is 0 50
-await 30 'the first is told' idle_is '[0]'
+await 120 'the first is told' idle_is '[0]'
 edl nodes n1 | grep -q 'GPU-a .* job one, idle$' || fail "it is not shown: $(edl nodes n1)"
 edl nodes n1 | grep -q 'GPU-b .* job one$' || fail "the other one is: $(edl nodes n1)"
 curl -sf --unix-socket "$work/socket" -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" http://localhost/metrics | grep -qx 'edl_gpus_idle 1' || fail 'it does not count'
 edl events --json | grep -q '"gpu-idle"' || fail "no event: $(edl events)"
 has one 0 1 || fail 'it was taken away although nobody wants it'
 submit two 1
-await 30 'who wants it has it' has two 0
+await 120 'who wants it has it' has two 0
 has one 1 || fail "one has $(edl show one)"

@@ -24,7 +24,7 @@ echo 'hello from ann' >"$work/home/ann/data"
 chown -R 4711:4711 "$work/home/ann"
 chmod 700 "$work/home/ann"
 
-begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --listen "unix:$work/socket,mode=0666"
+begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --listen "unix:$work/socket,mode=0666" --lease 60s
 http=http://$(sed 's,^http://,,' "$work/scheduler/address")
 agent() { # NODE ADDRESS [FILE INSTEAD]: with another file or folder in that one's place
     # shellcheck disable=SC2016
@@ -53,7 +53,7 @@ agent a1 10.9.9.9 "$work/home" "$work/empty"
 a1=$pid
 agent n1 127.0.0.1
 n1=$pid
-await 20 'two nodes' ready 2
+await 120 'two nodes' ready 2
 
 ann submit --name first --follow -- cat data >"$work/out" 2>"$work/err" || fail "first: $(cat "$work/out" "$work/err")"
 grep -q 'hello from ann' "$work/out" || fail "first says: $(cat "$work/out")"
@@ -65,21 +65,21 @@ grep -q "$work/home/ann has to be there on each node that is to run the job; to 
 
 # two that have to run at once, of a job that bears no failure: the one that was sent to a1 spends nothing
 ann submit --name pair --min 2 --max 2 --cpu 400m -- sleep 1000 >/dev/null 2>&1
-await 20 'pair runs' state_is pair running
+await 120 'pair runs' state_is pair running
 [ "$(nodes pair running)" = 'n1 n1' ] || fail "pair runs on $(nodes pair running)"
 
 # no room where it can run: why names the node that cannot, with a code and in words
 ann submit --name waits --cpu 500m -- cat data >/dev/null 2>&1
-await 20 'waits is told' unfit waits a1 no-workspace
+await 120 'waits is told' unfit waits a1 no-workspace
 edl why waits >"$work/why"
 grep -q "it cannot run on a1: cannot enter the workspace $work/home/ann" "$work/why" || fail "why: $(cat "$work/why")"
 grep -q '^a1 .*cannot run it$' "$work/why" && grep -q '^node a1: cannot enter the workspace' "$work/why" || fail "why: $(cat "$work/why")"
 edl kill pair >/dev/null
-edl wait waits --timeout 30 >/dev/null || fail "waits: $(edl why waits)"
+edl wait waits --timeout 120 >/dev/null || fail "waits: $(edl why waits)"
 
 # nowhere: it fails at once, with one sentence and what to do
 ann submit --name nowhere --workspace /no/such/folder -- true >/dev/null 2>&1
-await 20 'nowhere fails' state_is nowhere failed
+await 120 'nowhere fails' state_is nowhere failed
 [ "$(job nowhere .reason_code)" = no-node-runs-it ] || fail "nowhere: $(job nowhere)"
 case $(job nowhere .reason) in
 *'no node can enter its workspace; send it along (edl submit --upload .)'*'cannot enter the workspace /no/such/folder as ann: No such file'*) ;;
@@ -87,11 +87,11 @@ case $(job nowhere .reason) in
 esac
 # ... which helps, on each node
 ann submit --name sent --upload . --min 2 --max 2 --cpu 700m -- sh -c 'cat data && exec sleep 1000' >/dev/null 2>"$work/err"
-await 20 'sent runs' state_is sent running
+await 120 'sent runs' state_is sent running
 [ "$(nodes sent running)" = 'a1 n1' ] || fail "sent runs on $(nodes sent running)"
 if grep -q 'has to be there' "$work/err"; then fail "told of a folder that is sent: $(cat "$work/err")"; fi
 edl kill sent >/dev/null
-edl wait sent --timeout 30 >/dev/null || true
+edl wait sent --timeout 120 >/dev/null || true
 end "$a1"
 end "$n1"
 
@@ -99,15 +99,15 @@ end "$n1"
 agent a2 10.9.9.9 /etc/passwd "$work/passwd-without"
 agent n2 127.0.0.1
 edl node cordon a1 n1 >/dev/null
-await 20 'four nodes are known' sh -c '[ "$(edl nodes --json | jq ".nodes | length")" = 4 ]'
+await 120 'four nodes are known' sh -c '[ "$(edl nodes --json | jq ".nodes | length")" = 4 ]'
 ann submit --name her --workspace private --follow -- id -un >"$work/out" 2>&1 || fail "her: $(cat "$work/out")"
 grep -q 'ann$' "$work/out" || fail "her ran as somebody else: $(cat "$work/out")"
 refused a2 'there is no account ann on this node'
 edl node cordon n2 >/dev/null
 ann submit --name alone --workspace private -- id -un >/dev/null 2>&1
-await 20 'alone is told' unfit alone a2 no-account
+await 120 'alone is told' unfit alone a2 no-account
 state_is alone starting || fail "alone does not wait for n2: $(job alone)"
 edl node uncordon n2 >/dev/null
-edl wait alone --timeout 30 >/dev/null || fail "alone: $(edl why alone)"
+edl wait alone --timeout 120 >/dev/null || fail "alone: $(edl why alone)"
 [ "$(edl nodes --json | jq -r '.nodes[] | select(.name == "a2") | .state')" = ready ] || fail "a2 is blamed: $(edl nodes)"
 echo "unfit: all good"

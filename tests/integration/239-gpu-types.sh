@@ -2,12 +2,12 @@
 # Two types of GPU, and two programs, each of which is five times as fast on one of them: that is seen by their tasks, people are
 # told, and the next jobs of each start where it is fast.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-python=$(command -v /usr/bin/python3 || command -v python3) || {
+[ -n "$python" ] || {
     echo 'there is no python3'
     exit 77
 }
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
-begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER"
+begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER" --lease 60s
 as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
 for type in new old; do
@@ -46,23 +46,23 @@ submit() { # NAME MAX TYPE
 # each of both alone on all GPUs, until how it compares them was seen twice: then it counts
 for type in new old; do
     submit "likes-$type" 4 "$type"
-    await 60 "likes-$type has all GPUs" on "likes-$type" new new old old
-    await 120 "what likes-$type makes of them is seen" told "likes-$type" \
+    await 120 "likes-$type has all GPUs" on "likes-$type" new new old old
+    await 300 "what likes-$type makes of them is seen" told "likes-$type" \
         "length == 2 and all(.[]; .rounds > 1 and .instances == 2) and any(.[]; .gpu_type == \"$type\" and .speed > 1.6) and any(.[]; .gpu_type != \"$type\" and .speed == 1)"
     edl why "likes-$type" >"$work/why"
     grep -q "^on GPUs of type $type: 2 instances, [1-9][.0-9]* times as fast as on the slowest\$" "$work/why" || fail "edl why says $(cat "$work/why")"
     edl kill "likes-$type" >/dev/null
-    await 30 'it ends' is "likes-$type" killed
+    await 120 'it ends' is "likes-$type" killed
 done
 # in both orders: not what the faster machine is counts, but what is fast for it; they start there, and are not moved there
 for order in 'new old' 'old new'; do
     for type in $order; do
         submit "next-$type" 2 "$type"
-        await 30 "next-$type has both GPUs of its type" on "next-$type" "$type" "$type"
+        await 120 "next-$type has both GPUs of its type" on "next-$type" "$type" "$type"
         [ "$(edl why "next-$type" --json | jq -r .moved)" = '' ] || fail "next-$type was moved: $(edl why "next-$type" --json | jq -r .moved)"
     done
     for type in $order; do
         edl kill "next-$type" >/dev/null
-        await 30 'that ends' is "next-$type" killed
+        await 120 'that ends' is "next-$type" killed
     done
 done

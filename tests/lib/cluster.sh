@@ -2,7 +2,8 @@
 # cluster.sh - a test's own cluster: `edl dev` in a folder of its own, and waiting for events with a deadline
 #
 #   . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-#   cluster_start [edl dev options]     programs from $EDL_BUILD_DIR; $work is the folder, removed at the end
+#   cluster_start [edl dev options]     programs from $EDL_BUILD_DIR; $work is the folder, removed at the end; the lease is so long
+#                                       that no busy machine ends it, but for a test that gives another one (--lease 6s)
 #   await SECONDS WHAT COMMAND...       as in await.sh; looks again after every event of the cluster
 # At exit the cluster is stopped, and the test fails if any process of it is left.
 set -eu
@@ -23,6 +24,7 @@ on_fail() {
 
 cluster_start() {
     mkfifo "$work/ready"
+    case " $* " in *' --lease '*) ;; *) set -- --lease 60s "$@" ;; esac
     EDL_DEV_TEST=$work edl dev --state-dir "$work/state" "$@" >"$work/ready" 2>"$work/dev.log" &
     dev_pid=$!
     # the first lines of edl dev end with one that says that it is ready
@@ -89,12 +91,14 @@ api() { # METHOD PATH [curl arguments]: the answer's body
 # (bash reads a socket byte by byte; of a long answer cat is quicker.) In a subshell, which is what a signal ends if the scheduler
 # dies meanwhile.
 look() { # PATH
-    local link line='' length=0 answer=''
+    local link line='' begun='' length=4000 answer=''
     connected link || return 1
     request "$link" "$1"
     while read -r -t 40 line <&"$link" && line=${line%$'\r'} && [ -n "$line" ]; do
+        begun=yes
         case $line in Content-Length:*) length=${line#*: } ;; esac
     done
+    [ -n "$begun" ] || return 1
     if [ "$length" -ge 4000 ]; then
         cat <&"$link"
     else
