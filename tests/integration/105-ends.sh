@@ -20,9 +20,9 @@ if edl.elected():
     edl.model_saved(os.path.join(edl.me().output_dir, "modèle"))
 END
 job() { # NAME BAD
-    jq -n --arg name "$1" --arg bad "$2" --arg file "$work/train.py" --arg path "$EDL_SOURCE_DIR/python" \
+    jq -n --arg name "$1" --arg python "$python" --arg bad "$2" --arg file "$work/train.py" --arg path "$EDL_SOURCE_DIR/python" \
         '{metadata: {name: $name}, spec: {fault_tolerant: true, mode: "collective", passes: 2, env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"},
-          trainer: {"min-instance": 2, "max-instance": 2, resources: {requests: {cpu: "100m"}}, command: ["python3", $file, $bad]}}}'
+          trainer: {"min-instance": 2, "max-instance": 2, resources: {requests: {cpu: "100m"}}, command: [$python, $file, $bad]}}}'
 }
 for bad in none some all; do
     job "$bad" "$bad" >"$work/$bad.json"
@@ -30,7 +30,7 @@ for bad in none some all; do
 done
 
 # nothing was trained: it failed, in the words of upstream's master, and the exit status says so
-if edl wait --timeout 60 all >"$work/told"; then fail "a job that trained nothing succeeded: $(cat "$work/told")"; fi
+if edl wait --timeout 120 all >"$work/told"; then fail "a job that trained nothing succeeded: $(cat "$work/told")"; fi
 grep -q ' failed: all task finished, but none was trained: 6 of 6 tasks of pass 1 failed 4 times each (60 records)' "$work/told" ||
     fail "edl wait: $(cat "$work/told")"
 [ "$(job_field all '[.state, .reason_code, .records_total, .tasks_discarded, .records_discarded, .model_saved] | @csv')" = \
@@ -39,7 +39,7 @@ edl events >"$work/events"
 grep -q 'task-failed.*task [0-5] failed: cannot read /data/[0-5]' "$work/events" || fail "edl events: $(cat "$work/events")"
 
 # two of six were skipped in each pass
-edl wait --timeout 60 some >"$work/told" || fail "edl wait: $(cat "$work/told")"
+edl wait --timeout 120 some >"$work/told" || fail "edl wait: $(cat "$work/told")"
 model=$(job_field some .model_path)
 case $model in /*/modèle) ;; *) fail "the model is at '$model'" ;; esac
 for verb in 'wait' 'why'; do
@@ -56,7 +56,7 @@ api GET /jobs/some/why | holds '.skipped == {tasks: 4, records: 40}' || fail "$(
 [ "$(job_field some '[.records_total, .tasks_discarded] | @csv')" = '80,4' ] || fail "$(job_field some .)"
 
 # nothing was: nothing is said of it, and where the model is stands in the end
-edl wait --timeout 60 none >"$work/told" || fail "edl wait: $(cat "$work/told")"
+edl wait --timeout 120 none >"$work/told" || fail "edl wait: $(cat "$work/told")"
 grep -q "succeeded: all passes over the data ended and the model is saved: $(job_field none .model_path)\$" "$work/told" ||
     fail "edl wait: $(cat "$work/told")"
 edl show none | lacks '^skipped' || fail 'something was skipped of none'

@@ -15,12 +15,12 @@ job() { # NAME RESTART COMMAND...
 }
 starts() { api GET "/jobs/$1/processes?state=all" | jq '.processes | length'; }
 fails() { # JOB WORDS
-    if edl wait --timeout 60 "$1" >"$work/told"; then fail "$1 succeeded"; fi
+    if edl wait --timeout 120 "$1" >"$work/told"; then fail "$1 succeeded"; fi
     job_is "$1" failed || fail "$1 goes on: $(cat "$work/told")"
     grep -qF "$2" "$work/told" || fail "$1: $(cat "$work/told")"
 }
 
-job import '{"backoff": "200ms"}' python3 "$work/train.py"
+job import '{"backoff": "200ms"}' "$python" "$work/train.py"
 fails import 'failed within seconds, up to 3 times each, and nothing was ever done; last trainer-'
 grep -qF "its last words: ModuleNotFoundError: No module named 'no_such_module_of_ours'" "$work/told" || fail "$(cat "$work/told")"
 [ "$(job_field import .reason_code)" = failed-at-once ] || fail "$(job_field import .reason_code)"

@@ -45,7 +45,7 @@ grep -q 'is ignored' "$work/plan.err" || fail 'the ignored key was not told'
 [ "$(api GET '/jobs?state=all' | jq '.jobs | length')" = 0 ] || fail 'a plan made a job'
 
 edl submit "$work/one.yaml" 2>/dev/null
-await 180 'one fills the cluster, once it told nothing for a minute' settled one 10
+await 300 'one fills the cluster, once it told nothing for a minute' settled one 10
 
 # a full cluster: one gives way; nothing of the asking is stored
 job two 3 3 >"$work/two.yaml"
@@ -89,8 +89,8 @@ status=$(curl -sS -X POST --data-binary "@$work/two.yaml" -o /dev/null -w '%{htt
 
 # told is what happens: the same processes stop, and the new ones come to the same nodes
 edl submit "$work/two.yaml" 2>/dev/null
-await 30 'two runs' settled two 3
-await 30 'one has shrunk' settled one 7
+await 120 'two runs' settled two 3
+await 120 'one has shrunk' settled one 7
 told=$(jq -c '[.jobs[0].victims[] | [.process, .node]] | sort' "$work/told")
 seen=$(api GET '/jobs/one/processes?state=all' | jq -c '[.processes[] | select(.state == "exited") | ["\(.role)-\(.index)", .node]] | sort')
 [ "$told" = "$seen" ] || fail "told were $told, stopped have $seen"
@@ -105,5 +105,5 @@ grep -q 'what would start it: [0-9]*m more CPU on one node; node-[12] is the nea
 grep -q '^node-1 .*not enough is free' "$work/why" || fail "why: $(cat "$work/why")"
 grep -q '^needed by trainer  *0.45 .*each of 2' "$work/why" || fail "why: $(cat "$work/why")"
 edl kill one two >/dev/null
-edl wait three --timeout 60 >/dev/null || fail "three: $(job_field three .reason)"
+edl wait three --timeout 120 >/dev/null || fail "three: $(job_field three .reason)"
 cluster_stop

@@ -27,7 +27,7 @@ status=$(curl -sS -o "$work/answer" -w '%{http_code}' "$EDL_SERVER/metrics")
 [ "$status" = 401 ] || fail "without a token: $status"
 
 # --- the figures, before, during and after a job ---
-await 60 'both nodes report' figure_is 'edl_nodes{state="ready"}' 2
+await 120 'both nodes report' figure_is 'edl_nodes{state="ready"}' 2
 expect 'edl_jobs{state="running"}' 0
 expect edl_jobs_submitted_total 0
 for series in edl_memory_available_bytes edl_disk_free_min_bytes 'edl_network_bytes_total{direction="receive"}' edl_load_average \
@@ -43,15 +43,15 @@ edl nodes "$(edl nodes --json | jq -r '.nodes[0].name')" >"$work/one"
 grep -q '^state ' "$work/one" || fail "$(cat "$work/one")"
 
 # --- the prober dies: another one answers, and nothing else happens ---
-read_disks() { # whether a report without, then one with disks came
-    [ "$(edl nodes --json | jq '[.nodes[] | select(.machine.disks | length == 2)] | length')" = "$1" ]
-}
-pids=$(pgrep -f -- "edl-prober $work/" || true)
+probers() { pgrep -f -- "edl-prober $work/" | sort; }
+two_others() { [ "$(probers | wc -l)" = 2 ] && [ "$(comm -12 <(echo "$pids") <(probers) | wc -l)" = 0 ]; }
+told_since() { edl nodes --json | holds --argjson us "$1" 'all(.nodes[]; .last_report_us > $us and (.machine.disks | length) == 2)'; }
+pids=$(probers)
 [ "$(wc -w <<<"$pids")" = 2 ] || fail "two agents have not two probers: $pids"
 # shellcheck disable=SC2086 # one word each
 kill -9 $pids
-await 60 'both notice' read_disks 0
-await 30 'both have another one' read_disks 2
+await 120 'both agents have another one' two_others
+await 120 'both tell of their disks again' told_since "$(($(date +%s%N) / 1000))"
 cat >"$work/job.json" <<'JOB'
 {"metadata":{"name":"watched"},"spec":{"fault_tolerant":true,"mode":"collective","trainer":{"min-instance":1,"max-instance":3,
  "command":["bash","-c","trap 'exit 0' TERM; while :; do read -t 60 <> <(:); done"],
@@ -60,8 +60,8 @@ JOB
 commits=$(figure edl_db_commit_seconds_count)
 plans=$(figure edl_schedule_cycle_seconds_count)
 edl submit "$work/job.json"
-await 30 'it grows to three' at_least watched trainer 3
-await 60 'it is settled' figure_is 'edl_jobs{state="running"}' 1
+await 120 'it grows to three' at_least watched trainer 3
+await 120 'it is settled' figure_is 'edl_jobs{state="running"}' 1
 expect edl_jobs_submitted_total 1
 expect 'edl_processes{state="running"}' 3
 expect 'edl_process_starts_total{cause="new"}' 3
@@ -74,10 +74,10 @@ expect 'edl_http_requests_total{method="POST",route="/jobs",code="2xx"}' 1
 [ "$(figure 'edl_resizes_total{direction="grow",reason="grown"}')" -ge 1 ] || fail 'no growth was counted'
 [ "$(figure 'edl_http_requests_total{method="GET",route="/metrics",code="4xx"}')" = 1 ] || fail 'the call without a token was not counted'
 edl scale watched 1:1 >/dev/null
-await 30 'two are gone' figure_is 'edl_process_ends_total{cause="stopped"}' 2
-await 60 'they were measured' figure_is 'edl_resize_seconds_count{phase="stop"}' 2
+await 120 'two are gone' figure_is 'edl_process_ends_total{cause="stopped"}' 2
+await 120 'they were measured' figure_is 'edl_resize_seconds_count{phase="stop"}' 2
 edl kill watched
-await 30 'it is killed' figure_is 'edl_jobs_ended_total{state="killed"}' 1
+await 120 'it is killed' figure_is 'edl_jobs_ended_total{state="killed"}' 1
 expect 'edl_jobs{state="running"}' 0
 expect edl_cpu_granted_cores 0
 api GET /metrics >"$work/metrics"
@@ -102,7 +102,7 @@ mv "$db.aside" "$db"
 # --- what a program leaves behind ---
 expect edl_orphans_reaped_total 0
 edl submit --name leaves -- bash -c '(setsid sleep 1000 &) ; exit 0'
-edl wait leaves --timeout 60
+edl wait leaves --timeout 120
 expect edl_orphans_reaped_total 1
 
 cluster_stop

@@ -29,7 +29,7 @@ is() { # JOB STATE
 }
 
 # --- both are there, in the order of the bus ---
-await 60 'both are offered' device 1 '.uuid == "GPU-b" and .memory_used_bytes == 500 and .strangers == []'
+await 120 'both are offered' device 1 '.uuid == "GPU-b" and .memory_used_bytes == 500 and .strangers == []'
 device 0 '.uuid == "GPU-a" and .pci_bus_id == "00000000:3B:00.0" and .utilisation_ppm == 70000' || fail "$(edl nodes "$node" --json)"
 edl nodes "$node" >"$work/one"
 grep -q '^0 .*GPU-a' "$work/one" || fail "$(cat "$work/one")"
@@ -40,36 +40,36 @@ edl nodes "$node" --json | holds '.labels["gpu-type"] == "Test-GPU"' || fail "$(
 sleep 1000 &
 stranger=$!
 machine_is "process GPU-a $stranger 300"
-await 60 'it is seen' device 0 ".strangers[0].pid == $stranger and .strangers[0].user == \"$(id -un)\" and .strangers[0].memory_bytes == 300"
-await 60 'it counts' figure_is 'edl_gpus{state="foreign"}' 1
+await 120 'it is seen' device 0 ".strangers[0].pid == $stranger and .strangers[0].user == \"$(id -un)\" and .strangers[0].memory_bytes == 300"
+await 120 'it counts' figure_is 'edl_gpus{state="foreign"}' 1
 figure_is 'edl_gpus{state="free"}' 1 || fail 'the other one is not free'
 edl nodes >"$work/all"
 grep -q "^node $node GPU 0 is held by pid $stranger of $(id -un)" "$work/all" || fail "$(cat "$work/all")"
 submit one 1
-await 60 'it runs on the other' is one running
-await 60 'it sees that one' sees one GPU-b
+await 120 'it runs on the other' is one running
+await 120 'it sees that one' sees one GPU-b
 submit two 1
-await 60 'it waits' is two queued
+await 120 'it waits' is two queued
 edl why two >"$work/why"
 grep -q "GPU 0 is held by pid $stranger of $(id -un)" "$work/why" || fail "$(cat "$work/why")"
 kill "$stranger"
 machine_is
-await 60 'it runs now that the other has left' is two running
-await 60 'it is on that device' sees two GPU-a
+await 120 'it runs now that the other has left' is two running
+await 120 'it is on that device' sees two GPU-a
 
 # --- ours is no stranger on what it was granted, and is one elsewhere ---
 pid=$(edl show two --json | jq -r '.processes[0].pid')
 machine_is "process GPU-a $pid 100"
-await 60 'what it uses is told' device 0 '.strangers == []'
+await 300 'what it uses is told' device 0 '.strangers == []'
 machine_is "process GPU-a $pid 100" "process GPU-b $pid 100"
-await 60 'it is on a device of another' device 1 ".strangers[0].pid == $pid"
+await 120 'it is on a device of another' device 1 ".strangers[0].pid == $pid"
 machine_is
 edl kill one two
-await 60 'both are killed' is two killed
+await 120 'both are killed' is two killed
 
 # --- between two looks somebody took it: the agent asks before each start, and no job is blamed ---
 machine_is
-await 60 'both are free' figure_is 'edl_gpus{state="free"}' 2
+await 120 'both are free' figure_is 'edl_gpus{state="free"}' 2
 sleep 1001 &
 stranger=$!
 machine_is "process GPU-a $stranger 300" "process GPU-b $stranger 300"
@@ -77,24 +77,24 @@ refused() { # JOB: its process was never started, for what is on its device
     edl show "$1" --all --json | holds '.processes | all(.started_us == 0) and any(.reason | startswith("GPU 0 is held by pid "))'
 }
 submit three 2
-await 60 'its start is refused' refused three
+await 120 'its start is refused' refused three
 machine_is
 kill "$stranger"
-await 30 'it runs when the stranger is gone' is three running
+await 120 'it runs when the stranger is gone' is three running
 edl kill three
-await 60 'it is killed' is three killed
+await 120 'it is killed' is three killed
 
 # --- a dead process that the device still lists is waited for ---
 machine_is "process GPU-a 4194303 300"
 submit four 2
 machine_is
-await 30 'it runs' is four running
+await 120 'it runs' is four running
 edl kill four
-await 60 'it is killed' is four killed
+await 120 'it is killed' is four killed
 
 # --- the driver hangs: nothing is granted, and the agent goes on ---
 machine_is hang
-await 40 'nothing of it is free' figure_is 'edl_gpus{state="foreign"}' 2
+await 120 'nothing of it is free' figure_is 'edl_gpus{state="foreign"}' 2
 machine_is
-await 40 'it answers again' figure_is 'edl_gpus{state="free"}' 2
+await 120 'it answers again' figure_is 'edl_gpus{state="free"}' 2
 cluster_stop

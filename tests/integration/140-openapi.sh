@@ -4,5 +4,5 @@ set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 begin scheduler "listening on" edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --port-file "$work/port"
-python3 "$EDL_SOURCE_DIR/tests/lib/openapi_walk.py" "$(cat "$work/port")" \
+"$python" "$EDL_SOURCE_DIR/tests/lib/openapi_walk.py" "$(cat "$work/port")" \
     "$work/state/admin-token" "$work/state/join-token" || fail "see above"

@@ -8,6 +8,7 @@ EDL_SERVER=http://$(cat "$work/port")
 EDL_TOKEN_FILE=$work/state/admin-token
 export EDL_SERVER EDL_TOKEN_FILE
 many=1003
+token=$(cat "$EDL_TOKEN_FILE")
 
 ask() { # STATUS PATH: the answer is in $work/answer
     local status
@@ -23,7 +24,7 @@ post() { # PATH BODY...: one call for each, over one connection
     shift
     for body; do
         printf 'url = "%s%s"\nheader = "Authorization: Bearer %s"\nheader = "Content-Type: application/json"\ndata = "%s"\noutput = /dev/null\nfail\nnext\n' \
-            "$EDL_SERVER" "$path" "$(cat "$EDL_TOKEN_FILE")" "${body//\"/\\\"}"
+            "$EDL_SERVER" "$path" "$token" "${body//\"/\\\"}"
     done | sed '$d' >"$work/calls"
     curl -sS -K "$work/calls" || fail "POST $path"
 }

@@ -11,11 +11,9 @@ kill_scheduler() {
     kill -9 "$pid"
 }
 
+submitted() { edl submit --name "$1" -- true >/dev/null 2>"$work/err"; }
 submit() { # NAME: as soon as a scheduler answers
-    until edl submit --name "$1" -- true >/dev/null 2>"$work/err"; do
-        [ $SECONDS -lt 120 ] || fail "no scheduler came back: $(cat "$work/err")"
-        read -r -t 0.2 <> <(:) || true
-    done
+    await 120 'a scheduler takes a job' submitted "$1"
 }
 
 newest() {
@@ -24,11 +22,11 @@ newest() {
 
 mkfifo "$work/end" "$work/says"
 database=$(find "$work/state" -name edl.db)
-python3 "$EDL_SOURCE_DIR/tests/lib/history_check.py" "${EDL_SERVER#http://}" "$EDL_TOKEN_FILE" "$database" 3 \
+"$python" "$EDL_SOURCE_DIR/tests/lib/history_check.py" "${EDL_SERVER#http://}" "$EDL_TOKEN_FILE" "$database" 3 \
     <"$work/end" >"$work/says" &
 checker=$!
 exec 8>"$work/end" 9<"$work/says"
-read -r -t 60 line <&9
+read -r -t 120 line <&9
 [ "$line" = reading ] || fail "the readers did not start: $line"
 
 for round in 1 2 3 4 5; do
@@ -38,8 +36,8 @@ for round in 1 2 3 4 5; do
     edl kill "late-$round" >/dev/null 2>&1 || true # its end and the next kill may fall together
 done
 for round in 1 2 3 4 5; do
-    edl wait "early-$round" --timeout 60 >/dev/null || fail "early-$round: $(job_field "early-$round" .reason)"
-    edl wait "late-$round" --timeout 60 >/dev/null || true
+    edl wait "early-$round" --timeout 120 >/dev/null || fail "early-$round: $(job_field "early-$round" .reason)"
+    edl wait "late-$round" --timeout 120 >/dev/null || true
 done
 
 last=$(newest)
@@ -47,7 +45,7 @@ echo "$last" >&8
 submit wake # readers that were at the end wait for an event, some for the next sign of life of the stream, 15 s
 cat <&9
 wait "$checker" || fail 'a reader does not have the history'
-edl wait wake --timeout 60 >/dev/null # nothing happens any more
+edl wait wake --timeout 120 >/dev/null # nothing happens any more
 
 # what is not there is said, and where to go on
 gone=$(api GET "/events?after=$((last + 1000))")

@@ -18,7 +18,7 @@ done
 edl submit --name grid --array 0-2 --cpu 100m -- sh -c '[ $EDL_ARRAY_INDEX != 1 ] && sleep 1000' >/dev/null
 status=0; edl submit --name behind --after grid -- true >"$work/out" 2>&1 || status=$?
 if [ $status = 0 ]; then # unless grid-1 was faster
-    edl wait behind --timeout 60 >/dev/null || true
+    edl wait behind --timeout 120 >/dev/null || true
     job_is behind failed || fail "behind: $(edl show behind)"
     edl show behind | grep -q 'it was to run after grid-1 (' || fail "behind: $(edl show behind)"
 fi
@@ -42,7 +42,7 @@ pointer() { # DOCUMENT
 [ "$(pointer '{"metadata":{"name":"x"},"spec":{"after":["nobody"],"trainer":{"entrypoint":"x"}}}')" = /spec/after/0 ] || fail 'pointer, wrapped'
 [ "$(pointer '{"name":"base","trainer":{"entrypoint":"x"}}')" = /name ] || fail 'pointer, a name that is taken'
 edl kill base >/dev/null
-status=0; edl wait chain-2 --timeout 60 >/dev/null || status=$?
+status=0; edl wait chain-2 --timeout 120 >/dev/null || status=$?
 [ $status = 1 ] && job_is chain-2 failed || fail "chain-2: $status $(edl show chain-2)"
 job_field chain-2 .reason_code | grep -qx dependency-failed || fail "chain-2: $(job_field chain-2 .reason_code)"
 
@@ -51,14 +51,14 @@ edl submit --name crowd --array 0-9 --cpu 100m -- sleep 1000 >/dev/null
 edl kill --array crowd >"$work/out"
 grep -q '^array crowd: 10 jobs' "$work/out" || fail "kill: $(cat "$work/out")"
 for i in 0 9; do
-    edl wait "crowd-$i" --timeout 60 >/dev/null || true
+    edl wait "crowd-$i" --timeout 120 >/dev/null || true
     job_is "crowd-$i" killed || fail "crowd-$i is not killed"
 done
 
 # a deadline ends it
 edl submit --name late --deadline 1s --expected 20m -- sleep 1000 >/dev/null
 [ "$(edl show late --json | jq -r .job.spec.expected)" = 1200s ] || fail "it is expected to take $(edl show late --json | jq -c .job.spec)"
-edl wait late --timeout 60 >/dev/null || true
+edl wait late --timeout 120 >/dev/null || true
 job_is late killed || fail "late: $(edl show late)"
 job_field late .reason_code | grep -qx deadline || fail "late: $(job_field late .reason_code)"
 
@@ -70,9 +70,9 @@ pserver: {entrypoint: exec sleep 1000}
 trainer: {entrypoint: 'true'}
 YAML
 edl submit "$work/kept.yaml" >/dev/null
-await 30 'kept has ended' sh -c 'edl show kept | grep -q "stays until it is killed"'
+await 120 'kept has ended' sh -c 'edl show kept | grep -q "stays until it is killed"'
 edl show kept | grep -q running || fail "its pserver does not run: $(edl show kept)"
 edl kill kept >/dev/null
-edl wait kept --timeout 60 >/dev/null || fail "kept: $(edl show kept)"
+edl wait kept --timeout 120 >/dev/null || fail "kept: $(edl show kept)"
 job_is kept succeeded || fail "kept: $(edl show kept)"
 cluster_stop

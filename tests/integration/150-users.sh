@@ -17,7 +17,7 @@ as() { # NAME ARGUMENT...: edl as that user
 
 [ "$(as ann whoami --json | jq -r '.user + " " + .role + " " + .via')" = 'ann user token 1' ] || fail 'ann is not known'
 as ann submit --name hers -- sleep 1000
-await 30 'it runs' job_is hers running
+await 120 'it runs' job_is hers running
 [ "$(api GET /jobs/hers | jq -r .user)" = ann ] || fail 'the job is not hers'
 as eve ps | grep -q hers || fail 'a viewer does not see jobs'
 if as eve kill hers 2>"$work/err"; then fail 'a viewer killed a job'; fi
@@ -29,7 +29,7 @@ grep -q 'belongs to ann' "$work/err" || fail "no word of whose it is: $(cat "$wo
 job_is hers running || fail 'a job was stopped by a refused request'
 # names are of users: eve has a job of that name as well, and each means their own
 as eve submit --name hers -- sleep 1001
-await 30 'it runs' job_is eve%2Fhers running
+await 120 'it runs' job_is eve%2Fhers running
 [ "$(as ann show hers --json | jq -r .job.user) $(as eve show hers --json | jq -r .job.user)" = 'ann eve' ] || fail 'a name is not their own'
 [ "$(as eve show ann/hers --json | jq -r .job.user)" = ann ] || fail "ann/hers is not ann's"
 if edl show hers 2>"$work/err"; then fail 'of two jobs of that name one was shown'; fi
@@ -38,11 +38,11 @@ grep -Eq 'say whose it is: (ann|eve)/hers' "$work/err" || fail "no word of what 
 edl ps | grep -q 'ann/hers' && edl ps | grep -q 'eve/hers' || fail "the list does not tell them apart: $(edl ps)"
 as eve kill hers
 ended() { [ "$(edl show eve/hers --json | jq -r .job.state)" = killed ]; }
-await 30 "eve's is killed" ended
+await 120 "eve's is killed" ended
 job_is ann%2Fhers running || fail "ann's was stopped"
 edl user set eve --role operator
 as eve kill ann/hers
-await 30 'it is stopped' job_is ann%2Fhers killed
+await 120 'it is stopped' job_is ann%2Fhers killed
 [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/1' ] ||
     [ "$(edl audit --json | jq -rs 'map(.user + " " + .method + " " + .target) | .[-1]')" = 'eve DELETE /jobs/ann%2Fhers' ] ||
     fail "not on record: $(edl audit)"
@@ -94,7 +94,7 @@ grep -q '600 are guaranteed to others' "$work/err" || fail "no word of what is l
 edl group set speech --weight 3
 edl user set ann --group vision
 as ann submit --name grown --min 1 --max 2 -- sleep 1000
-await 30 'it runs' job_is grown running
+await 120 'it runs' job_is grown running
 edl group list | grep -qE '^vision +60.0% +[1-9][0-9.]*% +1 +1$' || fail "what it holds is not told: $(edl group list)"
 edl user list | grep -qE '^ann +user +vision' || fail "her group is not told: $(edl user list)"
 

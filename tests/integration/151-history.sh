@@ -3,7 +3,7 @@
 # with all that belongs to them, and a restart brings nothing of it back.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 pid=''
@@ -15,7 +15,7 @@ start() { # OPTION...: until it says that it listens
     edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --port-file "$work/port" "$@" 2>"$work/log" &
     pid=$!
     exec 7<"$work/log"
-    while read -r -t 60 line <&7; do
+    while read -r -t 120 line <&7; do
         case $line in *"listening on"*) break ;; esac
     done
     case ${line:-} in *"listening on"*) ;; *) fail "the scheduler did not start: $line" ;; esac
@@ -76,7 +76,7 @@ check 'job-32 job-33 job-34'
 come_and_go 35 36
 check 'job-34 job-35 job-36'
 stop -TERM
-python3 - "$work/state/edl.db" <<'PY'
+"$python" - "$work/state/edl.db" <<'PY'
 import sqlite3
 import sys
 db = sqlite3.connect(sys.argv[1])

@@ -16,7 +16,7 @@ refused() { # STATUS WHAT ARGUMENT...
 # several at once; nothing new starts there
 [ "$(edl node cordon node-1 node-2 | paste -sd' ')" = 'node-1: cordoned node-2: cordoned' ] || fail 'cordon tells something else'
 edl submit --name first --min 3 --max 3 --cpu 10m -- sleep 1000
-await 30 'it runs' job_is first running
+await 120 'it runs' job_is first running
 [ "$(api GET /jobs/first/processes | jq -r '[.processes[].node] | unique | join(" ")')" = node-3 ] || fail 'a cordoned node was used'
 [ "$(edl node uncordon node-1 --json | jq -r '.name + " " + .state')" = 'node-1 ready' ] || fail 'uncordon --json tells something else'
 
@@ -32,7 +32,7 @@ refused 1 'still has processes' remove node-3 node-2
 [ "$(cat "$work/out")" = 'node-2: removed' ] || fail "node-2 was not asked for: $(cat "$work/out")"
 node_is node-3 draining || fail 'it does not drain any more'
 edl kill first
-await 30 'it is killed' job_is first killed
+await 120 'it is killed' job_is first killed
 agent STOP node-3
 edl node remove node-3 --json | holds '.state == "removed"' || fail 'an empty node stays'
 [ "$(api GET /nodes | jq -r '[.nodes[].name] | join(" ")')" = node-1 ] || fail "the nodes are $(edl nodes)"

@@ -25,7 +25,7 @@ printable "$work/err"
 # a program's name is its job's, and comes back in the reason of its end
 printf '{"metadata":{"name":"odd"},"spec":{"trainer":{"command":["%s"],"min-instance":1,"max-instance":1}}}' "$forged" >"$work/job.json"
 edl submit "$work/job.json"
-await 60 'it fails' job_is odd failed
+await 120 'it fails' job_is odd failed
 edl show odd --all >"$work/out"
 edl why odd >>"$work/out"
 printable "$work/out"
@@ -37,8 +37,8 @@ printable "$work/reason"
 # what a program writes: a terminal is shown escapes, and of a bar its last state; --raw and a pipe have the bytes
 written=$'\033[2Jred\t\342\200\256left\n10%\r100%\n'
 jq -n --arg text "$written" '{name: "writes", roles: [{role: "trainer", min: 1, max: 1, command: ["printf", "%s", $text]}]}' | edl submit - >"$work/out"
-await 60 'it has written' job_is writes succeeded
-on_a_terminal() { python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@"; }
+await 120 'it has written' job_is writes succeeded
+on_a_terminal() { "$python" -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@"; }
 edl logs writes >"$work/piped"
 on_a_terminal edl logs --raw writes | tr -d '\r' >"$work/raw" # of the terminal's own line ends, and of the bar
 on_a_terminal edl logs writes | sed 's/\r$//' >"$work/shown"
@@ -49,7 +49,7 @@ printf '[trainer-0] %s\n' '\x1b[2Jred'$'\t''\u202eleft' '100%' >"$work/wanted"
 cmp "$work/shown" "$work/wanted" || fail "shown: $(cat -v "$work/shown")"
 
 edl kill inj --reason 'enough'
-await 60 'the job ends' job_is inj killed
+await 120 'the job ends' job_is inj killed
 edl why inj >"$work/out"
 edl events >>"$work/out"
 printable "$work/out"

@@ -23,14 +23,14 @@ half=$((cores / 2))m
 jq -n --arg cpu "$half" '{metadata: {name: "sticks"}, spec: {grace: "1s", trainer: {entrypoint: "exec sleep 1000", "min-instance": 1, "max-instance": 1,
     resources: {requests: {cpu: $cpu}}}}}' >"$work/job.json"
 edl submit "$work/job.json" >/dev/null
-await 30 'it runs' job_is sticks running
+await 120 'it runs' job_is sticks running
 pid=$(pids sticks trainer)
 echo "$pid" >"$freezer/cgroup.procs"
 echo FROZEN >"$freezer/freezer.state"
 edl kill sticks >/dev/null
 
 told() { api GET '/events?after=0&limit=1000' | holds '.events[] | select(.event == "process-stuck")'; }
-await 30 'it is told' told
+await 120 'it is told' told
 api GET '/events?after=0&limit=1000' | jq -r '.events[] | select(.event == "process-stuck").text' >"$work/text"
 grep -q "trainer-0: process $pid (sleep) was killed and waits in the kernel (.*); what it holds stays taken until it goes" "$work/text" ||
     fail "it says: $(cat "$work/text")"
@@ -40,16 +40,16 @@ job_is sticks stopping || fail 'it is not stopping any more'
 
 # the rest of the node goes on, and nobody gets what it holds
 edl submit --name beside --cpu "$half" -- true >/dev/null
-edl wait beside --timeout 60 || fail "what fits beside it does not run: $(edl why beside)"
+edl wait beside --timeout 120 || fail "what fits beside it does not run: $(edl why beside)"
 edl submit --name whole --cpu "${cores}m" -- true >/dev/null
-await 60 'it waits' job_is whole queued
+await 120 'it waits' job_is whole queued
 edl submit --name again --cpu "$half" -- true >/dev/null
-edl wait again --timeout 60 >/dev/null || true
+edl wait again --timeout 120 >/dev/null || true
 job_is whole queued || fail 'cores that are still held were granted'
 
 echo THAWED >"$freezer/freezer.state"
-await 30 'it is gone' job_is sticks killed
-edl wait whole --timeout 60 || fail "its cores are not free: $(edl why whole)"
+await 120 'it is gone' job_is sticks killed
+edl wait whole --timeout 120 || fail "its cores are not free: $(edl why whole)"
 if kill -0 "$pid" 2>/dev/null; then fail 'it is still there'; fi
 [ "$(api GET '/events?after=0&limit=1000' | jq '[.events[] | select(.event == "process-stuck")] | length')" = 1 ] || fail 'it was told more than once'
 cluster_stop

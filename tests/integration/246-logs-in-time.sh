@@ -11,17 +11,16 @@ cat >"$work/job.json" <<JOB
  "command":["bash","-c","n=0; while :; do printf 'line %d %0190d\\\\n' \$((n += 1)) 0; read -t 0.1 <> <(:); done"]}}}
 JOB
 edl submit "$work/job.json"
-await 30 'both run' at_least talk trainer 2
+await 120 'both run' at_least talk trainer 2
 database=$(find "$work/state" -name edl.db)
 both_kept() { # the scheduler has heard of both, unasked: some heartbeats have passed
-    [ "$(python3 -c 'import sqlite3, sys
-print(sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute("SELECT count(*) FROM log_tail").fetchone()[0])' "$database")" = 2 ]
+    [ "$(sqlite3 -readonly "$database" 'SELECT count(*) FROM log_tail')" = 2 ]
 }
-await 60 'ends of both are kept' both_kept
+await 120 'ends of both are kept' both_kept
 edl kill talk >/dev/null
-edl wait talk --timeout 60 || true
+edl wait talk --timeout 120 || true
 ended() { api GET '/jobs/talk/logs' | holds .end; }
-await 30 'their ends are here' ended
+await 120 'their ends are here' ended
 api GET '/jobs/talk/logs' >"$work/logs"
 holds '[.entries[].time_us] | . == sort and min > 0' <"$work/logs" || fail "times: $(jq -c '[.entries[].time_us]' "$work/logs")"
 turns=$(jq '[.entries[].index] as $i | [range(1; $i | length) | select($i[.] != $i[. - 1])] | length' "$work/logs")

@@ -32,19 +32,19 @@ while True:
     signal.pause()
 PY
 for kind in ends stays silent; do
-    jq -n --arg name "$kind" --arg python "$(command -v python3)" --arg file "$work/saves.py" '{metadata: {name: $name}, spec: {grace: "40s",
+    jq -n --arg name "$kind" --arg python "$python" --arg file "$work/saves.py" '{metadata: {name: $name}, spec: {grace: "40s",
         trainer: {"min-instance": 1, "max-instance": 1, resources: {requests: {cpu: "100m"}},
         command: (if $name == "silent" then ["sh", "-c", "trap \"\" TERM; echo running; while :; do sleep 1; done"] else [$python, $file, $name] end)}}}' >"$work/$kind.json"
     edl submit "$work/$kind.json" >/dev/null
 done
 said() { edl logs "$1" | grep -q "$2"; }
-for kind in ends stays silent; do await 30 "$kind runs" said $kind running; done
+for kind in ends stays silent; do await 120 "$kind runs" said $kind running; done
 said ends "running 200 {'stopping': False}" || fail "while it runs it is told: $(edl logs ends)"
 job_is stays running || fail 'it was stopped by what it said'
 
 started=$(date +%s%N)
 for kind in ends stays silent; do edl kill $kind >/dev/null; done
-for kind in ends stays; do edl wait $kind --timeout 60 >/dev/null || true; done
+for kind in ends stays; do edl wait $kind --timeout 120 >/dev/null || true; done
 took_ms=$((($(date +%s%N) - started) / 1000000))
 echo "both are over after $took_ms ms of a grace of 40 s"
 [ $took_ms -ge 1000 ] && [ $took_ms -lt 20000 ] || fail "they took $took_ms ms"

@@ -18,16 +18,16 @@ jq -n --arg file "$work/tell.sh" '{metadata: {name: "tells"}, spec: {fault_toler
 edl submit "$work/job.json" >/dev/null
 steps() { api GET '/jobs/tells/processes?state=live' | jq -c "[.processes | sort_by(.index)[] | .progress.step]"; }
 steps_are() { [ "$(steps)" = "$1" ]; }
-await 30 'both are told of' steps_are '[100,200]'
+await 120 'both are told of' steps_are '[100,200]'
 edl show tells >"$work/shown"
 grep -q '^  trainer-0  step 100, loss 0.25, phase "warm-up"$' "$work/shown" || fail "edl show: $(cat "$work/shown")"
 answers() { [ "$(edl logs tells | grep -c '^\[trainer-[01]\] 204 400 400 400 413 told$')" = 2 ]; }
-await 30 'each call has its answer' answers
+await 120 'each call has its answer' answers
 
 # another incarnation: what the one before told is not its own
 kill -9 "$(pids tells trainer 0)"
 fresh() { steps_are '[null,200]' && job_is tells running && [ "$(running tells trainer)" = 2 ]; }
-await 30 'it begins without' fresh
+await 120 'it begins without' fresh
 
 # who is not one of the node's processes is not heard
 status=$(curl -sS -o "$work/answer" -w '%{http_code}' --data '{"step": 1}' --unix-socket "$(find "$work/state" -name socket)" http://agent/processes/self/progress)

@@ -39,28 +39,28 @@ code=$(edl workspace add "$work/code")
 half=$(api GET /nodes | jq '[.nodes[].cpu_millicores] | min / 2 + 100 | floor')
 for name in first second; do
     CPU=${half}m submit $name "$code" 'sh main.sh'
-    await 30 'it succeeded' job_is $name succeeded failed
+    await 120 'it succeeded' job_is $name succeeded failed
     job_is $name succeeded || fail "$name: $(reason $name)"
     [ "$(api GET "/jobs/$name/processes?state=all" | jq -r '[.processes[].node] | unique | length')" = 2 ] || fail 'not on both nodes'
     [ "$(edl logs $name | grep -c 'it says hello')" = 2 ] || fail "a process sees what another wrote: $(edl logs $name)"
 done
 # the same from a command line; and a larger one, which is sent once
 edl submit --name third --upload "$work/code" -- sh -c '[ "$(cat lib/text)" = hello ] && [ "$PWD" = "$EDL_WORKSPACE" ]' >/dev/null
-await 30 'it succeeded' job_is third succeeded failed
+await 120 'it succeeded' job_is third succeeded failed
 job_is third succeeded || fail "third: $(reason third)"
 mkdir "$work/large"
 head -c 20000000 /dev/urandom >"$work/large/data"
 sum=$(sha256sum <"$work/large/data")
 for name in fourth fifth; do
     edl submit --name $name --upload "$work/large" -- sh -c '[ "$(sha256sum <data)" = "'"$sum"'" ]' >/dev/null
-    await 60 'it succeeded' job_is $name succeeded failed
+    await 120 'it succeeded' job_is $name succeeded failed
     job_is $name succeeded || fail "$name: $(reason $name)"
 done
 [ "$(grep -c 'info edl-scheduler: workspace .* 2000.... bytes' "$work"/state/scheduler.log)" = 1 ] || fail 'it was not sent once'
 ln -s /etc/passwd "$work/large/link"
 if edl submit --upload "$work/large" -- true 2>"$work/err"; then fail 'a link that leads out is packed'; fi
 grep -q 'link is a link to /etc/passwd, which is outside' "$work/err" || fail "$(cat "$work/err")"
-await 30 'the copies are gone' no_copies
+await 120 'the copies are gone' no_copies
 [ "$(find "$work/state" -path "*/workspaces/archives/${code#sha256:}" | wc -l)" = 2 ] || fail 'each node keeps the archive'
 
 # one that is not there, one that is no archive, one that leads out
@@ -68,17 +68,17 @@ if submit missing "sha256:$(printf '0%.0s' {1..64})" true 2>"$work/err"; then fa
 grep -q 'there is no workspace' "$work/err" || fail "$(cat "$work/err")"
 echo 'no archive' >"$work/text"
 submit text "$(put "$work/text")" true
-await 30 'it failed' job_is text failed
+await 120 'it failed' job_is text failed
 reason text | grep -q 'cannot unpack the workspace' || fail "$(reason text)"
 tar -P --transform='s|^|../../|' -C "$work" -cf "$work/out.tar" text
 submit out "$(put "$work/out.tar")" true
-await 30 'it failed' job_is out failed
+await 120 'it failed' job_is out failed
 reason out | grep -q 'a path that leads out of it' || fail "$(reason out)"
 
 # an archive that somebody spoiled on a node is noticed, never run, and fetched anew by the next process
 find "$work/state" -path "*/workspaces/archives/${code#sha256:}" | while read -r file; do echo x >>"$file"; done
 RESTARTS=5 submit spoiled "$code" 'sh main.sh'
-await 30 'it succeeded' job_is spoiled succeeded failed
+await 120 'it succeeded' job_is spoiled succeeded failed
 job_is spoiled succeeded || fail "spoiled: $(reason spoiled)"
 reason spoiled | grep -q 'the archive is damaged' || fail "$(reason spoiled)"
 
@@ -93,15 +93,15 @@ for late in 0 0.03 0.06 0.1 0.15 0.2 0.3; do # whatever the machine is busy with
     large=$(edl workspace add "$work/large")
     RESTARTS=20 submit torn-$round "$large" "grep -q 'round $round' link.txt && [ \"\$(sha256sum <data)\" = '$sum' ]"
     read -r -t "$late" <> <(:) || true
-    await 30 "agents are there" agents_are_there
+    await 120 "agents are there" agents_are_there
     # shellcheck disable=SC2046
     kill -9 $(agents)
     echo "killed with $(find "$work/state" -path '*/workspaces/archives/*.new' | wc -l) fetches and $(copies | wc -l) copies"
-    await 60 'it succeeded' job_is torn-$round succeeded failed
+    await 120 'it succeeded' job_is torn-$round succeeded failed
     job_is torn-$round succeeded || fail "torn-$round: $(reason torn-$round)"
     reason torn-$round | lacks 'exit code 1$' || fail "half a workspace was run: $(reason torn-$round)"
 done
-await 30 'the copies are gone' no_copies
+await 120 'the copies are gone' no_copies
 silent find "$work/state" -path '*/workspaces/archives/*.new' || fail 'a fetch that was cut off left something'
 
 # one that the scheduler has lost is told, and so is one that is not what its name says
@@ -109,8 +109,8 @@ find "$work/state" -path '*/workspaces/archives/*' -type f -delete
 lost=$(find "$work/state" -path "*scheduler/workspaces/${code#sha256:}")
 mv "$lost" "$work/lost"
 submit lost "$code" 'sh main.sh'
-await 30 'it failed' job_is lost failed
+await 120 'it failed' job_is lost failed
 reason lost | grep -q "workspace ${code:0:15}" || fail "$(reason lost)"
-await 30 'the copies are gone' no_copies
+await 120 'the copies are gone' no_copies
 
 cluster_stop

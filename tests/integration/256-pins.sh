@@ -22,7 +22,7 @@ agent_begin
 all=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 start() { # JOB CPU
     edl submit --name "$1" --cpu "$2" -- sleep 1000 >/dev/null
-    await 30 "$1 runs" job_is "$1" running
+    await 120 "$1 runs" job_is "$1" running
 }
 cpus_of() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(pids "$1" trainer)/status"; }
 is_one() { case $1 in '' | *[!0-9]*) false ;; esac; }
@@ -37,20 +37,20 @@ kill -9 "$agent"
 wait "$agent" 2>/dev/null || true
 agent_begin
 adopted() { grep -q '2.trainer.0.1 adopted' "$work/pins.log"; } # one; parts is job 1
-await 30 'it is adopted' adopted
+await 120 'it is adopted' adopted
 edl kill parts
-edl wait parts --timeout 60 >/dev/null || true
+edl wait parts --timeout 120 >/dev/null || true
 start two 1
 second=$(cpus_of two)
 is_one "$second" && [ "$second" != "$first" ] || fail "one is on $first, two on $second"
 # given back when it is gone
 edl kill one
-edl wait one --timeout 60 >/dev/null || true
+edl wait one --timeout 120 >/dev/null || true
 start three 1
 third=$(cpus_of three)
 is_one "$third" && [ "$third" != "$second" ] || fail "two is on $second, three on $third"
 edl kill two three
-for job in two three; do edl wait $job --timeout 60 >/dev/null || true; done
+for job in two three; do edl wait $job --timeout 120 >/dev/null || true; done
 kill "$agent"
 wait "$agent" || true
 cluster_stop

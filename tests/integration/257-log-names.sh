@@ -13,18 +13,18 @@ spec:
 END
 edl submit "$work/job.yaml" >/dev/null
 edl submit --name other --cpu 100m -- sh -c 'echo "$EDL_LOG_DIR"; exec sleep 1000' >/dev/null
-await 30 'they run' job_is pair running
-await 30 'the other one too' job_is other running
+await 120 'they run' job_is pair running
+await 120 'the other one too' job_is other running
 logs=$(dirname "$(find "$work/state" -name 'pserver-0.*.log')")
 told() { grep -q "^$2 " "$logs/$1"; } # NAME PROGRAM
-for name in train.log paddle_trainer.INFO; do await 30 "$name" told "$name" edl-trainer; done
-for name in server.log paddle_pserver2.INFO; do await 30 "$name" told "$name" edl-pserver; done
+for name in train.log paddle_trainer.INFO; do await 120 "$name" told "$name" edl-trainer; done
+for name in server.log paddle_pserver2.INFO; do await 120 "$name" told "$name" edl-pserver; done
 first=$(readlink "$logs/train.log")
 kill -9 "$(pids pair trainer 0)"
 newer() { differs "$(readlink "$logs/train.log")" "$first" && told train.log edl-trainer; }
-await 30 'the newest one is linked' newer
+await 120 'the newest one is linked' newer
 [ "$(readlink "$logs/train.log")" = "$(readlink "$logs/paddle_trainer.INFO")" ] || fail 'the two names differ'
 said() { edl logs other | grep -q /logs/; }
-await 30 'the other one says where its log is' said
+await 120 'the other one says where its log is' said
 [ "$(find "$(edl logs other | sed 's/^[^/]*//')" -type l | wc -l)" = 0 ] || fail 'a program that is not ours has such names'
 cluster_stop

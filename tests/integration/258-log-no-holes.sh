@@ -18,16 +18,16 @@ trap 'status=$?; set +e; kill "$agent" 2>/dev/null; wait "$agent"; (exit $status
 mkfifo "$work/gate"
 # kept open, also for writing: a reader that came while a writer was about to leave would see the end
 edl submit --name talk -- bash -c "exec 9<>$work/gate; while read -r line <&9; do seq -f 'line %06.0f of this one' 1 20000; done" >/dev/null
-await 30 'it runs' job_is talk running
+await 120 'it runs' job_is talk running
 told() { grep -q 'cannot give back the oldest part of a log' "$work/ram.log"; }
 echo more >"$work/gate"
-await 30 'it is said' told
+await 120 'it is said' told
 kill -0 "$agent" || fail 'the agent has ended'
 # longer again, and looked at again (every 2 s)
 for i in 1 2 3; do
     echo more >"$work/gate"
     edl submit --name "tick-$i" -- sleep 2 >/dev/null
-    edl wait "tick-$i" --timeout 60 || fail "tick-$i: $(job_field "tick-$i" .reason)"
+    edl wait "tick-$i" --timeout 120 || fail "tick-$i: $(job_field "tick-$i" .reason)"
 done
 [ "$(grep -c 'cannot give back' "$work/ram.log")" = 1 ] || fail "it is said $(grep -c 'cannot give back' "$work/ram.log") times"
 [ "$(edl logs talk | tail -n 1)" = '[trainer-0] line 020000 of this one' ] || fail "the end: $(edl logs talk | tail -n 1)"

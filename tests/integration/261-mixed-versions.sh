@@ -3,7 +3,7 @@
 # played against both programs as they are now; also with fields that nobody knows, and without those that nobody needs. One
 # that is too far away is refused, and told which of the two to upgrade.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-play="python3 $EDL_SOURCE_DIR/tests/lib/wire_play.py"
+play="$python $EDL_SOURCE_DIR/tests/lib/wire_play.py"
 newest=$(sed -n 's/^#define AGENT_WIRE_NEWEST //p' "$EDL_SOURCE_DIR/shared/agent_wire.h")
 oldest=$(sed -n 's/^#define AGENT_WIRE_OLDEST //p' "$EDL_SOURCE_DIR/shared/agent_wire.h")
 [ $((newest - oldest)) -le 1 ] || fail "it is to speak its own version and the one before"
@@ -26,7 +26,7 @@ as_agent() { # VERSION VARIANT
     mkfifo "$work/played"
     $play agent "$EDL_SOURCE_DIR/tests/wire/$1.jsonl" "$2" "$address" "$(cat "$work/scheduler/join-token")" <"$schema" >"$work/played" 2>"$work/play.log" &
     local player=$! line=''
-    read -r -t 60 line <"$work/played" || true
+    read -r -t 120 line <"$work/played" || true
     [ "$line" != running ] || edl kill one >/dev/null
     wait $player || fail "an agent of version $1, $2: $(cat "$work/play.log")"
     rm -f "$work/played"
@@ -40,7 +40,7 @@ as_scheduler() { # VERSION VARIANT
     mkfifo "$work/port"
     $play scheduler "$EDL_SOURCE_DIR/tests/wire/$1.jsonl" "$2" "$work" <"$schema" >"$work/port" 2>"$work/play.log" &
     local player=$! port='' said=adopted
-    read -r -t 60 port <"$work/port" || fail "a scheduler of version $1, $2: $(cat "$work/play.log")"
+    read -r -t 120 port <"$work/port" || fail "a scheduler of version $1, $2: $(cat "$work/play.log")"
     echo token >"$work/join-token"
     # shellcheck disable=SC2046
     [ "$2" != far ] || said='upgrade edl-agent on this node'

@@ -15,10 +15,10 @@ mkfifo "$work/gate"
 jq -n --arg script "$work/plumber.sh" --arg work "$work" '{metadata: {name: "plumber"}, spec: {fault_tolerant: true,
     restart: {max: 1, backoff: "100ms"}, trainer: {"min-instance": 1, "max-instance": 1, command: ["bash", $script, $work]}}}' |
     edl submit - >/dev/null
-await 30 'the pipes are laid' test -e "$work/laid"
+await 120 'the pipes are laid' test -e "$work/laid"
 others_run() { # NAME: a process starts, writes, ends, and what it wrote is here
     edl submit --name "$1" -- echo "$1 was here" >/dev/null
-    edl wait "$1" --timeout 30 || fail "$1: $(job_field "$1" .reason)"
+    edl wait "$1" --timeout 120 || fail "$1: $(job_field "$1" .reason)"
     edl logs "$1" | grep -q "$1 was here" || fail "$1: $(edl logs "$1")"
 }
 others_run beside
@@ -26,7 +26,7 @@ others_run beside
 edl logs plumber >"$work/logs"
 others_run after-a-look
 echo >"$work/gate"
-if edl wait plumber --timeout 60; then fail 'it succeeded'; fi
+if edl wait plumber --timeout 120; then fail 'it succeeded'; fi
 case $(job_field plumber .reason) in *'cannot open the log'*) ;; *) fail "the reason is $(job_field plumber .reason)" ;; esac
 others_run at-the-end
 cluster_stop
