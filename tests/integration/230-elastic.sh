@@ -4,7 +4,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m --max-load 0.9
 small_corpus 60 60000
-training_job one 1 5 8 >"$work/one.yaml"
+training_job one 1 5 16 >"$work/one.yaml"
 for name in two three; do training_job $name 1 5 2 >"$work/$name.yaml"; done
 edl submit "$work/one.yaml"
 await 120 'one has its maximum' at_least one trainer 5
