@@ -2,7 +2,7 @@
 # on_disconnect: keep. A process goes on although its node is cut off, for longer than any lease, and nothing is started in its
 # place: not before the node is back, or somebody says that its machine is gone.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-cluster_start --nodes 2 --lease 6s
+cluster_start --nodes 2 --lease 10s
 # it appends a line with its incarnation every 0.1 s, as long as it acts
 # shellcheck disable=SC2016
 for policy in keep stop; do
@@ -12,11 +12,11 @@ for policy in keep stop; do
 JOB
 done
 edl submit "$work/keep.json"
-await 30 'it runs' job_is keep running
+await 120 'it runs' job_is keep running
 node=$(api GET '/jobs/keep/processes?state=live' | jq -r '.processes[0].node')
 edl node cordon "$(api GET /nodes | jq -r ".nodes[].name | select(. != \"$node\")")"
 edl submit "$work/stop.json"
-await 30 'both run, on one node' job_is stop running
+await 120 'both run, on one node' job_is stop running
 edl node uncordon "$(api GET /nodes | jq -r ".nodes[].name | select(. != \"$node\")")"
 agent=$(pgrep -f -- "edl-agent .*--node $node .*$work" | head -n 1)
 incarnations() { sort -un "$work/$1.beats" | paste -sd' '; }
@@ -24,11 +24,11 @@ is_lost() { [ "$(api GET "/nodes/$node" | jq -r .state)" = lost ]; }
 beats_on() { [ "$(wc -l <"$work/keep.beats")" -ge $((count + 10)) ]; } # a second's worth
 
 kill -STOP "$agent" # alive but dumb: edl dev does not restart it, its lease runs out
-await 40 'the node is lost' is_lost
+await 120 'the node is lost' is_lost
 count=$(wc -l <"$work/keep.beats")
 moved() { [ "$(incarnations stop)" = '1 2' ]; }
-await 60 'the other is started elsewhere' moved
-await 60 'it goes on' beats_on
+await 120 'the other is started elsewhere' moved
+await 120 'it goes on' beats_on
 [ "$(incarnations keep)" = 1 ] || fail "incarnations $(incarnations keep) acted"
 job_is keep running || fail "it is $(job_field keep .state)"
 api GET '/events?after=0' | holds '[.events[] | select(.event == "process-kept")] | length == 1' || fail 'no event tells'
@@ -38,9 +38,9 @@ grep -q "edl node remove --gone $node" "$work/err" || fail "no word of what to d
 # back: the same process, known as before
 kill -CONT "$agent"
 node_is_back() { [ "$(api GET "/nodes/$node" | jq -r .state)" = ready ]; }
-await 40 'the node is back' node_is_back
+await 120 'the node is back' node_is_back
 count=$(wc -l <"$work/keep.beats")
-await 60 'it goes on' beats_on
+await 120 'it goes on' beats_on
 if edl node remove --gone "$node" 2>"$work/err"; then fail 'a node that is there was given up'; fi
 grep -q 'it is not gone' "$work/err" || fail "no word of why: $(cat "$work/err")"
 
@@ -48,15 +48,15 @@ grep -q 'it is not gone' "$work/err" || fail "no word of why: $(cat "$work/err")
 pid=$(pids keep trainer)
 supervisor=$(ps -o ppid= -p "$pid")
 kill -STOP "$agent"
-await 40 'the node is lost' is_lost
+await 120 'the node is lost' is_lost
 # shellcheck disable=SC2086
 kill -9 $supervisor
 [ "$(incarnations keep)" = 1 ] || fail "incarnations $(incarnations keep) acted"
 edl node remove --gone "$node"
 second() { [ "$(incarnations keep)" = '1 2' ]; }
-await 40 'another is started' second
+await 120 'another is started' second
 kill -CONT "$agent"
 edl kill keep stop
-edl wait keep --timeout 60 || true
-edl wait stop --timeout 60 || true
+edl wait keep --timeout 120 || true
+edl wait stop --timeout 120 || true
 cluster_stop
