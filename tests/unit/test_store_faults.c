@@ -5,7 +5,8 @@
  * loaded is the state of the last commit that was acknowledged, or of the one that was under way:
  * nothing of before is lost, nothing is half there. For each call of a short history one after the
  * other; at random in long ones. EDL_SEED chooses
- * the run (seeds.h), EDL_ROUNDS and EDL_OPENINGS how much of it. */
+ * the run (seeds.h), EDL_ROUNDS and EDL_OPENINGS how much of it; EDL_CALL_STRIDE takes
+ * every so-many-th of the calls of the short histories. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,9 +28,9 @@
 #define PATH "/disk/edl.db"
 #define SHORT_EVENTS 14
 #define LONG_EVENTS 120
-#define ROUNDS 40
+#define ROUNDS 20
 #define CHECKPOINT_PAGES 24 /* so that short histories have some */
-#define OPENINGS 200        /* of each kind of call: all, of memory some (EDL_OPENINGS) */
+#define OPENINGS 50         /* of each kind of call: all, of memory some (EDL_OPENINGS) */
 #define STRIDE_MEMORY 37    /* of the thousands of allocations each so-many-th is refused */
 
 struct trial {
@@ -240,13 +241,18 @@ static uint64_t count(uint64_t seed, uint64_t events, enum fault fault)
     return n;
 }
 
+static uint64_t call_stride(void)
+{
+    return MAX_OF(storm_number("EDL_CALL_STRIDE", 1), UINT64_C(1));
+}
+
 static void test_power_is_lost_at_each_call(void **state)
 {
     uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, FAULT_POWER);
 
     (void)state;
-    for (uint64_t i = 1; i <= n; i++)
+    for (uint64_t i = 1 + seed % call_stride(); i <= n; i += call_stride())
         for (int survival = 0; survival < SURVIVAL_KINDS; survival++)
             try_one(seed, SHORT_EVENTS, FAULT_POWER, i, (enum survival)survival);
     print_message("%" PRIu64 " calls\n", n);
@@ -257,7 +263,7 @@ static void fail_each(enum fault fault, uint64_t stride)
     uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, fault);
 
-    for (uint64_t i = 1; i <= n; i += stride)
+    for (uint64_t i = 1 + seed % call_stride(); i <= n; i += stride * call_stride())
         try_one(seed, SHORT_EVENTS, fault, i, (enum survival)(i % SURVIVAL_KINDS));
     print_message("%s: %" PRIu64 " calls\n", fault_name(fault), n);
 }
@@ -379,7 +385,8 @@ static void test_opening_fails_anywhere(void **state)
 
     (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++) {
-        for (uint64_t nth = 1; nth < 40; nth += fault == FAULT_MEMORY ? 3 : 1) {
+        for (uint64_t nth = 1 + seed % call_stride(); nth < 40;
+             nth += call_stride() * (fault == FAULT_MEMORY ? 3 : 1)) {
             struct trial t;
 
             begin(&t, seed);
