@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# ./check and tests/run themselves: what they count, what they refuse, which tests a change asks for, and that Ctrl-C ends all that a
+# test started. The tests that they run here are scripts of this one.
+set -eu
+: "${EDL_SOURCE_DIR:?the checkout}"
+. "$EDL_SOURCE_DIR/tests/lib/fail.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export EDL_BUILD_DIR=$work
+script() { cat >"$work/$1"; } # NAME, text on standard input
+run_these() { # NAME...: what tests/run says of them, and its status in $status
+    status=0
+    "$EDL_SOURCE_DIR/tests/run" --log "$work/log" --scripts "$(printf "$work/%s " "$@")" >"$work/said" 2>&1 || status=$?
+}
+says() { grep -qE "$1" "$work/said" || fail "not said: $1; but: $(cat "$work/said")"; }
+
+script good.sh <<<'echo "[       OK ] test_one"; echo "[       OK ] test_two"'
+script bad.sh <<<'echo why; exit 3'
+script cases.sh <<<'printf "%s\n" "[       OK ] test_one" "[  FAILED  ] test_two" "[  FAILED  ] test_two"; exit 1'
+script without.sh <<<'echo "there is no such device"; exit 77'
+run_these good.sh bad.sh cases.sh without.sh
+says '^ok good.sh \(2\) [0-9.]+ s, CPU [0-9.]+ s$'
+says '^FAILED bad.sh \(exit status 3\)'
+says '^    \| why$'
+says '^skipped without.sh: there is no such device$'
+says '^3 passed, 2 failed, 1 skipped$'
+[ $status = 1 ] || fail "status $status"
+[ "$(grep -cE '^[0-9.]+ [0-9.]+ (good|bad|cases|without).sh$' "$work/log/seconds")" = 4 ] || fail "seconds: $(cat "$work/log/seconds")"
+
+# CPU is that of all that a test started, whoever its parent was
+script computes.sh <<<'(setsid bash -c "for i in {1..300000}; do :; done; echo over >$0.over" &); until [ -e "$0.over" ]; do read -r -t 0.05 <> <(:) || true; done'
+run_these computes.sh
+says '^ok computes.sh \(1\) [0-9.]+ s, CPU (0\.[2-9]|[1-9])'
+
+# a test that leaves something running has failed, and it is ended
+script leaves.sh <<<'(setsid sleep 1000 & echo $! >"$0.pid"); until [ -s "$0.pid" ]; do read -r -t 0.05 <> <(:) || true; done'
+run_these leaves.sh
+says '^FAILED leaves.sh \(exit status 0\)'
+says 'left processes behind:$'
+says '[0-9]+ sleep 1000$'
+[ ! -e "/proc/$(cat "$work/leaves.sh.pid")" ] || fail 'it still runs'
+
+# a test that hangs is ended by its limit, and says so
+script hangs.sh <<<'trap "echo asked; exit 1" TERM; while :; do read -r -t 1 <> <(:) || true; done'
+EDL_TEST_TIMEOUT_S=1 run_these hangs.sh
+says '^FAILED hangs.sh \(exit status 124\)'
+says 'the time limit of 1 s is over'
+says '\| asked$'
+
+# Ctrl-C ends all, what left its group included
+script long.sh <<<'trap "echo >$0.asked; exit 130" TERM; setsid sleep 1000 & echo $! >"$0.pid"; while :; do read -r -t 1 <> <(:) || true; done'
+"$EDL_SOURCE_DIR/tests/run" --log "$work/log" --scripts "$work/long.sh" >"$work/said" 2>&1 &
+runner=$!
+deadline=$((SECONDS + 60))
+until [ -s "$work/long.sh.pid" ]; do
+    [ $SECONDS -lt $deadline ] || fail 'it does not begin'
+    read -r -t 0.05 <> <(:) || true
+done
+kill -INT $runner 2>/dev/null || true
+kill -TERM $runner # a shell without job control starts what it puts aside with SIGINT ignored
+status=0
+wait $runner || status=$?
+[ $status = 130 ] || [ $status = 143 ] || fail "interrupted: status $status"
+says '^interrupted: ends long.sh$'
+says '^0 passed, 0 failed, 0 skipped; interrupted'
+[ -e "$work/long.sh.asked" ] || fail 'the test was not asked to end'
+[ ! -e "/proc/$(cat "$work/long.sh.pid")" ] || fail 'what it started still runs'
+
+# what is not understood is refused with what there is
+refused() { # WORDS ARGUMENT...
+    local words=$1 status=0
+    shift
+    "$EDL_SOURCE_DIR/check" "$@" >"$work/said" 2>&1 || status=$?
+    [ $status = 2 ] || fail "check $*: status $status"
+    says "$words"
+    says '^areas: agent .* packaging'
+}
+refused 'unknown option --fast' --fast
+refused 'unknown area nothing' --quick nothing
+refused 'areas go with --quick: agent' agent
+
+# each script and each list of unit tests is in the plan, once; each folder has an area
+plan() { EDL_CHECK_DIR=$work/check python3 "$EDL_SOURCE_DIR/tests/lib/plan.py" --build-dir "$work/check" --dry-run "$@"; }
+plan night | awk '{ print $3 }' | sort >"$work/steps"
+silent uniq -d "$work/steps" || fail "twice: $(uniq -d "$work/steps")"
+for path in "$EDL_SOURCE_DIR"/tests/{cluster,integration,sim}/[0-9]*.sh; do
+    grep -qx "${path##*/}" "$work/steps" || fail "the night does not run ${path##*/}"
+done
+for path in "$EDL_SOURCE_DIR"/tests/unit/test_*.c; do
+    name=${path##*/}
+    grep -qx "${name%.c}" "$work/steps" || fail "the night does not run ${name%.c}"
+done
+plan full | awk '{ print $3 }' >"$work/steps"
+lacks -x 295-distcheck.sh <"$work/steps" || fail 'what is for the night runs for a landing'
+while IFS='|' read -r name _ check _; do
+    case $name in '#'* | '') continue ;; esac
+    name=$(tr -d ' ' <<<"$name")
+    [ -e "$EDL_SOURCE_DIR/tests/unit/$name.c" ] || fail "tests/heavy: there is no $name"
+    [ "$(tr -d ' ' <<<"$check")" = - ] || grep -qx "plain-$name" "$work/steps" || fail "$name does not run"
+done <"$EDL_SOURCE_DIR/tests/heavy"
+
+# what tests/areas names is there, and each folder of the checkout has an area
+(
+    cd "$EDL_SOURCE_DIR"
+    set -f
+    while IFS='|' read -r name paths tests scripts; do
+        case $name in '#'* | '') continue ;; esac
+        for path in $paths; do
+            [ "$(compgen -G "$path*")" ] || fail "tests/areas: nothing begins with $path"
+            echo "$path" >>"$work/paths"
+        done
+        for test in $tests; do
+            [ "$test" = - ] || [ -e "tests/unit/$test.inc" ] || [ -e "tests/fuzz/fuzz_${test#replay_}.c" ] || fail "tests/areas: there is no list and no target $test"
+        done
+        for pattern in $scripts; do
+            [ "$(compgen -G "tests/*/$pattern.sh")" ] || fail "tests/areas: no script is $pattern"
+        done
+    done <tests/areas
+    set +f
+    for folder in */; do
+        case $folder in build*) continue ;; autom4te.cache/) continue ;; esac
+        grep -q "^$folder" "$work/paths" || fail "tests/areas: $folder has no area"
+    done
+)
+
+# a change asks for the tests of its areas, and for those that changed themselves
+command -v git >/dev/null || exit 0
+tree=$work/tree
+mkdir -p "$tree/tests"
+cp -r "$EDL_SOURCE_DIR"/tests/{areas,heavy,lib,unit,fuzz,cluster,integration,sim} "$tree/tests"
+git() { command git -C "$tree" -c user.name=test -c user.email=test@localhost "$@"; }
+git init -q -b main
+git add . && git commit -q -m one
+git checkout -q -b change
+mkdir -p "$tree/agent"
+touch "$tree/agent/new.c"
+echo >>"$tree/tests/unit/test_wire.c"
+echo >>"$tree/tests/integration/233-services.sh"
+git add . && git commit -q -m two
+EDL_SOURCE_DIR='' python3 "$tree/tests/lib/plan.py" --dry-run quick >"$work/said"
+says '^3 files differ from [0-9a-f]{12}; areas: agent tests; changed tests: 233-services test_wire$'
+for name in test_agent_core replay_agent_conf 210-kill-agent.sh test_wire 233-services.sh lint; do says " $name( |\$)"; done
+lacks test_store <"$work/said" || fail 'tests of another area run'

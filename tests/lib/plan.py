@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""plan.py - what ./check runs: for a landing, in a hurry (--quick), at night (--night)
+
+./check calls it with the packages there; it is where to look for what runs when. tests/areas says what belongs to which part of the
+tree, tests/heavy which unit tests run plain with fewer seeds, and each script says of itself how it wants to run (tests/README.md).
+"""
+import argparse
+import datetime
+import fcntl
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import steps  # noqa: E402
+import tests_here as here  # noqa: E402
+from steps import COMPUTES, CORES, Step  # noqa: E402
+
+MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so')  # what scripts preload
+HISTORIES = 'tests/sim/100-faults.sh'
+# of scripts, by name: what the night asks of them, where their own numbers are those of each check
+NIGHT = {'100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '167-siege': {'EDL_SIEGE_S': '60'}}
+# these wait for the longest, and so begin first
+LONG = ('050-cluster', '271-power', '010-units', '239-gpu-types', '242-stuck', '244-scheduler-away')
+
+
+def areas():
+    """Area -> (paths, unit lists and fuzz targets, patterns of scripts)"""
+    return {row[0]: [[] if cell == '-' else cell.split() for cell in row[1:]] for row in here.table('tests/areas')}
+
+
+def short(path):
+    return os.path.basename(path)[:-len('.sh')]
+
+
+class Change:
+    """Which files differ from what the branch began with, committed or not."""
+
+    def __init__(self):
+        self.base = next((b for b in map(self.merge_base, ('@{upstream}', 'origin/HEAD', 'origin/main', 'main')) if b), '')
+        if not self.base or not self.changed():
+            self.base = self.git('rev-parse', '-q', '--verify', 'HEAD^') or self.base
+        self.paths = self.changed()
+
+    @staticmethod
+    def git(*arguments):
+        done = subprocess.run(['git', '-C', here.SOURCE_DIR, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        return done.stdout.strip() if done.returncode == 0 else ''
+
+    def merge_base(self, other):
+        return self.git('merge-base', 'HEAD', other)
+
+    def changed(self):
+        names = self.git('diff', '--name-only', self.base or 'HEAD').splitlines()
+        return sorted(set(names + self.git('ls-files', '--others', '--exclude-standard').splitlines()))
+
+
+def area_of(path):
+    """By the longest path of tests/areas that fits, or ''."""
+    fits = [(len(prefix), name) for name, (paths, _, _) in areas().items() for prefix in paths if path.startswith(prefix)]
+    return max(fits)[1] if fits else ''
+
+
+def changed_tests(paths):
+    """Unit tests, fuzz targets and scripts among the changed files, and the unit tests that include what changed beside them."""
+    found = set()
+    for path in paths:
+        name = os.path.basename(path)
+        if re.fullmatch(r'tests/unit/test_\w+\.c', path):
+            found.add(name[:-2])
+        elif re.fullmatch(r'tests/unit/\w+\.[ch]', path):
+            source = name.rsplit('.', 1)[0]
+            found |= {t for tests in here.unit_lists().values() for t in tests if f'"{source}.h"' in unit_source(t) or f'/{source}.h"' in unit_source(t)}
+        elif path.startswith('tests/fuzz/corpus/'):
+            found.add('replay_' + path.split('/')[3])
+        elif re.fullmatch(r'tests/fuzz/fuzz_\w+\.c', path):
+            found.add('replay_' + name[len('fuzz_'):-2])
+        elif path.startswith('tests/wire/'):
+            found.add('261-mixed-versions')
+        elif path in here.scripts():
+            found.add(short(path))
+    return found
+
+
+def unit_source(test):
+    path = f'tests/unit/{test}.c'
+    return here.read(path) if os.path.exists(os.path.join(here.SOURCE_DIR, path)) else ''
+
+
+class Plan:
+    """Steps of one call, in the order in which they are to begin."""
+
+    def __init__(self, build_dir):
+        self.build_dir = build_dir
+        self.sanitized, self.plain = f'{build_dir}/sanitized', f'{build_dir}/plain'
+        self.steps = []
+        self.heavy = {row[0]: row[1:] for row in here.table('tests/heavy')}
+
+    def add(self, *new):
+        self.steps += new
+
+    # builds
+
+    def configure(self, again):
+        """autoreconf and configure, both builds; only what is missing unless again."""
+        source = here.SOURCE_DIR
+        needs = ()
+        if again or not os.path.exists(f'{source}/configure'):
+            self.add(Step('autoreconf', ['autoreconf', '-fi'], COMPUTES, CORES, folder=source))
+            needs = ('autoreconf',)
+        linker = ['LDFLAGS=' + os.environ['EDL_CHECK_LDFLAGS']] if os.environ.get('EDL_CHECK_LDFLAGS') else []
+        options = {'plain': linker, 'sanitized': ['--enable-sanitizers', 'CFLAGS=-g -O1', *linker]}
+        for build, more in options.items():
+            os.makedirs(f'{self.build_dir}/{build}', exist_ok=True)
+            made = os.path.exists(f'{self.build_dir}/{build}/Makefile')
+            command = ['true'] if made and not again and not needs else [f'{source}/configure', '--enable-werror', *more]
+            self.add(Step(f'configure-{build}', command, COMPUTES, folder=f'{self.build_dir}/{build}', needs=needs, limit_s=here.LIMIT_S))
+
+    def make(self, name, build, targets, needs):
+        self.add(Step(name, ['make', '-C', f'{self.build_dir}/{build}', f'-j{CORES}', *targets], COMPUTES, CORES, needs=needs,
+                      limit_s=here.LIMIT_S))
+
+    def build(self, units, fuzz, scripts):
+        """What these tests need. The plain build comes first: scripts wait for it, and for each other."""
+        plain_tests = [f'tests/unit/{name}' for name in units if name in self.heavy]
+        if scripts or plain_tests:
+            self.make('build-plain', 'plain', ['all', *MORE], ('configure-plain',))
+        if any(self.wants_packages(path) for path in scripts):
+            self.add(Step('packages', [f'{here.SOURCE_DIR}/tests/lib/packages-built'], COMPUTES, CORES, needs=('build-plain',),
+                          environment={'EDL_BUILD_DIR': self.plain}, limit_s=here.LIMIT_S))
+        if plain_tests:
+            self.make('build-plain-tests', 'plain', plain_tests, ('build-plain',))
+        tests = [f'tests/unit/{name}' for name in units] + [f'tests/fuzz/{name}' for name in fuzz]
+        if tests or HISTORIES in scripts:
+            self.make('build-sanitized', 'sanitized', ['all', *tests], ('configure-sanitized',))
+
+    @staticmethod
+    def wants_packages(path):
+        return 'tests/lib/packages.sh' in here.read(path)
+
+    # tests
+
+    def unit_tests(self, units, night=False, samples=True):
+        for name in units:
+            sample, check, full = self.heavy.get(name, ('', '', ''))
+            if name not in self.heavy or night:
+                self.add(here.unit_step(name, self.sanitized, needs=('build-sanitized',), environment=variables(full if night else '')))
+                continue
+            self.add(here.unit_step(name, self.plain, 'plain-', needs=('build-plain-tests',), environment=variables(check)))
+            if sample != '-' and samples:
+                self.add(here.unit_step(name, self.sanitized, 'sample-', needs=('build-sanitized',), environment=variables(sample)))
+
+    def fuzz(self, fuzz):
+        self.add(*(here.fuzz_step(name, self.sanitized, needs=('build-sanitized',)) for name in fuzz))
+
+    def scripts(self, scripts, night=False):
+        for path in sorted(scripts, key=order_of):
+            name, more = short(path), {}
+            needs = ('build-plain',)
+            if path.startswith('tests/cluster/'):
+                more['after'] = ('machine-roots',)
+            if self.wants_packages(path):
+                needs += ('packages',)
+            if path.startswith('tests/sim/'):
+                more['lane'] = COMPUTES
+            environment = NIGHT.get(name, {}) if night else {}
+            self.add(here.script_step(path, self.plain, needs=needs, environment=environment, **more))
+            if path == HISTORIES:
+                self.add(here.script_step(path, self.sanitized, 'sanitized-' + os.path.basename(path), lane=COMPUTES,
+                                          needs=('build-sanitized',), environment={'EDL_SEEDS': '64', **environment}))
+
+    def roots(self, scripts):
+        """What machines are made of comes over the network while the compilers run; where that fails each test says why by itself."""
+        if any(path.startswith('tests/cluster/') for path in scripts):
+            self.add(Step('machine-roots', [f'{here.SOURCE_DIR}/tests/lib/machine-roots'], limit_s=here.LIMIT_S))
+
+    def lint(self):
+        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain], COMPUTES, needs=('configure-plain',), folder=here.SOURCE_DIR,
+                      limit_s=here.LIMIT_S))
+
+
+def variables(text):
+    return dict(word.split('=', 1) for word in text.split())
+
+
+def order_of(path):
+    """Machines first, what takes long before the rest, what trains after all that waits, and what measures at the end."""
+    kind, name = here.marker(path)[0], short(path)
+    return (kind == 'alone', kind == 'twos', LONG.index(name) if name in LONG else len(LONG), not path.startswith('tests/cluster/'), path)
+
+
+def of_the_night(path, paths):
+    kind, also = here.marker(path)
+    return kind == 'night' and not any(p.startswith(tuple(also)) for p in paths if also)
+
+
+def full(plan, night):
+    """Everything that guards a landing, or everything there is."""
+    units = sorted(name for names in here.unit_lists().values() for name in names)
+    units.sort(key=lambda name: name not in plan.heavy)
+    changed = Change().paths
+    scripts = [path for path in here.scripts() if night or not of_the_night(path, changed)]
+    plan.roots(scripts)
+    plan.configure(again=True)
+    plan.build(units, here.fuzz_targets(), scripts)
+    plan.scripts(scripts, night)
+    plan.unit_tests(units, night)
+    plan.lint()
+    plan.fuzz(here.fuzz_targets())
+
+
+def quick(plan, named):
+    """The tests of the areas that are named, or that the change touches."""
+    if named:
+        touched, own = named, set()
+        print(f'areas: {" ".join(named)}')
+    else:
+        change = Change()
+        own = changed_tests(change.paths)
+        touched = sorted({area_of(path) for path in change.paths} - {''})
+        print(f'{len(change.paths)} files differ from {change.base[:12] or "nothing"}; areas: {" ".join(touched) or "none"}'
+              + (f'; changed tests: {" ".join(sorted(own))}' if own else ''))
+    units, fuzz, scripts = tests_of(touched)
+    units |= {name for name in own if name.startswith('test_')}
+    fuzz |= {name for name in own if name.startswith('replay_')}
+    scripts |= {path for path in here.scripts() if short(path) in own}
+    plan.roots(scripts)
+    plan.configure(again=False)
+    plan.build(sorted(units), sorted(fuzz), scripts)
+    plan.scripts(scripts)
+    plan.unit_tests(sorted(units, key=lambda name: (name not in plan.heavy, name)), samples=False)
+    plan.lint()
+    plan.fuzz(sorted(fuzz))
+
+
+def tests_of(names):
+    """Unit tests, fuzz targets and scripts of these areas."""
+    lists, units, fuzz, found = here.unit_lists(), set(), set(), set()
+    for name in names:
+        _, tests, patterns = areas()[name]
+        for test in tests:
+            units |= set(lists.get(test, ()))
+            fuzz |= {test} & set(here.fuzz_targets())
+        found |= {path for path in here.scripts() for pattern in patterns if fnmatch.fnmatch(short(path), pattern)}
+    return units, fuzz, {path for path in found if here.marker(path)[0] != 'night'}
+
+
+def tell_areas():
+    for name, (paths, _, _) in areas().items():
+        units, fuzz, scripts = tests_of([name])
+        print(f'{name:10} {" ".join(paths)}\n           {len(units)} unit tests, {len(fuzz)} fuzz targets, lint, '
+              f'{" ".join(short(path) for path in sorted(scripts)) or "no script"}')
+    kinds = {path: here.marker(path) for path in here.scripts()}
+    print('\nEach ./check runs all of that, and all other scripts, but at night only:')
+    for path, (kind, also) in kinds.items():
+        if kind == 'night':
+            print(f'           {short(path)}' + (f' (and when {" ".join(also)} change)' if also else ''))
+    print(f'           {len(Plan("").heavy)} heavy unit tests under sanitizers in full; more seeds, histories, floods and siege')
+
+
+def lock(build_dir):
+    os.makedirs(build_dir, exist_ok=True)
+    held = open(f'{build_dir}/lock', 'w', encoding='utf-8')  # pylint: disable=consider-using-with
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(f'another ./check works in {build_dir}: wait for it, or name another folder with EDL_CHECK_DIR')
+    return held
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='plan.py', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build-dir', default=f'{here.SOURCE_DIR}/build-check')
+    parser.add_argument('--list', action='store_true', help='tells the areas and what each runs')
+    parser.add_argument('--dry-run', action='store_true', help='tells the steps and runs none')
+    parser.add_argument('mode', choices=('full', 'quick', 'night'), nargs='?', default='full')
+    parser.add_argument('areas', nargs='*')
+    given = parser.parse_args()
+    if given.list:
+        tell_areas()
+        return 0
+    plan = Plan(given.build_dir)
+    os.environ.setdefault('EDL_SEED', datetime.datetime.now(datetime.timezone.utc).strftime('%Y%m%d'))
+    os.environ.update(EDL_SOURCE_DIR=here.SOURCE_DIR, EDL_MACHINES_DIR=f'{given.build_dir}/machines')
+    if given.mode == 'quick':
+        quick(plan, given.areas)
+    else:
+        full(plan, given.mode == 'night')
+    if given.dry_run:
+        for step in plan.steps:
+            print(f'{step.lane:9} {step.places} {step.name}' + (f'  after {" ".join(step.needs + step.after)}' if step.needs + step.after else ''))
+        return 0
+    held = lock(given.build_dir)
+    log = f'{given.build_dir}/log'
+    os.makedirs(log, exist_ok=True)
+    with open(f'{log}/seconds', 'w', encoding='utf-8'):
+        pass
+    print(f'{len(plan.steps)} steps; seeds from EDL_SEED={os.environ["EDL_SEED"]} (set it to run with the same); logs in {log}', flush=True)
+    run = steps.Run(plan.steps, log)
+    passed = run.go()
+    run.tell_the_slowest()
+    run.tell_counts()
+    held.close()
+    return 0 if passed else 1
+
+
+sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests_here.py - the tests of this checkout: what is there, what each says of itself, and the steps that run them"""
+import glob
+import os
+import re
+
+from steps import ALONE, COMPUTES, WAITS, Step
+
+SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MARKERS = (('twos', r'# Runs by twos: (.+)'), ('alone', r'# Runs alone: measures (.+)'),
+           ('night', r'# Runs at night(?:, and for (?P<paths>[^:]+))?: (.+)'))
+LIMIT_S = float(os.environ.get('EDL_TEST_TIMEOUT_S', '1800'))  # it ends only what hangs
+
+
+def read(path):
+    with open(os.path.join(SOURCE_DIR, path), encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
+def table(path):
+    """Rows of a file whose columns are parted by "|"."""
+    rows = [line for line in read(path).splitlines() if line.strip() and not line.startswith('#')]
+    return [[cell.strip() for cell in row.split('|')] for row in rows]
+
+
+def unit_lists():
+    """List of tests/unit -> names of its programs: {"agent": ["test_account", ...]}"""
+    lists = {}
+    for path in sorted(glob.glob(os.path.join(SOURCE_DIR, 'tests/unit/*.inc'))):
+        names = re.findall(r'tests/unit/(test_\w+)(?=\s|$)', read(path), re.M)
+        lists[os.path.basename(path)[:-4]] = sorted(set(names))
+    return lists
+
+
+def fuzz_targets():
+    files = ['tests/fuzz/Makefile.inc', *(os.path.relpath(path, SOURCE_DIR) for path in glob.glob(os.path.join(SOURCE_DIR, 'tests/unit/*.inc')))]
+    return sorted({name for file in files for name in re.findall(r'tests/fuzz/(replay_[a-z_]+)(?=\s|$)', read(file), re.M)})
+
+
+def scripts():
+    """Names of all scripts that are tests, as paths in the checkout."""
+    found = []
+    for folder in ('cluster', 'integration', 'sim'):
+        found += glob.glob(os.path.join(SOURCE_DIR, f'tests/{folder}/[0-9]*.sh'))
+    return sorted(os.path.relpath(path, SOURCE_DIR) for path in found)
+
+
+def marker(path):
+    """How a script wants to run: (kind, paths for whose changes one of the night runs, too)."""
+    for line in read(path).splitlines()[:40]:
+        for kind, pattern in MARKERS:
+            found = re.fullmatch(pattern, line)
+            if found:
+                return kind, (found.groupdict().get('paths') or '').split()
+    return '', []
+
+
+def unit_step(name, build_dir, prefix='', **more):
+    program = f'{build_dir}/tests/unit/{name}'
+    return Step(prefix + name, [program], COMPUTES, limit_s=LIMIT_S, environment={'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}, **more)
+
+
+def fuzz_step(name, build_dir, **more):
+    corpus = os.path.join(SOURCE_DIR, 'tests/fuzz/corpus', name[len('replay_'):])
+    files = sorted(os.path.join(at, file) for at, _, names in os.walk(corpus) for file in names)
+    command = [f'{build_dir}/tests/fuzz/{name}', *files] if files else ['sh', '-c', f'echo no corpus in {corpus}; exit 1']
+    return Step(name, command, COMPUTES, limit_s=LIMIT_S, environment={'EDL_BUILD_DIR': build_dir}, **more)
+
+
+def script_step(path, build_dir, name='', environment=None, **more):
+    kind = marker(path)[0]
+    more.setdefault('lane', ALONE if kind == 'alone' else WAITS)
+    more.setdefault('places', 2 if kind == 'twos' else 1)
+    return Step(name or os.path.basename(path), ['bash', os.path.join(SOURCE_DIR, path)], limit_s=LIMIT_S, folder=SOURCE_DIR,
+                environment={'EDL_BUILD_DIR': build_dir, **(environment or {})}, **more)
