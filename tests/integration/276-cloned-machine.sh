@@ -22,9 +22,9 @@ machine probe 0123456789abcdef0123456789abcdef 0
     exit 77
 }
 
-edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --lease 3s 2>"$work/scheduler.log" &
+edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --lease 8s 2>"$work/scheduler.log" &
 pids=$!
-await 30 'the scheduler listens' test -s "$work/state/address"
+await 120 'the scheduler listens' test -s "$work/state/address"
 EDL_SERVER=http://$(cat "$work/state/address")
 export EDL_SERVER EDL_TOKEN_FILE=$work/state/admin-token
 
@@ -44,9 +44,9 @@ machine copy aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 2
 # shellcheck disable=SC2046
 agent n1 original n1 $(line n1)
 original=$pid
-await 30 'n1 has joined' grep -q 'joined as n1' "$work/n1.log"
+await 120 'n1 has joined' grep -q 'joined as n1' "$work/n1.log"
 reported() { edl nodes --json | holds '.nodes[] | select(.name == "n1") | .last_report_us > 0'; }
-await 30 'n1 has reported' reported
+await 120 'n1 has reported' reported
 
 # the copy is refused, by whom and what to do is said, and its token stays good
 copy_line=$(line n2)
@@ -64,27 +64,27 @@ grep -q 'denied: POST /nodes/join .*same /etc/machine-id' "$work/scheduler.log" 
 machine copy bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 3
 # shellcheck disable=SC2086
 agent n2 copy n2 $copy_line
-await 30 'n2 has joined' grep -q 'joined as n2' "$work/n2.log"
+await 120 'n2 has joined' grep -q 'joined as n2' "$work/n2.log"
 
 # another agent on the same machine is no copy of it
 # shellcheck disable=SC2046
 agent n3 original n3 $(line n3)
-await 30 'n3 has joined' grep -q 'joined as n3' "$work/n3.log"
+await 120 'n3 has joined' grep -q 'joined as n3' "$work/n3.log"
 
 # a copy that was made after it had joined: the state folder is the same, too
 cp -r "$work/n1" "$work/n1-copy"
 machine twin aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 4
 agent twin twin n1-copy
-await 30 'one of the two is told' grep -q 'two machines report as node n1' "$work/n1.log" "$work/twin.log"
+await 120 'one of the two is told' grep -q 'two machines report as node n1' "$work/n1.log" "$work/twin.log"
 kill "$pid"
 wait "$pid" || true
 
 # renamed and started again: its old name is in the way until somebody says so
 kill "$original"
 wait "$original" || true
-await 30 'n1 is lost' node_is n1 lost
+await 120 'n1 is lost' node_is n1 lost
 machine original aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 5
-await 30 'n3 is left alone' node_is n3 ready
+await 120 'n3 is left alone' node_is n3 ready
 # shellcheck disable=SC2046
 agent renamed original renamed $(line renamed)
 status=0
@@ -93,5 +93,5 @@ wait "$pid" || status=$?
 edl node remove n3 >/dev/null
 # shellcheck disable=SC2046
 agent renamed original renamed $(line renamed)
-await 30 'it is taken under its new name' grep -q 'joined as renamed' "$work/renamed.log"
+await 120 'it is taken under its new name' grep -q 'joined as renamed' "$work/renamed.log"
 echo 'cloned machines: all good'

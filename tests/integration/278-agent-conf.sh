@@ -5,7 +5,7 @@ set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 
-begin scheduler "policy" edl-scheduler --conf '' --state-dir "$work/scheduler" --listen 127.0.0.1:0
+begin scheduler "policy" edl-scheduler --conf '' --state-dir "$work/scheduler" --listen 127.0.0.1:0 --lease 60s
 EDL_SERVER=http://$(cat "$work/scheduler/address")
 EDL_TOKEN_FILE=$work/scheduler/admin-token
 export EDL_SERVER EDL_TOKEN_FILE
@@ -30,12 +30,12 @@ reload() { # WHAT: SIGHUP, until it says so; lines of before do not count
     local before
     before=$(wc -l <"$work/agent.log")
     kill -HUP "$pid"
-    timeout 60 grep -qm1 -F -- "$1" < <(tail -f -n "+$((before + 1))" --pid "$pid" "$work/agent.log") || fail "it does not say: $1"
+    timeout 120 grep -qm1 -F -- "$1" < <(tail -f -n "+$((before + 1))" --pid "$pid" "$work/agent.log") || fail "it does not say: $1"
 }
 
-await 60 'it is there' offers '.cpu_millicores == 300 and .state == "ready"'
+await 120 'it is there' offers '.cpu_millicores == 300 and .state == "ready"'
 edl submit --name steady --cpu 300m -- sleep 1000 >/dev/null
-await 60 'it runs' job_is steady running
+await 120 'it runs' job_is steady running
 steady() { edl show steady --json | jq -c '[.processes[] | [.incarnation, .pid, .state]]'; }
 before=$(steady)
 edl submit --name waits --cpu 200m -- sleep 1000 >/dev/null
@@ -44,13 +44,13 @@ job_is waits queued || fail 'there is room for the second job before there is mo
 # more, and a label: the second job gets what came
 printf 'cpu: 500m\nlabel: [rack=r2]\n' >"$conf.d/10-own.conf"
 reload "reload: cpu is now 500m"
-await 60 'the scheduler knows' offers '.cpu_millicores == 500 and .labels.rack == "r2"'
-await 60 'the second job runs' job_is waits running
+await 120 'the scheduler knows' offers '.cpu_millicores == 500 and .labels.rack == "r2"'
+await 120 'the second job runs' job_is waits running
 
 # less than is granted: what runs goes on
 echo 'cpu: 100m' >"$conf.d/10-own.conf"
 reload "reload: label is now its default"
-await 60 'the scheduler knows' offers '.cpu_millicores == 100 and (.labels | has("rack") | not)'
+await 120 'the scheduler knows' offers '.cpu_millicores == 100 and (.labels | has("rack") | not)'
 [ "$(steady)" = "$before" ] && job_is waits running || fail "$before is $(steady) now"
 
 # what needs a restart is told each time, with what is taken
@@ -75,12 +75,12 @@ if [ "$(id -u)" = 0 ]; then
     printf 'cpu: 600m\nallow-user: [nobody]\n' >"$conf.d/10-own.conf"
     reload "reload: allow-user is now nobody"
     edl submit --name allowed --cpu 50m --user nobody -- true >/dev/null
-    await 60 'it is over' over allowed
+    await 120 'it is over' over allowed
     refused 3 && fail 'who is allowed is refused'
     echo 'cpu: 600m' >"$conf.d/10-own.conf"
     reload "reload: allow-user is now its default"
     edl submit --name others --cpu 50m --user nobody -- true >/dev/null
-    await 60 'it is refused' refused 4
+    await 120 'it is refused' refused 4
 fi
 [ "$(steady)" = "$before" ] || fail "$before is $(steady) now"
 
@@ -89,13 +89,13 @@ echo 'cpu: 600m' >"$conf.d/10-own.conf"
 kill -HUP "$pid"
 edl submit --name talks --cpu 50m -- sh -c 'head -c 4194304 /dev/zero | tr "\\0" x; exec sleep 1000' >/dev/null
 talked() { log=$(find "$work/agent/logs" -name 'trainer-0.*.log' -size +4095k) && [ -n "$log" ]; }
-await 60 'it wrote all' talked
+await 300 'it wrote all' talked
 [ "$(du -k "$log" | cut -f1)" -ge 4096 ] || fail 'its log is cut before it has to be'
 printf 'cpu: 600m\nlog-max: 1Mi\n' >"$conf.d/10-own.conf"
 reload "reload: log-max is now 1Mi"
 is_short() { [ "$(du -k "$log" | cut -f1)" -le 1100 ] || grep -q 'cannot give back' "$work/agent.log"; }
-await 60 'its log is cut' is_short
+await 120 'its log is cut' is_short
 
 # and it ends its processes as it was told to
 edl kill steady waits talks >/dev/null
-await 60 'they are killed' job_is steady killed
+await 120 'they are killed' job_is steady killed

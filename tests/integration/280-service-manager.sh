@@ -10,14 +10,14 @@ manage() { # NAME ARGUMENT...: its notifications can be read from descriptor 5, 
     shift
     rm -f "$work/says" "$work/orders"
     mkfifo "$work/says" "$work/orders"
-    python3 "$EDL_SOURCE_DIR/tests/lib/service_manager.py" "$@" <"$work/orders" >"$work/says" 2>"$work/$name.log" &
+    "$python" "$EDL_SOURCE_DIR/tests/lib/service_manager.py" "$@" <"$work/orders" >"$work/says" 2>"$work/$name.log" &
     pid=$!
     pids="$pids $pid"
     exec 6>"$work/orders" 5<"$work/says"
 }
 says() { # PATTERN: the next such line
     local line
-    while read -r -t 60 line <&5; do
+    while read -r -t 120 line <&5; do
         # shellcheck disable=SC2254
         case $line in $1) echo "$line" && return 0 ;; esac
     done
