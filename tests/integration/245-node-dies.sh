@@ -2,7 +2,7 @@
 # A machine dies while nobody reads its logs: the end of what its processes wrote is there, merged with that of the others,
 # after the job and over a restart of the scheduler.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-cluster_start --nodes 2 --cpu 1000m --lease 6s
+cluster_start --nodes 2 --cpu 1000m --lease 10s
 # two processes, one on each node, that count
 # shellcheck disable=SC2016
 cat >"$work/job.json" <<JOB
@@ -11,17 +11,11 @@ cat >"$work/job.json" <<JOB
  "command":["bash","-c","n=0; while :; do echo \"line \$((n += 1)) of \$EDL_INCARNATION\"; read -t 0.1 <> <(:); done"]}}}
 JOB
 edl submit "$work/job.json"
-await 30 'both run' at_least count trainer 2
+await 120 'both run' at_least count trainer 2
 database=$(find "$work/state" -name edl.db)
 
 kept() { # INCARNATION: lines of it that the scheduler holds, though nobody asked
-    python3 - "$database" "$1" <<'PY'
-import sqlite3
-import sys
-rows = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute(
-    "SELECT text FROM log_tail WHERE incarnation = ?", (sys.argv[2],)).fetchall()
-sys.exit(0 if rows and ("line 3 of " + sys.argv[2]) in rows[0][0] else 1)
-PY
+    sqlite3 -readonly "$database" "SELECT text FROM log_tail WHERE incarnation = $1" | grep -q "line 3 of $1"
 }
 
 logged() { # INCARNATION: its lines in the merged output
@@ -31,7 +25,7 @@ logged() { # INCARNATION: its lines in the merged output
 process=$(api GET '/jobs/count/processes?state=live' | jq -c '.processes[0]')
 node=$(jq -r .node <<<"$process") incarnation=$(jq -r .incarnation <<<"$process")
 other=$(api GET '/jobs/count/processes?state=live' | jq -r '.processes[1].incarnation')
-await 60 'its end is kept' kept "$incarnation"
+await 120 'its end is kept' kept "$incarnation"
 # the machine dies: its agent first, which edl dev would replace, then what it ran
 agent=$(pgrep -f -- "edl-agent .*--node $node .*$work" | head -n 1)
 kill -STOP "$agent"
@@ -40,16 +34,13 @@ for pid in $(pgrep -f -- "edl-supervisor .*$work/state/nodes/$node/"); do kill -
 lost() {
     api GET '/jobs/count/processes?state=all' | holds --argjson i "$incarnation" '.processes[] | select(.incarnation == $i and .state == "lost")'
 }
-await 60 'it is lost' lost
+await 120 'it is lost' lost
 [ "$(logged "$incarnation")" -ge 3 ] || fail "the output of the machine that died is gone: $(edl logs count | head)"
 edl kill count >/dev/null
-edl wait count --timeout 60 || true
+edl wait count --timeout 120 || true
 scheduler=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
 kill -9 "$scheduler"
-until edl ps >/dev/null 2>&1; do
-    [ $SECONDS -lt 200 ] || fail 'no scheduler came back'
-    read -r -t 0.2 <> <(:) || true
-done
+await 120 'a scheduler answers' scheduler_answers
 [ "$(logged "$incarnation")" -ge 3 ] || fail "after the restart: $(edl logs count | head)"
 [ "$(logged "$other")" -ge 3 ] || fail "of the machine that lives: $(edl logs count | head)"
 kill -CONT "$agent"

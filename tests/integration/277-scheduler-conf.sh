@@ -42,7 +42,7 @@ reload() { # WHAT...: SIGHUP, until it says so; lines of before do not count
     local before
     before=$(wc -l <"$work/scheduler.log")
     kill -HUP "$pid"
-    timeout 60 grep -qm1 -F -- "$1" < <(tail -f -n "+$((before + 1))" --pid "$pid" "$work/scheduler.log") ||
+    timeout 120 grep -qm1 -F -- "$1" < <(tail -f -n "+$((before + 1))" --pid "$pid" "$work/scheduler.log") ||
         fail "it does not say: $1"
 }
 echo 'max-jobs: 2' >"$conf.d/10-few.conf"

@@ -5,7 +5,7 @@ set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 scheduler_begin() { # sets $server and $scheduler
-    begin scheduler "policy" edl-scheduler --conf '' --state-dir "$work/scheduler" --listen https://127.0.0.1:0 --lease 2s
+    begin scheduler "policy" edl-scheduler --conf '' --state-dir "$work/scheduler" --listen https://127.0.0.1:0 --lease 5s
     scheduler=$pid
     server=$(cat "$work/scheduler/address")
     case $server in https:*) ;; *) server=https://$server ;; esac
@@ -15,16 +15,16 @@ conf=$work/agent.conf
 refused() { # WHAT REMEDY ARGUMENT...: as in the service
     local what=$1 remedy=$2 status=0
     shift 2
-    CREDENTIALS_DIRECTORY=$work/credentials timeout 60 edl-agent --conf "$conf" "$@" 2>"$work/refused.log" || status=$?
+    CREDENTIALS_DIRECTORY=$work/credentials timeout 120 edl-agent --conf "$conf" "$@" 2>"$work/refused.log" || status=$?
     [ $status = 2 ] || fail "exit status $status instead of 2"
     grep -qF -- "$what" "$work/refused.log" || fail "it does not say: $what"
     grep -qF -- "$remedy" "$work/refused.log" || fail "it does not say what to do: $remedy"
 }
 agent_is_taken() { # ARGUMENT...: with these files, until it has told the scheduler about itself
     CREDENTIALS_DIRECTORY=$work/credentials begin agent "node n1, 0 processes adopted" edl-agent --conf "$conf" "$@"
-    await 60 'the node is ready' is_ready
+    await 120 'the node is ready' is_ready
     end "$pid"
-    await 60 'the node is lost' is_lost
+    await 120 'the node is lost' is_lost
 }
 is_ready() { edl nodes n1 --json | holds '.state == "ready"'; }
 is_lost() { edl nodes n1 --json | holds '.state != "ready"'; }
