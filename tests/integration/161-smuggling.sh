@@ -2,7 +2,6 @@
 # A head that two readers read differently is refused, and ends its connection: by the scheduler, and by the agent that takes a job's calls.
 # Each hides a second request where a reader in between would see a body, or asks for more than it seems to. (All spellings: test_http_head.c)
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-python=$(command -v /usr/bin/python3 || command -v python3)
 cluster_start --nodes 1 --cpu 1000m
 
 cat >"$work/smuggle.py" <<'END_OF_PROGRAM'
@@ -30,11 +29,11 @@ def ask(address, request):
     """every answer, until the other end closes the connection"""
     if address.startswith("/"):
         link = socket.socket(socket.AF_UNIX)
-        link.settimeout(20)
+        link.settimeout(90)
         link.connect(address)
     else:
         host, port = address.rsplit(":", 1)
-        link = socket.create_connection((host, int(port)), 20)
+        link = socket.create_connection((host, int(port)), 90)
     link.sendall(request)
     answer = b""
     try:
@@ -67,7 +66,7 @@ check scheduler 401
 jq -n --arg python "$python" --arg file "$work/smuggle.py" --arg out "$work/agent" \
     '{name: "smuggles", roles: [{role: "trainer", min: 1, max: 1, cpu: "100m", command: [$python, $file, "EDL_SOCKET", $out]}]}' |
     edl submit - >/dev/null
-await 60 'the job has asked' test -e "$work/agent"
+await 120 'the job has asked' test -e "$work/agent"
 check agent 200
 cluster_stop
 echo "smuggling: all good"

