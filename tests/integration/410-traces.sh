@@ -2,7 +2,7 @@
 # `edl simulate --trace` and `--generate`: tables, JSON, pictures, export, and what is refused. No cluster is started.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}"
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -43,7 +43,7 @@ says '^level fixed: fixed batch, speeds true, lengths known'
 says '^diurnal-3 '
 says '^fulfilment - afs-l '
 [ "$(grep -c '<polyline' "$work/plot.svg")" = 2 ] || fail 'the picture has not two curves'
-python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/plot.svg" || fail 'the picture is no XML'
+"$python" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/plot.svg" || fail 'the picture is no XML'
 status_of 0 edl simulate --trace "$work/trace.csv" "$work/trace.json" --nodes 4x4 --policy sia,srtf --level fixed-no-lengths
 says 'srtf uses what the level fixed-no-lengths does not offer: left out'
 ! grep -q '^srtf ' "$work/out" || fail 'srtf ran without lengths'
