@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# All attacks at once, for a minute, with a lease of 5 s: by people who may read, users, jobs, a stolen node, accounts of a node's
+# All attacks at once, for 20 s, with a lease of 5 s: by people who may read, users, jobs, a stolen node, accounts of a node's
 # machine and strangers. No lease ends, the jobs of others lose nothing, and people who ask for little are answered.
-# EDL_SIEGE_KINDS: which attacks; EDL_SIEGE_S: for how long; EDL_SIEGE_NICE: how far below all else they run; EDL_SIEGE_FIGURES: a file
+# EDL_SIEGE_KINDS: which attacks; EDL_SIEGE_S: for how long (20; the night 60); EDL_SIEGE_NICE: how far below all else they run; EDL_SIEGE_FIGURES: a file
 # for the figures, which are judged all the same.
 # Runs alone: measures how soon reports and calls are answered under all attacks at once
 set -eu
@@ -9,9 +9,8 @@ set -eu
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 kinds=${EDL_SIEGE_KINDS-dry_runs reads rings stolen smuggle local datasets polls strangers}
-seconds=${EDL_SIEGE_S:-60}
+seconds=${EDL_SIEGE_S:-20}
 lib=$EDL_SOURCE_DIR/tests/lib
-python=$(command -v /usr/bin/python3 || command -v python3)
 # What a busy machine keeps as well; bench/siege tells how far below a quiet one stays.
 report_wait_s=1.25 # a quarter of the lease
 call_ms=20000
@@ -63,7 +62,7 @@ submit() { # USER NAME NODE CPU COMMAND...: how much of the cores a process gets
 runs() { call admin "/jobs/$1" | holds '.roles[0].running == 1'; }
 for node in n1 n2 n3; do
     submit ann ann-$node $node 6 "$python" "$lib/siege.py" worker "$work/ann-$node"
-    await 30 "the job of $node runs" runs "ann-$node"
+    await 120 "the job of $node runs" runs "ann-$node"
 done
 
 # --- who attacks: each below everybody else for the machine's cores, which are not what is tested
@@ -101,19 +100,19 @@ if is_on datasets; then
     body 100000 under
     body 280000 over
     for n in $(seq 18); do submit mallory "d$n" n3 10m nice -n "${EDL_SIEGE_NICE:-19}" "$python" "$lib/siege.py" dataset "$work/dataset.$n" "$work/over" "$work/under"; done
-    for n in $(seq 18); do await 60 "a job with data sets runs" runs "d$n"; done
+    for n in $(seq 18); do await 120 "a job with data sets runs" runs "d$n"; done
 fi
 if is_on polls; then
     echo '{"name":"quiet","mode":"service","roles":[{"role":"server","command":["sleep","1000"],"min":1,"max":1,"cpu":"10m"}]}' |
         call mallory /jobs -d @- >"$work/answer"
-    await 30 "a service runs" runs quiet
+    await 120 "a service runs" runs quiet
     mkfifo "$work/polls.in" "$work/polls.says"
     submit mallory polls n2 10m sh -c "ulimit -Sn 4096; exec nice -n ${EDL_SIEGE_NICE:-19} '$python' '$lib/socket_siege.py' polls 700 \"\$EDL_SOCKET\" <'$work/polls.in' >'$work/polls.says'"
     exec {polls_in}>"$work/polls.in" {polls_out}<"$work/polls.says"
 fi
 if is_on stolen; then
     submit mallory stolen n4 10m sleep 1000
-    await 30 "a job runs on the node that is stolen" runs stolen
+    await 120 "a job runs on the node that is stolen" runs stolen
     process=$(call admin /jobs/stolen | jq .id).trainer.0.1
 fi
 
