@@ -22,7 +22,7 @@ says() { # NAME TIMES TEXT
 }
 node=$(edl nodes --json | jq -r '.nodes[0].name')
 offered() { edl nodes "$node" --json | holds '.devices | length == 2'; }
-await 60 'both GPUs are offered' offered
+await 120 'both GPUs are offered' offered
 
 job granted 1 "$EDL_BUILD_DIR/tests/lib"
 job plain 0 "$EDL_BUILD_DIR/tests/lib"

@@ -2,6 +2,6 @@
 # The power goes at every call that changes a file: a first start, tokens, an archive, a join, a backup, a restore, a corpus.
 # Whatever was answered before is there afterwards, and every program starts again. Names count from when their folder was synced.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-timeout 280 python3 "$EDL_SOURCE_DIR/tests/lib/power_cuts.py" "$work" &
+timeout 1500 "$python" "$EDL_SOURCE_DIR/tests/lib/power_cuts.py" "$work" &
 pids=$!
 wait "$pids" || fail 'something was lost'

@@ -16,7 +16,7 @@ says() { grep -q -e "$1" "$work/out" || fail "no line says: $1"; }
 
 edl-scheduler --state-dir "$work/state" --listen 10.77.0.1:0 2>"$work/scheduler.log" &
 pids=$!
-await 60 'the scheduler listens' test -s "$work/state/address"
+await 120 'the scheduler listens' test -s "$work/state/address"
 server=$(cat "$work/state/address")
 export EDL_CA=$work/state/ca.pem EDL_TOKEN_FILE=$work/state/admin-token EDL_SERVER=$server
 
@@ -31,7 +31,7 @@ line=$(edl node add --foreground n1 2>/dev/null)
 $line --state-dir "$work/n1" --runtime direct --allow-root --no-foreign 2>"$work/agent.log" &
 agent=$!
 pids="$pids $agent"
-await 60 'it has joined' grep -q 'joined as n1' "$work/agent.log"
+await 120 'it has joined' grep -q 'joined as n1' "$work/agent.log"
 find "$work/n1" -printf '%p %T@ %m\n' | sort >"$work/before"
 doctor 0 --state-dir "$work/n1"
 for check in 'membership: joined as n1' 'authority: .*pin sha256:' "scheduler's name" 'connection' 'tls' 'answer' 'version' \
@@ -54,7 +54,7 @@ find "$work/n1" -printf '%p %T@ %m\n' | grep -v -e /lease -e /socket -e /process
 cp -r "$work/n1" "$work/wrong"
 edl-scheduler --state-dir "$work/other" --listen 10.77.0.1:0 2>"$work/other.log" &
 pids="$pids $!"
-await 60 'another scheduler listens' test -s "$work/other/address"
+await 120 'another scheduler listens' test -s "$work/other/address"
 cp "$work/other/ca.pem" "$work/wrong/ca.pem"
 doctor 1 --state-dir "$work/wrong"
 says '^problem  tls: .*not signed by the authority.*pin'
@@ -76,7 +76,7 @@ doctor 1 --state-dir "$work/n1"
 says '^problem  credential: the scheduler refuses it (401).*edl node add n1'
 
 # clocks: a server whose Date is an hour late, and three seconds
-python3 - "$work" "$(edl-agent --version | cut -d' ' -f2)" <<'END' &
+"$python" - "$work" "$(edl-agent --version | cut -d' ' -f2)" <<'END' &
 import http.server, email.utils, json, sys, time
 class Late(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -94,7 +94,7 @@ import os; os.rename(sys.argv[1] + '/port.new', sys.argv[1] + '/port')
 server.serve_forever()
 END
 pids="$pids $!"
-await 60 'a fake scheduler listens' test -s "$work/port"
+await 120 'a fake scheduler listens' test -s "$work/port"
 echo 3600 >"$work/late"
 doctor 1 --state-dir "$work/none" --scheduler "http://127.0.0.1:$(cat "$work/port")"
 says '^problem  clock offset: this clock is 3[56][0-9][0-9] s ahead of the scheduler.s.*timedatectl'

@@ -2,9 +2,9 @@
 # The Python module against an agent that says whatever the test wants; what it promises
 # as types is so, where a checker is there to say.
 set -eu
-: "${EDL_SOURCE_DIR:?the checkout}"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 cd "$EDL_SOURCE_DIR/python"
-python=$(command -v /usr/bin/python3 || command -v python3) || {
+[ -n "$python" ] || {
     echo 'there is no python3'
     exit 77
 }

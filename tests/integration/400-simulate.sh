@@ -43,7 +43,7 @@ mkfifo "$work/night"
 edl simulate --night >"$work/out" 2>"$work/night" &
 night=$!
 exec 3<"$work/night"
-read -r -t 60 line <&3 || fail 'the night does not say that it began'
+read -r -t 120 line <&3 || fail 'the night does not say that it began'
 [ "$line" = 'mixed faults from seed 1 on; SIGINT or SIGTERM ends the night' ] || fail "the night began with: $line"
 kill -TERM $night
 wait $night || fail "the night ended with $?: $(cat "$work/out")"
@@ -56,7 +56,7 @@ exec 3<&-
 edl simulate --night >"$work/out" 2>"$work/night" &
 night=$!
 exec 3<"$work/night"
-read -r -t 60 line <&3 || fail 'the second night does not say that it began'
+read -r -t 120 line <&3 || fail 'the second night does not say that it began'
 ( ulimit -c 0; kill -SEGV $night )
 cat <&3 >"$work/out"
 status=0
