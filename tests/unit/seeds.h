@@ -45,3 +45,17 @@ static inline uint64_t first_seed(uint64_t otherwise)
     print_message("EDL_FIRST_SEED=%" PRIu64 "\n", first);
     return first;
 }
+
+/* stride - each so-many-th of a row of points is tried: the variable of that name, or each */
+static inline uint64_t stride(const char *name)
+{
+    uint64_t n = number_from_environment(name, 1);
+
+    return n != 0 ? n : 1;
+}
+
+/* next_in_stride - the first, which the seed chooses, after 0 */
+static inline uint64_t next_in_stride(const char *name, uint64_t last)
+{
+    return last == 0 ? 1 + the_seed(1) % stride(name) : last + stride(name);
+}

@@ -40,6 +40,7 @@
 
 #define READY_MS 20000
 #define POINTS_MAX 400
+#define STRIDE "EDL_POINT_STRIDE"
 #define JOBS_CHECKED 4 /* of the newest; the file's own checks are of all */
 #define OFFER                                                                                      \
     "\"address\":\"10.0.0.7\",\"cpu_millicores\":64000,\"memory_bytes\":68719476736,\"gpus\":0,"   \
@@ -553,20 +554,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static uint64_t point_stride(void)
-{
-    return MAX_OF(number_from_environment("EDL_POINT_STRIDE", 1), UINT64_C(1));
-}
-
-/* 0: none was before */
-static uint64_t next_point(uint64_t point)
-{
-    uint64_t next = point == 0 ? 1 + the_seed(1) % point_stride() : point + point_stride();
-
-    assert_true(next < POINTS_MAX);
-    return next;
-}
-
 /* From the start over a job's life to the clean stop, which brings the log into the file. */
 static void test_a_scheduler_at_work_is_killed_anywhere(void **state)
 {
@@ -578,7 +565,8 @@ static void test_a_scheduler_at_work_is_killed_anywhere(void **state)
     assert_true(join(site));
     stop(site);
     while (!survived) {
-        point = next_point(point);
+        point = next_in_stride(STRIDE, point);
+        assert_true(point < POINTS_MAX);
         if (start(site, point)) {
             if (work(site))
                 (void)kill(site->pid, SIGTERM);
@@ -600,7 +588,8 @@ static void test_a_first_start_is_killed_anywhere(void **state)
 
     do {
         remove_state(site);
-        point = next_point(point);
+        point = next_in_stride(STRIDE, point);
+        assert_true(point < POINTS_MAX);
         if (start(site, point))
             break;
         check(site);
@@ -672,7 +661,8 @@ static void test_a_restore_is_killed_anywhere(void **state)
     save_backup(site, path);
     stop(site);
     do {
-        point = next_point(point);
+        point = next_in_stride(STRIDE, point);
+        assert_true(point < POINTS_MAX);
         status = restore(site, point, path);
         if (access(mark, F_OK) == 0) {
             marked++;
@@ -692,7 +682,7 @@ static void test_a_restore_is_killed_anywhere(void **state)
     } while (status != 0);
     print_message("%" PRIu64 " points, %" PRIu64 " of them in the middle of the moves\n", point,
                   marked);
-    assert_true(marked >= 3 / point_stride()); /* they follow each other */
+    assert_true(marked >= 3 / stride(STRIDE)); /* they follow each other */
 }
 
 int main(void)

@@ -27,6 +27,7 @@
 
 #define PATH "/disk/edl.db"
 #define SHORT_EVENTS 14
+#define STRIDE "EDL_CALL_STRIDE"
 #define LONG_EVENTS 120
 #define ROUNDS 20
 #define CHECKPOINT_PAGES 24 /* so that short histories have some */
@@ -241,29 +242,24 @@ static uint64_t count(uint64_t seed, uint64_t events, enum fault fault)
     return n;
 }
 
-static uint64_t call_stride(void)
-{
-    return MAX_OF(storm_number("EDL_CALL_STRIDE", 1), UINT64_C(1));
-}
-
 static void test_power_is_lost_at_each_call(void **state)
 {
     uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, FAULT_POWER);
 
     (void)state;
-    for (uint64_t i = 1 + seed % call_stride(); i <= n; i += call_stride())
+    for (uint64_t i = 1 + seed % stride(STRIDE); i <= n; i += stride(STRIDE))
         for (int survival = 0; survival < SURVIVAL_KINDS; survival++)
             try_one(seed, SHORT_EVENTS, FAULT_POWER, i, (enum survival)survival);
     print_message("%" PRIu64 " calls\n", n);
 }
 
-static void fail_each(enum fault fault, uint64_t stride)
+static void fail_each(enum fault fault, uint64_t each)
 {
     uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, fault);
 
-    for (uint64_t i = 1 + seed % call_stride(); i <= n; i += stride * call_stride())
+    for (uint64_t i = 1 + seed % stride(STRIDE); i <= n; i += each * stride(STRIDE))
         try_one(seed, SHORT_EVENTS, fault, i, (enum survival)(i % SURVIVAL_KINDS));
     print_message("%s: %" PRIu64 " calls\n", fault_name(fault), n);
 }
@@ -385,8 +381,8 @@ static void test_opening_fails_anywhere(void **state)
 
     (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++) {
-        for (uint64_t nth = 1 + seed % call_stride(); nth < 40;
-             nth += call_stride() * (fault == FAULT_MEMORY ? 3 : 1)) {
+        for (uint64_t nth = 1 + seed % stride(STRIDE); nth < 40;
+             nth += stride(STRIDE) * (fault == FAULT_MEMORY ? 3 : 1)) {
             struct trial t;
 
             begin(&t, seed);
