@@ -2,6 +2,7 @@
 # The lease of what is installed, without a word about it: three machines whose units are those of the packages. A scheduler that is
 # stopped for three leases and started again, or restarted while jobs run, ends no process, because its keeper is a unit of its own;
 # what ran on a machine that is switched off runs elsewhere within 8 s.
+# Runs alone: measures how soon work of a dead machine runs elsewhere
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 within_s=8

@@ -87,7 +87,7 @@ class Keeper:
         try:
             os.setsid()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-            os.nice(self.step.nice)
+            self.give_way()
             null = os.open(os.devnull, os.O_RDONLY)
             for fd, target in ((null, 0), (self.log, 1), (self.log, 2)):
                 os.dup2(fd, target)
@@ -96,6 +96,14 @@ class Keeper:
         except BaseException as error:  # pylint: disable=broad-except
             os.write(2, f'{self.step.command[0]}: {error}\n'.encode())
         os._exit(127)
+
+    def give_way(self):
+        os.nice(self.step.nice)
+        try:  # the kernel shares among sessions first where it has groups of them (sched(7), autogroup): the new one is this command's
+            with open('/proc/self/autogroup', 'w', encoding='utf-8') as f:
+                f.write(str(self.step.nice))
+        except OSError:
+            pass
 
     def end(self, timed_out):
         """The deadline has come, or the runner wants an end: SIGTERM to the command, and SIGKILL to all that is left later."""

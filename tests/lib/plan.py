@@ -24,7 +24,8 @@ from steps import COMPUTES, CORES, Step  # noqa: E402
 MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so')  # what scripts preload
 HISTORIES = 'tests/sim/100-faults.sh'
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
-NIGHT = {'100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '167-siege': {'EDL_SIEGE_S': '60'}}
+NIGHT = {'100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '167-siege': {'EDL_SIEGE_S': '60'},
+         '271-power': {'EDL_POWER_STRIDE': '1'}}
 # these wait for the longest, and so begin first
 LONG = ('050-cluster', '271-power', '010-units', '239-gpu-types', '242-stuck', '244-scheduler-away')
 
@@ -114,12 +115,18 @@ class Plan:
             self.add(Step('autoreconf', ['autoreconf', '-fi'], COMPUTES, CORES, folder=source))
             needs = ('autoreconf',)
         linker = ['LDFLAGS=' + os.environ['EDL_CHECK_LDFLAGS']] if os.environ.get('EDL_CHECK_LDFLAGS') else []
-        options = {'plain': linker, 'sanitized': ['--enable-sanitizers', 'CFLAGS=-g -O1', *linker]}
-        for build, more in options.items():
-            os.makedirs(f'{self.build_dir}/{build}', exist_ok=True)
-            made = os.path.exists(f'{self.build_dir}/{build}/Makefile')
-            command = ['true'] if made and not again and not needs else [f'{source}/configure', '--enable-werror', *more]
-            self.add(Step(f'configure-{build}', command, COMPUTES, folder=f'{self.build_dir}/{build}', needs=needs, limit_s=here.LIMIT_S))
+        self.configure_one('plain', linker, again, needs, 'rm -f config.cache')
+        # what the first one found out holds for the second, but for the variables that it was given
+        known = 'sed "/^ac_cv_env_/d" ../plain/config.cache >config.cache'
+        self.configure_one('sanitized', ['--enable-sanitizers', 'CFLAGS=-g -O1', *linker], again, (*needs, 'configure-plain'), known)
+
+    def configure_one(self, build, options, again, needs, before=':'):
+        folder = f'{self.build_dir}/{build}'
+        os.makedirs(folder, exist_ok=True)
+        command = ['sh', '-c', f'{before} && exec "$0" "$@"', f'{here.SOURCE_DIR}/configure', '--config-cache', '--enable-werror', *options]
+        if os.path.exists(f'{folder}/Makefile') and not again and 'autoreconf' not in needs:
+            command = ['true']
+        self.add(Step(f'configure-{build}', command, COMPUTES, folder=folder, needs=needs, limit_s=here.LIMIT_S))
 
     def make(self, name, build, targets, needs):
         self.add(Step(name, ['make', '-C', f'{self.build_dir}/{build}', f'-j{CORES}', *targets], COMPUTES, CORES, needs=needs,
@@ -128,8 +135,7 @@ class Plan:
     def build(self, units, fuzz, scripts):
         """What these tests need. The plain build comes first: scripts wait for it, and for each other."""
         plain_tests = [f'tests/unit/{name}' for name in units if name in self.heavy]
-        if scripts or plain_tests:
-            self.make('build-plain', 'plain', ['all', *MORE], ('configure-plain',))
+        self.make('build-plain', 'plain', ['all', *MORE] if scripts or plain_tests else ['generated'], ('configure-plain',))
         if any(self.wants_packages(path) for path in scripts):
             self.add(Step('packages', [f'{here.SOURCE_DIR}/tests/lib/packages-built'], COMPUTES, CORES, needs=('build-plain',),
                           environment={'EDL_BUILD_DIR': self.plain}, limit_s=here.LIMIT_S))
@@ -180,7 +186,7 @@ class Plan:
             self.add(Step('machine-roots', [f'{here.SOURCE_DIR}/tests/lib/machine-roots'], limit_s=here.LIMIT_S))
 
     def lint(self):
-        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain], COMPUTES, needs=('configure-plain',), folder=here.SOURCE_DIR,
+        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain], COMPUTES, needs=('build-plain',), folder=here.SOURCE_DIR,
                       limit_s=here.LIMIT_S))
 
 

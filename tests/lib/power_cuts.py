@@ -88,7 +88,16 @@ class Scheduler:
         return self.process.wait(READY_S)
 
     def kill(self):
+        """And its keeper of leases, which would outlive it by a minute."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
+            keepers = [os.pidfd_open(int(pid)) for pid in file.read().split()]
         self.end(signal.SIGKILL)
+        for keeper in keepers:
+            try:
+                signal.pidfd_send_signal(keeper, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            os.close(keeper)
 
 
 class Run:
@@ -113,7 +122,7 @@ class Run:
     def check(self, what, check, at_once=2):
         began = time.monotonic()
         n, kept = power.check_all(self.disk, self.log, self.promises, check, self.work,
-                            int(os.environ.get("EDL_SEED", "1")), at_once)
+                                  int(os.environ.get("EDL_SEED", "1")), at_once, int(os.environ.get("EDL_POWER_STRIDE", "4")))
         calls = sum(1 for _ in power.records(self.log))
         print(f"{what}: {calls} calls, {n} states, {kept} of them after a promise, {time.monotonic() - began:.1f} s",
               flush=True)
