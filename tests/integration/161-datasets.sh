@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Eighteen jobs of one user give datasets of as many tasks as there may be, at once: the loop goes on, the lease of nobody
+# Six jobs of one user (EDL_DATASET_JOBS) give datasets of as many tasks as there may be, at once: the loop goes on, the lease of nobody
 # ends, and all tasks are there after a restart. More tasks, more bytes, and more of all jobs of a user are refused with what
 # to do; the same dataset again costs nothing.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-jobs=${EDL_DATASET_JOBS:-18}
+jobs=${EDL_DATASET_JOBS:-6}
 tasks=${EDL_DATASET_TASKS:-100000}
 longest=${EDL_LONGEST_STOP_MS:-2500} # a quarter of the lease; a machine that does nothing else stays below a tenth
 

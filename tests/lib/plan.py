@@ -24,8 +24,8 @@ from steps import COMPUTES, CORES, Step  # noqa: E402
 MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so')  # what scripts preload
 HISTORIES = 'tests/sim/100-faults.sh'
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
-NIGHT = {'100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '167-siege': {'EDL_SIEGE_S': '60'},
-         '271-power': {'EDL_POWER_STRIDE': '1'}}
+NIGHT = {'020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
+         '167-siege': {'EDL_SIEGE_S': '60'}, '271-power': {'EDL_POWER_STRIDE': '1'}}
 # these wait for the longest, and so begin first
 LONG = ('050-cluster', '271-power', '010-units', '239-gpu-types', '242-stuck', '244-scheduler-away')
 
@@ -187,7 +187,7 @@ class Plan:
 
     def lint(self):
         self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain], COMPUTES, needs=('build-plain',), folder=here.SOURCE_DIR,
-                      limit_s=here.LIMIT_S))
+                      limit_s=here.LIMIT_S, nice=here.NICE))
 
 
 def variables(text):

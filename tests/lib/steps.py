@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """steps.py - runs the steps of a check side by side, counts their tests, and tells how far it is
 
-Two lanes: what computes (as many places as cores, nice) and what waits for its own processes (twice as many). A step takes some
+Two lanes: what computes (as many places as cores) and what waits for its own processes (twice as many). A step takes some
 places of its lane, and starts when the steps that it needs have passed; steps that are first in the list come first.
 """
 import dataclasses
@@ -34,10 +34,7 @@ class Step:
     environment: dict = dataclasses.field(default_factory=dict)
     folder: str = ''
     limit_s: float = 300
-
-    @property
-    def nice(self):
-        return 10 if self.lane == COMPUTES else 0
+    nice: int = 0
 
 
 def clock(seconds):

@@ -9,6 +9,7 @@ from steps import ALONE, COMPUTES, WAITS, Step
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MARKERS = (('twos', r'# Runs by twos: (.+)'), ('alone', r'# Runs alone: measures (.+)'),
            ('night', r'# Runs at night(?:, and for (?P<paths>[^:]+))?: (.+)'))
+NICE = 10  # what computes gives way to what waits for events
 LIMIT_S = float(os.environ.get('EDL_TEST_TIMEOUT_S', '1800'))  # it ends only what hangs
 
 
@@ -57,19 +58,21 @@ def marker(path):
 
 def unit_step(name, build_dir, prefix='', **more):
     program = f'{build_dir}/tests/unit/{name}'
-    return Step(prefix + name, [program], COMPUTES, limit_s=LIMIT_S, environment={'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}, **more)
+    environment = {'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}
+    return Step(prefix + name, [program], COMPUTES, limit_s=LIMIT_S, nice=NICE, environment=environment, **more)
 
 
 def fuzz_step(name, build_dir, **more):
     corpus = os.path.join(SOURCE_DIR, 'tests/fuzz/corpus', name[len('replay_'):])
     files = sorted(os.path.join(at, file) for at, _, names in os.walk(corpus) for file in names)
     command = [f'{build_dir}/tests/fuzz/{name}', *files] if files else ['sh', '-c', f'echo no corpus in {corpus}; exit 1']
-    return Step(name, command, COMPUTES, limit_s=LIMIT_S, environment={'EDL_BUILD_DIR': build_dir}, **more)
+    return Step(name, command, COMPUTES, limit_s=LIMIT_S, nice=NICE, environment={'EDL_BUILD_DIR': build_dir}, **more)
 
 
 def script_step(path, build_dir, name='', environment=None, **more):
     kind = marker(path)[0]
     more.setdefault('lane', ALONE if kind == 'alone' else WAITS)
     more.setdefault('places', 2 if kind == 'twos' else 1)
+    more['nice'] = NICE if more['lane'] == COMPUTES else 0
     return Step(name or os.path.basename(path), ['bash', os.path.join(SOURCE_DIR, path)], limit_s=LIMIT_S, folder=SOURCE_DIR,
                 environment={'EDL_BUILD_DIR': build_dir, **(environment or {})}, **more)
