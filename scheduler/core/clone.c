@@ -141,9 +141,6 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.held_back = job->plan.held_back;
     to->plan.gives = job->plan.gives;
     to->plan.noted_us = job->plan.noted_us;
-    to->plan.turn_known = job->plan.turn_known;
-    if (to->plan.turn_known)
-        job_turn_leave(copy, to);
     to->plan.servers_until_us = job->plan.servers_until_us;
     to->plan.servers = job->plan.servers;
     to->plan.places = copy_places(copy, job->plan.places, job->plan.n_places);

@@ -604,13 +604,6 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
 /* job_take_turn - of a new one: its place among those that wait, from what is known now:
  * job_turn.c. O(its document) */
 void job_take_turn(struct cluster *cluster, struct job *job);
-/* job_turn_enter, job_turn_leave - it waits, or no longer: its turn moves with what becomes known
- * of its family. job_turns_move - a job of the family has ended with success; job_turns_postpone -
- * one that runs has done more than before. O(log n) */
-void job_turn_enter(struct cluster *cluster, struct job *job);
-void job_turn_leave(struct cluster *cluster, struct job *job);
-void job_turns_move(struct cluster *cluster, const char *family_name);
-void job_turns_postpone(struct cluster *cluster, const char *family_name);
 /* job_length_unit_s - of a job of fixed size: what its family's lengths are counted in */
 double job_length_unit_s(const struct job *job);
 /* job_hint_s - how long its owner thinks that it takes, in seconds on one instance; 0: no guess */

@@ -234,12 +234,6 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
     tell(cluster, job, now);
 }
 
-static void ended(struct cluster *cluster, const struct job_learned *learned)
-{
-    goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
-    job_turns_move(cluster, learned->family);
-}
-
 /* --- of a job of fixed size its length alone, which is not kept through a restart
  * ------------------------------------------------------------------------------------------ */
 
@@ -260,7 +254,6 @@ static void note_length(struct cluster *cluster, const struct process *process)
     job_length_name(job, name);
     job->plan.noted_us = process->ran_us;
     goodput_family_done(cluster->families, name, length_of(job, process->ran_us));
-    job_turns_postpone(cluster, name);
 }
 
 /* Those that run now, or did last, for the longest. */
@@ -283,7 +276,6 @@ static void end_length(struct cluster *cluster, const struct job *job, struct in
         return;
     job_length_name(job, name);
     goodput_family_ended(cluster->families, name, length_of(job, longest_us(job, now)));
-    job_turns_move(cluster, name);
 }
 
 void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
@@ -296,7 +288,7 @@ void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
     }
     job_learn_size(job, now);
     if (job->state == JOB_SUCCEEDED)
-        ended(cluster, learned);
+        goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
     else
         goodput_family_done(cluster->families, learned->family, learned->of.work_s);
     save_family(cluster, job, now);
@@ -320,14 +312,6 @@ static void count_units(struct job *job, double *ret_done, double *ret_left)
         fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
 }
 
-/* A plan goes through the queue, so turns do not move within one. */
-static void tell_between_plans(struct cluster *cluster, struct job *job, struct instant now)
-{
-    tell(cluster, job, now);
-    job_turns_postpone(cluster, job->learned->family);
-    cluster->plan_wanted = true;
-}
-
 void job_learn_seen(struct cluster *cluster, const struct process *process, struct instant now)
 {
     struct job *job = process->job;
@@ -344,7 +328,8 @@ void job_learn_seen(struct cluster *cluster, const struct process *process, stru
         !task_queue_is_closed(
             job->queue)) /* tasks that take long measure nothing, but it gets on */
         count_units(job, &job->learned->units_done, &job->learned->units_left);
-    tell_between_plans(cluster, job, now);
+    tell(cluster, job, now);
+    cluster->plan_wanted = true;
 }
 
 static void note_family(struct cluster *cluster, struct job *job, struct instant now)
@@ -404,7 +389,8 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
     if (!measured && !first)
         return;
     count_units(job, &job->learned->units_done, &job->learned->units_left);
-    tell_between_plans(cluster, job, now);
+    tell(cluster, job, now);
+    cluster->plan_wanted = true;
 }
 
 /* A note is of the moment when its last step was told, not of the report that brought it. Notes of
@@ -431,5 +417,6 @@ void job_learn_steps(struct cluster *cluster, const struct process *process, str
                                           .units = learned->step_units };
     if (!measure(cluster, job, &progress, now))
         return;
-    tell_between_plans(cluster, job, now);
+    tell(cluster, job, now);
+    cluster->plan_wanted = true;
 }

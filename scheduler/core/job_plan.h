@@ -38,7 +38,6 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool promised;       /* room is being made for its gang */
     bool shares;         /* counted in planner.n_sharing */
     bool held_back;      /* it is there but for the load of what is being stopped */
-    bool turn_known;     /* its turn does not move any more (job_turn.c) */
     bool drain_stays;    /* what drain_pass found: nobody stands in for what leaves */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
@@ -66,9 +65,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
-    struct unknown_family *unknown; /* of which no job had ended when its turn was taken; or NULL */
-    struct job *family_next, *family_prev; /* unknown->jobs */
-    struct job *class_next, *class_prev;   /* queue_class->jobs, by turn */
-    struct tree_node in_class;             /* queue_class->order */
-    uint32_t n_below;                      /* of them, in its subtree */
+    struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
+    struct tree_node in_class;           /* queue_class->order */
+    uint32_t n_below;                    /* of them, in its subtree */
 };

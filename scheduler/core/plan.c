@@ -42,7 +42,6 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
 {
     capacity_done(&planner->rooms);
     capacity_done(&planner->offered);
-    job_turns_done(planner);
     queue_done(&planner->queue);
     (void)policy->free(planner->policy);
     free(planner);

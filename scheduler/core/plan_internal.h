@@ -140,13 +140,6 @@ struct queue {
     bool wanted; /* something might fit that did not when the queue was last gone through */
 };
 
-/* The waiting jobs of a family of which none had ended when they took their turns. */
-struct unknown_family {
-    char name[JOB_FAMILY_SIZE];
-    struct job *jobs; /* list, by number; never empty */
-    UT_hash_handle hh;
-};
-
 struct planner {
     struct capacity rooms;                       /* of the nodes that take processes */
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
@@ -161,7 +154,6 @@ struct planner {
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
     struct queue queue;
-    struct unknown_family *unknown; /* uthash by name; owned; empties itself with the queue */
     struct policy_group groups[POLICY_GROUPS_MAX]; /* what each holds, when there are any */
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
     bool groups_changed;                           /* what they hold, since the queue was wanted */
@@ -169,8 +161,6 @@ struct planner {
     uint32_t n_sharing;  /* elastic jobs that are started or in the queue */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };
-/* the waiting jobs are gone, or go */
-void job_turns_done(struct planner *planner);
 
 /* What more servers than the fewest come out of (plan_servers.c). */
 struct spare {

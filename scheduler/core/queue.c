@@ -505,7 +505,6 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
     struct job *passed = class->next;
 
     insert(class, job);
-    job_turn_enter(cluster, job);
     queue->n_jobs++;
     job->plan.queue_class = class;
     count_sharing(cluster->planner, job);
@@ -562,7 +561,6 @@ void queue_leave(struct cluster *cluster, struct job *job)
     if (class == NULL)
         return;
     drop_promise(cluster, job);
-    job_turn_leave(cluster, job);
     if (queue->held == job) {
         queue->held = NULL;
         queue->wanted = true; /* others may start where it was to go */

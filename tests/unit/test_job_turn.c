@@ -255,32 +255,6 @@ static void wait_s(struct world *w, unsigned seconds)
         world_second(w);
 }
 
-/* Two of unknown families wait; the first job of the second one's family ends after two minutes. */
-static void test_turn_moves_forward_once_a_family_is_known(void **state)
-{
-    struct world *w = world_of(&policy_goodput);
-    struct job *runner = world_submit(w, spec_of("runner", "b", 4 * CORE));
-    struct job *first, *second;
-    uint64_t turn_us;
-
-    (void)state;
-    world_run(w, 3);
-    assert_int_equal(runner->state, JOB_RUNNING);
-    first = world_submit(w, spec_of("first", "a", 4 * CORE));
-    second = world_submit(w, spec_of("second", "b", 4 * CORE));
-    wait_s(w, 120);
-    over(w, runner);
-    assert_int_equal(second->state, JOB_RUNNING);
-    assert_int_equal(first->state, JOB_QUEUED);
-    turn_us = second->turn_wall_us - second->submitted_wall_us;
-    assert_in_range(turn_us, 100 * USEC_PER_SEC, 150 * USEC_PER_SEC);
-    assert_int_equal(first->turn_wall_us - first->submitted_wall_us, 3600 * USEC_PER_SEC);
-    world_restart(w); /* it is on record */
-    assert_int_equal(cluster_find_job(w->cluster, "second")->turn_wall_us - turn_us,
-                     cluster_find_job(w->cluster, "second")->submitted_wall_us);
-    end(w);
-}
-
 static struct job *submit_guessed(struct world *w, const char *name, const char *command,
                                   uint64_t expected_s)
 {
@@ -300,29 +274,30 @@ static uint64_t turn_s(const struct job *job)
 
 /* Of a fixed size. One that runs shows that what is guessed of its family is wrong: the next one
  * waits behind those that it would pass by a guess, now, after a restart and when the first one has
- * ended. */
+ * ended. Who came while that was not known keeps its turn. */
 static void test_guess_that_was_outrun_is_not_believed(void **state)
 {
     struct world *w = world_of(&policy_goodput);
-    struct job *first, *honest, *liar;
+    struct job *believed, *honest, *liar;
 
     (void)state;
-    first = submit_guessed(w, "first", "lie", 1);
-    (void)submit_guessed(w, "held", "other", 1); /* the node is kept for it, which stays so */
+    (void)submit_guessed(w, "first", "lie", 1);
+    believed = submit_guessed(w, "believed", "lie", 1);
     honest = submit_guessed(w, "honest", "true", 600);
-    liar = submit_guessed(w, "liar", "lie", 1);
     wait_s(w, 60);
+    liar = submit_guessed(w, "liar", "lie", 1);
+    assert_int_equal(turn_s(believed), 1);
     assert_int_equal(turn_s(honest), 600);
     assert_int_equal(turn_s(liar), 3600);
-    assert_says(w, liar, "held", "ran longer than was guessed");
+    assert_says(w, liar, "believed", "ran longer than was guessed");
     world_restart(w);
     wait_s(w, 800);
-    first = cluster_find_job(w->cluster, "first");
-    over(w, first);
-    over(w, cluster_find_job(w->cluster, "held"));
+    over(w, cluster_find_job(w->cluster, "first"));
+    assert_in_range(turn_s(submit_guessed(w, "later", "lie", 1)), 800, 900);
+    over(w, cluster_find_job(w->cluster, "believed"));
     honest = cluster_find_job(w->cluster, "honest");
     liar = cluster_find_job(w->cluster, "liar");
-    assert_in_range(turn_s(liar), 800, 900);
+    assert_int_equal(turn_s(liar), 3600);
     assert_int_equal(honest->state, JOB_RUNNING);
     assert_int_equal(liar->state, JOB_QUEUED);
     end(w);
@@ -344,119 +319,18 @@ static void test_true_guesses_keep_their_order(void **state)
     end(w);
 }
 
-/* Nobody guesses: what took as long before is taken to take as long. */
+/* Nobody guesses: what took as long before is taken to take as long, by who comes then. */
 static void test_fixed_jobs_are_taken_to_last_as_others_did(void **state)
 {
     struct world *w = world_of(&policy_goodput);
-    struct job *runner = submit_guessed(w, "runner", "b", 0), *first, *second;
+    struct job *runner = submit_guessed(w, "runner", "b", 0), *before;
 
     (void)state;
-    first = submit_guessed(w, "first", "a", 0);
-    second = submit_guessed(w, "second", "b", 0);
+    before = submit_guessed(w, "before", "b", 0);
     wait_s(w, 120);
-    assert_int_equal(turn_s(second), 3600);
     over(w, runner);
-    assert_in_range(turn_s(second), 100, 150);
-    assert_int_equal(second->state, JOB_RUNNING);
-    assert_int_equal(first->state, JOB_QUEUED);
-    end(w);
-}
-
-static const struct job *running(const struct world *w)
-{
-    const struct job *job = w->cluster->jobs;
-
-    while (job != NULL && job->state != JOB_RUNNING)
-        job = job->hh.next;
-    assert_non_null(job);
-    return job;
-}
-
-/* Each end moves only some, and those that are left are not forgotten by a restart. */
-static void test_turns_go_on_moving_after_a_restart(void **state)
-{
-    struct world *w = world_of(&policy_goodput);
-    const struct job *job;
-    char name[16];
-    unsigned n_late = 0;
-
-    (void)state;
-    (void)world_submit(w, spec_of("job-0", "b", 4 * CORE));
-    world_run(w, 3);
-    for (int i = 1; i <= 40; i++) {
-        (void)snprintf(name, sizeof name, "job-%d", i);
-        (void)world_submit(w, spec_of(name, "b", 4 * CORE));
-    }
-    wait_s(w, 60);
-    over(w, cluster_find_job(w->cluster, "job-0"));
-    world_restart(w);
-    wait_s(w, 60);
-    for (int i = 0; i < 2; i++)
-        over(w, running(w));
-    for (job = w->cluster->jobs; job != NULL; job = job->hh.next)
-        n_late += job->state == JOB_QUEUED &&
-                  job->turn_wall_us - job->submitted_wall_us >= 3600 * USEC_PER_SEC;
-    assert_int_equal(n_late, 0);
-    end(w);
-}
-
-/* Two run on and on: those of their family are put off, but not for ever. */
-static void test_turn_is_put_off_to_a_bound(void **state)
-{
-    static const unsigned hours[] = { 1, 2, 4, 10 };
-    struct world *w = world_of(&policy_goodput);
-    struct job *runners[2], *held, *same,
-        *other; /* held: nodes are kept for the first one, which stays that */
-    uint64_t turn_us = 3600 * USEC_PER_SEC;
-
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        runners[i] = world_submit(w, spec_of(i == 0 ? "x" : "y", "b", 2 * CORE));
-        wait_s(w, 5);
-    }
-    assert_int_equal(runners[1]->state, JOB_RUNNING);
-    held = world_submit(w, spec_of("held", "a", 4 * CORE));
-    same = world_submit(w, spec_of("same", "b", 2 * CORE));
-    other = world_submit(w, spec_of("other", "a", 4 * CORE));
-    world_run(w, 2);
-    for (size_t i = 0; i < ELEMENTS(hours); i++) {
-        uint64_t before_us = turn_us;
-
-        wait_s(w, hours[i] * 3600);
-        turn_us = same->turn_wall_us - same->submitted_wall_us;
-        assert_in_range(turn_us, before_us, 8 * 3600 * USEC_PER_SEC);
-        assert_true(i == 0 || turn_us > 3600 * USEC_PER_SEC);
-    }
-    assert_true(turn_us >= 4 * 3600 * USEC_PER_SEC); /* the next doubling would pass the bound */
-    assert_int_equal(other->turn_wall_us - other->submitted_wall_us, 3600 * USEC_PER_SEC);
-    for (size_t i = 0; i < 2; i++)
-        over(w, runners[i]);
-    over(w, held);
-    assert_int_equal(other->state, JOB_RUNNING);
-    assert_int_equal(same->state, JOB_QUEUED);
-    end(w);
-}
-
-/* The second job of a family begins, so that the first one's hours count. The last one of its class
- * is tried behind it in the same plan: its turn stands still meanwhile, or the class would go. */
-static void test_turns_stand_still_within_a_plan(void **state)
-{
-    struct world *w = world_of(&policy_goodput);
-    struct job *runner = world_submit(w, spec_of("runner", "b", CORE));
-    struct job *like[2];
-
-    (void)state;
-    wait_s(w, 3 * 3600);
-    assert_int_equal(job_count_running(runner, 0), 2);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(cluster_submit(w->cluster, spec_of(i == 0 ? "first" : "last", "b", CORE),
-                                        w->user, w->now, &like[i], NULL),
-                         0);
-    world_plan(w);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(like[i]->state, JOB_STARTING);
-        assert_int_equal(like[i]->turn_wall_us - like[i]->submitted_wall_us, 3600 * USEC_PER_SEC);
-    }
+    assert_int_equal(turn_s(before), 3600);
+    assert_in_range(turn_s(submit_guessed(w, "after", "b", 0)), 100, 150);
     end(w);
 }
 
@@ -492,13 +366,9 @@ int main(void)
         cmocka_unit_test(test_priority_goes_before_length),
         cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
         cmocka_unit_test(test_fulfilment_has_the_order_of_submission),
-        cmocka_unit_test(test_turn_moves_forward_once_a_family_is_known),
         cmocka_unit_test(test_guess_that_was_outrun_is_not_believed),
         cmocka_unit_test(test_true_guesses_keep_their_order),
         cmocka_unit_test(test_fixed_jobs_are_taken_to_last_as_others_did),
-        cmocka_unit_test(test_turn_is_put_off_to_a_bound),
-        cmocka_unit_test(test_turns_stand_still_within_a_plan),
-        cmocka_unit_test(test_turns_go_on_moving_after_a_restart),
         cmocka_unit_test(test_place_is_kept),
         cmocka_unit_test(test_clock_that_is_put_back_lets_nobody_pass),
     };
