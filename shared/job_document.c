@@ -20,6 +20,8 @@
 
 #define API_VERSION "paddlepaddle.org/v1"
 #define KIND "TrainingJob"
+#define KIND_OPERATOR                                                                              \
+    "PaddleJob" /* what the operator of before calls documents of the same shape */
 #define ENV_MAX 512
 #define ENV_VALUE_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one string */
 #define CHECKPOINT_PERIOD_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
@@ -98,6 +100,9 @@ static const struct document_rule container_rules[] = {
     { .key = "restartPolicy", .kind = DOCUMENT_IGNORED },
     { .key = "securityContext", .kind = DOCUMENT_IGNORED },
     { .key = "serviceAccountName", .kind = DOCUMENT_IGNORED },
+    { .key = "serviceAccount", .kind = DOCUMENT_IGNORED },
+    { .key = "secrets", .kind = DOCUMENT_IGNORED },
+    { .key = "mountPath", .kind = DOCUMENT_IGNORED },
 };
 
 const struct document_table container_keys = { container_rules, ELEMENTS(container_rules) };
@@ -285,6 +290,16 @@ static int expect_word(struct document_reader *reader, const char *pointer, cons
     return EDL_EBADSPEC;
 }
 
+/* The word says nothing more than the other one does. */
+static int check_kind(struct document_reader *reader, const char *kind)
+{
+    if (kind == NULL || !streq(kind, KIND_OPERATOR))
+        return expect_word(reader, "/kind", kind, KIND);
+    reader->pointer[0] = '\0';
+    document_ignore(reader, "kind");
+    return 0;
+}
+
 static int read_document(struct document_reader *reader, const json_t *document,
                          struct job_draft *draft)
 {
@@ -301,7 +316,7 @@ static int read_document(struct document_reader *reader, const json_t *document,
     r = document_read(reader, document, top_rules, ELEMENTS(top_rules), draft);
     if (r < 0)
         return r;
-    r = expect_word(reader, "/kind", draft->kind, KIND);
+    r = check_kind(reader, draft->kind);
     if (r < 0)
         return r;
     r = expect_word(reader, "/apiVersion", draft->api_version, API_VERSION);

@@ -373,6 +373,23 @@ static void test_sweep(void **state)
     (void)job_spec_free(spec);
 }
 
+/* The operator's name for the same shape, and keys of its documents. */
+static void test_operator_document(void **state)
+{
+    static const char text[] =
+        "apiVersion: paddlepaddle.org/v1\nkind: PaddleJob\nmetadata: {name: a}\n"
+        "spec:\n  mountPath: /home\n  secrets: [s]\n  serviceAccount: x\n"
+        "  trainer: {entrypoint: x, mountPath: /home, secrets: [], serviceAccount: y}\n";
+    char ignored[256];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+
+    (void)state;
+    assert_string_equal(ignored, "/kind /spec/mountPath /spec/secrets /spec/serviceAccount "
+                                 "/spec/trainer/mountPath /spec/trainer/secrets "
+                                 "/spec/trainer/serviceAccount");
+    (void)job_spec_free(spec);
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -683,13 +700,13 @@ static void test_long_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),       cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_everything),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_parse),         cmocka_unit_test(test_built_document),
-        cmocka_unit_test(test_long_key),      cmocka_unit_test(test_older_submission),
-        cmocka_unit_test(test_older_sizes),   cmocka_unit_test(test_container_keys),
-        cmocka_unit_test(test_order_in_time), cmocka_unit_test(test_array),
-        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_example),        cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_everything),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_parse),          cmocka_unit_test(test_built_document),
+        cmocka_unit_test(test_long_key),       cmocka_unit_test(test_older_submission),
+        cmocka_unit_test(test_older_sizes),    cmocka_unit_test(test_container_keys),
+        cmocka_unit_test(test_order_in_time),  cmocka_unit_test(test_array),
+        cmocka_unit_test(test_sweep),          cmocka_unit_test(test_operator_document),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
