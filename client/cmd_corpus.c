@@ -22,17 +22,17 @@ struct corpus_verb_options {
 
 static const struct option_spec corpus_options[] = {
     { "out", 'o', OPTION_TEXT, "DIR", "folder to make; must be absent or empty", AT(out) },
-    { "min-frequency", 0, OPTION_U64, "N", "rarer words become <unk> (10)", AT(min_frequency) },
-    { "ngram", 0, OPTION_U64, "N", "words in a sample (5)", AT(ngram) },
+    { "min-frequency", 0, OPTION_COUNT, "N", "rarer words become <unk> (10)", AT(min_frequency) },
+    { "ngram", 0, OPTION_COUNT, "N", "words in a sample (5)", AT(ngram) },
     { "held-out", 0, OPTION_LOAD, "SHARE", "share of sentences kept for testing (0.05)",
       AT(held_out) },
-    { "max-words", 0, OPTION_U64, "N", "stop reading after N words (2000000)", AT(max_words) },
-    { "chunk-records", 0, OPTION_U64, "N", "samples in a chunk (2000)", AT(chunk_records) },
-    { "shards", 0, OPTION_U64, "N", "training files (4)", AT(shards) },
+    { "max-words", 0, OPTION_COUNT, "N", "stop reading after N words (2000000)", AT(max_words) },
+    { "chunk-records", 0, OPTION_COUNT, "N", "samples in a chunk (2000)", AT(chunk_records) },
+    { "shards", 0, OPTION_COUNT, "N", "training files (4)", AT(shards) },
     { "seed", 0, OPTION_U64, "N", "of the shuffle", AT(seed) },
-    { "synthetic", 0, OPTION_U64, "WORDS", "no files: a Markov chain over so many words",
+    { "synthetic", 0, OPTION_COUNT, "WORDS", "no files: a Markov chain over so many words",
       AT(synthetic) },
-    { "samples", 0, OPTION_U64, "N", "of the synthetic source (100000)", AT(samples) },
+    { "samples", 0, OPTION_COUNT, "N", "of the synthetic source (100000)", AT(samples) },
     { .name = NULL },
 };
 

@@ -37,7 +37,7 @@ struct dev_options {
 #define AT(member) offsetof(struct dev_options, member)
 
 static const struct option_spec dev_options[] = {
-    { "nodes", 0, OPTION_U64, "N", "nodes to run (4)", AT(nodes) },
+    { "nodes", 0, OPTION_COUNT, "N", "nodes to run (4)", AT(nodes) },
     { "cpu", 0, OPTION_CPU, "TOTAL", "cores that all nodes offer together (the machine's)",
       AT(cpu_millicores) },
     { "memory", 0, OPTION_BYTES, "TOTAL", "memory that all nodes offer together (the machine's)",

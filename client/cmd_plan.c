@@ -66,9 +66,10 @@ static int tell(const struct plan_options *options, const struct plan_question *
     return outcome(plan);
 }
 
-static int plan_submit(struct server *server, const struct plan_options *options,
-                       const struct arguments *arguments)
+static int plan_submit(struct server *server, const struct invocation *invocation)
 {
+    const struct plan_options *options = invocation->options;
+    const struct arguments *arguments = &invocation->arguments;
     static const struct plan_question question = { .does = "start", .about = "" };
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     _cleanup_json_ json_t *plan = NULL;
@@ -76,7 +77,7 @@ static int plan_submit(struct server *server, const struct plan_options *options
     size_t size = 0;
     int r = arguments->n_rest > 0
                 ? job_from_command(server, &options->job, arguments, &text, &workspace, &error)
-                : job_read_document(arguments->args[0], &text, &size, &error);
+                : job_read_document(invocation, arguments->args[0], &text, &size, &error);
     int status;
 
     if (r < 0)
@@ -168,7 +169,7 @@ static int run(const struct invocation *invocation)
     else if (options->scale != NULL)
         status = plan_scale(&server, options, arguments->args[0]);
     else
-        status = plan_submit(&server, options, arguments);
+        status = plan_submit(&server, invocation);
     server_clear(&server);
     return status;
 }
@@ -191,5 +192,6 @@ const struct verb verb_plan = {
     .options = plan_options,
     .options_size = sizeof(struct plan_options),
     .max_args = 1,
+    .takes_command = true,
     .run = run,
 };

@@ -85,9 +85,10 @@ static int follow(struct server *server, const json_t *accepted, bool json)
     return job_outcome(job);
 }
 
-static int submit_text(struct server *server, const struct submit_options *options,
-                       const char *text, size_t size, const char *workspace)
+static int submit_text(struct server *server, const struct invocation *invocation, const char *text,
+                       size_t size, const char *workspace)
 {
+    const struct submit_options *options = invocation->options;
     _cleanup_json_ json_t *accepted = NULL;
     int status = job_send(server, "/jobs", text, size, &accepted);
 
@@ -98,21 +99,20 @@ static int submit_text(struct server *server, const struct submit_options *optio
     return options->follow ? follow(server, accepted, options->common.json) : STATUS_OK;
 }
 
-static int submit_file(struct server *server, const struct submit_options *options,
-                       const char *path)
+static int submit_file(struct server *server, const struct invocation *invocation, const char *path)
 {
     _cleanup_free_ char *text = NULL;
     struct edl_error error = { 0 };
     size_t size = 0;
 
-    if (job_read_document(path, &text, &size, &error) < 0)
+    if (job_read_document(invocation, path, &text, &size, &error) < 0)
         return report_error(&error);
-    return submit_text(server, options, text, size, NULL);
+    return submit_text(server, invocation, text, size, NULL);
 }
 
-static int submit_command(struct server *server, const struct submit_options *options,
-                          const struct arguments *arguments)
+static int submit_command(struct server *server, const struct invocation *invocation)
 {
+    const struct submit_options *options = invocation->options;
     struct job_options job = options->job;
     char sent[WORKSPACE_NAME_MAX + 1];
     _cleanup_free_ char *text = NULL, *workspace = NULL;
@@ -125,9 +125,9 @@ static int submit_command(struct server *server, const struct submit_options *op
             return status;
         job.workspace = sent;
     }
-    if (job_from_command(server, &job, arguments, &text, &workspace, &error) < 0)
+    if (job_from_command(server, &job, &invocation->arguments, &text, &workspace, &error) < 0)
         return report_error(&error);
-    return submit_text(server, options, text, strlen(text), workspace);
+    return submit_text(server, invocation, text, strlen(text), workspace);
 }
 
 /* Either documents or a command, not both, not none. */
@@ -167,9 +167,9 @@ static int run(const struct invocation *invocation)
     if (worst != STATUS_OK)
         return worst;
     if (arguments->n_rest > 0)
-        worst = submit_command(&server, options, arguments);
+        worst = submit_command(&server, invocation);
     for (size_t i = 0; i < arguments->n_args && worst != STATUS_NO_SERVER; i++) {
-        int status = submit_file(&server, options, arguments->args[i]);
+        int status = submit_file(&server, invocation, arguments->args[i]);
 
         worst = MAX_OF(worst, status);
     }
@@ -190,5 +190,6 @@ const struct verb verb_submit = {
     .options = submit_options,
     .options_size = sizeof(struct submit_options),
     .max_args = SIZE_MAX,
+    .takes_command = true,
     .run = run,
 };

@@ -30,7 +30,7 @@ struct top_options {
 static const struct option_spec top_options[] = {
     { "interval", 'i', OPTION_SECONDS, "S", "print at least so often (2s)",
       offsetof(struct top_options, interval_us) },
-    { "count", 'n', OPTION_U64, "N", "end after N lines", offsetof(struct top_options, count) },
+    { "count", 'n', OPTION_COUNT, "N", "end after N lines", offsetof(struct top_options, count) },
     { "until-idle", 0, OPTION_FLAG, NULL, "end when no job is left",
       offsetof(struct top_options, until_idle) },
     { .name = NULL },

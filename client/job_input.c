@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "client/job_build.h"
+#include "client/job_command.h"
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
+#include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -21,6 +23,7 @@
 #include "shared/job_document.h"
 #include "shared/json_text.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 bool job_options_given(const struct job_options *options)
 {
@@ -31,15 +34,38 @@ bool job_options_given(const struct job_options *options)
            options->array != NULL || options->user != NULL || options->after.n != 0;
 }
 
-/* One byte more than allowed is read to tell. */
-int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl_error *error)
+/* refuse_program - whoever writes a command where a document goes has left out the "--" */
+static int refuse_program(const struct invocation *invocation, const char *path, const char *text,
+                          size_t size, struct edl_error *error)
 {
+    const struct arguments *arguments = &invocation->arguments;
+    _cleanup_free_ char *command =
+        job_command_form(path, text, size, text != NULL && access(path, X_OK) == 0);
+
+    (void)edl_error_set(error, -EINVAL, "%s is a program and no document", path);
+    for (size_t i = 1; i < arguments->n_args; i++) {
+        char *longer = text_format("%s %s", command, arguments->args[i]);
+
+        free(command);
+        command = longer;
+    }
+    return edl_error_remedy(error, "edl %s -- %.*s", invocation->verb->name,
+                            printable_prefix(command, 200), command);
+}
+
+/* One byte more than allowed is read to tell. */
+int job_read_document(const struct invocation *invocation, const char *path, char **ret,
+                      size_t *ret_size, struct edl_error *error)
+{
+    bool first = path == invocation->arguments.args[0];
     bool from_stdin = streq(path, "-");
     _cleanup_close_ int opened = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     int fd = from_stdin ? STDIN_FILENO : opened;
     _cleanup_free_ char *text = xcalloc(1, JOB_DOCUMENT_MAX_BYTES + 2);
     size_t size = 0;
 
+    if (fd == -1 && errno == ENOENT && first && job_command_is(path, NULL, 0))
+        return refuse_program(invocation, path, NULL, 0, error);
     if (fd == -1) {
         /* the same exit status as for any other wrong argument */
         return edl_error_set(error, -EINVAL, "the document %s cannot be opened: %s", path,
@@ -57,6 +83,8 @@ int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl
             break;
         size += (size_t)n;
     }
+    if (!from_stdin && first && job_command_is(path, text, size))
+        return refuse_program(invocation, path, text, size, error);
     if (size > JOB_DOCUMENT_MAX_BYTES)
         return edl_error_set(error, -E2BIG, "the document %s is larger than %d bytes", path,
                              JOB_DOCUMENT_MAX_BYTES);

@@ -12,6 +12,7 @@
 #include "client/options.h"
 
 struct edl_error;
+struct invocation;
 struct server;
 
 struct job_options {
@@ -23,8 +24,8 @@ struct job_options {
 /* What a verb's option table has for them: name, letter, kind, argument, help, member */
 #define JOB_OPTION_MAP(XX)                                                                         \
     XX("name", 'n', OPTION_TEXT, "NAME", "of the job (default: from the command)", name)           \
-    XX("min", 0, OPTION_U64, "N", "instances to start with (1)", min)                              \
-    XX("max", 0, OPTION_U64, "N", "instances at most (as --min)", max)                             \
+    XX("min", 0, OPTION_COUNT, "N", "instances to start with (1)", min)                            \
+    XX("max", 0, OPTION_COUNT, "N", "instances at most (as --min)", max)                           \
     XX("cpu", 0, OPTION_CPU, "CORES", "per instance: 2, 0.5, 200m", cpu_millicores)                \
     XX("memory", 0, OPTION_BYTES, "BYTES", "per instance: 64Mi, 1Gi", memory_bytes)                \
     XX("gpus", 0, OPTION_U64, "N", "per instance", gpus)                                           \
@@ -40,14 +41,16 @@ struct job_options {
        deadline)                                                                                   \
     XX("expected", 0, OPTION_TEXT, "TIME", "how long you think it takes: 20m, 8h", expected)       \
     XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
-    XX("passes", 0, OPTION_U64, "N", "passes over the dataset (1)", passes)
+    XX("passes", 0, OPTION_COUNT, "N", "passes over the dataset (1)", passes)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */
 bool job_options_given(const struct job_options *options);
 
 /* job_read_document - the whole of a file or, for "-", of standard input; *ret: new string.
- * -EINVAL, -E2BIG over JOB_DOCUMENT_MAX_BYTES */
-int job_read_document(const char *path, char **ret, size_t *ret_size, struct edl_error *error);
+ * -EINVAL (also a program: the remedy is how to submit it), -E2BIG over JOB_DOCUMENT_MAX_BYTES.
+ * path: one of the invocation's arguments */
+int job_read_document(const struct invocation *invocation, const char *path, char **ret,
+                      size_t *ret_size, struct edl_error *error);
 
 /* job_from_command - the document of a command, for that server; *ret, *ret_workspace: new strings
  * Without a workspace it is the current folder, or private where that is root's alone and jobs are

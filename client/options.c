@@ -87,19 +87,26 @@ static int parse_load(const char *text, double *ret)
     return 0;
 }
 
+/* A verb reads 0 as "not given": who writes it gets no default for it. */
+static int store_positive(int (*parse)(const char *text, uint64_t *ret), const char *text,
+                          uint64_t *place)
+{
+    return parse(text, place) < 0 || *place == 0 ? -EINVAL : 0;
+}
+
 static int store_number(enum option_kind kind, const char *text, void *place)
 {
     switch (kind) {
     case OPTION_U64:
         return parse_u64(text, place);
     case OPTION_COUNT:
-        return parse_u64(text, place) < 0 || *(uint64_t *)place == 0 ? -EINVAL : 0;
+        return store_positive(parse_u64, text, place);
     case OPTION_CPU:
-        return parse_cpu(text, place);
+        return store_positive(parse_cpu, text, place);
     case OPTION_BYTES:
-        return parse_bytes(text, place);
+        return store_positive(parse_bytes, text, place);
     case OPTION_SECONDS:
-        return parse_seconds(text, place);
+        return store_positive(parse_seconds, text, place);
     case OPTION_LOAD:
         return parse_load(text, place);
     case OPTION_FLAG:
@@ -115,9 +122,12 @@ static const char *expectation(enum option_kind kind)
     static const char *const texts[] = {
         [OPTION_U64] = "a whole number such as 4",
         [OPTION_COUNT] = "a whole number from 1",
-        [OPTION_CPU] = "cores such as 2, 0.5 or 200m",
-        [OPTION_BYTES] = "bytes such as 64Mi or 1Gi",
-        [OPTION_SECONDS] = "a time such as 500ms, 30s or 2m",
+        [OPTION_CPU] =
+            "cores such as 2, 0.5 or 200m, more than none; without the option there is a "
+            "default",
+        [OPTION_BYTES] = "bytes such as 64Mi or 1Gi, more than none; without the option there is a "
+                         "default",
+        [OPTION_SECONDS] = "a time such as 500ms, 30s or 2m, more than none",
         [OPTION_LOAD] = "a share such as 0.9",
     };
 

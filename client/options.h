@@ -19,7 +19,7 @@ enum option_kind {
     OPTION_TEXT,    /* const char *, borrowed from argv */
     OPTION_LIST,    /* struct option_list, may be given more than once */
     OPTION_U64,     /* uint64_t */
-    OPTION_COUNT,   /* uint64_t, at least 1: 0 stands for "not given" */
+    OPTION_COUNT,   /* uint64_t, at least 1: 0 stands for "not given", here and below */
     OPTION_CPU,     /* uint64_t millicores */
     OPTION_BYTES,   /* uint64_t bytes */
     OPTION_SECONDS, /* uint64_t microseconds */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "client/job_command.h"
 #include "client/report.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -116,6 +117,19 @@ static int check_server(const struct verb *verb, const struct common_options *gi
                             given->server != NULL ? "--server" : "--token-file");
 }
 
+/* An option that is none of ours, behind a word that is none: of a command that lacks its "--". */
+static void suggest_command(const struct verb *verb, int argc, char **argv, struct edl_error *error)
+{
+    for (int i = 0; verb->takes_command && i < argc && !streq(argv[i], "--"); i++)
+        if (job_command_is(argv[i], NULL, 0) || job_command_is(argv[i], "", 0)) {
+            (void)edl_error_remedy(error,
+                                   "edl %s -- %.80s ...: a command and its options go "
+                                   "behind --",
+                                   verb->name, argv[i]);
+            return;
+        }
+}
+
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
     _cleanup_free_ void *options = xcalloc(1, verb->options_size);
@@ -123,8 +137,10 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
     struct invocation invocation = { .verb = verb, .options = options, .common = options };
     int status;
 
-    if (options_parse(verb->options, options, argc, argv, &invocation.arguments, &error) < 0)
+    if (options_parse(verb->options, options, argc, argv, &invocation.arguments, &error) < 0) {
+        suggest_command(verb, argc, argv, &error);
         return report_error(&error);
+    }
     if (invocation.common->help) {
         print_verb_help(verb, stdout);
         status = STATUS_OK;

@@ -33,10 +33,11 @@ struct verb {
     const char *details; /* paragraphs for `edl help NAME`, or NULL */
     const struct option_spec *options;
     size_t
-        options_size; /* of the struct that the table fills; its first member is common_options */
-    size_t min_args;  /* before "--" */
-    size_t max_args;  /* SIZE_MAX: any number */
-    bool local;       /* asks no server: --server and --token-file are refused */
+        options_size;   /* of the struct that the table fills; its first member is common_options */
+    size_t min_args;    /* before "--" */
+    size_t max_args;    /* SIZE_MAX: any number */
+    bool takes_command; /* behind "--" */
+    bool local;         /* asks no server: --server and --token-file are refused */
     int (*run)(const struct invocation *invocation); /* returns enum status */
 };
 

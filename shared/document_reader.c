@@ -143,6 +143,8 @@ static int read_integer(struct document_reader *reader, const struct document_ru
         (void)document_expected(reader, expected, value);
         if (rule->remedy != NULL && number > rule->max)
             (void)edl_error_remedy(reader->error, "%s", rule->remedy);
+        if (rule->min == 1 && number == 0)
+            (void)edl_error_remedy(reader->error, "write 1 or more, or leave the key out");
         return EDL_EBADSPEC;
     }
     *(int64_t *)at = number;
@@ -186,6 +188,11 @@ static int read_quantity(struct document_reader *reader, const struct document_r
         return document_expected(reader, kinds[rule->kind].expected, value);
     if (kinds[rule->kind].parse(text, &amount) < 0)
         return document_expected(reader, kinds[rule->kind].expected, value);
+    if (amount == 0 && rule->remedy_of_none != NULL && !reader->stored) {
+        (void)document_expected(reader, kinds[rule->kind].expected, value);
+        (void)edl_error_remedy(reader->error, "%s", rule->remedy_of_none);
+        return EDL_EBADSPEC;
+    }
     if (amount < (uint64_t)rule->min || amount > (uint64_t)rule->max)
         return document_refuse(reader, "%.40s is outside %" PRId64 " to %" PRId64 " %s", text,
                                rule->min, rule->max, kinds[rule->kind].unit);

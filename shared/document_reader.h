@@ -8,6 +8,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,7 +42,8 @@ struct document_rule {
     enum document_kind kind;
     size_t offset;
     int64_t min, max;
-    const char *remedy; /* of an integer above max; may be NULL */
+    const char *remedy;         /* of an integer above max; may be NULL */
+    const char *remedy_of_none; /* an amount of 0 is refused with it; NULL: it is not */
     const struct document_rule *nested;
     size_t n_nested;
     const struct document_table *more;
@@ -51,6 +53,7 @@ struct document_rule {
 struct document_reader {
     char pointer[160]; /* of the value being read; cut when too long */
     json_t *ignored;   /* array of pointers; may be NULL */
+    bool stored;       /* an earlier version took it: amounts that were not refused then are good */
     struct edl_error *error;
 };
 

@@ -689,10 +689,10 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     return 0;
 }
 
-int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
-                           struct edl_error *error)
+static int read_spec(const json_t *document, bool stored, struct job_spec **ret_spec,
+                     json_t **ret_ignored, struct edl_error *error)
 {
-    struct document_reader reader = { .ignored = json_array(), .error = error };
+    struct document_reader reader = { .ignored = json_array(), .stored = stored, .error = error };
     struct job_spec *spec = xcalloc(1, sizeof *spec);
     struct job_draft draft;
     int r;
@@ -712,4 +712,16 @@ int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, j
         json_decref(reader.ignored);
     *ret_spec = spec;
     return 0;
+}
+
+int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
+                           struct edl_error *error)
+{
+    return read_spec(document, false, ret_spec, ret_ignored, error);
+}
+
+int job_spec_from_stored(const json_t *document, struct job_spec **ret_spec,
+                         struct edl_error *error)
+{
+    return read_spec(document, true, ret_spec, NULL, error);
 }

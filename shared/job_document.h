@@ -27,6 +27,11 @@ int job_document_parse(const char *text, size_t size, json_t **ret_document,
 int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
                            struct edl_error *error);
 
+/* job_spec_from_stored - a document of job_spec_to_document, of this version or an earlier one:
+ * what was taken once is not refused because of a rule that came later */
+int job_spec_from_stored(const json_t *document, struct job_spec **ret_spec,
+                         struct edl_error *error);
+
 /* job_spec_to_document - the normalised document ("roles" form) that job_spec_from_document reads
  * back unchanged */
 json_t *job_spec_to_document(const struct job_spec *spec);

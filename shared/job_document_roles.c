@@ -31,17 +31,14 @@
         GPU_KEY("gpu", field)
 
 static const struct document_rule request_rules[] = {
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = ROLE_CPU_MILLICORES_MAX },
-    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = ROLE_MEMORY_BYTES_MAX },
+    CPU_RULE("cpu", cpu),
+    MEMORY_RULE("memory", memory),
     GPU_KEYS(gpus_requested),
 };
 
 static const struct document_rule limit_rules[] = {
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu_limit), .max = ROLE_CPU_MILLICORES_MAX },
-    { .key = "memory",
-      .kind = DOCUMENT_BYTES,
-      .offset = AT(memory_limit),
-      .max = ROLE_MEMORY_BYTES_MAX },
+    CPU_RULE("cpu", cpu_limit),
+    MEMORY_RULE("memory", memory_limit),
     GPU_KEYS(gpus),
 };
 
@@ -110,8 +107,8 @@ static const struct document_rule listed_rules[] = {
       .offset = AT(max),
       .min = 1,
       .max = ROLE_INSTANCES_MAX },
-    { .key = "cpu", .kind = DOCUMENT_CPU, .offset = AT(cpu), .max = ROLE_CPU_MILLICORES_MAX },
-    { .key = "memory", .kind = DOCUMENT_BYTES, .offset = AT(memory), .max = ROLE_MEMORY_BYTES_MAX },
+    CPU_RULE("cpu", cpu),
+    MEMORY_RULE("memory", memory),
     GPU_KEY("gpus", gpus),
     { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = ROLE_PORTS_MAX },
 };

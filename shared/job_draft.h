@@ -15,6 +15,17 @@
 
 #define DRAFT_ABSENT UINT64_MAX
 
+/* 0 would be "nothing" to one reader and "no limit" to another: neither can be had */
+#define CPU_RULE(name, field)                                                                      \
+    {                                                                                              \
+        .key = (name), .kind = DOCUMENT_CPU, .offset = AT(field), .max = ROLE_CPU_MILLICORES_MAX,  \
+        .remedy_of_none = "write 1m or more, or leave the key out: it is 100m then"                \
+    }
+#define MEMORY_RULE(name, field)                                                                   \
+    {                                                                                              \
+        .key = (name), .kind = DOCUMENT_BYTES, .offset = AT(field), .max = ROLE_MEMORY_BYTES_MAX   \
+    }
+
 /* What a role's keys are called where it stands. */
 struct role_keys {
     const char *entrypoint, *min, *max;

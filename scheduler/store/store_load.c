@@ -161,7 +161,7 @@ static struct job_spec *read_spec(struct row *row, int column)
     struct job_spec *spec = NULL;
     json_t *document = row_object(row, column);
 
-    if (document != NULL && job_spec_from_document(document, &spec, NULL, &why) < 0)
+    if (document != NULL && job_spec_from_stored(document, &spec, &why) < 0)
         (void)row_damaged(row, column, why.text);
     json_decref(document);
     return spec;

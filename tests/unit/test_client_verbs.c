@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -485,6 +486,65 @@ static void test_submit_wrong_use(void **state)
     assert_int_equal(EDL(NULL, NULL, "submit", "/nonexistent/job.yaml"), STATUS_BAD_INPUT);
 }
 
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    _cleanup_fclose_ FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fchmod(fileno(file), mode), 0);
+}
+
+/* A command without its "--": what is typed instead is in the remedy. */
+static void test_submit_of_a_program_tells_how(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *script = text_format("%s/run.sh", fixture->folder);
+    _cleanup_free_ char *module = text_format("%s/train.py", fixture->folder);
+    _cleanup_free_ char *document = text_format("%s/job.yaml", fixture->folder);
+    _cleanup_free_ char *wanted = NULL;
+    _cleanup_free_ char *err = NULL;
+
+    write_file(script, "#!/bin/sh\nexit 0\n", 0755);
+    write_file(module, "import sys\n", 0644);
+    write_file(document, "metadata: {name: example}\n", 0755);
+    wanted = text_format("edl: %s is a program and no document\ntry: edl submit -- %s\n", script,
+                         script);
+    assert_int_equal(EDL(NULL, &err, "submit", script), STATUS_BAD_INPUT);
+    assert_string_equal(err, wanted);
+    free(TAKE_PTR(err));
+    assert_int_equal(EDL(NULL, &err, "plan", module), STATUS_BAD_INPUT);
+    free(TAKE_PTR(wanted));
+    wanted = text_format("try: edl plan -- python3 %s\n", module);
+    assert_non_null(strstr(err, wanted));
+    free(TAKE_PTR(err));
+    assert_int_equal(EDL(NULL, &err, "submit", "sleep", "30"), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err, "try: edl submit -- sleep 30\n"));
+    free(TAKE_PTR(err));
+    assert_int_equal(EDL(NULL, &err, "submit", module, "--epochs", "3"), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err, "there is no option --epochs"));
+    assert_non_null(strstr(err, "go behind --"));
+    free(TAKE_PTR(err));
+    assert_int_equal(EDL(NULL, &err, "submit", document, "--folow"), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err, "try: --follow\n"));
+    assert_int_equal(EDL(NULL, NULL, "submit", document), STATUS_OK);
+}
+
+static void test_submit_of_nothing_is_refused(void **state)
+{
+    static const char *const options[] = { "--min", "--max", "--cpu", "--memory", "--passes" };
+    const struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < ELEMENTS(options); i++) {
+        _cleanup_free_ char *err = NULL;
+
+        assert_int_equal(EDL(NULL, &err, "submit", options[i], "0", "--", "true"),
+                         STATUS_BAD_INPUT);
+        assert_non_null(strstr(err, options[i]));
+        assert_non_null(strstr(err, "\ntry: "));
+    }
+}
+
 static void test_wait_tells_the_outcome(void **state)
 {
     const struct fixture *fixture = *state;
@@ -682,6 +742,8 @@ int main(void)
         WITH_SERVER(test_submit_follow_exits_as_the_job_ends),
         WITH_SERVER(test_no_verb_prints_control_characters),
         WITH_SERVER(test_submit_wrong_use),
+        WITH_SERVER(test_submit_of_a_program_tells_how),
+        WITH_SERVER(test_submit_of_nothing_is_refused),
         WITH_SERVER(test_wait_tells_the_outcome),
         WITH_SERVER(test_kill_goes_on_after_a_refusal),
         WITH_SERVER(test_scale_sends_bounds),

@@ -390,6 +390,21 @@ static void test_operator_document(void **state)
     (void)job_spec_free(spec);
 }
 
+/* What an earlier version took is loaded, although it would be refused now. */
+static void test_stored_amounts(void **state)
+{
+    json_t *document = json_pack("{s:s, s:[{s:s, s:[s], s:s}]}", "name", "a", "roles", "role", "w",
+                                 "command", "x", "cpu", "0m");
+    struct job_spec *spec = NULL;
+
+    (void)state;
+    assert_int_equal(job_spec_from_document(document, &spec, NULL, NULL), EDL_EBADSPEC);
+    assert_int_equal(job_spec_from_stored(document, &spec, NULL), 0);
+    assert_int_equal(spec->roles[0].cpu_millicores, 0);
+    (void)job_spec_free(spec);
+    json_decref(document);
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -439,7 +454,13 @@ static const struct refusal refusals[] = {
       "/spec/trainer/max-instance", "trainer.min-instance is 5 but max-instance is 2",
       "at least 5" },
     { TRAINER("\"min-instance\":0"), "/spec/trainer/min-instance",
-      "min-instance: a whole number from 1 to 1024 is expected, found number 0", "" },
+      "min-instance: a whole number from 1 to 1024 is expected, found number 0",
+      "write 1 or more, or leave the key out" },
+    { TRAINER("\"resources\":{\"requests\":{\"cpu\":0}}"), "/spec/trainer/resources/requests/cpu",
+      "cpu: an amount of CPU like 2, 0.5 or 200m is expected, found number 0", "100m then" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"cpu\":\"0m\"}]"), "/roles/0/cpu",
+      "found text \"0m\"", "100m then" },
+    { OLDER("\"entry\":\"x\",\"pscpu\":0"), "/pscpu", "found number 0", "100m then" },
     { TRAINER("\"max-instance\":1025"), "/spec/trainer/max-instance", "found number 1025", "" },
     { TRAINER("\"min-instance\":-1"), "/spec/trainer/min-instance", "found number -1", "" },
     { TRAINER("\"min-instance\":9223372036854775807"), "/spec/trainer/min-instance", "1 to 1024",
@@ -707,6 +728,7 @@ int main(void)
         cmocka_unit_test(test_older_sizes),    cmocka_unit_test(test_container_keys),
         cmocka_unit_test(test_order_in_time),  cmocka_unit_test(test_array),
         cmocka_unit_test(test_sweep),          cmocka_unit_test(test_operator_document),
+        cmocka_unit_test(test_stored_amounts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
