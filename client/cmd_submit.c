@@ -51,17 +51,22 @@ static void print_outlook(const json_t *outlook)
 static void print_accepted(const json_t *answer, bool json)
 {
     const json_t *array = json_object_get(answer, "array");
+    const char *reason = json_text(answer, "reason"); /* an older server does not tell */
 
     if (json) {
         json_print(answer);
         return;
     }
     if (array != NULL)
-        (void)printf("array %s: %" PRIu64 " jobs (%" PRIu64 " to %" PRIu64 ")\n",
+        (void)printf("array %s: %" PRIu64 " jobs (%" PRIu64 " to %" PRIu64 ")%s%s\n",
                      json_text(answer, "job"), json_u64(array, "jobs"), json_u64(answer, "id"),
-                     json_u64(array, "last_id"));
+                     json_u64(array, "last_id"), *reason != '\0' ? ": " : "", reason);
     else
         job_print_line(answer);
+    if (*reason != '\0')
+        report_note("it waits until such a node joins (edl node add), or less is asked for "
+                    "(edl kill %s, then submit it anew)",
+                    json_text(answer, "job"));
     print_outlook(json_object_get(answer, "outlook"));
     job_note_ignored(answer);
 }
@@ -72,8 +77,10 @@ static int follow(struct server *server, const json_t *accepted, bool json)
     _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
     struct log_request request = { .job = id, .follow = true, .json = json };
     _cleanup_json_ json_t *job = NULL;
-    int status = job_logs(server, &request);
+    int status = job_wait_start(server, id, json_text(accepted, "reason"));
 
+    if (status == STATUS_OK)
+        status = job_logs(server, &request);
     if (status == STATUS_OK)
         status = job_wait(server, id, NEVER_US, &job);
     if (status != STATUS_OK)

@@ -15,6 +15,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+#define TOLD_WITHIN_US (1 * USEC_PER_SEC) /* a reason changes without an event, after a plan */
 #define OUTAGE_MAX_US (60 * USEC_PER_SEC) /* a scheduler that restarts is back long before */
 
 bool job_is_final(const json_t *job)
@@ -108,5 +109,31 @@ int job_wait(struct server *server, const char *job, uint64_t timeout_us, json_t
         }
         (void)server_event_wait(server, &revision,
                                 timeout_us == NEVER_US ? NEVER_US : timeout_us - passed_us);
+    }
+}
+
+int job_wait_start(struct server *server, const char *job, const char *told)
+{
+    _cleanup_free_ char *path = job_path(job, "");
+    _cleanup_free_ char *last = xstrdup(told);
+    uint64_t heard_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t revision = 0;
+    int status = server_event_revision(server, &revision);
+
+    for (;;) {
+        _cleanup_json_ json_t *answer = NULL;
+        const char *reason;
+
+        if (status == STATUS_OK)
+            status = ask(server, path, &heard_us, &answer);
+        if (status != STATUS_OK || (answer != NULL && !streq(json_text(answer, "state"), "queued")))
+            return status;
+        reason = answer != NULL ? json_text(answer, "reason") : "";
+        if (*reason != '\0' && !streq(reason, last)) {
+            report_note("%s waits: %s", json_text(answer, "name"), reason);
+            free(last);
+            last = xstrdup(reason);
+        }
+        (void)server_event_wait(server, &revision, TOLD_WITHIN_US);
     }
 }

@@ -13,6 +13,7 @@
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
+#include "scheduler/core/account.h"
 #include "scheduler/core/admission.h"
 #include "scheduler/job_json.h"
 #include "scheduler/page.h"
@@ -141,9 +142,12 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
     const struct job_array *array = &job->spec->array;
     bool made = is_array && array->n > 0;
     char tag[ETAG_MAX];
-    json_t *answer = json_pack("{s:s,s:I,s:s,s:o,s:o}", "job",
+    char reason[JOB_REASON_SIZE] = "";
+    bool never = cluster_never_fits(scheduler->cluster, job, reason, sizeof reason);
+    json_t *answer = json_pack("{s:s,s:I,s:s,s:s,s:s,s:o,s:o}", "job",
                                made ? job_spec_array(job->spec) : job->spec->name, "id",
                                (json_int_t)job->id, "state", job_state_to_string(job->state),
+                               "reason_code", never ? REASON_NEVER_FITS : "", "reason", reason,
                                "ignored", ignored != NULL ? json_incref(ignored) : json_array(),
                                "outlook", admission_to_json(outlook));
 

@@ -86,56 +86,6 @@ enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class
     return class->fits_ever;
 }
 
-/* explain_never - see core_internal.h */
-void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
-                   size_t size)
-{
-    const struct capacity *offered = &cluster->planner->offered;
-    struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands(spec, demands);
-    struct resources total = gang_total(demands, n);
-    char need[80];
-    char all[80];
-
-    for (size_t i = 0; i < n; i++) {
-        const struct want *want = &demands[i].want;
-        char labels[100];
-
-        if (capacity_best_fit(offered, want, true) != NULL)
-            continue;
-        resources_describe(&want->need, need, sizeof need);
-        (void)snprintf(buffer, size,
-                       "one %s needs %s and %lld ports%s%s: no node offers that much, even empty; "
-                       "a larger node or a smaller request would change it",
-                       spec->roles[demands[i].role].name, need, (long long)want->need.ports,
-                       want->selector != NULL ? " on a node with " : "",
-                       want->selector != NULL
-                           ? labels_describe(want->selector, labels, sizeof labels)
-                           : "");
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (role_fits_alone(&cluster->planner->offered, &demands[i]))
-            continue;
-        total = gang_total(&demands[i], 1);
-        resources_describe(&demands[i].want.need, need, sizeof need);
-        resources_describe(&total, all, sizeof all);
-        (void)snprintf(buffer, size,
-                       "%u of %s need %s each, %s in all: the %u nodes cannot hold so many even "
-                       "when empty; more nodes or a lower minimum would change it",
-                       demands[i].count, spec->roles[demands[i].role].name, need, all,
-                       capacity_n_rooms(offered));
-        return;
-    }
-    resources_describe(&total, need, sizeof need);
-    total = offered_total(cluster, demands, n);
-    resources_describe(&total, all, sizeof all);
-    (void)snprintf(buffer, size,
-                   "its minimum of %zu processes needs %s: the %u nodes offer %s and cannot hold "
-                   "it even when empty; more nodes or a lower minimum would change it",
-                   gang_size(demands, n), need, capacity_n_rooms(offered), all);
-}
-
 static const struct kind {
     size_t offset; /* in struct resources */
     const char *format;
@@ -166,6 +116,73 @@ static const struct kind *short_of(const struct resources *have, const struct re
         if (amount_of(need, &kinds[i]) > amount_of(have, &kinds[i]))
             return &kinds[i];
     return NULL;
+}
+
+/* ", at most 2000m CPU on one": of what is short for an instance on every node; "" when each kind
+ * alone is somewhere */
+static const char *describe_most(const struct capacity *offered, const struct want *want,
+                                 char *buffer, size_t size)
+{
+    struct resources most = capacity_most(offered, want->selector);
+    const struct kind *kind = short_of(&most, &want->need);
+    char text[32];
+
+    buffer[0] = '\0';
+    if (kind != NULL)
+        (void)snprintf(buffer, size, ", at most %s on one", amount(kind, &most, text, sizeof text));
+    return buffer;
+}
+
+/* explain_never - see core_internal.h */
+void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
+                   size_t size)
+{
+    const struct capacity *offered = &cluster->planner->offered;
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(spec, demands);
+    struct resources total = gang_total(demands, n);
+    char need[80];
+    char all[80];
+
+    for (size_t i = 0; i < n; i++) {
+        const struct want *want = &demands[i].want;
+        char labels[100];
+        char most[80];
+
+        if (capacity_best_fit(offered, want, true) != NULL)
+            continue;
+        resources_describe(&want->need, need, sizeof need);
+        (void)snprintf(buffer, size,
+                       "one %s needs %s and %lld ports%s%s: no node offers that much, even "
+                       "empty%s; a larger node or a smaller request would change it",
+                       spec->roles[demands[i].role].name, need, (long long)want->need.ports,
+                       want->selector != NULL ? " on a node with " : "",
+                       want->selector != NULL
+                           ? labels_describe(want->selector, labels, sizeof labels)
+                           : "",
+                       describe_most(offered, want, most, sizeof most));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (role_fits_alone(&cluster->planner->offered, &demands[i]))
+            continue;
+        total = gang_total(&demands[i], 1);
+        resources_describe(&demands[i].want.need, need, sizeof need);
+        resources_describe(&total, all, sizeof all);
+        (void)snprintf(buffer, size,
+                       "%u of %s need %s each, %s in all: the %u nodes cannot hold so many even "
+                       "when empty; more nodes or a lower minimum would change it",
+                       demands[i].count, spec->roles[demands[i].role].name, need, all,
+                       capacity_n_rooms(offered));
+        return;
+    }
+    resources_describe(&total, need, sizeof need);
+    total = offered_total(cluster, demands, n);
+    resources_describe(&total, all, sizeof all);
+    (void)snprintf(buffer, size,
+                   "its minimum of %zu processes needs %s: the %u nodes offer %s and cannot hold "
+                   "it even when empty; more nodes or a lower minimum would change it",
+                   gang_size(demands, n), need, capacity_n_rooms(offered), all);
 }
 
 /* What is short: a label, something of one instance on one node, or something in all. */
@@ -427,6 +444,19 @@ static size_t say_share(const struct planner *planner, const struct job *job, ch
     return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
 }
 
+bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
+                        size_t size)
+{
+    struct queue_class *class = job->plan.queue_class;
+
+    if (job->state != JOB_QUEUED || capacity_n_rooms(&cluster->planner->offered) == 0 ||
+        (class != NULL ? queue_fits_ever(cluster, class) != FIT_NEVER
+                       : spec_fits_ever(cluster, job->spec)))
+        return false;
+    explain_never(cluster, job->spec, buffer, size);
+    return true;
+}
+
 static const char *const codes[] = {
     [VERDICT_NONE] = "queued",
     [VERDICT_BEHIND] = "queued",
@@ -438,7 +468,7 @@ static const char *const codes[] = {
     [VERDICT_UNPACKED] = "gang-not-packed",
     [VERDICT_OVER_LOAD] = "over-load-limit",
     [VERDICT_NO_NODES] = "no-nodes",
-    [VERDICT_NEVER] = "never-fits",
+    [VERDICT_NEVER] = REASON_NEVER_FITS,
 };
 
 /* On the nodes that it is promised. */
