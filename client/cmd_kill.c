@@ -5,6 +5,7 @@
 
 #include "client/job_view.h"
 #include "client/json_read.h"
+#include "client/report.h"
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -20,7 +21,7 @@ struct kill_options {
 static const struct option_spec kill_options[] = {
     { "reason", 0, OPTION_TEXT, "TEXT", "kept with the job",
       offsetof(struct kill_options, reason) },
-    { "array", 0, OPTION_FLAG, NULL, "JOB names an array: all its jobs",
+    { "array", 0, OPTION_FLAG, NULL, "JOB names an array, also where a job has that name",
       offsetof(struct kill_options, array) },
     { .name = NULL },
 };
@@ -32,27 +33,64 @@ static char *array_path(const char *array)
     return text_format("/arrays/%s", segment);
 }
 
-static int kill_one(struct server *server, const struct kill_options *options, const char *job)
+static int ask(struct server *server, const char *path, const json_t *body,
+               struct http_answer *ret_answer)
 {
-    _cleanup_free_ char *path = options->array ? array_path(job) : job_path(job, "");
+    struct http_call call = { .method = "DELETE", .path = path, .json = body };
+
+    return server_call(server, &call, ret_answer);
+}
+
+static bool is_not_there(int status, const struct http_answer *answer)
+{
+    return status == STATUS_FAILED && answer->failure == 0 && answer->status == 404;
+}
+
+/* The job of that name; where there is none, the array. */
+static int stop(struct server *server, const struct kill_options *options, const char *job,
+                bool *ret_array, struct http_answer *ret_answer)
+{
+    _cleanup_free_ char *path = job_path(job, "");
+    _cleanup_free_ char *of_array = array_path(job);
     _cleanup_json_ json_t *body = NULL;
-    _cleanup_json_ json_t *answer = NULL;
+    struct http_answer second = { 0 };
+    int status;
 
     if (options->reason != NULL)
         body = json_pack("{s:s}", "reason", options->reason);
+    *ret_array = options->array;
+    status = ask(server, options->array ? of_array : path, body, ret_answer);
+    if (options->array || !is_not_there(status, ret_answer))
+        return status;
+    int again = ask(server, of_array, body, &second);
 
-    int status = server_request(server, "DELETE", path, body, &answer);
+    if (is_not_there(again, &second)) {
+        http_answer_clear(&second);
+        return status;
+    }
+    http_answer_clear(ret_answer);
+    *ret_answer = second;
+    *ret_array = true;
+    return again;
+}
+
+static int kill_one(struct server *server, const struct kill_options *options, const char *job)
+{
+    struct http_answer answer = { 0 };
+    bool array = false;
+    int status = stop(server, options, job, &array, &answer);
 
     if (status != STATUS_OK)
-        return status;
-    if (options->common.json)
-        json_print(answer);
-    else if (options->array)
-        (void)printf("array %s: %" PRIu64 " jobs are being stopped\n", json_text(answer, "array"),
-                     json_u64(answer, "jobs"));
+        status = report_answer(&answer);
+    else if (options->common.json)
+        json_print(answer.json);
+    else if (array)
+        (void)printf("array %s: %" PRIu64 " jobs are being stopped\n",
+                     json_text(answer.json, "array"), json_u64(answer.json, "jobs"));
     else
-        job_print_line(answer);
-    return STATUS_OK;
+        job_print_line(answer.json);
+    http_answer_clear(&answer);
+    return status;
 }
 
 static int run(const struct invocation *invocation)
@@ -79,7 +117,7 @@ const struct verb verb_kill = {
     .summary = "Stop jobs",
     .details = "The processes get SIGTERM and, after the job's grace time, SIGKILL. `edl wait JOB` "
                "returns\n"
-               "when the last of them is gone.",
+               "when the last of them is gone. JOB may name an array: all its jobs are stopped.",
     .options = kill_options,
     .options_size = sizeof(struct kill_options),
     .min_args = 1,

@@ -5,9 +5,11 @@
  * the scheduler keeps the question until there is more. An outage of the scheduler is waited out.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "client/job_array.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/log_lines.h"
@@ -66,11 +68,17 @@ static void print_entries(const json_t *answer, const struct log_request *reques
 
     json_array_foreach(entries, i, entry)
     {
+        const char *shown = request->shown != NULL ? request->shown : "";
+        _cleanup_free_ char *role =
+            text_format("%s%s%s", shown, *shown != '\0' ? " " : "", json_text(entry, "role"));
+
+        if (request->json && *shown != '\0')
+            (void)json_object_set_new(entry, "job", json_string(shown));
         if (request->json)
             json_print_line(entry);
         else
-            log_lines_add(lines, json_text(entry, "role"), json_u64(entry, "index"),
-                          json_u64(entry, "incarnation"), json_text(entry, "text"));
+            log_lines_add(lines, role, json_u64(entry, "index"), json_u64(entry, "incarnation"),
+                          json_text(entry, "text"));
     }
 }
 
@@ -138,9 +146,28 @@ int job_logs(struct server *server, const struct log_request *request)
     return status;
 }
 
+/* One job after the other: each output is whole, and the last one ends when the array has. */
+static int logs_of_array(struct server *server, const struct log_request *request,
+                         const json_t *jobs)
+{
+    int status = STATUS_OK;
+
+    for (size_t i = 0; i < json_array_size(jobs) && status == STATUS_OK; i++) {
+        const json_t *job = json_array_get(jobs, i);
+        _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(job, "id"));
+        struct log_request one = *request;
+
+        one.job = id;
+        one.shown = json_text(job, "name");
+        status = job_logs(server, &one);
+    }
+    return status;
+}
+
 static int run(const struct invocation *invocation)
 {
     const struct logs_options *options = invocation->options;
+    _cleanup_json_ json_t *jobs = NULL;
     struct log_request request = { .job = invocation->arguments.args[0],
                                    .role = options->role,
                                    .index = options->index,
@@ -160,7 +187,10 @@ static int run(const struct invocation *invocation)
 
     if (status != STATUS_OK)
         return status;
-    status = job_logs(&server, &request);
+    status = array_find(&server, request.job, &jobs);
+    if (status == STATUS_OK)
+        status =
+            jobs != NULL ? logs_of_array(&server, &request, jobs) : job_logs(&server, &request);
     server_clear(&server);
     return status;
 }
@@ -172,6 +202,7 @@ const struct verb verb_logs = {
     .details =
         "Works for jobs that have ended and for nodes that have gone: the end of every output is\n"
         "kept. With --json one piece of output per line.\n"
+        "JOB may name an array: the output of its jobs, one after the other.\n"
         "On a terminal control characters are shown as escapes (\\x1b, \\u202e), and of a "
         "progress\n"
         "bar the last state; --raw, a file or a pipe have the output as it was written.",

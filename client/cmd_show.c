@@ -4,6 +4,7 @@
  * Three questions (job, processes, tasks); with --json one object that holds the three answers. */
 #include <inttypes.h>
 
+#include "client/job_array.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/server.h"
@@ -249,15 +250,36 @@ static int show(struct server *server, const struct show_options *options, const
     return STATUS_OK;
 }
 
+static void show_array(const struct show_options *options, const char *name, json_t *jobs)
+{
+    _cleanup_json_ json_t *groups = array_groups(jobs);
+
+    if (options->common.json) {
+        _cleanup_json_ json_t *all = json_pack("{s:s, s:O}", "array", name, "jobs", jobs);
+
+        json_print(all);
+        return;
+    }
+    array_print_summary(name, jobs);
+    for (size_t g = 0; g < json_array_size(groups); g++)
+        array_print_group(json_array_get(groups, g));
+}
+
 static int run(const struct invocation *invocation)
 {
     const struct show_options *options = invocation->options;
+    const char *name = invocation->arguments.args[0];
+    _cleanup_json_ json_t *jobs = NULL;
     struct server server;
     int status = server_open(&options->common, &server);
 
     if (status != STATUS_OK)
         return status;
-    status = show(&server, options, invocation->arguments.args[0]);
+    status = array_find(&server, name, &jobs);
+    if (status == STATUS_OK && jobs != NULL)
+        show_array(options, name, jobs);
+    else if (status == STATUS_OK)
+        status = show(&server, options, name);
     server_clear(&server);
     return status;
 }
@@ -266,6 +288,7 @@ const struct verb verb_show = {
     .name = "show",
     .usage = "JOB [--all]",
     .summary = "Show one job: state, reason, roles, processes, tasks, metrics",
+    .details = "JOB may name an array: how many of its jobs are in which state, and why.",
     .options = show_options,
     .options_size = sizeof(struct show_options),
     .min_args = 1,

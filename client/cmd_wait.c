@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_wait.c - `edl wait`: until a job has ended */
+#include <inttypes.h>
+
+#include "client/job_array.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/server.h"
+#include "client/text.h"
 #include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/macro.h"
 
 struct wait_options {
@@ -17,18 +23,48 @@ static const struct option_spec wait_options[] = {
     { .name = NULL },
 };
 
-static int run(const struct invocation *invocation)
+/* One after the other, within one time: whoever is waited for last has ended last, or before. */
+static int wait_array(struct server *server, const struct wait_options *options, const char *name,
+                      json_t *jobs)
 {
-    const struct wait_options *options = invocation->options;
-    _cleanup_json_ json_t *job = NULL;
-    struct server server;
-    int status = server_open(&options->common, &server);
+    uint64_t start_us = clock_read_us(CLOCK_BOOTTIME);
+    int status = STATUS_OK;
 
+    for (size_t i = 0; i < json_array_size(jobs) && status == STATUS_OK; i++) {
+        json_t *job = json_array_get(jobs, i);
+        _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(job, "id"));
+        uint64_t passed_us = clock_read_us(CLOCK_BOOTTIME) - start_us;
+        uint64_t left_us = options->timeout_us - MIN_OF(passed_us, options->timeout_us);
+
+        if (job_is_final(job))
+            continue;
+        status = job_wait(server, id, options->timeout_us != 0 ? left_us : NEVER_US, &job);
+        if (status == STATUS_OK)
+            (void)json_array_set_new(jobs, i, job);
+    }
     if (status != STATUS_OK)
         return status;
-    status = job_wait(&server, invocation->arguments.args[0],
-                      options->timeout_us != 0 ? options->timeout_us : NEVER_US, &job);
-    server_clear(&server);
+    if (options->common.json) {
+        _cleanup_json_ json_t *answer = json_pack("{s:s,s:O}", "array", name, "jobs", jobs);
+
+        json_print(answer);
+        return array_outcome(jobs);
+    }
+    _cleanup_json_ json_t *groups = array_groups(jobs);
+
+    array_print_summary(name, jobs);
+    for (size_t g = 0; g < json_array_size(groups); g++)
+        if (job_outcome(json_array_get(groups, g)) != STATUS_OK)
+            array_print_group(json_array_get(groups, g));
+    return array_outcome(jobs);
+}
+
+static int wait_one(struct server *server, const struct wait_options *options, const char *name)
+{
+    _cleanup_json_ json_t *job = NULL;
+    int status =
+        job_wait(server, name, options->timeout_us != 0 ? options->timeout_us : NEVER_US, &job);
+
     if (status != STATUS_OK)
         return status;
     if (options->common.json)
@@ -38,12 +74,31 @@ static int run(const struct invocation *invocation)
     return job_outcome(job);
 }
 
+static int run(const struct invocation *invocation)
+{
+    const struct wait_options *options = invocation->options;
+    const char *name = invocation->arguments.args[0];
+    _cleanup_json_ json_t *jobs = NULL;
+    struct server server;
+    int status = server_open(&options->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = array_find(&server, name, &jobs);
+    if (status == STATUS_OK)
+        status = jobs != NULL ? wait_array(&server, options, name, jobs)
+                              : wait_one(&server, options, name);
+    server_clear(&server);
+    return status;
+}
+
 const struct verb verb_wait = {
     .name = "wait",
     .usage = "JOB [--timeout S]",
     .summary = "Wait until a job has ended",
     .details =
-        "Exit status 0 when it succeeded, 1 when it failed, was killed or is not done in time.",
+        "Exit status 0 when it succeeded, 1 when it failed, was killed or is not done in time.\n"
+        "JOB may name an array: until all its jobs have ended, and 0 when each has succeeded.",
     .options = wait_options,
     .options_size = sizeof(struct wait_options),
     .min_args = 1,

@@ -2,6 +2,7 @@
 /* cmd_why.c - `edl why`: the one reason for the state a job is in, and what would start it */
 #include <inttypes.h>
 
+#include "client/job_array.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/server.h"
@@ -132,25 +133,8 @@ static void print_types(const json_t *types)
     json_array_foreach(types, i, type) print_type(type);
 }
 
-static int run(const struct invocation *invocation)
+static void print_why(const char *job, const json_t *answer)
 {
-    const char *job = invocation->arguments.args[0];
-    _cleanup_free_ char *path = job_path(job, "/why");
-    _cleanup_json_ json_t *answer = NULL;
-    struct server server;
-    int status = server_open(invocation->common, &server);
-
-    if (status != STATUS_OK)
-        return status;
-    status = server_request(&server, "GET", path, NULL, &answer);
-    server_clear(&server);
-    if (status != STATUS_OK)
-        return status;
-    if (invocation->common->json) {
-        json_print(answer);
-        return STATUS_OK;
-    }
-
     const char *code = json_text(answer, "code");
     const char *reason = json_text(answer, "reason");
     const char *change = json_text(json_object_get(answer, "change"), "text");
@@ -172,7 +156,78 @@ static int run(const struct invocation *invocation)
                       json_u64(json_object_get(answer, "skipped"), "records"));
     print_types(json_object_get(answer, "gpu_types"));
     print_outlook(json_object_get(answer, "outlook"));
+}
+
+static int why_one(struct server *server, const char *job, bool json)
+{
+    _cleanup_free_ char *path = job_path(job, "/why");
+    _cleanup_json_ json_t *answer = NULL;
+    int status = server_request(server, "GET", path, NULL, &answer);
+
+    if (status == STATUS_OK && json)
+        json_print(answer);
+    else if (status == STATUS_OK)
+        print_why(job, answer);
+    return status;
+}
+
+/* What holds for the first of a group now: a stored reason has the numbers of when it was told. */
+static int freshen(struct server *server, json_t *group, json_t **ret_change)
+{
+    const json_t *first = json_array_get(json_object_get(group, "jobs"), 0);
+    json_t *answer = NULL;
+    int status = server_get(server, &answer, "/jobs/%" PRIu64 "/why", json_u64(first, "id"));
+
+    if (status != STATUS_OK)
+        return status;
+    (void)json_object_set(group, "reason", json_object_get(answer, "reason"));
+    *ret_change = json_incref(json_object_get(answer, "change"));
+    json_decref(answer);
     return STATUS_OK;
+}
+
+static int why_array(struct server *server, const char *name, const json_t *jobs, bool json)
+{
+    _cleanup_json_ json_t *groups = array_groups(jobs);
+    int status = STATUS_OK;
+
+    if (!json)
+        array_print_summary(name, jobs);
+    for (size_t g = 0; g < json_array_size(groups) && status == STATUS_OK; g++) {
+        json_t *group = json_array_get(groups, g);
+        _cleanup_json_ json_t *change = NULL;
+
+        if (!job_is_final(group))
+            status = freshen(server, group, &change);
+        if (json)
+            continue;
+        array_print_group(group);
+        if (*json_text(change, "text") != '\0')
+            (void)printf("  what would start them: %s\n", json_text(change, "text"));
+    }
+    if (status == STATUS_OK && json) {
+        _cleanup_json_ json_t *answer = json_pack("{s:s,s:O}", "array", name, "groups", groups);
+
+        json_print(answer);
+    }
+    return status;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const char *job = invocation->arguments.args[0];
+    bool json = invocation->common->json;
+    _cleanup_json_ json_t *jobs = NULL;
+    struct server server;
+    int status = server_open(invocation->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = array_find(&server, job, &jobs);
+    if (status == STATUS_OK)
+        status = jobs != NULL ? why_array(&server, job, jobs, json) : why_one(&server, job, json);
+    server_clear(&server);
+    return status;
 }
 
 const struct verb verb_why = {
@@ -180,7 +235,8 @@ const struct verb verb_why = {
     .usage = "JOB",
     .summary = "Tell why a job is in its state and what would change it",
     .details = "For a job that waits for room: the nodes that are nearest to taking its largest\n"
-               "role, what is free on them, and what would start it now.",
+               "role, what is free on them, and what would start it now. JOB may name an array:\n"
+               "then one line for all its jobs that have the same reason.",
     .options = no_options,
     .options_size = sizeof(struct common_options),
     .min_args = 1,

@@ -37,6 +37,7 @@ int job_outcome(const json_t *job);
 /* What of a job's output is wanted. */
 struct log_request {
     const char *job;
+    const char *shown; /* in front of each process' name, of one job among several; NULL: nothing */
     const char *role;  /* NULL: all */
     const char *index; /* NULL: all */
     bool follow;

@@ -18,10 +18,10 @@
 
 #define LINE_MAX_BYTES                                                                             \
     65536 /* a longer line (progress bars without line ends) is printed in parts */
-#define KEY_MAX 64
+#define KEY_MAX 128
 
 struct stream {
-    char key[KEY_MAX]; /* "trainer-0", printed in front */
+    char key[KEY_MAX]; /* "trainer-0" or "sweep-1 trainer-0", printed in front */
     uint64_t incarnation;
     char *pending; /* owned, the unfinished line, n_pending bytes */
     size_t n_pending;
@@ -82,7 +82,7 @@ static struct stream *stream_get(struct log_lines *lines, const char *role, uint
     char key[KEY_MAX] = { 0 };
     struct stream *stream = NULL;
 
-    (void)snprintf(key, sizeof(key), "%.40s-%" PRIu64, role, index);
+    (void)snprintf(key, sizeof(key), "%.100s-%" PRIu64, role, index);
     HASH_FIND_STR(lines->streams, key, stream);
     if (stream == NULL) {
         stream = xcalloc(1, sizeof(*stream));

@@ -113,13 +113,44 @@ static void serve_job(struct http_request *request, void *userdata)
     const char *name = http_request_param(request, "job");
 
     note(request, *(int *)userdata);
-    if (streq(name, "none"))
+    if (streq(name, "none") || streq(name, "sweep"))
         serve_json(request, 404, "{\"status\":404,\"detail\":\"there is no job none\"}");
     else if (streq(name, "broken"))
         serve_json(request, 200,
                    "{\"id\":2,\"name\":\"broken\",\"state\":\"failed\",\"reason\":\"exit 1\"}");
     else
         serve_json(request, 200, "{\"id\":1,\"name\":\"example\",\"state\":\"succeeded\"}");
+}
+
+/* The array sweep, of which an earlier one has that name as well. */
+static void serve_jobs(struct http_request *request, void *userdata)
+{
+    const char *array = http_request_query(request, "array");
+
+    note(request, *(int *)userdata);
+    serve_json(request, 200,
+               array == NULL || !streq(array, "sweep")
+                   ? "{\"jobs\":[],\"next\":null}"
+                   : "{\"jobs\":["
+                     "{\"id\":1,\"name\":\"sweep-0\",\"user\":\"a\",\"state\":\"failed\"},"
+                     "{\"id\":2,\"name\":\"sweep-1\",\"user\":\"a\",\"state\":\"failed\"},"
+                     "{\"id\":3,\"name\":\"sweep-0\",\"user\":\"a\",\"state\":\"succeeded\"},"
+                     "{\"id\":4,\"name\":\"sweep-1\",\"user\":\"a\",\"state\":\"failed\","
+                     "\"reason_code\":\"x\",\"reason\":\"exit 1\"},"
+                     "{\"id\":5,\"name\":\"sweep-2\",\"user\":\"a\",\"state\":\"queued\","
+                     "\"reason_code\":\"queued\",\"reason\":\"waits behind 1\"},"
+                     "{\"id\":6,\"name\":\"sweep-3\",\"user\":\"a\",\"state\":\"queued\","
+                     "\"reason_code\":\"queued\",\"reason\":\"waits behind 2\"}"
+                     "],\"next\":null}");
+}
+
+static void serve_array(struct http_request *request, void *userdata)
+{
+    note(request, *(int *)userdata);
+    if (streq(http_request_param(request, "array"), "sweep"))
+        serve_json(request, 202, "{\"array\":\"sweep\",\"jobs\":2}");
+    else
+        serve_json(request, 404, "{\"status\":404,\"detail\":\"there is no array\"}");
 }
 
 static void serve_node(struct http_request *request, void *userdata)
@@ -247,6 +278,11 @@ static const struct http_route routes[] = {
       .handler = serve_submit,
       .max_body_bytes = 1 << 20,
       .query = "dry_run" },
+    { .method = "GET", .path = "/jobs", .handler = serve_jobs, .query = "state array cursor" },
+    { .method = "DELETE",
+      .path = "/arrays/{array}",
+      .handler = serve_array,
+      .max_body_bytes = 4096 },
     { .method = "GET", .path = "/jobs/{job}", .handler = serve_job },
     { .method = "DELETE", .path = "/jobs/{job}", .handler = serve_job, .max_body_bytes = 4096 },
     { .method = "PATCH",
@@ -556,6 +592,34 @@ static void test_wait_tells_the_outcome(void **state)
     assert_int_equal(EDL(NULL, NULL, "wait", "none"), STATUS_FAILED);
 }
 
+/* The newest array of that name, in each verb that takes a job. */
+static void test_array_by_its_name(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "show", "sweep"), STATUS_OK);
+    assert_string_equal(out, "array sweep: 4 jobs (3 to 6): 2 queued, 1 succeeded, 1 failed\n"
+                             "1 job succeeded (sweep-0)\n"
+                             "1 job failed (sweep-1): exit 1\n"
+                             "2 jobs queued (sweep-2 to sweep-3): waits behind 1\n");
+    free(TAKE_PTR(out));
+    assert_int_equal(EDL(&out, NULL, "wait", "sweep"), STATUS_FAILED);
+    assert_string_equal(out, "array sweep: 4 jobs (3 to 1): 3 succeeded, 1 failed\n"
+                             "1 job failed (sweep-1): exit 1\n"); /* the server calls each 1 */
+    free(TAKE_PTR(out));
+    assert_int_equal(EDL(&out, NULL, "logs", "sweep"), STATUS_OK);
+    assert_non_null(strstr(out, "[sweep-0 trainer-0] hel"));
+    assert_non_null(strstr(out, "[sweep-3 trainer-0] hel"));
+    free(TAKE_PTR(out));
+    assert_int_equal(EDL(&out, NULL, "why", "sweep"), STATUS_OK);
+    assert_non_null(strstr(out, "1 job failed (sweep-1): exit 1\n"));
+    assert_non_null(strstr(out, "2 jobs queued (sweep-2 to sweep-3): "));
+    free(TAKE_PTR(out));
+    assert_int_equal(EDL(&out, NULL, "kill", "sweep"), STATUS_OK);
+    assert_string_equal(out, "array sweep: 2 jobs are being stopped\n");
+}
+
 static void test_kill_goes_on_after_a_refusal(void **state)
 {
     const struct fixture *fixture = *state;
@@ -742,6 +806,7 @@ int main(void)
         WITH_SERVER(test_submit_follow_exits_as_the_job_ends),
         WITH_SERVER(test_no_verb_prints_control_characters),
         WITH_SERVER(test_submit_wrong_use),
+        WITH_SERVER(test_array_by_its_name),
         WITH_SERVER(test_submit_of_a_program_tells_how),
         WITH_SERVER(test_submit_of_nothing_is_refused),
         WITH_SERVER(test_wait_tells_the_outcome),
