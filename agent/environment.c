@@ -95,6 +95,20 @@ static void add_path(json_t *env, const char *program_dir)
     set_text(env, "PATH", path);
 }
 
+/* Where `edl dev` in a checkout has the module edl; a service has none to tell of. What the job
+ * names is looked through first. */
+static void add_python_path(json_t *env)
+{
+    const char *ordered = text_of(env, "PYTHONPATH");
+    const char *own = getenv("PYTHONPATH");
+    _cleanup_free_ char *path = NULL;
+
+    if (own == NULL || own[0] == '\0')
+        return;
+    path = text_format("%s%s%s", ordered, ordered[0] != '\0' ? ":" : "", own);
+    set_text(env, "PYTHONPATH", path);
+}
+
 /* job_name_valid - it becomes part of a path */
 static bool job_name_valid(const char *name)
 {
@@ -232,6 +246,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(env, "EDL_LOG_DIR", folders[1]);
     set_text(env, "EDL_OUTPUT_DIR", folders[2]);
     add_path(env, layout->program_dir);
+    add_python_path(env);
     add_language(env);
     add_interface(env);
     (void)json_object_set_new(out, "env", env);

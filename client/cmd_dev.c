@@ -131,8 +131,9 @@ static void on_ready(const char *base, const char *token_file, void *userdata)
 
     if (r == 0) {
         _cleanup_json_ json_t *document =
-            json_pack("{s:s, s:s, s:i, s:s}", "server", base, "token_file", token_file, "pid",
-                      (int)getpid(), "state_dir", dev->state.path);
+            json_pack("{s:s, s:s, s:i, s:s, s:s}", "server", base, "token_file", token_file, "pid",
+                      (int)getpid(), "state_dir", dev->state.path, "virtual_env",
+                      getenv("VIRTUAL_ENV") != NULL ? getenv("VIRTUAL_ENV") : "");
 
         r = dev_file_write(document, &error);
     }
@@ -204,6 +205,20 @@ static int prepare_process(struct dev_reaper *reaper, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "becoming a subreaper") : 0;
 }
 
+/* tell_python - in a checkout the module edl is where no interpreter looks: the agents pass it on
+ */
+static void tell_python(const char *programs)
+{
+    const char *given = getenv("PYTHONPATH");
+    bool more = given != NULL && given[0] != '\0';
+    _cleanup_free_ char *module = text_format("%s/python/edl/__init__.py", programs);
+    _cleanup_free_ char *path =
+        text_format("%s/python%s%s", programs, more ? ":" : "", more ? given : "");
+
+    if (access(module, R_OK) == 0)
+        (void)setenv("PYTHONPATH", path, 1);
+}
+
 /* No process first, then no file: nobody may find an address that has no server. */
 static void finish(struct dev *dev, struct dev_reaper *reaper)
 {
@@ -238,6 +253,7 @@ static int run(const struct invocation *invocation)
         r = dev_state_open(dev.options->state_dir, &dev.state, &error);
     if (r < 0)
         return report_error(&error);
+    tell_python(programs);
     note_overcommit(&config);
     if (config.allow_root)
         report_note("you are root, so the jobs of this cluster run as root");

@@ -103,6 +103,7 @@ static int submit_text(struct server *server, const struct invocation *invocatio
         return status;
     print_accepted(accepted, options->common.json);
     job_note_workspace(server, &options->job, workspace);
+    job_note_virtual_env(server, &options->job, &invocation->arguments);
     return options->follow ? follow(server, accepted, options->common.json) : STATUS_OK;
 }
 

@@ -2,8 +2,8 @@
 /* dev_file.h - where a running `edl dev` leaves word of itself, so that other verbs find it
  *
  * $XDG_RUNTIME_DIR/edl/dev.json, else /tmp/edl-<uid>/dev.json:
- * {"server","token_file","pid","state_dir"}. The folder is 0700 and ours, or it is not used: in
- * /tmp anybody may have made it before us. */
+ * {"server","token_file","pid","state_dir","virtual_env"}. The folder is 0700 and ours, or it is
+ * not used: in /tmp anybody may have made it before us. */
 #pragma once
 
 #include <jansson.h>

@@ -222,6 +222,50 @@ int job_from_command(const struct server *server, const struct job_options *opti
     return 0;
 }
 
+/* may_run_python - a program that the environment has, a shell, or a script: what is compiled does
+ * not look for an interpreter */
+static bool may_run_python(const char *program, const char *virtual_env)
+{
+    static const char *const shells[] = { "sh", "bash", "env" };
+    _cleanup_free_ char *there = text_format("%s/bin/%s", virtual_env, program);
+    _cleanup_close_ int fd = -1;
+    char start[2];
+
+    for (size_t i = 0; i < ELEMENTS(shells); i++)
+        if (streq(program, shells[i]))
+            return true;
+    if (strchr(program, '/') == NULL)
+        return access(there, X_OK) == 0;
+    fd = open(program, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd != -1 && read(fd, start, sizeof start) == sizeof start && memcmp(start, "#!", 2) == 0;
+}
+
+static bool is_given_in(const struct option_list *env, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < env->n; i++)
+        if (strncmp(env->values[i], name, length) == 0 && env->values[i][length] == '=')
+            return true;
+    return false;
+}
+
+void job_note_virtual_env(const struct server *server, const struct job_options *options,
+                          const struct arguments *arguments)
+{
+    const char *active = getenv("VIRTUAL_ENV");
+    const char *program = arguments->n_rest > 0 ? arguments->rest[0] : "";
+
+    if (active == NULL || active[0] != '/' || *program == '\0' ||
+        is_given_in(&options->env, "PATH") ||
+        (server->virtual_env != NULL && streq(server->virtual_env, active)) ||
+        strncmp(program, active, strlen(active)) == 0 || !may_run_python(program, active))
+        return;
+    report_note("the job does not see the virtual environment %s: programs are looked for in its "
+                "node's PATH; to use it: --env PATH=%s/bin:/usr/bin:/bin",
+                active, active);
+}
+
 void job_note_ignored(const json_t *answer)
 {
     size_t i;

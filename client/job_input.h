@@ -69,5 +69,10 @@ int job_send(struct server *server, const char *path, const char *text, size_t s
 void job_note_workspace(struct server *server, const struct job_options *options,
                         const char *workspace);
 
+/* job_note_virtual_env - an active virtual environment of Python that the command looks as if it
+ * needs, and that the job does not see: its PATH is its node's */
+void job_note_virtual_env(const struct server *server, const struct job_options *options,
+                          const struct arguments *arguments);
+
 /* job_note_ignored - tells the keys that the server ignored, on stderr */
 void job_note_ignored(const json_t *answer);

@@ -103,6 +103,7 @@ static int locate(const char *given, const char *ca, const json_t *dev, struct s
 {
     const char *dev_base = json_string_value(json_object_get(dev, "server"));
     const char *dev_token = json_string_value(json_object_get(dev, "token_file"));
+    const char *dev_env = json_string_value(json_object_get(dev, "virtual_env"));
 
     if (given == NULL && dev_base == NULL && access(LOCAL_SOCKET, F_OK) == 0)
         given = "unix:" LOCAL_SOCKET;
@@ -115,6 +116,8 @@ static int locate(const char *given, const char *ca, const json_t *dev, struct s
     server->base = base_from(given != NULL ? given : dev_base);
     if (ca != NULL)
         server->ca = xstrdup(ca);
+    if (dev_base != NULL && streq(server->base, dev_base) && dev_env != NULL && *dev_env != '\0')
+        server->virtual_env = xstrdup(dev_env);
     if (server->token == NULL && dev_base != NULL && dev_token != NULL &&
         streq(server->base, dev_base))
         return token_read(dev_token, &server->token, error);
@@ -179,6 +182,7 @@ void server_clear(struct server *server)
     free(server->base);
     free(server->token);
     free(server->ca);
+    free(server->virtual_env);
     *server = (struct server){ 0 };
 }
 

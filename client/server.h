@@ -12,9 +12,11 @@ struct common_options;
 struct edl_error;
 
 struct server {
-    char *base;  /* "http://host:port" or "unix:/path", owned */
-    char *token; /* NULL: none found, owned */
-    char *ca;    /* file with the authority of an https server; NULL: the system's, owned */
+    char *base;        /* "http://host:port" or "unix:/path", owned */
+    char *token;       /* NULL: none found, owned */
+    char *ca;          /* file with the authority of an https server; NULL: the system's, owned */
+    char *virtual_env; /* of Python, that the running `edl dev` was started in and its jobs see;
+                          NULL: none, or another server. Owned */
     struct http_client *http;
     bool verbatim; /* answers are handed on as they are (--json, logs); else without control
                       characters. What a refusal says has none in any case. */
