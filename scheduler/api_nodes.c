@@ -106,8 +106,10 @@ static int read_join(const json_t *body, struct join *join, struct edl_error *er
 
 static int check_token(struct scheduler *scheduler, struct join *join, struct edl_error *error)
 {
-    int r = join_tokens_check(scheduler, join->token, join->name, join->hash,
-                              clock_read_us(CLOCK_REALTIME), error);
+    const struct join_wish wish = { .node = join->name,
+                                    .credential_hash = join->hash,
+                                    .machine_id = join->machine_id };
+    int r = join_tokens_check(scheduler, join->token, &wish, clock_read_us(CLOCK_REALTIME), error);
 
     join->node = cluster_node(scheduler->cluster, join->name);
     join->again = r == 1;
@@ -139,6 +141,7 @@ static int take_node(struct scheduler *scheduler, struct join *join, struct edl_
 
     if (r < 0)
         return r;
+    cluster_note_machine(scheduler->cluster, join->node, join->machine_id);
     if (!known) /* never a version that an earlier node of this name had */
         join->node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
     if (join->token != NULL)

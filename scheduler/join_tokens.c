@@ -199,19 +199,27 @@ int join_tokens_alive(const struct stored_token *token, uint64_t now_wall_us,
 }
 
 int join_tokens_check(const struct scheduler *scheduler, const struct stored_token *token,
-                      const char *node, const char *credential_hash, uint64_t now_wall_us,
-                      struct edl_error *error)
+                      const struct join_wish *wish, uint64_t now_wall_us, struct edl_error *error)
 {
-    if (token->used_wall_us != 0)
-        return streq(token->used_by, node) && streq(token->credential_hash, credential_hash)
-                   ? 1
+    const char *node = wish->node;
+    const struct node *there = cluster_node(scheduler->cluster, node);
+
+    if (token->used_wall_us != 0) {
+        if (!streq(token->used_by, node))
+            return refuse(error, EDL_EUNAUTHENTICATED, node,
+                          "the join token was used already, by node %s", token->used_by);
+        if (streq(token->credential_hash, wish->credential_hash))
+            return 1;
+        return there != NULL && node_awaits_first_report(there, wish->machine_id)
+                   ? 0
                    : refuse(error, EDL_EUNAUTHENTICATED, node,
                             "the join token was used already, by node %s", token->used_by);
+    }
     if (join_tokens_alive(token, now_wall_us, error) < 0)
         return error->code;
     if (token->node[0] != '\0' && !streq(token->node, node))
         return refuse(error, -EACCES, node, "the join token is for node %s", token->node);
-    if (token->node[0] == '\0' && cluster_node(scheduler->cluster, node) != NULL)
+    if (token->node[0] == '\0' && there != NULL)
         return refuse(error, -EACCES, node,
                       "there is a node %s, and the join token is for new ones only", node);
     return 0;

@@ -56,12 +56,18 @@ const struct stored_token *join_tokens_find(const struct scheduler *scheduler, c
 int join_tokens_alive(const struct stored_token *token, uint64_t now_wall_us,
                       struct edl_error *error);
 
+/* Who wants to join. */
+struct join_wish {
+    const char *node, *credential_hash;
+    const char *machine_id; /* NULL, "": not told */
+};
+
 /* join_tokens_check - whether it is good for a node now
- * credential_hash: of the node that wants to join. 0: good; 1: it is used up, and by this very node
- * with this very credential, which asks again; EDL_EUNAUTHENTICATED, -EACCES with error. */
+ * 0: good; 1: it is used up, and by this very node with this very credential, which asks again;
+ * EDL_EUNAUTHENTICATED, -EACCES with error. A used one is good for its node once more while that
+ * has never reported and the same machine asks: who typed the line had something amiss. */
 int join_tokens_check(const struct scheduler *scheduler, const struct stored_token *token,
-                      const char *node, const char *credential_hash, uint64_t now_wall_us,
-                      struct edl_error *error);
+                      const struct join_wish *wish, uint64_t now_wall_us, struct edl_error *error);
 
 /* join_tokens_use - for the next commit, together with the join */
 void join_tokens_use(struct scheduler *scheduler, const struct stored_token *token,

@@ -112,6 +112,17 @@ static int refuse_twin(const struct node *node, struct edl_error *error)
  * Between two boots nothing does, and a scheduler that was started again has forgotten what it was
  * told: then a report has to repeat what the answer to it said, and answers reach the living
  * only. */
+void cluster_note_machine(struct cluster *cluster, struct node *node, const char *machine_id)
+{
+    take_machine(cluster, node, machine_id);
+}
+
+bool node_awaits_first_report(const struct node *node, const char *machine_id)
+{
+    return !node->ever_reported && node->machine != NULL && machine_id != NULL &&
+           streq(node->machine->id, machine_id);
+}
+
 int node_admit(struct cluster *cluster, struct node *node, const struct node_report *report,
                struct edl_error *error)
 {

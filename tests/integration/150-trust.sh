@@ -150,6 +150,17 @@ begin n6 "node n6, 0 processes" agent n6
 says "another agent uses" agent n6 --join "$server" --token "$token" --ca-pin "$pin" --node n6 --join-only
 end "$pid"
 
+# pasted without root: it says so before it asks anybody, and the token is as good as before
+if [ "$(id -u)" = 0 ]; then
+    pasted=$(edl node add --json | jq -r .token)
+    says "is not root" setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=/nonexistent" \
+        "$(command -v edl-agent)" --conf '' --join "$server" --token "$pasted" --ca-pin "$pin" --node n9 --join-only
+    lacks n9 < <(edl nodes) || fail "a node is there: $(edl nodes)"
+    timeout 60 edl-agent --state-dir "$work/n9" --runtime direct --allow-root --no-foreign --join "$server" --token "$pasted" \
+        --ca-pin "$pin" --node n9 --join-only 2>"$work/n9.log" || fail "the token is spent: $(cat "$work/n9.log")"
+    edl node remove n9 --gone >/dev/null
+fi
+
 # joined by the certificate of the authority: it is remembered as the pin is, wherever its file goes
 mkdir "$work/given"
 cp "$work/state/ca.pem" "$work/given/true.pem"

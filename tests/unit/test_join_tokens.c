@@ -28,15 +28,17 @@ static char *make(struct live *live, const char *body)
     return token;
 }
 
-/* join - the status; with a credential of that number */
-static unsigned join(struct live *live, const char *token, const char *node, int credential)
+/* join_from - the status; with a credential of that number, from a machine ("": not told) */
+static unsigned join_from(struct live *live, const char *token, const char *node, int credential,
+                          const char *machine_id)
 {
     struct reply reply = { 0 };
     char body[512];
     unsigned status;
 
-    (void)snprintf(body, sizeof body, "{\"node\":\"%s\"," OFFER "," CREDENTIAL "}", node,
-                   credential);
+    (void)snprintf(body, sizeof body,
+                   "{\"node\":\"%s\",\"machine_id\":\"%s\"," OFFER "," CREDENTIAL "}", node,
+                   machine_id, credential);
     live_send_as(live, token, "POST", "/nodes/join", NULL, body, &reply);
     live_wait(live, &reply);
     status = reply.status;
@@ -44,6 +46,11 @@ static unsigned join(struct live *live, const char *token, const char *node, int
         assert_null(json_object_get(reply.json, "credential"));
     reply_clear(&reply);
     return status;
+}
+
+static unsigned join(struct live *live, const char *token, const char *node, int credential)
+{
+    return join_from(live, token, node, credential, "");
 }
 
 static const struct stored_token *find(const struct live *live, const char *token)
@@ -77,6 +84,35 @@ static void test_a_token_joins_one_node_once(void **state)
     assert_int_equal(join(live, open, "n1", 3), 403);
     assert_int_equal(join(live, open, "n2", 3), 201);
     assert_int_equal(join(live, open, "n3", 3), 401);
+}
+
+/* Whoever pasted the line and had to begin anew: as long as nothing has reported, and from there.
+ */
+static void test_a_token_joins_again_until_the_first_report(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *token = make(live, NULL);
+    struct reply reply = { 0 };
+    char credential[65];
+
+    assert_int_equal(join_from(live, token, "n1", 1, "aa"), 201);
+    assert_int_equal(join_from(live, token, "n1", 2, "bb"), 401);
+    assert_int_equal(join_from(live, token, "n2", 2, "aa"), 401);
+    assert_int_equal(join(live, token, "n1", 2), 401);
+    assert_int_equal(join_from(live, token, "n1", 2, "aa"), 201);
+    /* the second one counts, until its agent has reported */
+    (void)snprintf(credential, sizeof credential, "%064d", 1);
+    live_send_as(live, credential, "GET", "/nodes/n1/orders", NULL, NULL, &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 401);
+    reply_clear(&reply);
+    (void)snprintf(credential, sizeof credential, "%064d", 2);
+    live_send_as(live, credential, "POST", "/nodes/n1/report", NULL,
+                 "{\"boot_id\":\"b\",\"machine_id\":\"aa\",\"processes\":[]," OFFER "}", &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 200);
+    reply_clear(&reply);
+    assert_int_equal(join_from(live, token, "n1", 3, "aa"), 401);
 }
 
 static void test_tokens_survive_a_restart_as_hashes(void **state)
@@ -249,6 +285,7 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
     const struct CMUnitTest tests[] = {
         T(test_a_token_joins_one_node_once),
+        T(test_a_token_joins_again_until_the_first_report),
         T(test_tokens_survive_a_restart_as_hashes),
         T(test_expired_and_revoked_tokens),
         T(test_wishes_that_are_refused),
